@@ -1,0 +1,23 @@
+"""All cases of all benchmark files, by name."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatch
+
+import bench_mlp
+import bench_second_order
+import bench_tape
+from workload import Case
+
+CASES = {case.name: case for bench in (bench_second_order, bench_tape, bench_mlp) for case in bench.CASES}
+
+
+def select(wanted: Sequence[str]) -> list[Case]:
+    """Cases whose name is, begins with (at a slash) or matches (``*``) one of ``wanted``; all for none."""
+    for pattern in wanted:
+        if not any(_matches(name, pattern) for name in CASES):
+            raise ValueError(f"no workload {pattern!r}; there are: {', '.join(CASES)}")
+    return [case for name, case in CASES.items() if not wanted or any(_matches(name, w) for w in wanted)]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name == pattern or name.startswith(f"{pattern}/") or fnmatch(name, pattern)

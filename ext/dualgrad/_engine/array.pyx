@@ -1,0 +1,313 @@
+"""Arrays: a type, a shape, strides and a buffer.
+
+Design
+------
+An `Array` is immutable once the primitive that made it has returned: handles (Tensors) are rebound, buffers never
+written, so a retained tape cannot be changed behind its back. The one exception is the sweep, which adds into a
+cotangent that it alone holds.
+
+Derivatives of high order are made of many operations on very small arrays, so an array of up to 16 bytes and four
+axes is a single object: data, shape and strides lie inside it, and it comes from a free list. Larger data come from
+`dg_memory.h`. Views (transposes, slices, broadcasts) share the buffer of their `base`.
+
+Arrays refer to nothing that could refer back to them, so they take no part in garbage collection: a tape of
+millions of them costs the collector nothing.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "dg_memory.h":
+    void *dg_alloc(size_t n) nogil
+    void dg_free(void *p, size_t n) nogil
+
+cdef extern from *:
+    """
+    #ifndef DG_DEBUG
+    #define DG_DEBUG 0
+    #endif
+    """
+    const bint DG_DEBUG
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
+                                void *data, int flags, object obj)
+    int PyArray_SetBaseObject(cnp.ndarray arr, PyObject *obj) except -1
+    int PyArray_CopyInto(cnp.ndarray dest, cnp.ndarray src) except -1
+    void PyArray_UpdateFlags(cnp.ndarray arr, int flags)
+
+cdef int[N_TYPES] ITEM_SIZE
+memset(ITEM_SIZE, 0, sizeof(ITEM_SIZE))
+
+# Several of NumPy's type numbers can mean the same type (long and long long); we keep one of each.
+_CANONICAL = {}
+for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+              "float16", "float32", "float64", "complex64", "complex128"):
+    ITEM_SIZE[np.dtype(_name).num] = np.dtype(_name).itemsize
+    _CANONICAL[np.dtype(_name).str] = np.dtype(_name).num
+
+live = {"Array": 0}     # counted in debug builds only
+
+
+cdef int item_size(int typenum) noexcept nogil:
+    return ITEM_SIZE[typenum]
+
+
+cdef bint is_inexact(int typenum) noexcept nogil:
+    return (typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT or typenum == NPY_HALF
+            or typenum == cnp.NPY_CDOUBLE or typenum == cnp.NPY_CFLOAT)
+
+
+cdef bint is_complex(int typenum) noexcept nogil:
+    return typenum == cnp.NPY_CDOUBLE or typenum == cnp.NPY_CFLOAT
+
+
+cdef class Value:
+    """What primitives work on: an array, a dual, a batch or a node."""
+
+
+@cython.final
+@cython.no_gc
+cdef class Array(Value):
+    """A type, a shape, strides and a buffer; see the module's design note."""
+
+    def __cinit__(self):
+        self.kind = ARRAY
+        self.block = NULL
+        self.heap_dims = NULL
+        if DG_DEBUG:
+            live["Array"] += 1
+
+    def __dealloc__(self):
+        if self.block is not NULL:
+            dg_free(self.block, self.block_size)
+        if self.heap_dims is not NULL:
+            free(self.heap_dims)
+        if DG_DEBUG:
+            live["Array"] -= 1
+
+    def numpy(self):
+        """A read-only view of the data."""
+        return to_ndarray(self)
+
+
+cdef inline Array blank(int ndim):
+    """An array without data: room for the shape and strides only."""
+    cdef Array a = Array.__new__(Array)
+    a.ndim = ndim
+    if ndim <= INLINE_DIMS:
+        a.shape = a.inline_dims
+        a.strides = a.inline_dims + INLINE_DIMS
+    else:
+        a.heap_dims = <Py_ssize_t *>malloc(2 * ndim * sizeof(Py_ssize_t))
+        if a.heap_dims is NULL:
+            raise MemoryError(f"no memory for the shape of an array with {ndim} axes")
+        a.shape = a.heap_dims
+        a.strides = a.heap_dims + ndim
+    return a
+
+
+cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
+    """An array with memory of its own and undefined contents."""
+    cdef Array a = blank(ndim)
+    cdef Py_ssize_t size = 1
+    cdef int i
+    cdef size_t nbytes
+    a.typenum = typenum
+    a.itemsize = ITEM_SIZE[typenum]
+    for i in range(ndim - 1, -1, -1):
+        a.shape[i] = shape[i]
+        a.strides[i] = size * a.itemsize
+        size *= shape[i]
+    a.size = size
+    a.contiguous = True
+    nbytes = size * a.itemsize
+    if nbytes <= INLINE_BYTES:
+        a.data = <char *>a.inline_data
+    else:
+        a.block = dg_alloc(nbytes)
+        if a.block is NULL:
+            raise MemoryError(f"no memory for an array of shape {shape_tuple(a)} ({nbytes} bytes)")
+        a.block_size = nbytes
+        a.data = <char *>a.block
+    return a
+
+
+cdef Array new_like(Array a, int typenum):
+    """An array of the shape of another, undefined contents."""
+    return new_array(typenum, a.ndim, a.shape)
+
+
+cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data):
+    """An array that shares the memory of another."""
+    cdef Array v = blank(ndim)
+    cdef Py_ssize_t size = 1, expected
+    cdef int i
+    v.typenum = a.typenum
+    v.itemsize = a.itemsize
+    for i in range(ndim):
+        v.shape[i] = shape[i]
+        v.strides[i] = strides[i]
+        size *= shape[i]
+    v.size = size
+    expected = a.itemsize
+    v.contiguous = True
+    for i in range(ndim - 1, -1, -1):
+        if shape[i] != 1:
+            if strides[i] != expected and size > 0:
+                v.contiguous = False
+                break
+            expected *= shape[i]
+    if a.base is not None and a.block is NULL and a.data is not <char *>a.inline_data:
+        v.base = a.base            # the owner itself: chains of views stay one link long
+    else:
+        v.base = a
+    v.data = data
+    return v
+
+
+cdef Array scalar(int typenum, double value):
+    """A number as an array without axes."""
+    cdef Array a = new_array(typenum, 0, NULL)
+    if typenum == cnp.NPY_DOUBLE:
+        (<double *>a.data)[0] = value
+    elif typenum == cnp.NPY_FLOAT:
+        (<float *>a.data)[0] = <float>value
+    else:
+        return copy_of(np.asarray(value).astype(np_type(typenum)))
+    return a
+
+
+cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value):
+    """Every element the same number, in memory of its own."""
+    cdef Array a = new_array(typenum, ndim, shape)
+    cdef Py_ssize_t i
+    cdef double *d
+    cdef float *f
+    if value == 0.0:
+        memset(a.data, 0, a.size * a.itemsize)
+    elif typenum == cnp.NPY_DOUBLE:
+        d = <double *>a.data
+        for i in range(a.size):
+            d[i] = value
+    elif typenum == cnp.NPY_FLOAT:
+        f = <float *>a.data
+        for i in range(a.size):
+            f[i] = <float>value
+    else:
+        writable(a)[...] = value
+    return a
+
+
+cdef Array contiguous(Array a):
+    """The array itself if its elements lie in order, else a copy in which they do."""
+    cdef Array c
+    if a.contiguous:
+        return a
+    c = new_array(a.typenum, a.ndim, a.shape)
+    PyArray_CopyInto(writable(c), to_ndarray(a))
+    return c
+
+
+_NP_TYPES = {}
+
+
+cdef object np_type(int typenum):
+    cdef object t = _NP_TYPES.get(typenum)
+    if t is None:
+        t = cnp.PyArray_DescrFromType(typenum)
+        _NP_TYPES[typenum] = t
+    return t
+
+
+cdef object _as_ndarray(Array a, int flags):
+    cdef cnp.npy_intp[MAX_DIMS] dims
+    cdef cnp.npy_intp[MAX_DIMS] strides
+    cdef int i
+    cdef object descr = np_type(a.typenum)
+    cdef object r
+    for i in range(a.ndim):
+        dims[i] = a.shape[i]
+        strides[i] = a.strides[i]
+    Py_INCREF(descr)            # stolen by the call below
+    r = PyArray_NewFromDescr(<PyTypeObject *>cnp.ndarray, descr, a.ndim, dims, strides, a.data, flags, None)
+    Py_INCREF(a)
+    PyArray_SetBaseObject(r, <PyObject *>a)
+    return r
+
+
+cdef object writable(Array a):
+    """A writable view, for filling an array that was just made."""
+    return _as_ndarray(a, cnp.NPY_ARRAY_WRITEABLE | cnp.NPY_ARRAY_ALIGNED)
+
+
+cdef object to_ndarray(Array a):
+    """A read-only NumPy view of the data; it keeps the array alive."""
+    return _as_ndarray(a, cnp.NPY_ARRAY_ALIGNED)
+
+
+cdef Array from_ndarray(object array):
+    """An array that shares the memory of a NumPy array (copied if misaligned, swapped or of an odd type)."""
+    cdef cnp.ndarray n
+    cdef Array a
+    cdef int i
+    cdef Py_ssize_t size = 1, expected
+    num = _CANONICAL.get(array.dtype.str)
+    if num is None:
+        if array.dtype.isnative or array.dtype.kind not in "biufc":
+            raise TypeError(f"Tensor: arrays of type {array.dtype} are not numbers dualgrad computes with; expected "
+                            f"bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 or complex128")
+        return from_ndarray(array.astype(array.dtype.newbyteorder("=")))
+    if not array.flags.aligned or array.ndim > MAX_DIMS:
+        array = array.copy()
+    n = array
+    a = blank(n.ndim)
+    a.typenum = num
+    a.itemsize = ITEM_SIZE[a.typenum]
+    for i in range(n.ndim):
+        a.shape[i] = n.shape[i]
+        a.strides[i] = n.strides[i]
+        size *= n.shape[i]
+    a.size = size
+    expected = a.itemsize
+    a.contiguous = True
+    for i in range(n.ndim - 1, -1, -1):
+        if a.shape[i] != 1:
+            if a.strides[i] != expected and size > 0:
+                a.contiguous = False
+                break
+            expected *= a.shape[i]
+    a.base = array
+    a.data = <char *>cnp.PyArray_DATA(n)
+    return a
+
+
+cdef Array copy_of(object array):
+    """An array with memory of its own and the contents of a NumPy array."""
+    cdef Array view = from_ndarray(array)
+    cdef Array a = new_array(view.typenum, view.ndim, view.shape)
+    if view.contiguous:
+        memcpy(a.data, view.data, a.size * a.itemsize)
+    else:
+        PyArray_CopyInto(writable(a), to_ndarray(view))
+    return a
+
+
+cdef tuple shape_tuple(Array a):
+    cdef int i
+    if a.ndim == 1:
+        return (a.shape[0],)
+    if a.ndim == 2:
+        return (a.shape[0], a.shape[1])
+    return tuple([a.shape[i] for i in range(a.ndim)])
+
+
+cdef bint same_shape(Array a, Array b) noexcept:
+    return a.ndim == b.ndim and memcmp(a.shape, b.shape, a.ndim * sizeof(Py_ssize_t)) == 0

@@ -1,0 +1,18 @@
+# Transforms inside transforms. See composite.pyx.
+from .tape cimport Run, SubTape
+from .values cimport Level
+
+
+cdef class SubGradient(SubTape):
+    cdef list leaf_slots            # linked leaves
+    cdef list seed_slots            # every slot that was seeded, with run.seeds beside it
+    cdef list seed_operands         # which of them are operands
+    cdef list value_slots           # values that left the call
+    cdef list gradient_slots        # leaves whose gradients left the call
+
+
+cdef class SubForward(SubTape):
+    cdef Level level
+    cdef list input_slots
+    cdef list leaf_slots
+    cdef list value_slots

@@ -1,0 +1,211 @@
+"""Transforms inside transforms, each as one instruction of the outer tape.
+
+Design
+------
+*A gradient.* The inner call computes y = F(x, w) and g = (dF/dx)^T v, where w is everything else the inner function
+reads. The outer sweep brings cotangents s of g and t of y. Consider Phi = <t, F> + <v, F_x s>: its derivative with
+respect to v is the tangent F_x s of the output, and since mixed partials commute its derivative with respect to any
+leaf z is the e-part of the cotangent of z when the inner program runs at x + e s and is swept back with the seed
+v + e t. So one tangent sweep and one dual reverse sweep over the inner tape, kept from its execution, answer for x,
+w and v together; no backward pass is ever taped. The forward rule is the same pair of sweeps, read elsewhere.
+
+*A forward transform.* The inner tape holds duals of the transform's level. Its reverse rule is the ordinary sweep in
+the same algebra with the index-reversed seed: for dual numbers, the cotangent of the tangent part stands at e^0 and
+that of the value at e^1 (multiplication by an element of the algebra is its own adjoint under the pairing that reads
+the top coefficient of a product). Its forward rule is the tangent sweep.
+
+Both are written over a `Run`, so a transform that is itself differentiated again is swept on richer values, and any
+nesting needs no further rule.
+"""
+from cpython.mem cimport PyMem_RawFree
+from cpython.object cimport PyObject
+
+from .array cimport NODE, Value
+from .opcodes cimport *
+from .rules cimport add, zeros_like
+from .tape cimport (Node, Run, Slots, SubTape, Tape, accumulate, dual_sweep, inner_run_of, lift_tape, reach, sweep,
+                    tangent_sweep)
+from .values cimport Level, make_dual, part
+
+
+cdef Slots dual_slots(Slots primals, Slots dots, Level level):
+    """Slot by slot, the dual of a value and its tangent."""
+    cdef Slots duals = Slots(primals.n)
+    cdef Py_ssize_t i
+    cdef Value v, dot
+    for i in range(primals.n):
+        v = primals.get(i)
+        dot = dots.get(i)
+        if dot is not None:
+            v = make_dual(level, zeros_like(dot) if v is None else v, dot)
+        if v is not None:
+            duals.put(i, v)
+    return duals
+
+
+cdef dict enriched_inner(Run run, dict records, Level level):
+    cdef dict inner = {} if run.inner is None else dict(run.inner)
+    cdef SubTape sub
+    for e, record in records.items():
+        sub = <SubTape>run.tape.entries[<Py_ssize_t>e].params
+        inner[e] = sub.enrich(inner_run_of(run, e, sub), record, level)
+    return inner
+
+
+cdef class SubGradient(SubTape):
+    """A gradient call. Operands: the linked leaves, then the seeds that are differentiated. Results: the values that
+    left the call, then the gradients."""
+
+    def __init__(self, str name):
+        self.name = name
+
+    cdef list pull(self, Run run, list cts):
+        cdef Py_ssize_t n = run.primals.n, i, n_values = len(self.value_slots)
+        cdef Slots dots = Slots(n)
+        cdef Slots adjoint_dots = Slots(n)
+        cdef dict records = {}
+        cdef char *needed
+        for i in range(len(self.gradient_slots)):
+            accumulate(dots, self.gradient_slots[i], <Value>cts[n_values + i])
+        for i in range(n_values):
+            accumulate(adjoint_dots, self.value_slots[i], <Value>cts[i])
+        tangent_sweep(run, dots, records)
+        needed = reach(run.tape, self.leaf_slots)
+        try:
+            dual_sweep(run, dots, adjoint_dots, records, needed)
+        finally:
+            PyMem_RawFree(needed)
+        return ([adjoint_dots.get(slot) for slot in self.leaf_slots]
+                + [dots.get(self.seed_slots[k]) for k in self.seed_operands])
+
+    cdef list push(self, Run run, list tangents, list record):
+        cdef Py_ssize_t n = run.primals.n, i, n_leaves = len(self.leaf_slots)
+        cdef Slots dots = Slots(n)
+        cdef Slots adjoint_dots = Slots(n)
+        cdef dict records = {}
+        cdef char *needed
+        cdef list seed_dots = [None] * len(self.seed_slots)
+        for i in range(n_leaves):
+            if tangents[i] is not None:
+                dots.put(self.leaf_slots[i], <Value>tangents[i])
+        for i in range(len(self.seed_operands)):
+            k = self.seed_operands[i]
+            seed_dots[k] = tangents[n_leaves + i]
+            accumulate(adjoint_dots, self.seed_slots[k], <Value>seed_dots[k])
+        tangent_sweep(run, dots, records)
+        needed = reach(run.tape, self.gradient_slots)
+        try:
+            dual_sweep(run, dots, adjoint_dots, records, needed)
+        finally:
+            PyMem_RawFree(needed)
+        record.extend((dots, adjoint_dots, records, seed_dots))
+        return ([dots.get(slot) for slot in self.value_slots]
+                + [adjoint_dots.get(slot) for slot in self.gradient_slots])
+
+    cdef Run enrich(self, Run run, list record, Level level):
+        cdef Run rich = Run()
+        rich.tape = run.tape
+        rich.primals = dual_slots(run.primals, <Slots>record[0], level)
+        rich.adjoints = dual_slots(run.adjoints, <Slots>record[1], level)
+        rich.inner = enriched_inner(run, <dict>record[2], level)
+        return rich
+
+    cdef Run lift(self, Run run, list operands):
+        cdef Run lifted = Run()
+        cdef Py_ssize_t i, n_leaves = len(self.leaf_slots)
+        cdef Slots adjoints = Slots(run.primals.n)
+        cdef list seeds = list(run.seeds)
+        cdef char *needed
+        lifted.tape = run.tape
+        lifted.inner = {}
+        lifted.primals = lift_tape(run, {self.leaf_slots[i]: operands[i] for i in range(n_leaves)}, lifted.inner)
+        for i in range(len(self.seed_operands)):
+            seeds[self.seed_operands[i]] = operands[n_leaves + i]
+        for i in range(len(seeds)):
+            accumulate(adjoints, self.seed_slots[i], <Value>seeds[i])
+        needed = reach(run.tape, self.gradient_slots)
+        try:
+            sweep(lifted, adjoints, needed, True)
+        finally:
+            PyMem_RawFree(needed)
+        lifted.adjoints = adjoints
+        return lifted
+
+
+cdef class SubForward(SubTape):
+    """A forward transform. Operands: primal and tangent of each input, then the values it reads. Results: primal and
+    tangent of each output."""
+
+    def __init__(self, str name, Level level):
+        self.name = name
+        self.level = level
+
+    cdef list pull(self, Run run, list cts):
+        cdef Py_ssize_t n = run.primals.n, i
+        cdef Slots adjoints = Slots(n)
+        cdef Value value_ct, tangent_ct, ct
+        cdef char *needed
+        cdef list terms = []
+        for i in range(len(self.value_slots)):
+            value_ct = cts[2 * i]
+            tangent_ct = cts[2 * i + 1]
+            if tangent_ct is None and value_ct is not None:
+                tangent_ct = zeros_like(value_ct)
+            if tangent_ct is not None:
+                accumulate(adjoints, self.value_slots[i], make_dual(self.level, tangent_ct, value_ct))
+        needed = reach(run.tape, self.input_slots + self.leaf_slots)
+        try:
+            sweep(run, adjoints, needed, False)
+        finally:
+            PyMem_RawFree(needed)
+        for slot in self.input_slots:
+            ct = adjoints.get(slot)
+            terms.append(part(ct, self.level, 1))
+            terms.append(part(ct, self.level, 0))
+        for slot in self.leaf_slots:
+            terms.append(part(adjoints.get(slot), self.level, 1))
+        return terms
+
+    cdef list push(self, Run run, list tangents, list record):
+        cdef Slots dots = Slots(run.primals.n)
+        cdef dict records = {}
+        cdef Py_ssize_t i, n_inputs = len(self.input_slots)
+        cdef Value v, t
+        cdef list results = []
+        for i in range(n_inputs):
+            v = tangents[2 * i]
+            t = tangents[2 * i + 1]
+            if v is None and t is not None:
+                v = zeros_like(t)
+            if v is not None:
+                dots.put(self.input_slots[i], make_dual(self.level, v, t))
+        for i in range(len(self.leaf_slots)):
+            if tangents[2 * n_inputs + i] is not None:
+                dots.put(self.leaf_slots[i], <Value>tangents[2 * n_inputs + i])
+        tangent_sweep(run, dots, records)
+        record.extend((dots, records))
+        for slot in self.value_slots:
+            v = dots.get(slot)
+            results.append(part(v, self.level, 0))
+            results.append(part(v, self.level, 1))
+        return results
+
+    cdef Run enrich(self, Run run, list record, Level level):
+        cdef Run rich = Run()
+        rich.tape = run.tape
+        rich.primals = dual_slots(run.primals, <Slots>record[0], level)
+        rich.inner = enriched_inner(run, <dict>record[1], level)
+        return rich
+
+    cdef Run lift(self, Run run, list operands):
+        cdef Run lifted = Run()
+        cdef Py_ssize_t i, n_inputs = len(self.input_slots)
+        cdef dict leaves = {}
+        for i in range(n_inputs):
+            leaves[self.input_slots[i]] = make_dual(self.level, operands[2 * i], operands[2 * i + 1])
+        for i in range(len(self.leaf_slots)):
+            leaves[self.leaf_slots[i]] = operands[2 * n_inputs + i]
+        lifted.tape = run.tape
+        lifted.inner = {}
+        lifted.primals = lift_tape(run, leaves, lifted.inner)
+        return lifted

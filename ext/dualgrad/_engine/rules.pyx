@@ -1,0 +1,508 @@
+"""Derivative rules: how a tangent goes through a primitive, and how a cotangent comes back.
+
+Design
+------
+Rules are written on values and apply primitives through `bind`, so one text serves arrays, duals of any order and
+nodes. There are three readings of each rule:
+
+`jvp`
+    the tangent of the result, from the tangents of the operands;
+`vjp`
+    the cotangent of operand i, from the cotangent of the result;
+`vjp_tangent`
+    the tangent of `vjp` where its value is known already. This is what the dual reverse sweep of a gradient inside
+    a gradient needs: the value part was computed by the first sweep and kept.
+
+A missing tangent or cotangent (None, NULL) is zero. Elementwise rows state their partials as expressions; they are
+parsed on first use into a short list of primitives and constants (`Partial`). Products of a partial with a derivative
+use `absorb_mul`, so a zero derivative stays zero beside an infinite slope.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject
+
+import ast
+
+from dualgrad._table import BY_NAME, CONSTANTS, ROWS
+
+from .array cimport (ARRAY, DUAL, MAX_DIMS, N_TYPES, NODE, Array, Value, full, is_inexact, same_shape, scalar,
+                     shape_tuple)
+from .execute cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION, family_of,
+                       keeps_ints, op_name)
+from .opcodes cimport *
+from .values cimport (Dual, Level, array_of, bind, bind1, bind2, bind3, bind_list, make_dual, ndim_of, part, shape_of,
+                      set_dual_rule, type_of)
+
+
+# ---------------------------------------------------------------------------------------------------- partials
+
+cdef enum:
+    X_REGISTERS = 4             # x, y, z, out
+    MAX_STEPS = 16
+
+OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Eq: "eq", ast.Gt: "gt"}
+
+
+cdef class Partial:
+    """A partial derivative as a list of steps, or a plain number."""
+    cdef bint is_number
+    cdef double number
+    cdef int n_steps
+    cdef int n_constants
+    cdef int result
+    cdef int[MAX_STEPS] op
+    cdef int[MAX_STEPS][3] operand
+    cdef int[MAX_STEPS] arity
+    cdef list constants             # numbers
+    cdef list typed                 # for each constant, the array of each type made so far
+
+    def __init__(self, str text):
+        self.constants = []
+        self.typed = []
+        tree = ast.parse(text, mode="eval").body
+        number = self.literal(tree)
+        if number is not None:
+            self.is_number = True
+            self.number = number
+            return
+        self.result = self.compile(tree)
+
+    cdef object literal(self, node):
+        if isinstance(node, ast.Constant):
+            return float(node.value)
+        if isinstance(node, ast.Name) and node.id in CONSTANTS:
+            return CONSTANTS[node.id]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.literal(node.operand)
+            return None if inner is None else -inner
+        return None
+
+    cdef int compile(self, node) except -1:
+        """The register that will hold the value of an expression; constants follow the operands, then steps."""
+        cdef int k
+        number = self.literal(node)
+        if number is not None:
+            self.constants.append(number)
+            self.typed.append([None] * N_TYPES)
+            return 100 + len(self.constants) - 1
+        if isinstance(node, ast.Name):
+            return ("x", "y", "z", "out").index(node.id)
+        if isinstance(node, ast.UnaryOp):
+            name, operands = "neg", [node.operand]
+        elif isinstance(node, ast.BinOp):
+            name, operands = OPERATORS[type(node.op)], [node.left, node.right]
+        elif isinstance(node, ast.Compare):
+            name, operands = OPERATORS[type(node.ops[0])], [node.left, node.comparators[0]]
+        else:
+            name, operands = node.func.id, node.args
+        registers = [self.compile(operand) for operand in operands]
+        k = self.n_steps
+        self.n_steps += 1
+        self.op[k] = ROWS.index(BY_NAME[name])
+        self.arity[k] = len(registers)
+        for i, r in enumerate(registers):
+            self.operand[k][i] = r
+        return X_REGISTERS + k
+
+    cdef Value constant(self, int k, int typenum):
+        cdef list typed = <list>self.typed[k]
+        if typed[typenum] is None:
+            typed[typenum] = scalar(typenum, self.constants[k])
+        return <Value>typed[typenum]
+
+    cdef Value evaluate(self, PyObject **ins, int n, Value out):
+        cdef list registers = [None] * (X_REGISTERS + self.n_steps)
+        cdef PyObject *args[3]
+        cdef int typenum = type_of(<Value>ins[0])
+        cdef int k, j, r
+        cdef list held = []
+        cdef object constant
+        for k in range(n):
+            registers[k] = <Value>ins[k]
+        registers[3] = out
+        for k in range(self.n_steps):
+            for j in range(self.arity[k]):
+                r = self.operand[k][j]
+                if r >= 100:
+                    constant = self.constant(r - 100, typenum)
+                    held.append(constant)
+                    args[j] = <PyObject *>constant
+                else:
+                    args[j] = <PyObject *>registers[r]
+            registers[X_REGISTERS + k] = bind(self.op[k], None, args, self.arity[k])
+        return <Value>registers[self.result]
+
+
+cdef list PARTIALS = [[None] * max(row.arity, 0) for row in ROWS]
+
+
+cdef Partial partial_of(int op, int i):
+    """The partial of a primitive with respect to operand i; None where the slope is zero."""
+    cdef list row = <list>PARTIALS[op]
+    cdef object text
+    if row[i] is None:
+        text = ROWS[op].partials[i]
+        row[i] = False if text is None else Partial(text)
+    return None if row[i] is False else <Partial>row[i]
+
+
+cdef Value power_partial(object exponent, Value x):
+    """n x**(n-1), the polynomial's: no logarithm, no division, no nan at 0. None stands for the number 1 or 0."""
+    if exponent == 2:
+        return bind2(OP_MUL, None, scalar(type_of(x), 2.0), x)
+    return bind2(OP_MUL, None, scalar(type_of(x), exponent), bind1(OP_POWER, exponent - 1, x))
+
+
+# ------------------------------------------------------------------------------------------------- small helpers
+
+cdef Value add(Value a, Value b):
+    """The sum of two derivatives, either of which may be zero."""
+    if a is None:
+        return b
+    if b is None:
+        return a
+    return bind2(OP_ADD, None, a, b)
+
+
+cdef Value filled_like(Value v, double number):
+    cdef Array a = array_of(v)
+    return full(a.typenum, a.ndim, a.shape, number)
+
+
+cdef Value zeros_like(Value v):
+    return filled_like(v, 0.0)
+
+
+cdef Value ones_like(Value v):
+    return filled_like(v, 1.0)
+
+
+cdef Value to_shape_of(Value term, Value like):
+    """A cotangent summed down to the shape of the operand it belongs to."""
+    cdef Array a = array_of(term)
+    cdef Array b = array_of(like)
+    if same_shape(a, b):
+        return term
+    return bind1(OP_SUM_TO, shape_tuple(b), term)
+
+
+cdef Value widen(Value term, Value like):
+    """A tangent repeated up to the shape of the result."""
+    cdef Array a = array_of(term)
+    cdef Array b = array_of(like)
+    if same_shape(a, b):
+        return term
+    return bind1(OP_BROADCAST_TO, shape_tuple(b), term)
+
+
+cdef Value scaled(Value derivative, Partial p, Value partial):
+    """derivative times a partial (a number or a value)."""
+    if p.is_number:
+        if p.number == 1.0:
+            return derivative
+        if p.number == -1.0:
+            return bind1(OP_NEG, None, derivative)
+        return bind2(OP_MUL, None, derivative, scalar(type_of(derivative), p.number))
+    return bind2(OP_ABSORB_MUL, None, derivative, partial)
+
+
+cdef Value swapped(Value v):
+    """The last two axes exchanged."""
+    cdef int ndim = ndim_of(v)
+    if ndim == 2:
+        return bind1(OP_TRANSPOSE, (1, 0), v)
+    return bind1(OP_TRANSPOSE, tuple(range(ndim - 2)) + (ndim - 1, ndim - 2), v)
+
+
+cdef tuple kept_shape(Value v, tuple axes):
+    """The shape with the given axes of length 1."""
+    cdef list shape = list(shape_of(v))
+    for axis in axes:
+        shape[axis] = 1
+    return tuple(shape)
+
+
+cdef Value share(object params, Value x, Value out):
+    """For max and min over axes: 1/m at each of the m elements that attain it, 0 elsewhere. A constant of the level."""
+    cdef tuple axes = params[0]
+    cdef Value kept = bind1(OP_RESHAPE, kept_shape(x, axes), out)
+    cdef Value mask = bind1(OP_CAST, type_of(x), bind2(OP_EQ, None, x, kept))
+    return bind2(OP_DIV, None, mask, bind1(OP_SUM, (axes, True), mask))
+
+
+cdef bint has_slope(int op, object params, PyObject **args, int n):
+    """Whether a derivative can pass: not through constant rows, integers (but for formal sums and products), casts
+    from or to integers."""
+    cdef int family = family_of(op)
+    cdef int typenum
+    if family == FAMILY_CONSTANT:
+        return False
+    if op == OP_CAST:
+        return is_inexact(<int>params) and is_inexact(type_of(<Value>args[0]))
+    typenum = type_of(<Value>args[1 if op == OP_WHERE else 0])
+    return is_inexact(typenum) or (keeps_ints(op) and typenum != cnp.NPY_BOOL)
+
+
+# ----------------------------------------------------------------------------------------------------- forward
+
+cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+    """The tangent of `out`; None where it is zero. `tangents` holds NULL where an operand's is zero."""
+    cdef Value total = None
+    cdef Value term
+    cdef Partial p
+    cdef int i, family = family_of(op)
+    if family == FAMILY_CONSTANT:
+        return None
+    if op == OP_POWER:
+        if tangents[0] is NULL or params == 0:
+            return None
+        if params == 1:
+            return <Value>tangents[0]
+        return bind2(OP_ABSORB_MUL, None, <Value>tangents[0], power_partial(params, <Value>ins[0]))
+    if family == FAMILY_ELEMENTWISE:
+        for i in range(n):
+            if tangents[i] is NULL:
+                continue
+            p = partial_of(op, i)
+            if p is None:
+                continue
+            term = scaled(<Value>tangents[i], p, None if p.is_number else p.evaluate(ins, n, out))
+            total = add(total, term)
+        return None if total is None else widen(total, out)
+    if op == OP_WHERE:
+        if tangents[1] is NULL and tangents[2] is NULL:
+            return None
+        return widen(bind3(OP_WHERE, None, <Value>ins[0], given(tangents[1], <Value>ins[1]),
+                           given(tangents[2], <Value>ins[2])), out)
+    if op == OP_CONCAT:
+        for i in range(n):
+            if tangents[i] is not NULL:
+                return bind_list(op, params, [given(tangents[k], <Value>ins[k]) for k in range(n)])
+        return None
+    if family == FAMILY_LINEAR:
+        if tangents[0] is NULL:
+            return None
+        if n == 1:
+            return bind1(op, params, <Value>tangents[0])
+        return bind_list(op, params, [<Value>tangents[0]] + [<Value>ins[k] for k in range(1, n)])
+    if family == FAMILY_BILINEAR:
+        if tangents[0] is not NULL:
+            total = bind2(op, params, <Value>tangents[0], <Value>ins[1])
+        if tangents[1] is not NULL:
+            total = add(total, bind2(op, params, <Value>ins[0], <Value>tangents[1]))
+        return total
+    if family == FAMILY_SELECTION:
+        if tangents[0] is NULL:
+            return None
+        return bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, <Value>tangents[0],
+                                           share(params, <Value>ins[0], out)))
+    raise RuntimeError(f"{op_name(op)}: no forward rule")
+
+
+cdef Value given(PyObject *tangent, Value like):
+    return zeros_like(like) if tangent is NULL else <Value>tangent
+
+
+# ----------------------------------------------------------------------------------------------------- reverse
+
+cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """The cotangent of operand i; None where it is zero."""
+    cdef Value x = <Value>ins[i]
+    cdef Partial p
+    cdef int family = family_of(op)
+    if op == OP_POWER:
+        if params == 0:
+            return None
+        return ct if params == 1 else bind2(OP_ABSORB_MUL, None, ct, power_partial(params, x))
+    if family == FAMILY_ELEMENTWISE:
+        p = partial_of(op, i)
+        if p is None:
+            return None
+        return to_shape_of(scaled(ct, p, None if p.is_number else p.evaluate(ins, n, out)), x)
+    if family == FAMILY_LINEAR:
+        return transpose(op, params, ins, n, i, ct)
+    if op == OP_MATMUL:
+        return matmul_vjp(<Value>ins[0], <Value>ins[1], i, ct)
+    if family == FAMILY_SELECTION:
+        return bind2(OP_ABSORB_MUL, None, bind1(OP_RESHAPE, kept_shape(x, params[0]), ct), share(params, x, out))
+    if family == FAMILY_CONSTANT:
+        return None
+    raise RuntimeError(f"{op_name(op)}: no reverse rule")
+
+
+cdef Value matmul_vjp(Value a, Value b, int i, Value ct):
+    """For c = a @ b: the cotangent of a is ct @ b^T, that of b is a^T @ ct, summed over broadcast leading axes."""
+    cdef Py_ssize_t k, m
+    if i == 0:
+        return to_shape_of(bind2(OP_MATMUL, None, ct, swapped(b)), a)
+    if ndim_of(b) == 2 and ndim_of(a) > 2:          # one product over all rows instead of one for each stack
+        k = array_of(a).shape[ndim_of(a) - 1]
+        m = array_of(ct).shape[ndim_of(ct) - 1]
+        a = bind1(OP_RESHAPE, (array_of(a).size // max(k, 1), k), a)
+        ct = bind1(OP_RESHAPE, (array_of(ct).size // max(m, 1), m), ct)
+    return to_shape_of(bind2(OP_MATMUL, None, swapped(a), ct), b)
+
+
+cdef Value transpose(int op, object params, PyObject **ins, int n, int i, Value ct):
+    """The transpose of a linear primitive, applied to a cotangent."""
+    cdef Value x = <Value>ins[i]
+    cdef Py_ssize_t start
+    cdef int axis, k
+    if op == OP_RESHAPE:
+        return bind1(OP_RESHAPE, shape_of(x), ct)
+    if op == OP_TRANSPOSE:
+        inverse = [0] * len(params)
+        for k in range(len(params)):
+            inverse[params[k]] = k
+        return bind1(OP_TRANSPOSE, tuple(inverse), ct)
+    if op == OP_BROADCAST_TO:
+        return bind1(OP_SUM_TO, shape_of(x), ct)
+    if op == OP_SUM_TO:
+        return bind1(OP_BROADCAST_TO, shape_of(x), ct)
+    if op == OP_SUM:
+        if not params[1]:
+            ct = bind1(OP_RESHAPE, kept_shape(x, params[0]), ct)
+        return bind1(OP_BROADCAST_TO, shape_of(x), ct)
+    if op == OP_CAST:
+        return bind1(OP_CAST, type_of(x), ct)
+    if op == OP_IDENTITY:
+        return ct
+    if op == OP_CUMSUM:
+        return bind1(OP_CUMSUM, (params[0], not params[1]), ct)
+    if op == OP_SLICE:
+        return bind1(OP_UNSLICE, (shape_of(x), params), ct)
+    if op == OP_UNSLICE:
+        return bind1(OP_SLICE, params[1], ct)
+    if op == OP_GATHER:
+        return bind_list(OP_SCATTER_ADD, (shape_of(x), params), [ct] + [<Value>ins[k] for k in range(1, n)]) \
+            if i == 0 else None
+    if op == OP_SCATTER_ADD:
+        return bind_list(OP_GATHER, params[1], [ct] + [<Value>ins[k] for k in range(1, n)]) if i == 0 else None
+    if op == OP_WHERE:
+        if i == 0:
+            return None
+        zero = scalar(type_of(ct), 0.0)
+        return to_shape_of(bind3(OP_WHERE, None, <Value>ins[0], ct, zero) if i == 1
+                           else bind3(OP_WHERE, None, <Value>ins[0], zero, ct), x)
+    if op == OP_CONCAT:
+        axis = params
+        start = 0
+        for k in range(i):
+            start += shape_of(<Value>ins[k])[axis]
+        spec = [(0, length, 1) for length in shape_of(x)]
+        spec[axis] = (start, shape_of(x)[axis], 1)
+        return bind1(OP_SLICE, tuple(spec), ct)
+    raise RuntimeError(f"{op_name(op)}: no transpose")
+
+
+# ---------------------------------------------------------------------------------- the tangent of the reverse rule
+
+cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
+                       PyObject **in_dots, Value out_dot, Level level):
+    """The tangent of vjp(...) for operand i, given the tangents of everything it reads; None where it is zero.
+
+    `ct` and `ct_dot` may be None. Only the tangent is computed: its value part is known to the caller. The slope of
+    a partial comes from evaluating it on duals of `level`, a token no value outside this call belongs to.
+    """
+    cdef int family = family_of(op), k
+    cdef Value total = None
+    cdef Value partial, x = <Value>ins[i]
+    cdef Partial p
+    cdef PyObject *duals[4]
+    cdef list held
+    cdef bint moves
+    if family == FAMILY_LINEAR:
+        return None if ct_dot is None else transpose(op, params, ins, n, i, ct_dot)
+    if op == OP_MATMUL:
+        if ct_dot is not None:
+            total = matmul_vjp(<Value>ins[0], <Value>ins[1], i, ct_dot)
+        k = 1 - i
+        if ct is not None and in_dots[k] is not NULL:
+            total = add(total, matmul_vjp(<Value>(in_dots[0] if k == 0 else ins[0]),
+                                          <Value>(in_dots[1] if k == 1 else ins[1]), i, ct))
+        return total
+    if family == FAMILY_ELEMENTWISE:
+        if op == OP_POWER:
+            if params == 0 or params == 1:
+                return ct_dot if params == 1 else None
+        else:
+            p = partial_of(op, i)
+            if p is None:
+                return None
+            if p.is_number:
+                return None if ct_dot is None else to_shape_of(scaled(ct_dot, p, None), x)
+        moves = False
+        if ct is not None:
+            for k in range(n):
+                moves = moves or in_dots[k] is not NULL
+        if ct_dot is None and not moves:
+            return None
+        if moves:
+            held = []
+            for k in range(n):
+                held.append(make_dual(level, <Value>ins[k], None if in_dots[k] is NULL else <Value>in_dots[k]))
+                duals[k] = <PyObject *>held[k]
+            partial = (power_partial(params, <Value>duals[0]) if op == OP_POWER
+                       else p.evaluate(duals, n, make_dual(level, out, out_dot)))
+            if part(partial, level, 1) is not None:
+                total = bind2(OP_ABSORB_MUL, None, ct, part(partial, level, 1))
+            partial = part(partial, level, 0)
+        else:
+            partial = power_partial(params, x) if op == OP_POWER else p.evaluate(ins, n, out)
+        if ct_dot is not None:
+            total = add(bind2(OP_ABSORB_MUL, None, ct_dot, partial), total)
+        return None if total is None else to_shape_of(total, x)
+    # what is left is linear in the cotangent with a constant of every level: the elements it picks do not move
+    return None if ct_dot is None else vjp(op, params, ins, n, out, i, ct_dot)
+
+
+# ------------------------------------------------------------------------------------------------ duals, one level
+
+cdef Value dual_rule(int op, object params, PyObject **args, int n):
+    """A primitive on duals: the highest level among the operands is unpacked, the rest is one level down."""
+    cdef Level top = None
+    cdef Dual d
+    cdef Value v, out, tangent
+    cdef PyObject *primals[8]
+    cdef PyObject *tangents[8]
+    cdef list held = []
+    cdef int i
+    cdef bint any_tangent = False
+    for i in range(n):
+        v = <Value>args[i]
+        if v.kind == DUAL:
+            d = <Dual>v
+            if top is None or d.level.serial > top.serial:
+                top = d.level
+    if n > 8:
+        return dual_rule_many(op, params, args, n, top)
+    for i in range(n):
+        v = <Value>args[i]
+        tangents[i] = NULL
+        if v.kind == DUAL and (<Dual>v).level is top:
+            d = <Dual>v
+            primals[i] = <PyObject *>d.parts[0]
+            if d.parts[1] is not None:
+                tangents[i] = <PyObject *>d.parts[1]
+                any_tangent = True
+        else:
+            primals[i] = args[i]
+    out = bind(op, params, primals, n)
+    if not any_tangent or not has_slope(op, params, primals, n):
+        return out
+    tangent = jvp(op, params, primals, n, out, tangents)
+    return make_dual(top, out, tangent)
+
+
+cdef Value dual_rule_many(int op, object params, PyObject **args, int n, Level top):
+    """Joins of many operands, all linear: coefficient by coefficient."""
+    cdef list primals = [part(<Value>args[i], top, 0) for i in range(n)]
+    cdef list tangents = [part(<Value>args[i], top, 1) for i in range(n)]
+    cdef int i
+    for i in range(n):
+        if tangents[i] is None:
+            tangents[i] = zeros_like(<Value>primals[i])
+    return make_dual(top, bind_list(op, params, primals), bind_list(op, params, tangents))
+
+
+set_dual_rule(dual_rule)

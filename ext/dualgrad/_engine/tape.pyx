@@ -1,0 +1,736 @@
+"""The reverse tape: what a reverse level records, and how it is swept.
+
+Design
+------
+A tape owns its instructions in one array; operands are integers (a slot, or a constant), so there is no chain of
+objects to recurse over and a tape of ten million instructions is dropped as safely as one of ten. Slots hold primals.
+
+A reverse level does its work on values stripped of all outer reverse levels. A leaf keeps the *link* to the outer
+value it stands for: an input of the function, or a value the function reads by closure. So neither the function nor
+the sweep leaves anything on an outer tape, and nothing that influences the result is lost.
+
+Three sweeps serve every order:
+
+`sweep`          cotangents of all slots, last instruction first;
+`tangent_sweep`  tangents of all slots, first instruction first;
+`dual_sweep`     the tangents of the cotangents: the reverse sweep in the dual numbers, of which only the new part is
+                 computed because the other is kept from the first sweep.
+
+A gradient inside a gradient stands on the outer tape as one instruction, a `SubTape`; its rules are the last two
+sweeps over the inner tape (composite.pyx). A tape that holds such instructions is swept the same way. For that a
+`Run` is a tape together with primals and cotangents for its slots: those of the execution, or richer ones (duals of a
+further level) for orders above two.
+
+A rule of the user's (`bprop`) need not be the transpose of a derivative, so a tape that holds one is not exact: if an
+outer derivative needs it, `lift_tape` copies its instructions to the outer tape (nothing is computed again) and the
+ordinary sweep is run, and taped, on those values.
+"""
+cimport cython
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.string cimport memset
+
+from .array cimport ARRAY, DUAL, NODE, Array, Value
+from .execute cimport FAMILY_CONSTANT, add_into, family_of, op_name
+from .opcodes cimport *
+from .rules cimport add, has_slope, jvp, vjp, vjp_tangent, zeros_like
+from .values cimport (Dual, Level, Node, array_of, bind, bind2, make_dual, misuse, next_serial, part, set_node_rule,
+                      this_thread)
+
+cdef extern from *:
+    """
+    #define DG_REFCNT(v) Py_REFCNT((PyObject *)(v))
+    """
+    Py_ssize_t DG_REFCNT(object v)
+
+observers = []      # called with a report for each tape that closes; see dualgrad.testing
+
+
+# ------------------------------------------------------------------------------------------------------- storage
+
+cdef void *resized(void *block, size_t nbytes) except NULL:
+    cdef void *moved = PyMem_RawRealloc(block, nbytes)
+    if moved is NULL:
+        raise MemoryError("no memory for a tape of this length")
+    return moved
+
+
+@cython.final
+cdef class Slots:
+    """An array of values, some of them missing."""
+
+    def __cinit__(self, Py_ssize_t n=0):
+        self.p = NULL
+        self.n = 0
+        self.capacity = 0
+        if n:
+            self.grow(n)
+            self.n = n
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n - 1, -1, -1):
+            Py_XDECREF(self.p[i])
+        PyMem_RawFree(self.p)
+
+    cdef int grow(self, Py_ssize_t n) except -1:
+        cdef Py_ssize_t capacity = max(n, self.capacity * 2, 8)
+        if n > self.capacity:
+            self.p = <PyObject **>resized(self.p, capacity * sizeof(PyObject *))
+            memset(self.p + self.capacity, 0, (capacity - self.capacity) * sizeof(PyObject *))
+            self.capacity = capacity
+        return 0
+
+    cdef Py_ssize_t push(self, Value v) except -1:
+        if self.n == self.capacity:
+            self.grow(self.n + 1)
+        Py_INCREF(v)
+        self.p[self.n] = <PyObject *>v
+        self.n += 1
+        return self.n - 1
+
+    cdef int put(self, Py_ssize_t i, Value v) except -1:
+        cdef PyObject *old = self.p[i]
+        if v is None:
+            self.p[i] = NULL
+        else:
+            Py_INCREF(v)
+            self.p[i] = <PyObject *>v
+        Py_XDECREF(old)
+        return 0
+
+    cdef Value get(self, Py_ssize_t i):
+        return None if self.p[i] is NULL else <Value>self.p[i]
+
+    cdef int drop(self, Py_ssize_t i) except -1:
+        cdef PyObject *old = self.p[i]
+        self.p[i] = NULL
+        Py_XDECREF(old)
+        return 0
+
+    cdef int clear(self) except -1:
+        cdef Py_ssize_t i, n = self.n
+        self.n = 0
+        for i in range(n - 1, -1, -1):
+            Py_XDECREF(self.p[i])
+            self.p[i] = NULL
+        return 0
+
+
+# ---------------------------------------------------------------------------------------------------------- tape
+
+cdef class Tape(Level):
+    """The instructions of one reverse level."""
+
+    def __cinit__(self, str name, bint reverse=True):
+        self.reverse = True
+        self.entries = NULL
+        self.refs = NULL
+        self.values = Slots()
+        self.constants = Slots()
+        self.leaf_slots = []
+        self.leaf_links = []
+        self.exact = True
+
+    def __dealloc__(self):
+        self.free_entries()
+
+    cdef int free_entries(self) except -1:
+        cdef Py_ssize_t i, n = self.n_entries
+        self.n_entries = 0
+        self.n_refs = 0
+        for i in range(n - 1, -1, -1):
+            Py_XDECREF(self.entries[i].params)
+        PyMem_RawFree(self.entries)
+        PyMem_RawFree(self.refs)
+        self.entries = NULL
+        self.refs = NULL
+        self.entry_capacity = 0
+        self.ref_capacity = 0
+        return 0
+
+    cdef int clear(self) except -1:
+        """Forget everything; nodes that escaped keep their own primals."""
+        self.free_entries()
+        self.values.clear()
+        self.constants.clear()
+        self.leaf_slots = []
+        self.leaf_links = []
+        self.linked = None
+        self.parameter_leaves = None
+        return 0
+
+    cdef bint depends_on_open(self):
+        cdef Level level
+        if self.open:
+            return True
+        if self.outer_levels is not None:
+            for level in self.outer_levels:
+                if level.depends_on_open():
+                    return True
+        return False
+
+    cdef Node node_at(self, Py_ssize_t slot):
+        cdef Node node = Node.__new__(Node)
+        node.level = self
+        node.primal = <Value>self.values.p[slot]
+        node.slot = slot
+        return node
+
+    cdef Node place(self, Value primal):
+        """A new slot."""
+        return self.node_at(self.values.push(primal))
+
+    cdef Node leaf(self, Value primal, Value link):
+        cdef Node node = self.place(primal)
+        self.leaf_slots.append(node.slot)
+        self.leaf_links.append(link)
+        return node
+
+    cdef Node link(self, Node outer):
+        """The leaf that stands for a value of an outer tape; one for each value."""
+        cdef Node node
+        if self.linked is None:
+            self.linked = {}
+        slot = self.linked.get(<size_t><PyObject *>outer)
+        if slot is not None:
+            return self.node_at(slot)
+        node = self.leaf(outer.primal, outer)
+        self.linked[<size_t><PyObject *>outer] = node.slot
+        return node
+
+    cdef Node parameter_leaf(self, object parameter, Value v):
+        """The leaf of a parameter this tape differentiates; v is its value one level down."""
+        cdef Node node
+        if self.parameter_leaves is None:
+            self.parameter_leaves = {}
+            self.parameter_slots = {}
+        key = id(parameter)
+        found = self.parameter_leaves.get(key)
+        if found is not None and found[0] is v:
+            return <Node>found[1]
+        node = self.leaf(stripped(v), v if v.kind == NODE else None)
+        self.parameter_leaves[key] = (v, node)
+        self.parameter_slots.setdefault(key, []).append(node.slot)
+        return node
+
+    cdef Py_ssize_t ref(self, Value v) except? -1:
+        """How an instruction of this tape names an operand."""
+        cdef Node node
+        if v.kind == NODE:
+            node = <Node>v
+            if node.level is not self:
+                node = self.link(node)
+            return node.slot
+        return -1 - self.constants.push(v)
+
+    cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL:
+        """A new instruction; its results are placed next, by the caller."""
+        cdef Entry *entry
+        cdef int i
+        cdef Py_ssize_t r
+        if self.n_entries == self.entry_capacity:
+            self.entry_capacity = max(16, 2 * self.entry_capacity)
+            self.entries = <Entry *>resized(self.entries, self.entry_capacity * sizeof(Entry))
+        while self.n_refs + n > self.ref_capacity:
+            self.ref_capacity = max(32, 2 * self.ref_capacity)
+            self.refs = <Py_ssize_t *>resized(self.refs, self.ref_capacity * sizeof(Py_ssize_t))
+        for i in range(n):
+            r = self.ref(<Value>args[i])        # may place leaves
+            self.refs[self.n_refs + i] = r
+        entry = &self.entries[self.n_entries]
+        entry.op = op
+        entry.n_in = n
+        entry.n_out = n_out
+        entry.first_in = self.n_refs
+        entry.slot = self.values.n
+        if params is None:
+            entry.params = NULL
+        else:
+            Py_INCREF(params)
+            entry.params = <PyObject *>params
+        self.n_refs += n
+        self.n_entries += 1
+        if op == OP_CUSTOM:
+            self.exact = False
+        return entry
+
+    cdef Value operand(self, Slots primals, Py_ssize_t r):
+        return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
+
+    def report(self):
+        """Counts of leaves, instructions (by primitive), and bytes of the arrays kept."""
+        cdef Py_ssize_t i
+        cdef dict by_primitive = {}
+        cdef set seen = set()
+        cdef Py_ssize_t nbytes = 0
+        for i in range(self.n_entries):
+            name = op_name(self.entries[i].op)
+            by_primitive[name] = by_primitive.get(name, 0) + 1
+        for slots in (self.values, self.constants):
+            nbytes += bytes_of(slots, seen)
+        return {"transform": self.name, "level": self.serial, "leaves": len(self.leaf_slots),
+                "instructions": self.n_entries, "by_primitive": by_primitive, "bytes": nbytes}
+
+
+cdef Py_ssize_t bytes_of(Slots slots, set seen) except -1:
+    """Bytes of the distinct arrays in some slots."""
+    cdef Py_ssize_t i, total = 0
+    cdef Array a
+    cdef list stack
+    cdef Value v
+    for i in range(slots.n):
+        if slots.p[i] is NULL:
+            continue
+        stack = [<Value>slots.p[i]]
+        while stack:
+            v = stack.pop()
+            if v is None:
+                continue
+            if v.kind == DUAL:
+                stack.extend((<Dual>v).parts)
+            elif v.kind == ARRAY:
+                a = <Array>v
+                if <size_t>a.data not in seen:
+                    seen.add(<size_t>a.data)
+                    total += a.size * a.itemsize if a.block is not NULL or a.base is not None else 0
+    return total
+
+
+# -------------------------------------------------------------------------------------------- the rule of a node
+
+cdef Value settle(Node v):
+    """A node whose tape is closed: a plain value, unless an outer derivative might still need it."""
+    if v.level.depends_on_open():
+        raise misuse(v.level)
+    return v.primal
+
+
+cdef Value stripped(Value v):
+    """The value without reverse levels."""
+    return (<Node>v).primal if v.kind == NODE else v
+
+
+cdef Value node_rule(int op, object params, PyObject **args, int n):
+    """A primitive with a node among its operands: executed one level down and, if it has a slope, recorded."""
+    cdef PyObject *few[8]
+    cdef PyObject **work = few
+    cdef Value v, out
+    cdef Node node
+    cdef Tape tape = None
+    cdef int i
+    cdef list held = None
+    cdef unsigned long thread = this_thread()
+    if n > 8:
+        work = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
+        if work is NULL:
+            raise MemoryError()
+    try:
+        for i in range(n):
+            work[i] = args[i]
+            v = <Value>args[i]
+            if v.kind != NODE:
+                continue
+            node = <Node>v
+            if not node.level.open:
+                v = settle(node)
+                if held is None:
+                    held = []
+                held.append(v)
+                work[i] = <PyObject *>v
+                continue
+            if node.level.thread != thread:
+                raise misuse(node.level)
+            if tape is None or node.level.serial > tape.serial:
+                tape = <Tape>node.level
+        if tape is None:
+            return bind(op, params, work, n)
+        return record(tape, op, params, work, n)
+    finally:
+        if work is not few:
+            PyMem_RawFree(work)
+
+
+cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
+    """Execute on stripped operands and put the instruction on the tape."""
+    cdef PyObject *few[8]
+    cdef PyObject **primals = few
+    cdef Value out, v
+    cdef int i
+    if n > 8:
+        primals = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
+        if primals is NULL:
+            raise MemoryError()
+    try:
+        for i in range(n):
+            v = <Value>args[i]
+            primals[i] = <PyObject *>((<Node>v).primal) if v.kind == NODE else args[i]
+        out = bind(op, params, primals, n)
+        if not has_slope(op, params, primals, n):
+            return out
+    finally:
+        if primals is not few:
+            PyMem_RawFree(primals)
+    tape.append(op, params, args, n, 1)
+    return tape.place(out)
+
+
+set_node_rule(node_rule)
+
+
+# --------------------------------------------------------------------------------------------------------- sweeps
+
+cdef class Run:
+    """A tape with primals and cotangents for its slots: those of the execution, or richer ones."""
+
+
+cdef class SubTape:
+    """A transform run inside another, as one instruction of the outer tape. See composite.pyx."""
+
+    cdef list pull(self, Run run, list cts):
+        """Cotangents of the operands, from those of the results."""
+        raise NotImplementedError
+
+    cdef list push(self, Run run, list tangents, list record):
+        """Tangents of the results, from those of the operands; what `enrich` needs is appended to `record`."""
+        raise NotImplementedError
+
+    cdef Run enrich(self, Run run, list record, Level level):
+        """The run whose values are duals of a level, with the tangents that `push` found."""
+        raise NotImplementedError
+
+    cdef Run lift(self, Run run, list operands):
+        """The run on values of outer tapes."""
+        raise NotImplementedError
+
+
+cdef class CustomRule:
+    """A function with a reverse rule of its own, as an instruction."""
+
+    cdef list pull(self, list ins, list outs, list cts):
+        raise NotImplementedError
+
+    cdef Value push(self, list ins, list outs, list tangents):
+        raise NotImplementedError
+
+
+cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
+    """Add a cotangent to what a slot holds; in place where this sweep alone holds it."""
+    cdef Value total
+    if term is None:
+        return 0
+    if slots.p[i] is NULL:
+        return slots.put(i, term)
+    total = <Value>slots.p[i]
+    if total.kind == ARRAY and term.kind == ARRAY:
+        # two references: the slot's and ours
+        if DG_REFCNT(total) == 2 and (<Array>total).base is None and add_into(<Array>total, <Array>term):
+            return 0
+    return slots.put(i, bind2(OP_ADD, None, total, term))
+
+
+cdef char *reach(Tape tape, list slots) except NULL:
+    """Marks of the slots that depend on the given ones; freed by the caller."""
+    cdef Py_ssize_t e, k, r
+    cdef Entry *entry
+    cdef char *mark = <char *>PyMem_RawMalloc(tape.values.n + 1)
+    if mark is NULL:
+        raise MemoryError()
+    memset(mark, 0, tape.values.n + 1)
+    for r in slots:
+        mark[r] = 1
+    for e in range(tape.n_entries):
+        entry = &tape.entries[e]
+        for k in range(entry.n_in):
+            r = tape.refs[entry.first_in + k]
+            if r >= 0 and mark[r]:
+                memset(mark + entry.slot, 1, entry.n_out)
+                break
+    return mark
+
+
+cdef object params_of(Entry *entry):
+    return None if entry.params is NULL else <object>entry.params
+
+
+cdef list operands_of(Tape tape, Entry *entry, Slots primals):
+    cdef Py_ssize_t k
+    return [tape.operand(primals, tape.refs[entry.first_in + k]) for k in range(entry.n_in)]
+
+
+cdef list results_in(Entry *entry, Slots slots):
+    cdef Py_ssize_t k
+    return [slots.get(entry.slot + k) for k in range(entry.n_out)]
+
+
+cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub):
+    """The run of the transform at an instruction that belongs to this run."""
+    if run.inner is not None:
+        found = run.inner.get(e)
+        if found is not None:
+            return <Run>found
+    return sub.run
+
+
+cdef int spread(Tape tape, Entry *entry, Slots adjoints, const char *needed, list terms) except -1:
+    """Accumulate the cotangents an instruction returned for its operands."""
+    cdef Py_ssize_t k, r
+    for k in range(entry.n_in):
+        r = tape.refs[entry.first_in + k]
+        if r >= 0 and needed[r]:
+            accumulate(adjoints, r, <Value>terms[k])
+    return 0
+
+
+cdef int sweep(Run run, Slots adjoints, const char *needed, bint keep) except -1:
+    """Cotangents of the slots that are `needed`, from those already in `adjoints`. Those of results are dropped as
+    soon as they are spent unless they are to be kept."""
+    cdef Tape tape = run.tape
+    cdef Slots primals = run.primals
+    cdef Entry *entry
+    cdef Py_ssize_t e, k, r
+    cdef int n
+    cdef PyObject *few[8]
+    cdef PyObject **ins = few
+    cdef PyObject **many = NULL
+    cdef Value ct, out
+    cdef object params
+    cdef list cts
+    try:
+        for e in range(tape.n_entries - 1, -1, -1):
+            entry = &tape.entries[e]
+            n = entry.n_in
+            if entry.n_out == 1:
+                if adjoints.p[entry.slot] is NULL:
+                    continue
+            else:
+                for k in range(entry.n_out):
+                    if adjoints.p[entry.slot + k] is not NULL:
+                        break
+                else:
+                    continue
+            if entry.op == OP_SUBTAPE:
+                cts = results_in(entry, adjoints)
+                sub = <SubTape>entry.params
+                inner = inner_run_of(run, e, <SubTape>sub)
+                spread(tape, entry, adjoints, needed, (<SubTape>sub).pull(<Run>inner, cts))
+            elif entry.op == OP_CUSTOM:
+                cts = results_in(entry, adjoints)
+                spread(tape, entry, adjoints, needed,
+                       (<CustomRule>entry.params).pull(operands_of(tape, entry, primals),
+                                                       results_in(entry, primals), cts))
+            else:
+                ct = <Value>adjoints.p[entry.slot]
+                out = <Value>primals.p[entry.slot]
+                params = params_of(entry)
+                if n > 8:
+                    PyMem_RawFree(many)
+                    many = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
+                    ins = many
+                else:
+                    ins = few
+                for k in range(n):
+                    r = tape.refs[entry.first_in + k]
+                    ins[k] = primals.p[r] if r >= 0 else tape.constants.p[-1 - r]
+                for k in range(n):
+                    r = tape.refs[entry.first_in + k]
+                    if r >= 0 and needed[r]:
+                        accumulate(adjoints, r, vjp(entry.op, params, ins, n, out, k, ct))
+                ct = None
+            if not keep:
+                for k in range(entry.n_out):
+                    adjoints.drop(entry.slot + k)
+    finally:
+        PyMem_RawFree(many)
+    return 0
+
+
+cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
+    """Tangents of all slots, from those of the leaves already in `dots`. `records` receives, for each inner
+    transform that moved, what is needed to sweep it again one order higher."""
+    cdef Tape tape = run.tape
+    cdef Slots primals = run.primals
+    cdef Entry *entry
+    cdef Py_ssize_t e, k, r
+    cdef int n
+    cdef PyObject *few[8]
+    cdef PyObject *few_dots[8]
+    cdef PyObject **ins
+    cdef PyObject **in_dots
+    cdef PyObject **many = NULL
+    cdef bint moves
+    cdef Value dot
+    cdef list results, record
+    try:
+        for e in range(tape.n_entries):
+            entry = &tape.entries[e]
+            n = entry.n_in
+            ins = few
+            in_dots = few_dots
+            if n > 8:
+                PyMem_RawFree(many)
+                many = <PyObject **>PyMem_RawMalloc(2 * n * sizeof(PyObject *))
+                ins = many
+                in_dots = many + n
+            moves = False
+            for k in range(n):
+                r = tape.refs[entry.first_in + k]
+                in_dots[k] = dots.p[r] if r >= 0 else NULL
+                moves = moves or in_dots[k] is not NULL
+            if not moves:
+                continue
+            if entry.op == OP_SUBTAPE:
+                record = []
+                sub = <SubTape>entry.params
+                inner = inner_run_of(run, e, <SubTape>sub)
+                results = (<SubTape>sub).push(<Run>inner,
+                                              [None if in_dots[k] is NULL else <Value>in_dots[k] for k in range(n)],
+                                              record)
+                records[e] = record
+                for k in range(entry.n_out):
+                    dots.put(entry.slot + k, <Value>results[k])
+                continue
+            if entry.op == OP_CUSTOM:
+                raise RuntimeError("a tape with a custom rule reached a tangent sweep")
+            for k in range(n):
+                r = tape.refs[entry.first_in + k]
+                ins[k] = primals.p[r] if r >= 0 else tape.constants.p[-1 - r]
+            dot = jvp(entry.op, params_of(entry), ins, n, <Value>primals.p[entry.slot], in_dots)
+            dots.put(entry.slot, dot)
+    finally:
+        PyMem_RawFree(many)
+    return 0
+
+
+cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed) except -1:
+    """Tangents of the cotangents of `needed` slots, from the tangents of slots (`dots`), the kept cotangents
+    (`run.adjoints`) and the tangents of the seeds already in `adjoint_dots`."""
+    cdef Tape tape = run.tape
+    cdef Slots primals = run.primals
+    cdef Slots adjoints = run.adjoints
+    cdef Level level = Level("a gradient inside a gradient")
+    cdef Entry *entry
+    cdef Py_ssize_t e, k, r
+    cdef int n
+    cdef PyObject *few[8]
+    cdef PyObject *few_dots[8]
+    cdef PyObject **ins
+    cdef PyObject **in_dots
+    cdef PyObject **many = NULL
+    cdef Value ct, ct_dot, out_dot
+    cdef bint moves
+    cdef list cts, terms
+    try:
+        for e in range(tape.n_entries - 1, -1, -1):
+            entry = &tape.entries[e]
+            n = entry.n_in
+            if entry.op == OP_SUBTAPE:
+                sub = <SubTape>entry.params
+                terms = dual_pull(<SubTape>sub, inner_run_of(run, e, <SubTape>sub), entry, adjoints, adjoint_dots,
+                                  records.get(e), level)
+                if terms is not None:
+                    spread(tape, entry, adjoint_dots, needed, terms)
+                continue
+            ct = adjoints.get(entry.slot)
+            ct_dot = adjoint_dots.get(entry.slot)
+            if ct is None and ct_dot is None:
+                continue
+            ins = few
+            in_dots = few_dots
+            if n > 8:
+                PyMem_RawFree(many)
+                many = <PyObject **>PyMem_RawMalloc(2 * n * sizeof(PyObject *))
+                ins = many
+                in_dots = many + n
+            moves = ct_dot is not None
+            for k in range(n):
+                r = tape.refs[entry.first_in + k]
+                ins[k] = primals.p[r] if r >= 0 else tape.constants.p[-1 - r]
+                in_dots[k] = dots.p[r] if r >= 0 else NULL
+                moves = moves or in_dots[k] is not NULL
+            if not moves:
+                continue
+            out_dot = dots.get(entry.slot)
+            for k in range(n):
+                r = tape.refs[entry.first_in + k]
+                if r >= 0 and needed[r]:
+                    accumulate(adjoint_dots, r, vjp_tangent(entry.op, params_of(entry), ins, n,
+                                                            <Value>primals.p[entry.slot], k, ct, ct_dot, in_dots,
+                                                            out_dot, level))
+    finally:
+        PyMem_RawFree(many)
+    return 0
+
+
+cdef list dual_pull(SubTape sub, Run inner, Entry *entry, Slots adjoints, Slots adjoint_dots, list record, Level level):
+    """The tangent of an inner transform's pull: its pull in the dual numbers, of which the new part is read."""
+    cdef list cts, terms
+    cdef Py_ssize_t k
+    cdef bint any_ct = False, any_dot = False
+    for k in range(entry.n_out):
+        any_ct = any_ct or adjoints.p[entry.slot + k] is not NULL
+        any_dot = any_dot or adjoint_dots.p[entry.slot + k] is not NULL
+    if record is None:                  # the transform did not move: its pull is linear in the cotangents
+        return sub.pull(inner, results_in(entry, adjoint_dots)) if any_dot else None
+    if not any_ct and not any_dot:
+        return None
+    inner = sub.enrich(inner, record, level)
+    cts = []
+    for k in range(entry.n_out):
+        ct = adjoints.get(entry.slot + k)
+        dot = adjoint_dots.get(entry.slot + k)
+        if ct is None and dot is not None:
+            ct = zeros_like(<Value>dot)
+        cts.append(None if ct is None else make_dual(level, <Value>ct, <Value>dot))
+    terms = sub.pull(inner, cts)
+    return [part(<Value>term, level, 1) for term in terms]
+
+
+# ----------------------------------------------------------------------------------------------------- lifted tapes
+
+cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
+    """The slots of a tape as values of outer tapes: its instructions are copied there, their results kept.
+
+    `leaf_values` maps leaf slots to outer values. `inner` receives lifted runs of inner transforms.
+    """
+    cdef Tape tape = run.tape
+    cdef Tape target
+    cdef Slots lifted = Slots(tape.values.n)
+    cdef Entry *entry
+    cdef Py_ssize_t e, k
+    cdef list operands
+    cdef PyObject *few[8]
+    cdef PyObject **args
+    cdef PyObject **many = NULL
+    cdef Value v
+    for k in range(tape.values.n):
+        lifted.put(k, <Value>run.primals.p[k])
+    for slot, v in leaf_values.items():
+        lifted.put(slot, v)
+    try:
+        for e in range(tape.n_entries):
+            entry = &tape.entries[e]
+            operands = operands_of(tape, entry, lifted)
+            target = None
+            for v in operands:
+                if v.kind == NODE and (target is None or (<Node>v).level.serial > target.serial):
+                    target = <Tape>(<Node>v).level
+            if target is None:
+                continue
+            args = few
+            if entry.n_in > 8:
+                PyMem_RawFree(many)
+                many = <PyObject **>PyMem_RawMalloc(entry.n_in * sizeof(PyObject *))
+                args = many
+            for k in range(entry.n_in):
+                args[k] = <PyObject *>operands[k]
+            target.append(entry.op, params_of(entry), args, entry.n_in, entry.n_out)
+            for k in range(entry.n_out):
+                lifted.put(entry.slot + k, target.place(<Value>run.primals.p[entry.slot + k]))
+            if entry.op == OP_SUBTAPE:
+                sub = <SubTape>entry.params
+                inner[e] = (<SubTape>sub).lift(inner_run_of(run, e, <SubTape>sub), operands)
+    finally:
+        PyMem_RawFree(many)
+    return lifted

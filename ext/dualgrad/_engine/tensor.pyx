@@ -1,0 +1,531 @@
+"""Tensors: the handles users hold, their operators, and the type rules of operands.
+
+Design
+------
+A Tensor is a handle on an immutable value, whatever its kind: inside a function that is being differentiated it holds
+a node or a dual, and looks the same. Assignment (`t[i] = v`, `set_data`, an optimiser's step) rebinds the handle.
+
+A parameter is by itself no value of any level. When a primitive reads it, every open level that differentiates it
+adds its leaf, lowest level first.
+
+Operands of different types are cast here, before a primitive is applied, so that gradients go back in the type of
+each. Python numbers take the type of the tensor beside them.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject, PyTypeObject
+
+import numpy as np
+
+from dualgrad._table import ROWS
+
+from .array cimport (ARRAY, DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
+                     shape_tuple, to_ndarray)
+from .execute cimport op_name
+from .opcodes cimport *
+from .tape cimport Tape
+from .values cimport (Level, Node, array_of, bind, bind1, bind2, bind3, bind_list, current_level, ndim_of, last_serial,
+                      shape_of, type_of)
+
+cdef extern from *:
+    """
+    static PyObject *dg_tp_new(PyTypeObject *type, PyObject *args) { return type->tp_new(type, args, NULL); }
+    """
+    object dg_tp_new(PyTypeObject *type, tuple args)
+
+OPCODES = {row.name: code for code, row in enumerate(ROWS)}
+
+cdef type TENSOR = None             # dualgrad.Tensor, once it exists
+cdef dict DTYPES = {}               # type number -> dualgrad.dtype object
+cdef int[N_TYPES][N_TYPES] PROMOTED
+cdef bint[N_OPS] WANTS_FLOAT        # integers become float32 first
+cdef tuple EMPTY = ()
+
+for _code, _row in enumerate(ROWS):
+    WANTS_FLOAT[_code] = (_row.family == "elementwise" and not _row.keeps_ints
+                          and _row.name not in ("maximum", "minimum", "mod", "fmod", "pow", "relu", "power"))
+
+
+def install(type tensor, dict dtypes, dict promotion):
+    """Tell the engine the face's Tensor class, its types by number, and how types combine."""
+    global TENSOR
+    TENSOR = tensor
+    DTYPES.update(dtypes)
+    for (a, b), c in promotion.items():
+        PROMOTED[a][b] = c
+
+
+cdef object wrap(Value v):
+    """A new Tensor on a value."""
+    cdef TensorBase t = <TensorBase>dg_tp_new(<PyTypeObject *>TENSOR, EMPTY)
+    t.value = v
+    return t
+
+
+cdef Value read(TensorBase t):
+    """The value of a tensor as the open levels see it."""
+    cdef Level level
+    cdef Value v
+    cdef list levels
+    if t.value is None:
+        raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first")
+    if not t.parameter:
+        return t.value
+    level = current_level()
+    if level is None:
+        return t.value
+    levels = []
+    while level is not None:
+        if level.reverse and (<Tape>level).wanted is not None and id(t) in (<Tape>level).wanted:
+            levels.append(level)
+        level = level.outer
+    v = t.value
+    for level in reversed(levels):
+        v = (<Tape>level).parameter_leaf(t, v)
+    return v
+
+
+cdef Value value_of(object x):
+    """The value of a tensor or array; numbers are not accepted here."""
+    if isinstance(x, TensorBase):
+        return read(<TensorBase>x)
+    if isinstance(x, np.ndarray):
+        return from_ndarray(x)
+    raise TypeError(f"expected a Tensor, got {type(x).__name__}; wrap it in dualgrad.Tensor(...)")
+
+
+# ------------------------------------------------------------------------------------------------- type rules
+
+cdef int scalar_type(int typenum, object number) except -1:
+    """The type of a tensor with a Python number beside it."""
+    if isinstance(number, bool):
+        return typenum
+    if isinstance(number, int):
+        return cnp.NPY_INT64 if typenum == cnp.NPY_BOOL else typenum
+    if isinstance(number, float):
+        return typenum if is_inexact(typenum) else cnp.NPY_FLOAT
+    if isinstance(number, complex):
+        if is_complex(typenum):
+            return typenum
+        return cnp.NPY_CDOUBLE if typenum == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT
+    raise TypeError(f"expected a number, got {type(number).__name__}")
+
+
+cdef Value number_as(object number, int typenum):
+    if isinstance(number, complex):
+        return copy_of(np.asarray(number).astype(cnp.PyArray_DescrFromType(typenum)))
+    if is_inexact(typenum) and not is_complex(typenum):
+        return scalar(typenum, number)
+    try:
+        return copy_of(np.asarray(number, dtype=cnp.PyArray_DescrFromType(typenum)))
+    except OverflowError:
+        raise OverflowError(f"the number {number} does not fit the tensor's type "
+                            f"{cnp.PyArray_DescrFromType(typenum)}; convert the tensor first") from None
+
+
+cdef Value as_type(Value v, int typenum):
+    if type_of(v) == typenum:
+        return v
+    return bind1(OP_CAST, typenum, v)
+
+
+cdef bint is_number(object x):
+    return isinstance(x, (int, float, complex, np.generic))
+
+
+cdef object plain_number(object x):
+    return x.item() if isinstance(x, np.generic) else x
+
+
+cdef Value apply_unary(int op, object x):
+    cdef Value v = value_of(x)
+    cdef int typenum
+    if WANTS_FLOAT[op]:
+        typenum = type_of(v)
+        if not is_inexact(typenum):
+            v = as_type(v, cnp.NPY_FLOAT)
+    return bind1(op, None, v)
+
+
+cdef object apply_binary(int op, object x, object y):
+    """A binary primitive on tensors, arrays and numbers; NotImplemented for anything else."""
+    cdef Value a, b
+    cdef int ta, tb, common
+    if isinstance(x, TensorBase):
+        a = read(<TensorBase>x)
+    elif isinstance(x, np.ndarray):
+        a = from_ndarray(x)
+    elif is_number(x):
+        a = None
+    else:
+        return NotImplemented
+    if isinstance(y, TensorBase):
+        b = read(<TensorBase>y)
+    elif isinstance(y, np.ndarray):
+        b = from_ndarray(y)
+    elif is_number(y):
+        b = None
+    else:
+        return NotImplemented
+    if a is None and b is None:
+        raise TypeError(f"{op_name(op)}: expected a Tensor among the operands, got two numbers {x!r} and {y!r}")
+    if a is None:
+        x = plain_number(x)
+        common = scalar_type(type_of(b), x)
+    elif b is None:
+        y = plain_number(y)
+        common = scalar_type(type_of(a), y)
+    else:
+        ta = type_of(a)
+        tb = type_of(b)
+        common = ta if ta == tb else PROMOTED[ta][tb]
+    if WANTS_FLOAT[op] and not is_inexact(common):
+        common = cnp.NPY_FLOAT
+    a = number_as(x, common) if a is None else as_type(a, common)
+    b = number_as(y, common) if b is None else as_type(b, common)
+    return wrap(bind2(op, None, a, b))
+
+
+cdef object binary(int op, object x, object y):
+    """A binary operator; TypeError is left to Python."""
+    return apply_binary(op, x, y)
+
+
+cdef object power(object x, object y):
+    """x ** y: a number as exponent is a primitive of its own, with the polynomial's slope at 0."""
+    cdef Value a
+    cdef int typenum
+    if isinstance(x, TensorBase) and is_number(y) and not isinstance(y, complex):
+        y = plain_number(y)
+        a = read(<TensorBase>x)
+        typenum = scalar_type(type_of(a), y)
+        a = as_type(a, typenum)
+        if isinstance(y, float) and y.is_integer() and abs(y) < 1e9:
+            y = int(y)
+        if isinstance(y, bool):
+            y = int(y)
+        if isinstance(y, int) and abs(y) > 1000000000:
+            y = float(y)
+        if y == 2:
+            return wrap(bind1(OP_SQUARE, None, a))
+        if y == 1:
+            return wrap(bind1(OP_IDENTITY, None, a))
+        return wrap(bind1(OP_POWER, y, a))
+    return apply_binary(OP_POW, x, y)
+
+
+cdef Value matmul_values(Value a, Value b):
+    """a @ b for one axis and more, by NumPy's rules."""
+    cdef int na = ndim_of(a), nb = ndim_of(b)
+    cdef Value r
+    cdef tuple shape
+    if na == 0 or nb == 0:
+        raise ValueError(f"matmul: operands of shapes {shape_of(a)} and {shape_of(b)}; expected at least one axis each, "
+                         f"use * for a number")
+    if na == 1 and nb == 1 and shape_of(a) != shape_of(b) or (
+            na == 1 and nb > 1 and shape_of(a)[0] != shape_of(b)[nb - 2]) or (
+            nb == 1 and na > 1 and shape_of(a)[na - 1] != shape_of(b)[0]):
+        raise ValueError(f"matmul: shapes {shape_of(a)} and {shape_of(b)} do not multiply; the last axis of the first "
+                         f"must equal the last but one (or only) axis of the second")
+    if na == 1:
+        a = bind1(OP_RESHAPE, (1,) + shape_of(a), a)
+    if nb == 1:
+        b = bind1(OP_RESHAPE, shape_of(b) + (1,), b)
+    r = bind2(OP_MATMUL, None, a, b)
+    if na == 1 or nb == 1:
+        shape = shape_of(r)
+        nr = len(shape)
+        if na == 1 and nb == 1:
+            shape = shape[:nr - 2]
+        elif na == 1:
+            shape = shape[:nr - 2] + shape[nr - 1:]
+        else:
+            shape = shape[:nr - 1]
+        r = bind1(OP_RESHAPE, shape, r)
+    return r
+
+
+cdef object matmul(object x, object y):
+    cdef Value a, b
+    cdef int ta, tb
+    if not isinstance(x, (TensorBase, np.ndarray)) or not isinstance(y, (TensorBase, np.ndarray)):
+        return NotImplemented
+    a = value_of(x)
+    b = value_of(y)
+    ta = type_of(a)
+    tb = type_of(b)
+    if ta != tb:
+        if isinstance(x, TensorBase) and isinstance(y, TensorBase):
+            raise TypeError(f"matmul: operands of types {DTYPES[ta]} and {DTYPES[tb]}; expected equal types, convert one "
+                            f"of them with astype")
+        a = as_type(a, PROMOTED[ta][tb])
+        b = as_type(b, PROMOTED[ta][tb])
+    return wrap(matmul_values(a, b))
+
+
+# -------------------------------------------------------------------------------------------------- entry points
+
+def unary(int op, x):
+    """Apply an elementwise primitive to a tensor."""
+    return wrap(apply_unary(op, x))
+
+
+def binary_op(int op, x, y):
+    """Apply an elementwise primitive to two operands, one of them a tensor at least."""
+    r = apply_binary(op, x, y)
+    if r is NotImplemented:
+        raise TypeError(f"{op_name(op)}: expected Tensors, NumPy arrays or numbers, got {type(x).__name__} and "
+                        f"{type(y).__name__}")
+    return r
+
+
+def power_op(x, y):
+    """x to the power y."""
+    r = power(x, y)
+    if r is NotImplemented:
+        raise TypeError(f"pow: expected Tensors, NumPy arrays or numbers, got {type(x).__name__} and {type(y).__name__}")
+    return r
+
+
+def matmul_op(x, y):
+    """The matrix product."""
+    r = matmul(x, y)
+    if r is NotImplemented:
+        raise TypeError(f"matmul: expected Tensors or NumPy arrays, got {type(x).__name__} and {type(y).__name__}")
+    return r
+
+
+def apply(int op, params, *operands):
+    """Apply a primitive to tensors whose types already fit it."""
+    if len(operands) == 1:
+        return wrap(bind1(op, params, value_of(operands[0])))
+    return wrap(bind_list(op, params, [value_of(x) for x in operands]))
+
+
+def common_type(*operands):
+    """The type number of tensors, arrays and numbers together."""
+    cdef int common = -1, t
+    numbers = []
+    for x in operands:
+        if isinstance(x, (TensorBase, np.ndarray)):
+            t = type_of(value_of(x))
+            common = t if common < 0 or common == t else PROMOTED[common][t]
+        elif is_number(x):
+            numbers.append(plain_number(x))
+        else:
+            raise TypeError(f"expected Tensors, NumPy arrays or numbers, got {type(x).__name__}")
+    for number in numbers:
+        common = scalar_type(cnp.NPY_BOOL if common < 0 else common, number)
+    return common
+
+
+def convert(x, int typenum):
+    """A tensor of the given type from a tensor, array or number."""
+    if isinstance(x, (TensorBase, np.ndarray)):
+        return wrap(as_type(value_of(x), typenum))
+    return wrap(number_as(plain_number(x), typenum))
+
+
+def stop(TensorBase t not None):
+    """The tensor's number as a constant of every level."""
+    return wrap(array_of(t.value))
+
+
+# -------------------------------------------------------------------------------------------------------- handles
+
+cdef class TensorBase:
+    """A handle on a value; `dualgrad.Tensor` is its subclass."""
+
+    def __cinit__(self):
+        self.birth = last_serial()
+
+    # ---- made from data, and read back
+
+    def _from_ndarray(self, array, bint copy):
+        """Hold the contents of a NumPy array."""
+        self.value = copy_of(array) if copy else from_ndarray(array)
+
+    def _rebind(self, TensorBase other not None):
+        """Point this handle at another tensor's value."""
+        self.value = read(other)
+
+    def _detached(self):
+        """A plain Tensor of the current number, a constant of every level."""
+        return wrap(array_of(self.value))
+
+    @property
+    def _is_parameter(self):
+        return self.parameter
+
+    @_is_parameter.setter
+    def _is_parameter(self, bint flag):
+        self.parameter = flag
+
+    @property
+    def _birth(self):
+        return self.birth
+
+    @property
+    def _level_serial(self):
+        """The serial of the outermost level the value belongs to; 0 for plain arrays."""
+        if self.value.kind == NODE:
+            return (<Node>self.value).level.serial
+        return 1 if self.value.kind == DUAL else 0
+
+    def _numpy(self):
+        """A read-only view of the number."""
+        return to_ndarray(array_of(self.value))
+
+    @property
+    def shape(self):
+        return shape_of(self.value)
+
+    @property
+    def dtype(self):
+        return DTYPES[type_of(self.value)]
+
+    @property
+    def _typenum(self):
+        return type_of(self.value)
+
+    @property
+    def ndim(self):
+        return ndim_of(self.value)
+
+    @property
+    def size(self):
+        return array_of(self.value).size
+
+    def __len__(self):
+        if ndim_of(self.value) == 0:
+            raise TypeError("len() of a tensor without axes (shape ()); it is a single number")
+        return array_of(self.value).shape[0]
+
+    def __bool__(self):
+        cdef Array a = array_of(self.value)
+        if a.size != 1:
+            raise ValueError(f"bool(): a tensor of shape {shape_tuple(a)} has no single truth value; use .any() or .all()")
+        return bool(to_ndarray(a).item())
+
+    # ---- operators
+
+    def __add__(self, other):
+        return binary(OP_ADD, self, other)
+
+    def __radd__(self, other):
+        return binary(OP_ADD, other, self)
+
+    def __sub__(self, other):
+        return binary(OP_SUB, self, other)
+
+    def __rsub__(self, other):
+        return binary(OP_SUB, other, self)
+
+    def __mul__(self, other):
+        return binary(OP_MUL, self, other)
+
+    def __rmul__(self, other):
+        return binary(OP_MUL, other, self)
+
+    def __truediv__(self, other):
+        return binary(OP_DIV, self, other)
+
+    def __rtruediv__(self, other):
+        return binary(OP_DIV, other, self)
+
+    def __floordiv__(self, other):
+        return binary(OP_FLOOR_DIVIDE, self, other)
+
+    def __rfloordiv__(self, other):
+        return binary(OP_FLOOR_DIVIDE, other, self)
+
+    def __mod__(self, other):
+        return binary(OP_MOD, self, other)
+
+    def __rmod__(self, other):
+        return binary(OP_MOD, other, self)
+
+    def __pow__(self, other, modulus):
+        if modulus is not None:
+            return NotImplemented
+        return power(self, other)
+
+    def __rpow__(self, other, modulus):
+        return power(other, self)
+
+    def __matmul__(self, other):
+        return matmul(self, other)
+
+    def __rmatmul__(self, other):
+        return matmul(other, self)
+
+    def __neg__(self):
+        return wrap(bind1(OP_NEG, None, read(self)))
+
+    def __pos__(self):
+        return wrap(read(self))
+
+    def __abs__(self):
+        return wrap(bind1(OP_ABS, None, read(self)))
+
+    def __and__(self, other):
+        return binary(OP_BITWISE_AND, self, other)
+
+    def __rand__(self, other):
+        return binary(OP_BITWISE_AND, other, self)
+
+    def __or__(self, other):
+        return binary(OP_BITWISE_OR, self, other)
+
+    def __ror__(self, other):
+        return binary(OP_BITWISE_OR, other, self)
+
+    def __xor__(self, other):
+        return binary(OP_BITWISE_XOR, self, other)
+
+    def __rxor__(self, other):
+        return binary(OP_BITWISE_XOR, other, self)
+
+    def __invert__(self):
+        return wrap(bind1(OP_BITWISE_NOT, None, read(self)))
+
+    def __eq__(self, other):
+        return binary(OP_EQ, self, other)
+
+    def __ne__(self, other):
+        return binary(OP_NE, self, other)
+
+    def __lt__(self, other):
+        return binary(OP_LT, self, other)
+
+    def __le__(self, other):
+        return binary(OP_LE, self, other)
+
+    def __gt__(self, other):
+        return binary(OP_GT, self, other)
+
+    def __ge__(self, other):
+        return binary(OP_GE, self, other)
+
+    def __hash__(self):
+        return <Py_hash_t>(<size_t><PyObject *>self >> 4)
+
+
+cdef class PrimitiveCall:
+    """The base of primitive classes that take their operands directly, like ops.Mul."""
+    cdef int op
+    cdef int arity
+
+    def __cinit__(self, *args, **kwargs):
+        self.op = type(self)._opcode
+        self.arity = type(self)._arity
+
+    def __call__(self, *operands):
+        if len(operands) != self.arity:
+            raise TypeError(f"{type(self).__name__}: expected {self.arity} operand{'s' if self.arity > 1 else ''}, got "
+                            f"{len(operands)}")
+        if self.arity == 1:
+            return wrap(apply_unary(self.op, operands[0]))
+        if self.op == OP_POW:
+            return power_op(operands[0], operands[1])
+        return binary_op(self.op, operands[0], operands[1])

@@ -1,0 +1,60 @@
+# Levels, dual values, and the one way to apply a primitive. See values.pyx.
+from cpython.object cimport PyObject
+from .array cimport Array, Value
+
+
+cdef class Level:
+    cdef readonly long long serial      # later levels have larger numbers
+    cdef readonly str name              # the transform that opened it, for messages
+    cdef public bint open
+    cdef readonly bint reverse
+    cdef unsigned long thread
+    cdef Level outer                    # the level that was innermost when this one was opened
+    cdef bint depends_on_open(self)
+
+
+cdef class Algebra:
+    cdef readonly str name
+    cdef readonly int dim
+    cdef readonly list products         # (i, j, k, c): basis element i times basis element j holds c times k
+    cdef readonly list degrees
+
+
+cdef class Dual(Value):
+    cdef Level level
+    cdef Algebra algebra
+    cdef tuple parts                    # coefficients, parts[0] the primal; None where zero
+
+
+cdef class Node(Value):
+    cdef Level level                    # the tape it stands on
+    cdef Value primal                   # an array or a dual, never a node
+    cdef Py_ssize_t slot                # its place there
+
+
+ctypedef Value (*rule_t)(int op, object params, PyObject **args, int n)
+
+cdef void set_dual_rule(rule_t rule) noexcept
+cdef void set_node_rule(rule_t rule) noexcept
+
+cdef Algebra DUAL_NUMBERS
+cdef long long next_serial() noexcept
+cdef long long last_serial() noexcept
+cdef Level current_level()
+cdef int push_level(Level level) except -1
+cdef int pop_level(Level level) except -1
+cdef unsigned long this_thread() noexcept nogil
+cdef object misuse(Level level)
+
+cdef Value bind(int op, object params, PyObject **args, int n)
+cdef Value bind1(int op, object params, Value a)
+cdef Value bind2(int op, object params, Value a, Value b)
+cdef Value bind3(int op, object params, Value a, Value b, Value c)
+cdef Value bind_list(int op, object params, list args)
+
+cdef Array array_of(Value v)
+cdef Value make_dual(Level level, Value primal, Value tangent)
+cdef Value part(Value v, Level level, int k)
+cdef tuple shape_of(Value v)
+cdef int type_of(Value v) noexcept
+cdef int ndim_of(Value v) noexcept

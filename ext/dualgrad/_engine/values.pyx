@@ -1,0 +1,275 @@
+"""Levels, dual values and `bind`, the one way to apply a primitive.
+
+Design
+------
+Whoever differentiates opens a *level*: a token with a serial number that is never used again. Values belong to a
+level by identity, so two perturbations can never be confused. `bind` looks at its operands:
+
+* all arrays: the primitive is executed;
+* a node among them: the rule of the reverse tape (tape.pyx);
+* else duals: the rule of the highest level among them (rules.pyx), which calls `bind` again, one level down.
+
+Nodes are always outermost: the primal of a node is a dual or an array, never another node, because a reverse level
+works on values from which outer reverse levels are stripped (its leaves keep the link). So stripping a node is
+reading one field, and duals of higher order are plain towers of duals over arrays.
+
+A dual is an element of a small commutative algebra with values of lower level as coefficients, `parts`; a part that
+is None is zero and costs nothing. Coefficients are normalised (derivative / k!).
+
+The stack of open levels is a context variable, so threads and tasks have their own. The stack is consulted only
+where a parameter is read and where a level is opened or closed.
+"""
+cimport cython
+from cpython.contextvars cimport PyContextVar_Get, PyContextVar_New, PyContextVar_Set
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+from libc.stdlib cimport free, malloc
+
+from .array cimport ARRAY, BATCH, DUAL, NODE, Array, Value, shape_tuple
+from .execute cimport FAMILY_CONSTANT, execute, family_of, op_name
+from .opcodes cimport *
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() nogil
+
+cdef object STACK = PyContextVar_New("dualgrad levels", NULL)
+cdef long long SERIAL = 0
+cdef rule_t DUAL_RULE = NULL
+cdef rule_t NODE_RULE = NULL
+
+
+cdef void set_dual_rule(rule_t rule) noexcept:
+    global DUAL_RULE
+    DUAL_RULE = rule
+
+
+cdef void set_node_rule(rule_t rule) noexcept:
+    global NODE_RULE
+    NODE_RULE = rule
+
+
+cdef long long next_serial() noexcept:
+    global SERIAL
+    SERIAL += 1
+    return SERIAL
+
+
+cdef long long last_serial() noexcept:
+    return SERIAL
+
+
+cdef unsigned long this_thread() noexcept nogil:
+    return PyThread_get_thread_ident()
+
+
+# --------------------------------------------------------------------------------------------------- levels
+
+cdef class Level:
+    """One active transform."""
+
+    def __cinit__(self, str name, bint reverse=False):
+        self.name = name
+        self.serial = next_serial()
+        self.open = True
+        self.reverse = reverse
+        self.thread = this_thread()
+
+    cdef bint depends_on_open(self):
+        """Whether a value of this level could still have a derivative somebody waits for."""
+        return self.open
+
+    def __repr__(self):
+        return f"<level {self.serial} of {self.name}, {'open' if self.open else 'closed'}>"
+
+
+cdef Level current_level():
+    """The innermost open level of this context, or None."""
+    cdef PyObject *value = NULL
+    cdef object level
+    PyContextVar_Get(STACK, NULL, &value)
+    if value is NULL:
+        return None
+    level = <object>value
+    Py_DECREF(level)        # PyContextVar_Get hands over a reference, and so did the cast
+    return level
+
+
+cdef int push_level(Level level) except -1:
+    level.outer = current_level()
+    PyContextVar_Set(STACK, level)
+    return 0
+
+
+cdef int pop_level(Level level) except -1:
+    level.open = False
+    PyContextVar_Set(STACK, level.outer)
+    level.outer = None
+    return 0
+
+
+def open_levels():
+    """The open levels of this context, innermost first."""
+    cdef Level level = current_level()
+    found = []
+    while level is not None:
+        found.append(level)
+        level = level.outer
+    return found
+
+
+cdef object misuse(Level level):
+    """The error for a value used where its level is not."""
+    if level.open:
+        return RuntimeError(f"a value that {level.name} is differentiating was used on another thread than the one "
+                            f"{level.name} runs on, where its derivative would be lost; pass plain tensors between "
+                            f"threads, or call {level.name} inside the thread")
+    return RuntimeError(f"a value made inside {level.name} is used after that call has returned, while an outer "
+                        f"derivative it may depend on is still being taken; return it from the function (has_aux=True) "
+                        f"instead of storing it, or store ops.stop_gradient(value)")
+
+
+# -------------------------------------------------------------------------------------------------- algebras
+
+cdef class Algebra:
+    """A finite-dimensional commutative algebra: a basis with degrees, and the products of its elements.
+
+    Basis element 0 is the unit. Products with the unit are left out of `products`.
+    """
+
+    def __init__(self, str name, list degrees, list products):
+        self.name = name
+        self.degrees = degrees
+        self.dim = len(degrees)
+        self.products = products
+
+    def __repr__(self):
+        return f"<algebra {self.name}, {self.dim} channels>"
+
+
+cdef Algebra DUAL_NUMBERS = Algebra("R[e]/e^2", [0, 1], [])
+
+
+@cython.final
+cdef class Dual(Value):
+    """An element of an algebra over the values of lower level; see the module's design note."""
+
+    def __cinit__(self):
+        self.kind = DUAL
+
+    @property
+    def coefficients(self):
+        return self.parts
+
+
+@cython.final
+cdef class Node(Value):
+    """A place on a reverse tape; the rules are in tape.pyx."""
+
+    def __cinit__(self):
+        self.kind = NODE
+
+
+cdef Value make_dual(Level level, Value primal, Value tangent):
+    """primal + e tangent; the primal alone where the tangent is zero (None)."""
+    cdef Dual d
+    if tangent is None:
+        return primal
+    d = Dual.__new__(Dual)
+    d.level = level
+    d.algebra = DUAL_NUMBERS
+    d.parts = (primal, tangent)
+    return d
+
+
+cdef Value part(Value v, Level level, int k):
+    """Coefficient k of a value at a level; values of other levels are constants there."""
+    cdef Dual d
+    if v is None:
+        return None
+    if v.kind == DUAL:
+        d = <Dual>v
+        if d.level is level:
+            return <Value>d.parts[k]
+    return v if k == 0 else None
+
+
+# ------------------------------------------------------------------------------------------------------ bind
+
+cdef Value bind(int op, object params, PyObject **args, int n):
+    """Apply a primitive to values of any kind."""
+    cdef int kinds = 0, i
+    for i in range(n):
+        kinds |= (<Value>args[i]).kind
+    if kinds == ARRAY:
+        return execute(op, params, args, n)
+    if kinds & NODE:
+        return NODE_RULE(op, params, args, n)
+    return DUAL_RULE(op, params, args, n)
+
+
+cdef Value bind1(int op, object params, Value a):
+    cdef PyObject *args = <PyObject *>a
+    if a.kind == ARRAY:
+        return execute(op, params, &args, 1)
+    return bind(op, params, &args, 1)
+
+
+cdef Value bind2(int op, object params, Value a, Value b):
+    cdef PyObject *args[2]
+    args[0] = <PyObject *>a
+    args[1] = <PyObject *>b
+    return bind(op, params, args, 2)
+
+
+cdef Value bind3(int op, object params, Value a, Value b, Value c):
+    cdef PyObject *args[3]
+    args[0] = <PyObject *>a
+    args[1] = <PyObject *>b
+    args[2] = <PyObject *>c
+    return bind(op, params, args, 3)
+
+
+cdef Value bind_list(int op, object params, list args):
+    """Any number of operands; None is not allowed among them."""
+    cdef PyObject *few[8]
+    cdef int n = len(args), i
+    cdef tuple held = tuple(args)
+    if n <= 8:
+        for i in range(n):
+            few[i] = <PyObject *>held[i]
+        return bind(op, params, few, n)
+    return bind_many(op, params, held, n)
+
+
+cdef Value bind_many(int op, object params, tuple held, int n):
+    cdef PyObject **args = <PyObject **>malloc(n * sizeof(PyObject *))
+    cdef int i
+    if args is NULL:
+        raise MemoryError()
+    try:
+        for i in range(n):
+            args[i] = <PyObject *>held[i]
+        return bind(op, params, args, n)
+    finally:
+        free(args)
+
+
+# -------------------------------------------------------------------------------------------------- properties
+
+cdef Array array_of(Value v):
+    """The number behind a value: its primal, all levels stripped."""
+    while v.kind != ARRAY:
+        v = (<Node>v).primal if v.kind == NODE else <Value>(<Dual>v).parts[0]
+    return <Array>v
+
+
+cdef int type_of(Value v) noexcept:
+    return array_of(v).typenum
+
+
+cdef int ndim_of(Value v) noexcept:
+    return array_of(v).ndim
+
+
+cdef tuple shape_of(Value v):
+    return shape_tuple(array_of(v))

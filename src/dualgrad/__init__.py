@@ -1,0 +1,73 @@
+"""dualgrad: exact derivatives of any order for scientific Python."""
+
+from __future__ import annotations
+
+from . import context, dtype
+from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+from .dtype import (
+    bool_,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .gradient import get_grad, grad, jvp, value_and_grad
+from .parameter import Parameter, ParameterTuple
+from .random import get_seed, set_seed
+from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
+from .tensor import Tensor, tensor
+from . import ops  # isort: skip
+from . import nn  # isort: skip
+from . import common  # isort: skip
+
+__all__ = [
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "bool_",
+    "common",
+    "complex64",
+    "complex128",
+    "context",
+    "double",
+    "dtype",
+    "float16",
+    "float32",
+    "float64",
+    "get_context",
+    "get_grad",
+    "get_seed",
+    "grad",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "jvp",
+    "load_checkpoint",
+    "load_param_into_net",
+    "nn",
+    "ops",
+    "save_checkpoint",
+    "set_context",
+    "set_seed",
+    "tensor",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "value_and_grad",
+]

@@ -1,0 +1,1 @@
+"""The compiled engine; its sources are in ext/dualgrad/_engine."""

@@ -1,0 +1,15 @@
+"""The table of primitives: every primitive is one row, and its opcode is the row's position."""
+
+from __future__ import annotations
+
+from .elementwise import ELEMENTWISE
+from .row import CONSTANTS, Row
+from .structural import STRUCTURAL
+
+__all__ = ["BY_NAME", "CONSTANTS", "ROWS", "Row"]
+
+ROWS: tuple[Row, ...] = (*ELEMENTWISE, *STRUCTURAL)
+BY_NAME: dict[str, Row] = {row.name: row for row in ROWS}
+
+if len(BY_NAME) != len(ROWS):
+    raise ValueError("two rows of the table share a name")

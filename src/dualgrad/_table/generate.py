@@ -1,0 +1,51 @@
+"""Writes the parts of the engine that follow from the table: opcodes and scalar kernels.
+
+Run by ``setup.py`` before Cython. Files are rewritten only when their text changes, so builds stay incremental.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import ROWS, Row
+
+HEAD = "generated from src/dualgrad/_table, do not edit"
+TYPES = (("f64", "double", "NPY_DOUBLE"), ("f32", "float", "NPY_FLOAT"))
+
+
+def opcodes() -> str:
+    """An enum of opcodes, one for each row in order, as a Cython declaration file."""
+    lines = [f"# {HEAD}", "cdef enum:"]
+    lines += [f"    OP_{row.name.upper()} = {code}" for code, row in enumerate(ROWS)]
+    lines += [f"    N_OPS = {len(ROWS)}", ""]
+    return "\n".join(lines)
+
+
+def _kernel(row: Row) -> list[str]:
+    macro = {1: "DG_UNARY", 2: "DG_BINARY"}[row.arity]
+    return [f"{macro}(dg_{row.name}_{tag}, {ctype}, {row.c})" for tag, ctype, _ in TYPES]
+
+
+def kernels() -> str:
+    """Loops of every row with a C body, and the function that looks them up."""
+    rows = [(code, row) for code, row in enumerate(ROWS) if row.c]
+    out = [f"/* {HEAD} */"]
+    for _, row in rows:
+        out += _kernel(row)
+    out += ["static dg_loop dg_own_loop(int op, int typenum)", "{", "    switch (op) {"]
+    for code, row in rows:
+        picks = " : ".join(f"typenum == {num} ? dg_{row.name}_{tag}" for tag, _, num in TYPES)
+        out.append(f"    case {code}: return {picks} : (dg_loop)0;")
+    out += ["    }", "    return (dg_loop)0;", "}", ""]
+    return "\n".join(out)
+
+
+def write(root: Path) -> None:
+    """Write the generated files below ``root`` (the folder that holds ``ext``)."""
+    for path, text in (
+        (root / "ext/dualgrad/_engine/opcodes.pxd", opcodes()),
+        (root / "ext/include/generated/kernels.h", kernels()),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)

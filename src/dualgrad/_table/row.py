@@ -1,0 +1,93 @@
+"""One row of the table of primitives.
+
+A row states the mathematics of a primitive once. Everything else is derived from it: the opcode and the
+C kernels (``generate.py``, at build time), the dual, reverse and jet rules (the compiled engine), the public
+function, class and ``Tensor`` method (``dualgrad.ops``), the documentation and the tests.
+
+This package is pure data on the standard library alone, so that the build, the installed package, the
+documentation and the tests can all read it.
+
+Partial derivatives are expressions in the operands ``x, y, z`` and the result ``out``, written with the names of
+primitives and ``+ - *  /``. They are parsed once, on first use, into a flat list of engine instructions; no Python
+code runs when a rule is applied.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+__all__ = ["CONSTANTS", "Row", "elementwise", "structural"]
+
+CONSTANTS = {
+    "LN2": math.log(2.0),
+    "LN10": math.log(10.0),
+    "TWO_OVER_SQRT_PI": 2.0 / math.sqrt(math.pi),
+}
+
+INF = math.inf
+
+
+@dataclass(frozen=True)
+class Row:
+    """The entry of one primitive.
+
+    Attributes
+    ----------
+    name
+        The primitive's own name; its opcode is the position of the row in the table.
+    family
+        ``elementwise``, ``linear`` (in the first operand, or in every operand when ``variadic``), ``bilinear``,
+        ``selection`` (a reduction that picks elements) or ``constant`` (slope zero, or no slope at all).
+    arity
+        Number of operands; -1 when it varies.
+    c
+        Scalar body of the kernel in C, on ``x, y, z`` of type ``T``, or None.
+    ufunc
+        Name of the NumPy ufunc whose inner loops serve the types that ``c`` does not, or None.
+    partials
+        One expression for each operand (None: slope zero), elementwise family only.
+    result
+        ``same`` (type of the operands), ``bool``, ``int`` or ``any`` (the primitive decides).
+    keeps_ints
+        Integers are differentiated formally through this primitive (they stay integers).
+    domain
+        Where it is defined and smooth: one interval for each operand, for tests and documentation.
+    function, cls, method
+        Public names: in ``dualgrad.ops``, as a primitive class, as a ``Tensor`` method.
+    summary, slope_note
+        Documentation: what it computes, and the convention where the derivative needs one.
+    """
+
+    name: str
+    family: str
+    arity: int
+    c: str | None = None
+    ufunc: str | None = None
+    partials: tuple[str | None, ...] = ()
+    result: str = "same"
+    keeps_ints: bool = False
+    domain: tuple[tuple[float, float], ...] = ()
+    function: str | None = None
+    cls: str | None = None
+    method: str | None = None
+    summary: str = ""
+    slope_note: str = ""
+    variadic: bool = False
+    operands: tuple[str, ...] = field(default=())
+
+
+def elementwise(name, *partials, c=None, ufunc=None, domain=None, result="same", **names):
+    """A row of the elementwise family; as many operands as partials."""
+    arity = len(partials)
+    domain = domain or ((-INF, INF),) * arity
+    if arity == 1 and domain and not isinstance(domain[0], tuple):
+        domain = (domain,)
+    smooth = any(p is not None for p in partials)
+    family = "elementwise" if smooth else "constant"
+    return Row(name, family, arity, c=c, ufunc=ufunc, partials=partials, result=result, domain=domain, **names)
+
+
+def structural(name, family, arity=1, **rest):
+    """A row whose rule is more than a partial: the engine has it by name."""
+    return Row(name, family, arity, result=rest.pop("result", "same"), **rest)

@@ -1,0 +1,329 @@
+"""Initial values: fixed ones, and random ones drawn from the library's generator.
+
+An initialiser is an object that fills an array. All of them draw in double precision and the result is cast
+last, so that a seed gives the same weights, up to rounding, whatever type the model has.
+
+The scale of a random layer follows from how many inputs feed one output (*fan in*) and how many outputs one
+input feeds (*fan out*). For a weight of shape (out, in, ...) the trailing axes count as a receptive field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dualgrad import dtype as mstype
+from dualgrad.random import generator
+from dualgrad.tensor import Tensor
+
+__all__ = [
+    "Constant",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "Initializer",
+    "Normal",
+    "One",
+    "TruncatedNormal",
+    "Uniform",
+    "XavierNormal",
+    "XavierUniform",
+    "Zero",
+    "initializer",
+]
+
+_BY_NAME: dict[str, type[Initializer]] = {}
+
+
+def _named(*names: str) -> Callable[[type[Initializer]], type[Initializer]]:
+    """Make an initialiser available under its class name in small letters and under `names`."""
+
+    def register(cls: type[Initializer]) -> type[Initializer]:
+        for name in (cls.__name__.lower(), *names):
+            _BY_NAME[name] = cls
+        return cls
+
+    return register
+
+
+class Initializer:
+    """Base of all initialisers: calling one fills the float64 array it is given.
+
+    A new initialiser is a subclass with a method ``_initialize(self, arr)``.
+
+    Examples
+    --------
+    >>> from dualgrad.common.initializer import Initializer, initializer
+    >>> class Ramp(Initializer):
+    ...     def _initialize(self, arr):
+    ...         arr.flat = range(arr.size)
+    >>> print(initializer(Ramp(), (2, 2)))
+    [[0. 1.]
+     [2. 3.]]
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+
+    def __call__(self, arr: np.ndarray) -> None:
+        self._initialize(arr)
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must define _initialize(self, arr)")
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
+        return f"{type(self).__name__}({settings})"
+
+
+@_named("zeros")
+class Zero(Initializer):
+    """Zeros everywhere."""
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        arr.fill(0.0)
+
+
+@_named("ones")
+class One(Initializer):
+    """Ones everywhere."""
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        arr.fill(1.0)
+
+
+class Constant(Initializer):
+    """One value everywhere, or an array that broadcasts to the shape."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value=value)
+        self.value = value
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        arr[...] = self.value
+
+
+@_named()
+class Identity(Initializer):
+    """Ones on the diagonal of a matrix, zeros elsewhere."""
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        if arr.ndim != 2:
+            raise ValueError(f"Identity: only a matrix has an identity, got shape {arr.shape}")
+        arr[...] = np.eye(*arr.shape)
+
+
+@_named()
+class Normal(Initializer):
+    """Normal distribution with standard deviation `sigma` around `mean`."""
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
+        super().__init__(sigma=sigma, mean=mean)
+        if sigma < 0:
+            raise ValueError(f"Normal: sigma must not be negative, got {sigma}")
+        self.sigma = sigma
+        self.mean = mean
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        arr[...] = generator().normal(self.mean, self.sigma, arr.shape)
+
+
+@_named()
+class TruncatedNormal(Initializer):
+    """Normal distribution whose values outside ``mean + sigma * [a, b]`` are drawn anew."""
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
+        super().__init__(sigma=sigma, mean=mean, a=a, b=b)
+        if sigma < 0:
+            raise ValueError(f"TruncatedNormal: sigma must not be negative, got {sigma}")
+        # Drawing anew ends soon only if the window holds a fair share of the distribution.
+        share = 0.5 * (math.erf(b / math.sqrt(2.0)) - math.erf(a / math.sqrt(2.0)))
+        if share < 1e-3:
+            raise ValueError(
+                f"TruncatedNormal: [a, b] must hold at least a thousandth of the distribution, got [{a}, {b}]"
+            )
+        self.sigma = sigma
+        self.mean = mean
+        self.a = a
+        self.b = b
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        rng = generator()
+        draws = rng.standard_normal(arr.size)
+        outside = np.flatnonzero((draws < self.a) | (draws > self.b))
+        while outside.size:
+            fresh = rng.standard_normal(outside.size)
+            draws[outside] = fresh
+            outside = outside[(fresh < self.a) | (fresh > self.b)]
+        arr[...] = self.mean + self.sigma * draws.reshape(arr.shape)
+
+
+@_named()
+class Uniform(Initializer):
+    """Uniform distribution on ``[-scale, scale)``."""
+
+    def __init__(self, scale: float = 0.07) -> None:
+        super().__init__(scale=scale)
+        self.scale = scale
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        arr[...] = generator().uniform(-self.scale, self.scale, arr.shape)
+
+
+def _fans(what: str, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return (fan in, fan out) of a weight of this shape."""
+    if len(shape) < 2:
+        raise ValueError(f"{what}: needs a weight of at least two axes (out, in), got shape {shape}")
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+class _Xavier(Initializer):
+    """Keeps the variance about equal forwards and backwards: 2 gain^2 / (fan in + fan out)."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        super().__init__(gain=gain)
+        self.gain = gain
+
+    def _deviation(self, shape: tuple[int, ...]) -> float:
+        total = sum(_fans(type(self).__name__, shape))
+        return self.gain * math.sqrt(2.0 / total) if total else 0.0
+
+
+@_named("xavier_normal")
+class XavierNormal(_Xavier):
+    """Normal distribution with variance ``2 gain^2 / (fan_in + fan_out)``."""
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        arr[...] = generator().normal(0.0, self._deviation(arr.shape), arr.shape)
+
+
+@_named("xavier_uniform")
+class XavierUniform(_Xavier):
+    """Uniform distribution on +-``gain sqrt(6 / (fan_in + fan_out))``."""
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        bound = math.sqrt(3.0) * self._deviation(arr.shape)
+        arr[...] = generator().uniform(-bound, bound, arr.shape)
+
+
+class _He(Initializer):
+    """Keeps the variance through a rectifier: gain^2 / fan."""
+
+    def __init__(
+        self, negative_slope: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+    ) -> None:
+        super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
+        what = type(self).__name__
+        if mode not in ("fan_in", "fan_out"):
+            raise ValueError(f"{what}: mode must be 'fan_in' or 'fan_out', got {mode!r}")
+        gains = {
+            "linear": 1.0,
+            "sigmoid": 1.0,
+            "tanh": 5.0 / 3.0,
+            "relu": math.sqrt(2.0),
+            "leaky_relu": math.sqrt(2.0 / (1.0 + negative_slope**2)),
+        }
+        if nonlinearity not in gains:
+            raise ValueError(f"{what}: nonlinearity must be one of {', '.join(gains)}, got {nonlinearity!r}")
+        self.negative_slope = negative_slope
+        self.mode = mode
+        self.nonlinearity = nonlinearity
+        self._gain = gains[nonlinearity]
+
+    def _deviation(self, shape: tuple[int, ...]) -> float:
+        fan = _fans(type(self).__name__, shape)[self.mode == "fan_out"]
+        return self._gain / math.sqrt(fan) if fan else 0.0
+
+
+@_named("he_normal")
+class HeNormal(_He):
+    """Normal distribution with variance ``gain^2 / fan``."""
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        arr[...] = generator().normal(0.0, self._deviation(arr.shape), arr.shape)
+
+
+@_named("he_uniform")
+class HeUniform(_He):
+    """Uniform distribution on +-``gain sqrt(3 / fan)``."""
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        bound = math.sqrt(3.0) * self._deviation(arr.shape)
+        arr[...] = generator().uniform(-bound, bound, arr.shape)
+
+
+def _shape_of(shape: Any) -> tuple[int, ...]:
+    """Read a shape given as an int or a sequence of ints."""
+    axes: Sequence[Any] = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    if not isinstance(axes, (tuple, list)) or any(not isinstance(n, (int, np.integer)) for n in axes):
+        raise TypeError(f"initializer: shape must be an int or a tuple or list of ints, got {shape!r}")
+    if any(n < 0 for n in axes):
+        raise ValueError(f"initializer: shape must not have negative axes, got {tuple(axes)}")
+    return tuple(int(n) for n in axes)
+
+
+def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any = mstype.float32) -> Tensor:
+    """Make a tensor of initial values.
+
+    Parameters
+    ----------
+    init : str, number, Tensor, array or Initializer
+        A name ('zeros', 'ones', 'normal', 'truncatednormal', 'uniform', 'xavier_uniform', 'xavier_normal',
+        'he_uniform', 'he_normal', 'identity'), a number to fill the tensor with, an initialiser, or the
+        values themselves; a Tensor or array keeps its own type.
+    shape : int or sequence of int, optional
+        May be left out only where `init` has a shape of its own.
+    dtype : type, default float32
+        The type of the result.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        If `init` is of another kind, or `shape` is missing or not made of ints.
+    ValueError
+        If the name is not known, or the shape of a Tensor differs from `shape`.
+
+    Examples
+    --------
+    >>> from dualgrad.common.initializer import One, initializer
+    >>> print(initializer("zeros", (2, 3)))
+    [[0. 0. 0.]
+     [0. 0. 0.]]
+    >>> print(initializer(One(), 2) * initializer(0.5, 2))
+    [0.5 0.5]
+    """
+    if isinstance(init, (Tensor, np.ndarray)):
+        value = init._detached() if isinstance(init, Tensor) else Tensor(init)
+        if shape is not None and tuple(value.shape) != _shape_of(shape):
+            raise ValueError(
+                f"initializer: the tensor given as init has shape {tuple(value.shape)}, expected "
+                f"{_shape_of(shape)}"
+            )
+        return value
+    if shape is None:
+        raise TypeError("initializer: shape is missing; only a Tensor given as init has one of its own")
+    axes = _shape_of(shape)
+    if isinstance(init, (int, float, complex, np.number)):
+        return Tensor(np.full(axes, init), dtype)
+    if isinstance(init, str):
+        if init.lower() not in _BY_NAME:
+            raise ValueError(
+                f"initializer: no initialiser is named {init!r}; known: {', '.join(sorted(_BY_NAME))}"
+            )
+        init = _BY_NAME[init.lower()]()
+    elif not isinstance(init, Initializer):
+        raise TypeError(
+            "initializer: init must be a name, a number, a Tensor or an Initializer, got "
+            f"{type(init).__name__}"
+        )
+    values = np.empty(axes)
+    init(values)
+    return Tensor(values, dtype)

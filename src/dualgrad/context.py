@@ -1,0 +1,218 @@
+"""The running environment: execution mode and device, under MindSpore's names.
+
+Two settings mean something here. ``mode`` chooses whether calls are executed as Python goes or recorded and
+replayed; the numbers are the same. ``device_target`` takes every device that MindSpore knows, since scripts
+name one, and everything is computed on the CPU; choosing another device warns once. The other keywords tune
+compilers, memory pools and log files that do not exist here. They are known by name, so that a script runs
+unchanged and a misspelt keyword is still an error; what is set is remembered and otherwise ignored.
+
+The settings belong to the process, not to a thread: they are chosen once, at the top of a program.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from typing import Final
+
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "mode", "set_context", "set_device"]
+
+GRAPH_MODE: Final = 0
+PYNATIVE_MODE: Final = 1
+
+_TARGETS: Final = ("CPU", "GPU", "Ascend")
+
+# Keywords without a meaning here, with the values they have until they are set (None: no value of their own).
+_IGNORED: Final[dict[str, object]] = {
+    # devices and their memory
+    "device_id": 0,
+    "max_device_memory": "1024GB",
+    "variable_memory_max_size": None,
+    "mempool_block_size": "1GB",
+    "memory_optimize_level": "O0",
+    "memory_offload": "OFF",
+    "op_timeout": 900,
+    "ascend_config": None,
+    "gpu_config": None,
+    "aoe_tune_mode": None,
+    "aoe_config": None,
+    "auto_tune_mode": None,
+    # compilation and execution
+    "enable_graph_kernel": False,
+    "graph_kernel_flags": "",
+    "enable_reduce_precision": True,
+    "enable_auto_mixed_precision": False,
+    "enable_sparse": False,
+    "check_bprop": False,
+    "max_call_depth": 1000,
+    "grad_for_scalar": False,
+    "enable_compile_cache": False,
+    "compile_cache_path": ".",
+    "save_compile_cache": False,
+    "load_compile_cache": False,
+    "inter_op_parallel_num": 0,
+    "runtime_num_threads": 30,
+    "disable_format_transform": False,
+    "support_binary": False,
+    "jit_syntax_level": 2,
+    "jit_config": None,
+    "jit_enable_inplace_ops": True,
+    "exec_order": None,
+    "deterministic": "OFF",
+    # debugging
+    "save_graphs": False,
+    "save_graphs_path": ".",
+    "enable_dump": False,
+    "save_dump_path": None,
+    "print_file_path": None,
+    "env_config_path": None,
+    "precompile_only": False,
+    "reserve_class_name_in_scope": True,
+    "pynative_synchronize": False,
+    "debug_level": 0,
+}
+
+_settings: dict[str, object] = {"device_target": "CPU", **_IGNORED}
+_mode: int = PYNATIVE_MODE  # apart from the other settings, since gradient functions read it at every call
+_warned: set[str] = set()
+
+
+def mode() -> int:
+    """The execution mode: `GRAPH_MODE` or `PYNATIVE_MODE`.
+
+    Examples
+    --------
+    >>> from dualgrad import context
+    >>> context.mode() == context.get_context("mode")
+    True
+    """
+    return _mode
+
+
+def set_context(**kwargs: object) -> None:
+    """Set the running environment.
+
+    All arguments are checked before any of them takes effect.
+
+    Parameters
+    ----------
+    mode : int
+        `GRAPH_MODE` (0) or `PYNATIVE_MODE` (1, the default). Both give the same numbers.
+    device_target : str
+        ``"CPU"``, ``"GPU"`` or ``"Ascend"``. Everything is computed on the CPU; the latter two warn once.
+    **kwargs
+        Any other keyword of MindSpore 2, such as ``save_graphs`` or ``device_id``: remembered and ignored.
+
+    Raises
+    ------
+    ValueError
+        If the mode, the target or a keyword is not known.
+
+    Warns
+    -----
+    UserWarning
+        If the target is another device than the CPU, the first time it is set.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.set_context(mode=dg.PYNATIVE_MODE, device_target="CPU", save_graphs=False)
+    >>> dg.get_context("device_target")
+    'CPU'
+    """
+    _set(kwargs, where="set_context")
+
+
+def set_device(device_target: str, device_id: int = 0) -> None:
+    """Set the device, as ``set_context(device_target=..., device_id=...)`` does.
+
+    Parameters
+    ----------
+    device_target : str
+        ``"CPU"``, ``"GPU"`` or ``"Ascend"``.
+    device_id : int, optional
+        Remembered and ignored.
+
+    Raises
+    ------
+    ValueError
+        If the target is not known.
+
+    Warns
+    -----
+    UserWarning
+        If the target is another device than the CPU, the first time it is set.
+
+    Examples
+    --------
+    >>> from dualgrad import context
+    >>> context.set_device("CPU")
+    """
+    _set({"device_target": device_target, "device_id": device_id}, where="set_device")
+
+
+def get_context(attr_key: str) -> object:
+    """One setting of the running environment.
+
+    Parameters
+    ----------
+    attr_key : str
+        A keyword of `set_context`.
+
+    Returns
+    -------
+    object
+        What was set last, or the default.
+
+    Raises
+    ------
+    ValueError
+        If the keyword is not known.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.get_context("max_call_depth")
+    1000
+    """
+    _check_keyword(attr_key, where="get_context")
+    return _mode if attr_key == "mode" else _settings[attr_key]
+
+
+def _set(new: dict[str, object], where: str) -> None:
+    """Check and take over settings; called by a public function, whose caller a warning is to point at."""
+    global _mode
+    for keyword in new:
+        _check_keyword(keyword, where)
+    chosen = new.pop("mode", _mode)
+    # True is an int to Python, but it names no mode.
+    if not isinstance(chosen, int) or isinstance(chosen, bool) or chosen not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ValueError(
+            f"{where}: got mode={chosen!r}. "
+            f"Expected GRAPH_MODE ({GRAPH_MODE}) or PYNATIVE_MODE ({PYNATIVE_MODE})."
+        )
+    target = new.get("device_target", "CPU")
+    if not isinstance(target, str) or target not in _TARGETS:
+        known = ", ".join(map(repr, _TARGETS))
+        raise ValueError(f"{where}: got device_target={target!r}. Expected one of {known}.")
+    _mode = chosen
+    _settings.update(new)
+    if target != "CPU" and target not in _warned:
+        _warned.add(target)
+        warnings.warn(
+            f"{where}: device_target={target!r} is accepted, but dualgrad computes on the CPU. "
+            "Choose device_target='CPU' to avoid this warning.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _check_keyword(keyword: str, where: str) -> None:
+    if keyword == "mode" or keyword in _settings:
+        return
+    close = difflib.get_close_matches(str(keyword), ["mode", *_settings], n=2)
+    hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    raise ValueError(
+        f"{where}: the keyword {keyword!r} is not known. Expected mode, device_target or another keyword "
+        f"of MindSpore's set_context.{hint}"
+    )

@@ -1,0 +1,201 @@
+"""Cell: a function that owns parameters.
+
+A Cell is a Python object whose `construct` is called when the object is called. Calling must add nothing to
+`construct`: whether a class brings its own gradient (`bprop`) is therefore decided once, when the class is
+made, and not at each call. What a Cell registers and how its parameters get their names is the business of
+its base, `Members`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from dualgrad.dtype import as_dtype
+from dualgrad.nn._members import Members
+
+__all__ = ["Cell"]
+
+
+class Cell(Members):
+    """Base of all networks, layers and losses.
+
+    A subclass calls ``super().__init__()`` first, assigns its Parameters and Cells to attributes and defines
+    ``construct``. It may define ``bprop(self, *inputs, out, dout)``, which then stands in for the gradient of
+    ``construct`` and returns one gradient for each input.
+
+    Parameters
+    ----------
+    auto_prefix : bool, default True
+        Whether the names of the parameters below get the path of attributes in front. Cells that only refer
+        to a network, as an optimiser or a training step does, set it to False.
+    flags : dict, optional
+        Attributes to set.
+
+    Raises
+    ------
+    AttributeError
+        If a Parameter or a Cell is assigned before ``super().__init__()``, or a Cell without ``construct`` is
+        called.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> class Line(nn.Cell):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.w = Parameter(np.array([6.0], np.float32))
+    ...         self.b = Parameter(np.array([1.0], np.float32))
+    ...
+    ...     def construct(self, x):
+    ...         return self.w * x + self.b
+    >>> net = Line()
+    >>> print(net(Tensor(np.array([2.0], np.float32))))
+    [13.]
+    >>> [p.name for p in net.trainable_params()]
+    ['w', 'b']
+    """
+
+    training: bool
+    requires_grad: bool
+
+    def __init__(self, auto_prefix: bool = True, flags: Mapping[str, Any] | None = None) -> None:
+        super().__init__(auto_prefix)
+        self.training = False
+        self.requires_grad = False
+        for name, value in (flags or {}).items():
+            setattr(self, name, value)
+
+    # Calling.
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own_gradient = callable(getattr(cls, "bprop", None))
+        if cls.__call__ is _call or cls.__call__ is _call_with_bprop:
+            wanted = _call_with_bprop if own_gradient else _call
+            if cls.__call__ is not wanted:
+                cls.__call__ = wanted  # type: ignore[method-assign]
+        elif own_gradient:
+            # Its `__call__` would reach `construct` without the gradient that `bprop` promises.
+            raise TypeError(
+                f"{cls.__name__}: a Cell that defines bprop must not define __call__; use construct"
+            )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.construct(*args, **kwargs)
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the output; every Cell that is called must define it."""
+        raise AttributeError(f"{type(self).__name__} cannot be called: it does not define construct")
+
+    # Settings.
+
+    def set_train(self, mode: bool = True) -> Self:
+        """Set `training` here and below; layers that act differently in training look at it.
+
+        Parameters
+        ----------
+        mode : bool, default True
+            True for training, False for use.
+
+        Returns
+        -------
+        Cell
+            This Cell.
+
+        Raises
+        ------
+        TypeError
+            If `mode` is not a bool.
+
+        Examples
+        --------
+        >>> from dualgrad import nn
+        >>> nn.Dense(2, 3).set_train().training
+        True
+        """
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_train: mode must be a bool, got {type(mode).__name__}")
+        for _, cell in self.cells_and_names():
+            cell.training = mode
+        return self
+
+    def set_grad(self, requires_grad: bool = True, *, flag: bool | None = None) -> Self:
+        """Remember `requires_grad` here and below; gradients do not depend on it.
+
+        Parameters
+        ----------
+        requires_grad : bool, default True
+            What to remember.
+        flag : bool, optional
+            Another spelling of `requires_grad`.
+
+        Returns
+        -------
+        Cell
+            This Cell.
+        """
+        for _, cell in self.cells_and_names():
+            cell.requires_grad = requires_grad if flag is None else flag
+        return self
+
+    def to_float(self, dst_type: Any) -> Self:
+        """Return this Cell as it is: it computes in the types of its parameters and inputs.
+
+        Parameters
+        ----------
+        dst_type : type
+            The type asked for; a warning says so if the parameters have another one.
+
+        Returns
+        -------
+        Cell
+            This Cell.
+        """
+        wanted = as_dtype(dst_type, where="to_float")
+        if any(parameter.dtype is not wanted for parameter in self.get_parameters()):
+            warnings.warn(
+                f"{type(self).__name__}.to_float({wanted}) changes nothing: computations have the type of "
+                "the parameters and inputs; make those of the wanted type",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def apply(self, fn: Callable[[Cell], object]) -> Self:
+        """Call `fn` with every Cell below, children before parents, and with this one; return this Cell."""
+        for cell in reversed([cell for _, cell in self.cells_and_names()]):
+            fn(cell)
+        return self
+
+    @property
+    def cls_name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    # Text.
+
+    def extend_repr(self) -> str:
+        """Return what `repr` shows of the Cell's own settings; meant to be overridden."""
+        return ""
+
+    def __repr__(self) -> str:
+        settings = self.extend_repr()
+        lines = [settings] if settings and self._cells else []
+        lines += [f"({name}): {cell!r}" for name, cell in self._cells.items()]
+        if not lines:
+            return f"{type(self).__name__}({settings})"
+        inside = "\n".join(lines).replace("\n", "\n  ")
+        return f"{type(self).__name__}(\n  {inside}\n)"
+
+
+def _call_with_bprop(self: Cell, *args: Any, **kwargs: Any) -> Any:
+    from dualgrad.gradient import call_custom
+
+    bprop = self.bprop  # type: ignore[attr-defined]
+    return call_custom(self.construct, bprop, args, kwargs, name=type(self).__name__)
+
+
+_call = Cell.__call__

@@ -1,0 +1,179 @@
+"""Containers of Cells: a chain that is called as one function, and a list.
+
+The children are registered under their positions, so the parameters of the second one are called `1.weight`.
+Taking a slice gives a container that only refers to the same Cells: reading part of a network must not rename
+its weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self, SupportsIndex, overload
+
+from dualgrad.nn.cell import Cell
+
+__all__ = ["CellList", "SequentialCell"]
+
+
+class _Container(Cell):
+    """What both containers share: the behaviour of a list of Cells."""
+
+    def __init__(self, *args: Any, auto_prefix: bool = True) -> None:
+        super().__init__(auto_prefix=auto_prefix)
+        one_collection = len(args) == 1 and (not isinstance(args[0], Cell) or isinstance(args[0], CellList))
+        given: Any = args[0] if one_collection else args
+        if isinstance(given, Mapping):
+            self._arrange(list(given.items()))
+        else:
+            self.extend(given)
+
+    def _checked(self, cell: Any) -> Cell:
+        if not isinstance(cell, Cell):
+            raise TypeError(f"{type(self).__name__}: expected a Cell, got {type(cell).__name__}")
+        return cell
+
+    def _arrange(self, items: list[tuple[str, Cell]]) -> None:
+        """Register the Cells in this order; names that are positions are counted anew."""
+        for name in self._cells:
+            self.__dict__.pop(name, None)
+        self._cells.clear()
+        for position, (name, cell) in enumerate(items):
+            if not isinstance(name, str) or not name or "." in name:
+                raise KeyError(f"{type(self).__name__}: a name must be a str without dots, got {name!r}")
+            self._take_cell(str(position) if name.isdigit() else name, self._checked(cell))
+
+    def _position(self, index: SupportsIndex, end: int) -> int:
+        """Count a negative index from the end and check it."""
+        number = index.__index__()
+        if not -end <= number < end:
+            raise IndexError(f"{type(self).__name__}: index {number} is out of range for {len(self)} Cells")
+        return number % end
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self._cells.values())
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Cell: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            part = type(self).__new__(type(self))
+            _Container.__init__(part, dict(list(self._cells.items())[index]), auto_prefix=False)
+            return part
+        if isinstance(index, str) or not hasattr(index, "__index__"):
+            raise TypeError(
+                f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}"
+            )
+        return list(self._cells.values())[self._position(index, len(self))]
+
+    def __setitem__(self, index: SupportsIndex, cell: Cell) -> None:
+        name = list(self._cells)[self._position(index, len(self))]
+        self._take_cell(name, self._checked(cell))
+
+    def __delitem__(self, index: SupportsIndex | slice) -> None:
+        items = list(self._cells.items())
+        del items[index if isinstance(index, slice) else self._position(index, len(self))]
+        self._arrange(items)
+
+    def append(self, cell: Cell) -> Self:
+        """Add a Cell at the end; return the container.
+
+        Raises
+        ------
+        TypeError
+            If `cell` is not a Cell.
+        """
+        self._take_cell(str(len(self)), self._checked(cell))
+        return self
+
+    def extend(self, cells: Iterable[Cell]) -> Self:
+        """Add several Cells at the end; return the container.
+
+        Raises
+        ------
+        TypeError
+            If `cells` is not a collection of Cells.
+        """
+        if not isinstance(cells, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}: expected Cells or one list of Cells, got {type(cells).__name__}"
+            )
+        for cell in [self._checked(cell) for cell in cells]:
+            self.append(cell)
+        return self
+
+    def insert(self, index: SupportsIndex, cell: Cell) -> None:
+        """Put a Cell before position `index`; those behind it are counted anew.
+
+        Raises
+        ------
+        TypeError
+            If `cell` is not a Cell.
+        IndexError
+            If the position is beyond the end.
+        """
+        position = self._position(index, len(self) + 1)
+        items = list(self._cells.items())
+        items.insert(position, ("0", self._checked(cell)))
+        self._arrange(items)
+
+
+class SequentialCell(_Container):
+    """A chain of Cells: each gets the output of the one before.
+
+    Parameters
+    ----------
+    *args : Cell
+        The Cells, or one list of Cells, or one dict from names to Cells.
+
+    Raises
+    ------
+    TypeError
+        If something is not a Cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad import Tensor, nn
+    >>> net = nn.SequentialCell(nn.Dense(2, 8), nn.Tanh(), nn.Dense(8, 1))
+    >>> net(Tensor(np.ones((5, 2), np.float32))).shape
+    (5, 1)
+    >>> [p.name for p in net.trainable_params()]
+    ['0.weight', '0.bias', '2.weight', '2.bias']
+    """
+
+    def construct(self, x: Any) -> Any:
+        """Apply the Cells in order; an empty chain returns its input."""
+        for cell in self._cells.values():
+            x = cell(x)
+        return x
+
+
+class CellList(_Container):
+    """A list of Cells whose parameters are registered; it is indexed and walked over, not called.
+
+    Parameters
+    ----------
+    *args : Cell
+        The Cells, or one list of Cells.
+    auto_prefix : bool, default True
+        Whether the positions go in front of the names of the parameters.
+
+    Raises
+    ------
+    TypeError
+        If something is not a Cell.
+
+    Examples
+    --------
+    >>> from dualgrad import nn
+    >>> layers = nn.CellList([nn.Dense(2, 3), nn.Dense(3, 1)])
+    >>> layers[1].weight.name
+    '1.weight'
+    >>> len(layers)
+    2
+    """

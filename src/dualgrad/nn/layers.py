@@ -1,0 +1,161 @@
+"""Layers: the linear map with its bias, and the two that only change or keep the shape."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dualgrad import dtype as mstype
+from dualgrad import ops
+from dualgrad.common.initializer import Uniform, initializer
+from dualgrad.nn.activations import get_activation
+from dualgrad.nn.cell import Cell
+from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
+
+__all__ = ["Dense", "Flatten", "Identity"]
+
+
+def _count(what: str, number: Any) -> int:
+    """Check a number of channels."""
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise TypeError(f"Dense: {what} must be an int, got {type(number).__name__}")
+    if number.__index__() < 1:
+        raise ValueError(f"Dense: {what} must be at least 1, got {number}")
+    return int(number.__index__())
+
+
+class Dense(Cell):
+    """Linear map ``x @ W.T + b``, followed by an activation if one is given.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Length of the last axis of the input and of the output.
+    weight_init, bias_init : str, number, Tensor or Initializer, optional
+        As in `initializer`; without them both are uniform on ``+-1 / sqrt(in_channels)``. A Tensor keeps its
+        own type.
+    has_bias : bool, default True
+        Whether there is a bias.
+    activation : str, Cell or callable, optional
+        What is applied to the result.
+    dtype : type, default float32
+        Type of the initial values. The input must have the type of the weight.
+
+    Attributes
+    ----------
+    weight : Parameter
+        Shape ``(out_channels, in_channels)``.
+    bias : Parameter
+        Shape ``(out_channels,)``; None without bias.
+
+    Raises
+    ------
+    TypeError
+        If the numbers of channels are not ints, `has_bias` is not a bool, or the input has another type than
+        the weight.
+    ValueError
+        If the numbers of channels are not positive, an initial Tensor has another shape, or the last axis of
+        the input is not `in_channels` long.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> layer = nn.Dense(3, 2, weight_init="ones", bias_init=0.5)
+    >>> print(layer(Tensor([[1.0, 2.0, 3.0]])))
+    [[6.5 6.5]]
+    >>> layer
+    Dense(input_channels=3, output_channels=2, has_bias=True)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        activation: Any = None,
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__()
+        self.in_channels = _count("in_channels", in_channels)
+        self.out_channels = _count("out_channels", out_channels)
+        if not isinstance(has_bias, bool):
+            raise TypeError(f"Dense: has_bias must be a bool, got {type(has_bias).__name__}")
+        self.has_bias = has_bias
+        default = Uniform(1.0 / math.sqrt(self.in_channels))
+        shape = (self.out_channels, self.in_channels)
+        weight = initializer(default if weight_init is None else weight_init, shape, dtype)
+        self.weight = Parameter(weight, name="weight")
+        self.bias: Parameter | None = None
+        if has_bias:
+            bias = initializer(default if bias_init is None else bias_init, shape[:1], dtype)
+            self.bias = Parameter(bias, name="bias")
+        self.activation = get_activation(activation)
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Map the last axis: ``(..., in_channels)`` to ``(..., out_channels)``."""
+        y = ops.matmul(x, self.weight.T)
+        if self.bias is not None:
+            y = y + self.bias
+        return y if self.activation is None else self.activation(y)
+
+    def extend_repr(self) -> str:
+        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        text += f", has_bias={self.has_bias}"
+        if self.activation is not None and not isinstance(self.activation, Cell):
+            text += f", activation={self.activation}"
+        return text
+
+
+class Flatten(Cell):
+    """Join the axes from `start_dim` to `end_dim` into one.
+
+    Parameters
+    ----------
+    start_dim : int, default 1
+        First axis to join; the axes before it stay.
+    end_dim : int, default -1
+        Last axis to join.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad import Tensor, nn
+    >>> nn.Flatten()(Tensor(np.zeros((5, 2, 3), np.float32))).shape
+    (5, 6)
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def construct(self, x: Tensor) -> Tensor:
+        first = self.start_dim if self.start_dim >= 0 else self.start_dim + x.ndim
+        last = self.end_dim if self.end_dim >= 0 else self.end_dim + x.ndim
+        if not 0 <= first <= last < x.ndim:
+            raise ValueError(
+                f"Flatten: cannot join axes {self.start_dim} to {self.end_dim} of an input with shape "
+                f"{tuple(x.shape)}"
+            )
+        shape = x.shape
+        return ops.reshape(x, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+    def extend_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Identity(Cell):
+    """Return the input.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Identity()(Tensor([1.0])))
+    [1.]
+    """
+
+    def construct(self, x: Any) -> Any:
+        return x

@@ -1,0 +1,283 @@
+"""Checkpoint files: parameters by name, written whole or not at all.
+
+A checkpoint is an uncompressed `.npz` archive. Its members are the arrays, called 0, 1, 2 ... so that any
+text can be the name of a parameter, and `header`, the bytes of a JSON object with a format name, a version
+and, for each array, the parameter's name, type and `requires_grad`. NumPy alone can open it (`numpy.load`),
+and nothing in it is ever executed: pickled objects are neither written nor read.
+
+A file is first written beside its destination and then moved over it, so that a crash leaves the old
+checkpoint in place rather than half of the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dualgrad.nn.cell import Cell
+from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
+
+__all__ = ["load_checkpoint", "load_param_into_net", "save_checkpoint"]
+
+_FORMAT = "dualgrad checkpoint"
+_VERSION = 1
+
+
+def _entries(save_obj: Any) -> Iterable[tuple[str, Any]]:
+    """Read what is to be saved as pairs of name and value."""
+    if isinstance(save_obj, Cell):
+        return save_obj.parameters_dict().items()
+    if isinstance(save_obj, Mapping):
+        return save_obj.items()
+    if not isinstance(save_obj, (list, tuple)):
+        raise TypeError(
+            "save_checkpoint: expected a Cell, a dict of name to Parameter, a list of Parameters or a list "
+            f"of {{'name': ..., 'data': ...}}, got {type(save_obj).__name__}"
+        )
+    pairs: list[tuple[str, Any]] = []
+    for index, entry in enumerate(save_obj):
+        if isinstance(entry, Parameter):
+            pairs.append((entry.name, entry))
+        elif isinstance(entry, Mapping) and {"name", "data"} <= set(entry):
+            pairs.append((entry["name"], entry["data"]))
+        else:
+            raise TypeError(
+                f"save_checkpoint: entry {index} is neither a Parameter nor a dict with 'name' and 'data' "
+                f"but {type(entry).__name__}"
+            )
+    return pairs
+
+
+def _array(name: Any, value: Any) -> np.ndarray:
+    """Give one value as an array of numbers."""
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"save_checkpoint: a name must be a str that is not empty, got {name!r}")
+    array = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"save_checkpoint: '{name}' must be a Tensor or numbers, got {type(value).__name__}")
+    return array
+
+
+def save_checkpoint(
+    save_obj: Any,
+    ckpt_file_name: str | os.PathLike[str],
+    integrated_save: bool = True,
+    async_save: bool = False,
+    append_dict: Mapping[str, Any] | None = None,
+    choice_func: Callable[[str], bool] | None = None,
+) -> None:
+    """Write parameters to a file.
+
+    Parameters
+    ----------
+    save_obj : Cell, dict, or list
+        A Cell (an optimiser is one too), a dict of name to Parameter or Tensor, a list of Parameters, or a
+        list of dicts with 'name' and 'data'.
+    ckpt_file_name : str or path
+        The file, with the ending it is to have. An existing one is replaced in one move.
+    integrated_save, async_save : bool
+        Accepted so that ported code runs; a file is always written whole, and before the call returns.
+    append_dict : dict, optional
+        More entries: names to Tensors, arrays or numbers.
+    choice_func : callable, optional
+        Called with each name of `save_obj`; what it refuses is left out.
+
+    Raises
+    ------
+    TypeError
+        If something else than numbers is to be saved.
+    ValueError
+        If two entries have the same name.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import dualgrad as dg
+    >>> from dualgrad import nn
+    >>> net, twin = nn.Dense(2, 3), nn.Dense(2, 3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "net.ckpt")
+    ...     dg.save_checkpoint(net, path)
+    ...     dg.load_param_into_net(twin, dg.load_checkpoint(path))
+    []
+    >>> bool((twin.weight == net.weight).all())
+    True
+    """
+    pairs = [(name, value) for name, value in _entries(save_obj) if choice_func is None or choice_func(name)]
+    pairs += (append_dict or {}).items()
+    records: list[dict[str, Any]] = []
+    arrays: dict[str, np.ndarray] = {}
+    names: set[str] = set()
+    for name, value in pairs:
+        array = _array(name, value)
+        if name in names:
+            raise ValueError(f"save_checkpoint: two entries are named '{name}'")
+        names.add(name)
+        arrays[str(len(records))] = array
+        requires_grad = value.requires_grad if isinstance(value, Parameter) else True
+        records.append({"name": name, "dtype": array.dtype.name, "requires_grad": requires_grad})
+    header = json.dumps({"format": _FORMAT, "version": _VERSION, "entries": records})
+    arrays["header"] = np.frombuffer(header.encode(), np.uint8)
+    _write(os.fspath(ckpt_file_name), arrays)
+
+
+def _write(path: str, arrays: dict[str, np.ndarray]) -> None:
+    """Write the archive beside `path`, then move it there."""
+    # A link keeps pointing at its file, which is the one to replace.
+    target = os.path.realpath(path)
+    draft = f"{target}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
+    try:
+        with open(draft, "xb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+def _read(path: str) -> list[tuple[dict[str, Any], np.ndarray]]:
+    """Read the archive; whatever is wrong with its inside is a ValueError that names the file."""
+    with open(path, "rb") as file:
+        try:
+            # NumPy takes what is no archive for a pickle, and its message would advise to trust the file.
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it is not an .npz archive, or its end is missing")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                return _checked(archive)
+        except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(
+                f"load_checkpoint: '{path}' is not a checkpoint of this library: {error}"
+            ) from error
+
+
+def _checked(archive: Mapping[str, np.ndarray]) -> list[tuple[dict[str, Any], np.ndarray]]:
+    """Read the members of an archive and hold them against its header."""
+    header = json.loads(archive["header"].tobytes())
+    if header["format"] != _FORMAT:
+        raise ValueError(f"its format is {header['format']!r}")
+    if header["version"] != _VERSION:
+        raise ValueError(f"its version is {header['version']}, this library reads version {_VERSION}")
+    entries = []
+    for number, record in enumerate(header["entries"]):
+        array = archive[str(number)]
+        if array.dtype.name != record["dtype"] or not isinstance(record["name"], str) or not record["name"]:
+            raise ValueError(f"entry {number} does not agree with the header")
+        entries.append(({"name": record["name"], "requires_grad": record["requires_grad"] is True}, array))
+    return entries
+
+
+def load_checkpoint(
+    ckpt_file_name: str | os.PathLike[str],
+    net: Cell | None = None,
+    strict_load: bool = False,
+    filter_prefix: str | Iterable[str] | None = None,
+) -> dict[str, Parameter]:
+    """Read a checkpoint.
+
+    Parameters
+    ----------
+    ckpt_file_name : str or path
+        The file.
+    net : Cell, optional
+        Where to load the parameters, as `load_param_into_net` does.
+    strict_load : bool, default False
+        As in `load_param_into_net`.
+    filter_prefix : str or iterable of str, optional
+        Entries whose names begin with one of these are left out.
+
+    Returns
+    -------
+    dict of str to Parameter
+        In the order in which they were saved.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a checkpoint.
+    """
+    refused = (filter_prefix,) if isinstance(filter_prefix, str) else tuple(filter_prefix or ())
+    loaded = {
+        record["name"]: Parameter(array, name=record["name"], requires_grad=record["requires_grad"])
+        for record, array in _read(os.fspath(ckpt_file_name))
+        if not record["name"].startswith(refused)
+    }
+    if net is not None:
+        load_param_into_net(net, loaded, strict_load)
+    return loaded
+
+
+def load_param_into_net(
+    net: Cell, parameter_dict: Mapping[str, Parameter], strict_load: bool = False
+) -> list[str]:
+    """Give the parameters of a Cell the values found under their names.
+
+    Parameters
+    ----------
+    net : Cell
+        The Cell whose parameters are changed.
+    parameter_dict : dict of str to Parameter
+        What `load_checkpoint` returned; Tensors will do as well. Entries that `net` has no use for are
+        ignored.
+    strict_load : bool, default False
+        Whether the types must agree exactly; otherwise values are cast as by `Parameter.set_data`.
+
+    Returns
+    -------
+    list of str
+        The names of the parameters of `net` for which there was no value.
+
+    Raises
+    ------
+    TypeError
+        If the arguments are of other kinds, or a type does not fit.
+    ValueError
+        If a shape does not fit. In both cases nothing has been changed.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import Parameter, nn
+    >>> dg.load_param_into_net(nn.Dense(1, 1), {"weight": Parameter([[2.0]])})
+    ['bias']
+    """
+    if not isinstance(net, Cell):
+        raise TypeError(f"load_param_into_net: net must be a Cell, got {type(net).__name__}")
+    if not isinstance(parameter_dict, Mapping):
+        raise TypeError(
+            f"load_param_into_net: parameter_dict must be a dict, got {type(parameter_dict).__name__}"
+        )
+    found: list[tuple[Parameter, Tensor]] = []
+    missing: list[str] = []
+    for name, parameter in net.parameters_dict().items():
+        if name not in parameter_dict:
+            missing.append(name)
+            continue
+        value = parameter_dict[name]
+        if not isinstance(value, Tensor):
+            raise TypeError(f"load_param_into_net: '{name}' must be a Parameter, got {type(value).__name__}")
+        if strict_load and value.dtype != parameter.dtype:
+            raise TypeError(
+                f"load_param_into_net: '{name}' is {parameter.dtype}, the loaded value is {value.dtype}"
+            )
+        # A clone takes the value first, so that one that does not fit leaves the network untouched.
+        found.append((parameter, parameter.clone().set_data(value)))
+    for parameter, fitting in found:
+        parameter.set_data(fitting)
+    return missing

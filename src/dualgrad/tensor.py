@@ -1,0 +1,324 @@
+"""`Tensor`: the value users hold.
+
+The handle, its operators and the type rules of operands are compiled (`_engine/tensor.pyx`); this file adds making
+tensors from data, reading them back, indexing, printing, the NumPy protocols, DLPack and pickling. Methods that are
+operators under another name (`x.sum()`, `x.reshape()`) are attached by `dualgrad.ops`, from the same functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtype as _dtype
+from ._engine import tensor as _engine
+from ._format import format_repr, format_str
+from .dtype import DType, as_dtype
+
+__all__ = ["Tensor", "tensor"]
+
+
+def _from_python(data: Any, where: str) -> np.ndarray:
+    """Numbers and nested lists as an array, with a framework's types: float is float32, int is int64."""
+    try:
+        array = np.array(data)
+    except ValueError as error:
+        raise TypeError(
+            f"{where}: the nested lists are ragged ({error}); expected every row to have the same length"
+        ) from None
+    if array.dtype.kind not in "biufc":
+        raise TypeError(
+            f"{where}: expected numbers, a NumPy array or nested lists of numbers, got {type(data).__name__} {data!r:.60}"
+        )
+    if array.dtype == np.float64 and not _holds_numpy(data):
+        return array.astype(np.float32)
+    return array
+
+
+def _holds_numpy(data: Any) -> bool:
+    """Whether the numbers in a nest came from NumPy, whose types stand."""
+    while isinstance(data, list | tuple) and data:
+        data = data[0]
+    return isinstance(data, np.ndarray | np.generic) and not isinstance(data, bool)
+
+
+class Tensor(_engine.TensorBase):
+    """An array that derivatives can be taken with respect to.
+
+    Parameters
+    ----------
+    input_data
+        A number, a bool, (nested) lists or tuples of them, a NumPy array or scalar, or a Tensor. The data are copied.
+    dtype
+        The type of the elements; by default int64, float32, bool or complex128 for Python data and the array's own type
+        for NumPy data.
+    shape, init
+        Without data: a tensor of this shape to be filled, zeros until then. `init` is a number or an initializer.
+
+    Raises
+    ------
+    TypeError
+        For data that are not numbers, and for ragged lists.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> x = dg.Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x * x + 1
+    Tensor(shape=[2, 2], dtype=Float32, value=
+    [[ 2.00000000e+00,  5.00000000e+00],
+     [ 1.00000000e+01,  1.70000000e+01]])
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **_: Any
+    ) -> None:
+        target = None if dtype is None else as_dtype(dtype, where="Tensor")
+        if input_data is None:
+            if shape is None:
+                raise TypeError(
+                    "Tensor: expected data (a number, list, NumPy array or Tensor), got None; pass shape= and dtype= "
+                    "for a tensor to be filled"
+                )
+            self._fill(shape, target or _dtype.float32, init)
+            return
+        if isinstance(input_data, Tensor):
+            array = input_data._numpy()
+        elif isinstance(input_data, np.ndarray | np.generic):
+            array = np.asarray(input_data)
+            if array.dtype.kind not in "biufc":
+                raise TypeError(f"Tensor: a NumPy array of type {array.dtype} does not hold numbers")
+        else:
+            array = _from_python(_plain(input_data), "Tensor")
+        if target is not None and array.dtype != target.numpy:
+            with np.errstate(all="ignore"):
+                array = array.astype(target.numpy)
+            self._from_ndarray(array, False)
+        else:
+            self._from_ndarray(array, True)
+
+    def _fill(self, shape: Any, dtype: DType, init: Any) -> None:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if init is None or isinstance(init, int | float):
+            self._from_ndarray(np.full(shape, init or 0, dtype.numpy), False)
+            return
+        from .common.initializer import initializer
+
+        self._from_ndarray(initializer(init, shape, dtype)._numpy(), False)
+
+    def init_data(self, *_: Any) -> Tensor:
+        """The tensor itself: data are made at once."""
+        return self
+
+    # ------------------------------------------------------------------------------------------- reading back
+
+    @staticmethod
+    def from_numpy(array: np.ndarray) -> Tensor:
+        """A tensor that shares the memory of a NumPy array.
+
+        The array must not be written to while a derivative that used the tensor is still wanted.
+
+        Examples
+        --------
+        >>> import numpy as np, dualgrad as dg
+        >>> dg.Tensor.from_numpy(np.arange(3.0)).dtype
+        dualgrad.float64
+        """
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"Tensor.from_numpy: expected a NumPy array, got {type(array).__name__}")
+        t = Tensor.__new__(Tensor)
+        t._from_ndarray(array, False)
+        return t
+
+    def asnumpy(self) -> np.ndarray:
+        """The elements as a NumPy array: a copy, since tensors never change behind a derivative's back.
+
+        Examples
+        --------
+        >>> import dualgrad as dg
+        >>> dg.Tensor([1.0, 2.0]).asnumpy()
+        array([1., 2.], dtype=float32)
+        """
+        return self._numpy().copy()
+
+    def numpy(self) -> np.ndarray:
+        """The same as `asnumpy`."""
+        return self._numpy().copy()
+
+    def item(self, *index: int) -> Any:
+        """One element as a Python number."""
+        array = self._numpy()
+        if not index and array.size != 1:
+            raise ValueError(f"item(): a tensor of shape {self.shape} has {self.size} elements; give an index")
+        return array.item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._numpy().tolist()
+
+    def _single(self, what: str) -> Any:
+        array = self._numpy()
+        if array.size != 1:
+            raise ValueError(f"{what}(): a tensor of shape {self.shape} has {self.size} elements; expected one element")
+        return array.item()
+
+    def __float__(self) -> float:
+        return float(self._single("float"))
+
+    def __int__(self) -> int:
+        return int(self._single("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._single("complex"))
+
+    def __index__(self) -> int:
+        if not (self.dtype.is_int or self.dtype.is_bool):
+            raise TypeError(f"a tensor of type {self.dtype} cannot be an index; expected one integer")
+        return int(self._single("index"))
+
+    def __round__(self, digits: int = 0) -> Tensor:
+        from . import ops
+
+        return ops.round(self) if not digits else ops.round(self * 10.0**digits) / 10.0**digits
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
+        return self._numpy().strides
+
+    @property
+    def T(self) -> Tensor:
+        """The axes in reverse order."""
+        return self.transpose()
+
+    # ------------------------------------------------------------------------------------------------ printing
+
+    def __str__(self) -> str:
+        return format_str(self._numpy())
+
+    def __repr__(self) -> str:
+        return format_repr(self._numpy(), str(self.dtype))
+
+    def __format__(self, spec: str) -> str:
+        return format(self._numpy().item(), spec) if spec else str(self)
+
+    # ------------------------------------------------------------------------------------------------ indexing
+
+    def __getitem__(self, index: Any) -> Tensor:
+        from .ops.indexing import getitem
+
+        return getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from .ops.indexing import setitem
+
+        setitem(self, index, value)
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("iteration over a tensor without axes (shape ()); it is a single number")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((self._numpy() == (item._numpy() if isinstance(item, Tensor) else item)).any())
+
+    # ------------------------------------------------------------------------------------- NumPy, DLPack, copies
+
+    __array_priority__ = 1000.0
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self._numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            return array.astype(dtype)
+        return array.copy() if copy or copy is None else array
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from .ops.numpy_protocol import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        from .ops.numpy_protocol import call_function
+
+        return call_function(function, args, kwargs)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.asnumpy().__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._numpy().__dlpack_device__()
+
+    @staticmethod
+    def from_dlpack(other: Any) -> Tensor:
+        """A tensor from any object that speaks DLPack; the memory is shared where the other side allows it."""
+        return Tensor.from_numpy(np.from_dlpack(other))
+
+    def __reduce__(self) -> tuple:
+        return _restore, (self.asnumpy(),)
+
+    def __copy__(self) -> Tensor:
+        return +self
+
+    def __deepcopy__(self, memo: dict) -> Tensor:
+        return Tensor(self)
+
+    def copy(self) -> Tensor:
+        """A tensor with the same value; derivatives go through it."""
+        return +self
+
+    # ------------------------------------------------------------------------------------------------- assigning
+
+    def set_data(self, data: Any) -> Tensor:
+        """Replace the value; the shape must stay."""
+        return self.assign_value(data)
+
+    def assign_value(self, value: Any) -> Tensor:
+        """Replace the value by another of the same shape, converted to this tensor's type."""
+        value = value if isinstance(value, Tensor) else Tensor(value, self.dtype)
+        if value.shape != self.shape:
+            raise ValueError(f"set_data: the new value has shape {value.shape}; expected {self.shape}")
+        self._rebind(value if value.dtype is self.dtype else value.astype(self.dtype))
+        return self
+
+
+def _restore(array: np.ndarray) -> Tensor:
+    return Tensor.from_numpy(array)
+
+
+def _plain(data: Any) -> Any:
+    """Nested lists with tensors in them, as nested lists of arrays."""
+    if isinstance(data, Tensor):
+        return data._numpy()
+    if isinstance(data, list | tuple):
+        return [_plain(item) for item in data]
+    return data
+
+
+def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
+    """The same as `Tensor(...)`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.tensor(3)
+    Tensor(shape=[], dtype=Int64, value= 3)
+    """
+    return Tensor(input_data, dtype, shape, init)
+
+
+_engine.install(
+    Tensor, {t.num: t for t in _dtype.all_types}, _dtype.promotion_table()
+)

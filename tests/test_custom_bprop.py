@@ -1,0 +1,212 @@
+"""Cells that state their own gradient: alone, inside other functions, and differentiated further."""
+
+import numpy as np
+import pytest
+from support import assert_close, assert_raises, f64, repeated_grad
+
+import dualgrad as dg
+from dualgrad import Parameter, nn, ops
+
+pytestmark = pytest.mark.usefixtures("mode")
+
+X = np.array([0.7, -1.2, 2.0])
+
+
+class FiveSquares(nn.Cell):
+    """x^2 with the slope 5 x^2 in place of 2 x, so that every use of the wrong rule shows."""
+
+    def construct(self, x):
+        return x * x
+
+    def bprop(self, x, out, dout):
+        return (5 * x * x * dout,)
+
+
+class Bare(FiveSquares):
+    """The same with a gradient that is not in a tuple."""
+
+    def bprop(self, x, out, dout):
+        return 5 * x * x * dout
+
+
+class Scaled(nn.Cell):
+    """x * y, with twice the slope in x and three times the slope in y."""
+
+    def construct(self, x, y):
+        return x * y
+
+    def bprop(self, x, y, out, dout):
+        return 2 * dout * y, 3 * dout * x
+
+
+@pytest.mark.parametrize("cell", [FiveSquares, Bare])
+def test_the_own_gradient_is_used_at_every_order(cell):
+    assert_close(cell()(f64(X)), X * X)
+    for order, expected in (1, 5 * X**2), (2, 10 * X), (3, np.full(3, 10.0)), (4, np.zeros(3)):
+        assert_close(repeated_grad(cell(), order)(f64(X)), expected)
+
+
+def test_with_every_way_to_ask():
+    net, x = FiveSquares(), f64(X)
+    sens = f64([1.0, 0.5, -2.0])
+    assert_close(ops.GradOperation()(net)(x), 5 * X**2)
+    assert_close(ops.GradOperation(get_all=True)(net)(x), (5 * X**2,))
+    assert_close(ops.GradOperation(sens_param=True)(net)(x, sens), 5 * X**2 * sens.asnumpy())
+    assert_close(dg.value_and_grad(net)(x), (X * X, 5 * X**2))
+
+
+def test_inside_a_composed_function():
+    net = FiveSquares()
+
+    def f(x):
+        return ops.sin(net(x) * 2.0)
+
+    square = X * X
+    assert_close(f(f64(X)), np.sin(2 * square))
+    assert_close(dg.grad(f)(f64(X)), 10 * square * np.cos(2 * square))
+    second = 20 * X * np.cos(2 * square) - 100 * X**4 * np.sin(2 * square)
+    assert_close(repeated_grad(f, 2)(f64(X)), second, scale=10.0)
+
+
+def test_applied_to_its_own_result():
+    net = FiveSquares()
+    # The outer slope is 5 (x^2)^2, the inner one 5 x^2.
+    assert_close(dg.grad(lambda x: net(net(x)))(f64(X)), 25 * X**6)
+    # Differentiated as written: 5 u^2 has slope 10 u in u = x^2, which itself has slope 5 x^2.
+    assert_close(repeated_grad(lambda x: net(net(x)), 2)(f64(X)), 10 * X**2 * 25 * X**4 + 25 * X**4 * 10 * X)
+
+
+def test_two_inputs():
+    x, y = np.array([0.5, 2.0]), np.array([-1.0, 3.0])
+    both = dg.grad(Scaled(), (0, 1))
+    assert_close(both(f64(x), f64(y)), (2 * y, 3 * x))
+    assert_close(dg.grad(both, (0, 1))(f64(x), f64(y)), (np.full(2, 3.0), np.full(2, 2.0)))
+    assert_close(dg.grad(lambda x: Scaled()(x, x))(f64(x)), 5 * x)
+
+
+def test_one_of_two_inputs_is_a_constant():
+    y = f64([-1.0, 3.0])
+    assert_close(dg.grad(lambda x: Scaled()(x, y))(f64([0.5, 2.0])), [-2.0, 6.0])
+    assert_close(dg.grad(lambda x: Scaled()(y, x))(f64([0.5, 2.0])), [-3.0, 9.0])
+
+
+def test_the_output_is_handed_over():
+    class Exponential(nn.Cell):
+        def construct(self, x):
+            return ops.exp(x)
+
+        def bprop(self, x, out, dout):
+            return (7 * out * dout,)
+
+    # The output that the rule reads is itself a result of this Cell, so each order brings another factor 7.
+    for order in 1, 2, 3:
+        assert_close(repeated_grad(Exponential(), order)(f64(X)), 7.0**order * np.exp(X))
+
+
+def test_several_outputs():
+    class Split(nn.Cell):
+        def construct(self, x):
+            return x * x, x + 1.0
+
+        def bprop(self, x, out, dout):
+            return (100.0 * dout[0] + 10.0 * dout[1] * out[1],)
+
+    def f(x):
+        square, successor = Split()(x)
+        return 3.0 * square + 2.0 * successor
+
+    assert_close(dg.grad(f)(f64(X)), 300 + 20 * (X + 1))
+
+
+def test_a_straight_through_estimator():
+    class Rounded(nn.Cell):
+        def construct(self, x):
+            return ops.round(x)
+
+        def bprop(self, x, out, dout):
+            return (dout,)
+
+    net = Rounded()
+    assert_close(dg.value_and_grad(net)(f64(X)), (np.round(X), np.ones(3)))
+    assert_close(dg.grad(lambda x: net(x) ** 2)(f64(X)), 2 * np.round(X))
+
+
+# ------------------------------------------------------------------------------------------- under a gradient
+
+
+def test_a_gradient_inside_a_loss():
+    net = FiveSquares()
+    assert_close(dg.grad(lambda x: dg.grad(net)(x) ** 2)(f64(X)), 100 * X**3)
+    assert_close(repeated_grad(lambda x: dg.grad(net)(x) ** 2, 2)(f64(X)), 300 * X**2)
+    assert_close(repeated_grad(lambda x: dg.grad(net)(x) ** 2, 3)(f64(X)), 600 * X)
+
+
+def test_weights_through_a_gradient_of_the_inputs():
+    class Weighted(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(np.array([3.0]), name="w")
+            self.custom = FiveSquares()
+
+        def construct(self, x):
+            return self.w * self.custom(x)
+
+    net = Weighted()
+
+    def loss(x):
+        return dg.grad(net)(x) ** 2  # (5 w x^2)^2
+
+    dx, dw = dg.grad(loss, 0, net.w)(f64(X))
+    assert_close(dx, 900 * X**3)
+    assert_close(dw, np.sum(150 * X**4, keepdims=True))
+    by_list = ops.GradOperation(get_by_list=True)(loss, net.trainable_params())(f64(X))
+    assert_close(by_list, (np.sum(150 * X**4, keepdims=True),))
+
+
+def test_beside_ordinary_functions_at_third_order():
+    net = FiveSquares()
+    # First 5x^2 + cos x, second 10x - sin x, third 10 - cos x.
+    third = repeated_grad(lambda x: net(x) + ops.sin(x), 3)(f64(X))
+    assert_close(third, 10 - np.cos(X))
+
+
+def test_a_gradient_cell_around_it():
+    class Gradient(nn.Cell):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+            self.operation = ops.GradOperation()
+
+        def construct(self, x):
+            return self.operation(self.net)(x)
+
+    assert_close(Gradient(Gradient(FiveSquares()))(f64(X)), 10 * X)
+    assert_close(Gradient(Gradient(Gradient(Bare())))(f64(X)), np.full(3, 10.0))
+
+
+# ----------------------------------------------------------------------------------------------------- errors
+
+
+def test_fewer_gradients_than_inputs():
+    class Short(Scaled):
+        def bprop(self, x, y, out, dout):
+            return (dout * y,)
+
+    class ShortBare(Scaled):
+        def bprop(self, x, y, out, dout):
+            return dout * y
+
+    for net in Short(), ShortBare():
+        words = type(net).__name__, "bprop", ("2", "two"), ("1", "one")
+        assert_raises(RuntimeError, lambda net=net: dg.grad(net, (0, 1))(f64(X), f64(X)), *words)
+        assert_raises(RuntimeError, lambda net=net: dg.grad(net)(f64(X), f64(X)), *words)
+    assert_close(Short()(f64(X), f64(X)), X * X)
+
+
+def test_an_error_inside_a_bprop_surfaces():
+    class Failing(FiveSquares):
+        def bprop(self, x, out, dout):
+            raise KeyError("the error of the rule")
+
+    assert_raises(KeyError, lambda: dg.grad(Failing())(f64(X)), "the error of the rule")
+    assert_close(dg.grad(FiveSquares())(f64(X)), 5 * X**2)

@@ -1,0 +1,168 @@
+"""SGD, Momentum and Adam against their formulas, and the round trip through a checkpoint file."""
+
+import numpy as np
+import pytest
+from support import assert_close, f32, f64
+
+import dualgrad as dg
+from dualgrad import Parameter, ParameterTuple, Tensor, nn, ops
+
+STEPS = 6
+
+
+def make_parameters(dtype):
+    start = np.array([1.0, -2.0, 0.5]), np.array([[0.25], [3.0]])
+    return ParameterTuple(
+        [Parameter(Tensor(array.astype(dtype)), name=f"p{k}") for k, array in enumerate(start)]
+    )
+
+
+def gradients_at(step):
+    """Made-up gradients, one zero among them, that change sign from step to step."""
+    return np.array([0.3, -0.7, 0.0]) * (-1.1) ** step, np.array([[2.0], [1e-3]]) * np.cos(step)
+
+
+def follow(optimiser, update, dtype="float64"):
+    """Step ``optimiser`` and the NumPy ``update(k, w, g, state)`` side by side; compare after every step."""
+    weights = make_parameters(dtype)
+    opt = optimiser(weights)
+    values, states = [w.asnumpy().astype(float) for w in weights], [{}, {}]
+    for step in range(STEPS):
+        gradients = gradients_at(step)
+        opt(tuple(Tensor(g.astype(dtype)) for g in gradients))
+        values = [update(step + 1, w, g, s) for w, g, s in zip(values, gradients, states, strict=True)]
+        rtol = 1e-12 if dtype == "float64" else 1e-5
+        assert_close(tuple(w * 1 for w in weights), tuple(values), rtol=rtol, scale=1.0)
+        assert [str(w.dtype).lower() for w in weights] == [dtype, dtype]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_sgd(rate, dtype):
+    follow(lambda weights: nn.SGD(weights, learning_rate=rate), lambda _k, w, g, _s: w - rate * g, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_momentum(dtype):
+    def update(_k, w, g, state):
+        state["u"] = 0.9 * state.get("u", 0.0) + g
+        return w - 0.05 * state["u"]
+
+    follow(lambda weights: nn.Momentum(weights, learning_rate=0.05, momentum=0.9), update, dtype)
+
+
+def adam_update(rate, beta1, beta2, eps):
+    def update(k, w, g, state):
+        state["m"] = beta1 * state.get("m", 0.0) + (1 - beta1) * g
+        state["v"] = beta2 * state.get("v", 0.0) + (1 - beta2) * g * g
+        factor = rate * np.sqrt(1 - beta2**k) / (1 - beta1**k)
+        return w - factor * state["m"] / (np.sqrt(state["v"]) + eps)
+
+    return update
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_adam(dtype):
+    def make(weights):
+        return nn.Adam(weights, learning_rate=0.01, beta1=0.8, beta2=0.95, eps=1e-6)
+
+    follow(make, adam_update(0.01, 0.8, 0.95, 1e-6), dtype)
+
+
+def test_defaults_of_adam_and_sgd():
+    follow(lambda weights: nn.Adam(weights), adam_update(1e-3, 0.9, 0.999, 1e-8))
+    follow(lambda weights: nn.SGD(weights), lambda _k, w, g, _s: w - 0.1 * g)
+
+
+@pytest.mark.parametrize(
+    "make", [nn.SGD, lambda w, rate: nn.Momentum(w, rate, 0.9), nn.Adam], ids=["SGD", "Momentum", "Adam"]
+)
+@pytest.mark.parametrize("collection", [list, tuple, ParameterTuple])
+def test_any_collection_of_parameters(make, collection):
+    weights = make_parameters("float64")
+    before = [w.asnumpy().copy() for w in weights]
+    opt = make(collection(weights), 0.1)
+    assert [p.name for p in opt.parameters] == ["p0", "p1"]
+    for gradients in (f64(np.ones(3)), f64(np.ones((2, 1)))), [f64(np.ones(3)), f64(np.ones((2, 1)))]:
+        opt(gradients)
+        assert all(np.all(w.asnumpy() < old) for w, old in zip(weights, before, strict=True))
+        before = [w.asnumpy().copy() for w in weights]
+
+
+def test_the_state_of_an_optimiser_is_made_of_parameters():
+    weights = make_parameters("float32")
+    opt = nn.Adam(weights, 0.1)
+    own = [p for p in opt.get_parameters() if not any(p is w for w in weights)]
+    assert all(isinstance(p, Parameter) for p in own)
+    assert sum(p.shape == (2, 1) for p in own) == 2
+
+
+@pytest.mark.usefixtures("mode")
+def test_a_small_net_learns_a_line():
+    dg.set_seed(0)
+    net, loss_fn = nn.Dense(1, 1, dtype=dg.float64), nn.MSELoss()
+    opt = nn.Adam(net.trainable_params(), learning_rate=0.1)
+    x = f64(np.linspace(-1, 1, 9)[:, None])
+    step = ops.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters, has_aux=False)
+    losses = []
+    for _ in range(300):
+        loss, gradients = step(x, x * 3.0 - 0.5)
+        opt(gradients)
+        losses.append(float(loss))
+    assert losses[-1] < 1e-6 < losses[0]
+    assert_close((net.weight * 1, net.bias * 1), ([[3.0]], [-0.5]), rtol=1e-2)
+
+
+# ------------------------------------------------------------------------------------------------ checkpoints
+
+
+def small_net():
+    return nn.SequentialCell(nn.Dense(2, 3, activation="relu"), nn.Dense(3, 1))
+
+
+def test_a_checkpoint_brings_the_weights_back(tmp_path):
+    path = str(tmp_path / "net.ckpt")
+    net, other = small_net(), small_net()
+    dg.save_checkpoint(net, path)
+    loaded = dg.load_checkpoint(path)
+    assert type(loaded) is dict
+    assert list(loaded) == [p.name for p in net.get_parameters()]
+    assert all(isinstance(p, Parameter) for p in loaded.values())
+    dg.load_param_into_net(other, loaded)
+    for p, q in zip(net.get_parameters(), other.get_parameters(), strict=True):
+        assert np.array_equal(p.asnumpy(), q.asnumpy())
+    x = f32([[1.0, -1.0]])
+    assert_close(other(x), net(x).asnumpy())
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"]
+)
+def test_a_checkpoint_keeps_types_shapes_and_values(tmp_path, dtype):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.matrix = Parameter(Tensor(np.array([[0, 1], [2, 3]]).astype(dtype)), requires_grad=False)
+            self.scalar = Parameter(Tensor(np.array(1).astype(dtype)))
+            self.empty = Parameter(Tensor(np.zeros((0, 2), dtype)))
+
+    net = Net()
+    path = tmp_path / "net.ckpt"
+    dg.save_checkpoint(net, path)
+    loaded = dg.load_checkpoint(path)
+    for name, parameter in net.parameters_dict().items():
+        assert loaded[name].dtype == parameter.dtype
+        assert loaded[name].shape == parameter.shape
+        assert np.array_equal(loaded[name].asnumpy(), parameter.asnumpy())
+
+
+def test_a_missing_checkpoint(tmp_path):
+    with pytest.raises((ValueError, FileNotFoundError), match="nowhere"):
+        dg.load_checkpoint(str(tmp_path / "nowhere.ckpt"))
+
+
+def test_a_checkpoint_of_another_shape_is_refused(tmp_path):
+    path = str(tmp_path / "net.ckpt")
+    dg.save_checkpoint(nn.Dense(2, 3), path)
+    with pytest.raises((RuntimeError, ValueError), match="weight"):
+        dg.load_param_into_net(nn.Dense(2, 4), dg.load_checkpoint(path))
