@@ -22,6 +22,11 @@ def _nothing() -> None:
     """Enter no mode."""
 
 
+#: Pause before a round, in seconds. The threads of NumPy's OpenBLAS keep a processor busy for about 0.1 s
+#: after the last product, which would slow down whoever comes next.
+SETTLE = 0.15
+
+
 @dataclass(frozen=True)
 class Run:
     """A contender, ready to be timed."""
@@ -91,22 +96,28 @@ def check(case: Case, results: Sequence[np.ndarray]) -> float:
 def prepare(case: Case, contender: str) -> tuple[Run, float]:
     """Build a contender; return it with its largest relative error, which `check` has found small enough.
 
-    The second call is checked too: a library that compiles or records does so on the first.
+    The first call only warms up: libraries compile or record in it, and what will be timed, and is therefore
+    checked, are the calls after it. Nor is it always typical in its numbers: on a busy machine torch's first
+    call was seen to be a hundred times less accurate than its second, in one process out of twenty.
     """
     run = case.contenders[contender]()
     run.enter()
+    run.call()
     return run, max(check(case, list(leaves(run.call()))) for _ in range(2))
 
 
 def time_round(run: Run, number: int) -> float:
     """Seconds per call, over ``number`` calls in a row.
 
-    The cyclic collector stays on, as it is for users, but starts every round from the same clean state: a
-    contender pays for the garbage it makes and for nobody else's.
+    A contender pays for what it does and for nobody else's doings: threads that the one before left spinning
+    are given time to fall asleep, and the garbage is collected. The collector then stays on, as for users.
     """
     run.enter()
     call = run.call
     gc.collect()
+    time.sleep(SETTLE)
+    if number > 1:
+        call()  # wakes the caches and the contender's own threads; nothing beside a call that takes long
     start = time.perf_counter()
     for _ in itertools.repeat(None, number):
         call()

@@ -156,7 +156,11 @@ def _skeleton(text: str, fixed_width: bool) -> str:
     return "\n".join(re.sub(r"\[ ", "[", re.sub(r" \]", "]", line)) for line in lines)
 
 
-def assert_raises(kind: type[BaseException], call: Callable[[], Any], *words: str | tuple[str, ...]) -> None:
+def assert_raises(
+    kind: type[Exception] | tuple[type[Exception], ...],
+    call: Callable[[], Any],
+    *words: str | tuple[str, ...],
+) -> None:
     """Check that ``call()`` raises ``kind`` and that the message has each of the words, in any case.
 
     A tuple among the words stands for alternatives, of which one must be there.

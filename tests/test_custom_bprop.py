@@ -72,8 +72,8 @@ def test_applied_to_its_own_result():
     net = FiveSquares()
     # The outer slope is 5 (x^2)^2, the inner one 5 x^2.
     assert_close(dg.grad(lambda x: net(net(x)))(f64(X)), 25 * X**6)
-    # Differentiated as written: 5 u^2 has slope 10 u in u = x^2, which itself has slope 5 x^2.
-    assert_close(repeated_grad(lambda x: net(net(x)), 2)(f64(X)), 10 * X**2 * 25 * X**4 + 25 * X**4 * 10 * X)
+    # Differentiated as written: 25 x^2 u^2 with u = x^2, whose slope by the rule of the Cell is 5 x^2.
+    assert_close(repeated_grad(lambda x: net(net(x)), 2)(f64(X)), 50 * X**5 + 250 * X**6)
 
 
 def test_two_inputs():

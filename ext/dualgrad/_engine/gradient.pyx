@@ -106,7 +106,7 @@ cdef object replaced(Tape tape, object out, dict exported):
     return out
 
 
-cdef object arranged(object x, list gradients, list at):
+cdef object arranged(object x, list gradients, Py_ssize_t *at):
     """Gradients in the nest of the input they belong to."""
     if isinstance(x, TensorBase):
         at[0] += 1
@@ -158,6 +158,18 @@ cdef int match(str name, object out, object sens, str where, list seeds) except 
 
 # ------------------------------------------------------------------------------------------------------- gradients
 
+cdef bint TAPE_BACKWARD = False
+
+
+def tape_backward(bint flag):
+    """Treat every tape as if it held a rule that is not exact, to compare with the composite node. Returns the former
+    setting."""
+    global TAPE_BACKWARD
+    former = TAPE_BACKWARD
+    TAPE_BACKWARD = flag
+    return former
+
+
 cdef bint outer_reverse(Level level):
     while level is not None:
         if level.reverse:
@@ -166,44 +178,52 @@ cdef bint outer_reverse(Level level):
     return False
 
 
-ALL = -1
-FIRST = -2
+cdef enum Which:
+    AT_POSITIONS
+    FIRST_INPUT
+    ALL_INPUTS
 
 
-def run_gradient(str name, fn, tuple args, dict kwargs, which, list parameters, sens, bint has_sens, bint has_aux,
-                 bint want_value):
-    """Gradients of the sum of a function's outputs (or of <sens, outputs>).
+def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list parameters, sens, bint has_sens,
+                 bint has_aux, bint want_value):
+    """Gradients of the sum of a function's outputs (or of <sens, outputs>) at some positions.
 
-    `which` is ALL (every input that holds tensors), FIRST (the first such) or a tuple of positions. Returns
-    (value, aux, gradients of inputs, gradients of parameters); value and aux are None where not asked for.
+    Returns (value, aux, gradients of inputs, gradients of parameters); value and aux are None where not asked for.
     """
+    return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux, want_value)
+
+
+cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, tuple positions, list parameters,
+                     object sens, bint has_sens, bint has_aux, bint want_value):
     cdef Tape tape = Tape(name)
-    cdef list call_args = list(args)
+    cdef list call_args
     cdef list slots = []                # leaves whose gradients are wanted, inputs first
     cdef list originals = []            # the inputs they came from
-    cdef list seed_slots = [], seeds = [], out_slots = [], tensors = [], out_seeds
+    cdef list seed_slots = [], seeds = [], out_slots = [], tensors = [], out_seeds = None, parameter_at = []
     cdef Py_ssize_t i, n_inputs
-    cdef object out, aux = None, value = None
-    if kwargs:
-        kwargs = dict(kwargs)
-    if which == FIRST or which == ALL:
-        for i in range(len(call_args)):
-            if isinstance(call_args[i], TensorBase) or holds_tensor(call_args[i]):
-                originals.append(call_args[i])
-                call_args[i] = lift(tape, call_args[i], slots)
-                if which == FIRST:
-                    break
-        if kwargs and (which == ALL or not originals):
-            for key in kwargs:
-                if holds_tensor(kwargs[key]):
-                    originals.append(kwargs[key])
-                    kwargs[key] = lift(tape, kwargs[key], slots)
-                    if which == FIRST:
-                        break
-    else:
-        for p in which:
+    cdef object out, aux = None
+    cdef bint by_name = False           # keyword inputs are differentiated too
+    if which == AT_POSITIONS:
+        call_args = list(args)
+        for p in positions:
             originals.append(call_args[p])
             call_args[p] = lift(tape, call_args[p], slots)
+    else:
+        call_args = []
+        for x in args:
+            if (which == ALL_INPUTS or not originals) and holds_tensor(x):
+                originals.append(x)
+                x = lift(tape, x, slots)
+            call_args.append(x)
+        by_name = len(kwargs) > 0 and (which == ALL_INPUTS or not originals)
+    if by_name:
+        kwargs = dict(kwargs)
+        for key in list(kwargs):
+            if holds_tensor(kwargs[key]):
+                originals.append(kwargs[key])
+                kwargs[key] = lift(tape, kwargs[key], slots)
+                if which == FIRST_INPUT:
+                    break
     n_inputs = len(slots)
     if parameters:
         tape.wanted = {id(p): p for p in parameters if p.requires_grad}
@@ -228,7 +248,6 @@ def run_gradient(str name, fn, tuple args, dict kwargs, which, list parameters, 
         if out_slots[i] >= 0:
             seed_slots.append(out_slots[i])
             seeds.append(out_seeds[i] if has_sens else ones_like(<Value>tape.values.get(out_slots[i])))
-    parameter_at = []
     for p in parameters:
         found = None if tape.parameter_slots is None else tape.parameter_slots.get(id(p))
         parameter_at.append(found)
@@ -236,6 +255,61 @@ def run_gradient(str name, fn, tuple args, dict kwargs, which, list parameters, 
             slots.extend(found)
     return finish(tape, slots, n_inputs, originals, parameters, parameter_at, seed_slots, seeds,
                   out if want_value else None, aux)
+
+
+cdef list NOTHING = []
+
+
+cdef class GradientFunction:
+    """What GradOperation makes: a function of the inputs of `fn` that returns gradients."""
+    cdef readonly object fn
+    cdef bint get_all
+    cdef bint by_list
+    cdef bint sens_param
+    cdef object parameters_of           # for a list left out: finds the parameters at each call
+    cdef list parameters
+    cdef bint single
+
+    def __init__(self, fn, bint get_all, bint by_list, bint sens_param, list parameters, bint single, parameters_of):
+        self.fn = fn
+        self.get_all = get_all
+        self.by_list = by_list
+        self.sens_param = sens_param
+        self.parameters = parameters
+        self.single = single
+        self.parameters_of = parameters_of
+
+    def __call__(self, *args, **kwargs):
+        cdef object sens = None
+        cdef tuple result
+        cdef list inputs, parameters
+        cdef Which which
+        if self.sens_param:
+            if "sens" in kwargs:
+                sens = kwargs.pop("sens")
+            elif len(args):
+                sens = args[len(args) - 1]
+                args = args[:len(args) - 1]
+            else:
+                raise TypeError("GradOperation: the sensitivity is missing; with sens_param=True it is the last argument, "
+                                "or the keyword sens")
+        if not self.by_list:
+            which = ALL_INPUTS if self.get_all else FIRST_INPUT
+            result = gradients("GradOperation", self.fn, args, kwargs, which, None, NOTHING, sens, self.sens_param, False,
+                               False)
+            inputs = <list>result[2]
+            if self.get_all:
+                return tuple(inputs)
+            return inputs[0] if inputs else ()
+        parameters = self.parameters if self.parameters is not None else self.parameters_of(self.fn)
+        which = ALL_INPUTS if self.get_all else AT_POSITIONS
+        result = gradients("GradOperation", self.fn, args, kwargs, which, (), parameters, sens, self.sens_param, False,
+                           False)
+        found = (<list>result[3])[0] if self.single else tuple(<list>result[3])
+        return (tuple(<list>result[2]), found) if self.get_all else found
+
+    def __repr__(self):
+        return f"<gradient of {self.fn!r}>"
 
 
 cdef object described(object x):
@@ -257,6 +331,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
     cdef list leaf_slots = [], links = [], gradients
     cdef dict exported = {}
     cdef Value v
+    cdef Py_ssize_t at = 0
     run.tape = tape
     run.primals = tape.values
     for i in range(len(tape.leaf_links)):
@@ -271,7 +346,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
             seeded = True
     retain = len(links) > 0 or seeded
 
-    if not tape.exact and outer_reverse(current_level()):
+    if (not tape.exact or TAPE_BACKWARD) and outer_reverse(current_level()):
         gradients = taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, exported)
     else:
         for i in range(len(seeds)):
@@ -300,9 +375,10 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
 
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
-    at = [0]
-    inputs = [arranged(x, gradients, at) for x in originals]
+    inputs = []
     weights = []
+    for x in originals:
+        inputs.append(arranged(x, gradients, &at))
     i = n_inputs
     for p, found in zip(parameters, parameter_at):
         if found is None:
@@ -736,6 +812,6 @@ cdef object custom_forward(object backward, tuple args, list values, list places
         t = part(<Value>values[i], top, 1)
         tangents.append(wrap(zeros_like(<Value>values[i]) if t is None else t))
     zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in found])
-    moved = run_gradient(name, pulled, zeros, {}, ALL, [], tuple(tangents), True, False, False)[2]
+    moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, tuple(tangents), True, False, False)[2]
     results = [wrap(make_dual(top, (<TensorBase>o).value, (<TensorBase>m).value)) for o, m in zip(found, moved)]
     return filled(out, iter(results))

@@ -111,12 +111,15 @@ cdef class Partial:
         return <Value>typed[typenum]
 
     cdef Value evaluate(self, PyObject **ins, int n, Value out):
-        cdef list registers = [None] * (X_REGISTERS + self.n_steps)
+        cdef list registers, held
         cdef PyObject *args[3]
-        cdef int typenum = type_of(<Value>ins[0])
-        cdef int k, j, r
-        cdef list held = []
+        cdef int typenum, k, j, r
         cdef object constant
+        if self.n_steps == 0:
+            return out if self.result == 3 else <Value>ins[self.result]
+        registers = [None] * (X_REGISTERS + self.n_steps)
+        held = []
+        typenum = type_of(<Value>ins[0])
         for k in range(n):
             registers[k] = <Value>ins[k]
         registers[3] = out
@@ -406,7 +409,7 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
     """
     cdef int family = family_of(op), k
     cdef Value total = None
-    cdef Value partial, x = <Value>ins[i]
+    cdef Value partial, dot, x = <Value>ins[i]
     cdef Partial p
     cdef PyObject *duals[4]
     cdef list held
@@ -438,6 +441,17 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
         if ct_dot is None and not moves:
             return None
         if moves:
+            if op != OP_POWER and p.n_steps == 0:       # the partial is an operand, or the result
+                if p.result == 3:
+                    partial, dot = out, out_dot
+                else:
+                    partial = <Value>ins[p.result]
+                    dot = None if in_dots[p.result] is NULL else <Value>in_dots[p.result]
+                if dot is not None:
+                    total = bind2(OP_ABSORB_MUL, None, ct, dot)
+                if ct_dot is not None:
+                    total = add(bind2(OP_ABSORB_MUL, None, ct_dot, partial), total)
+                return None if total is None else to_shape_of(total, x)
             held = []
             for k in range(n):
                 held.append(make_dual(level, <Value>ins[k], None if in_dots[k] is NULL else <Value>in_dots[k]))

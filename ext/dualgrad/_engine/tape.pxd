@@ -13,8 +13,13 @@ cdef struct Entry:
     PyObject *params
 
 
+cdef enum:
+    INLINE_SLOTS = 10
+
+
 cdef class Slots:
     cdef PyObject **p
+    cdef PyObject *few[INLINE_SLOTS]
     cdef Py_ssize_t n
     cdef Py_ssize_t capacity
     cdef int grow(self, Py_ssize_t n) except -1

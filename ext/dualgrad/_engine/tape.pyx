@@ -29,7 +29,7 @@ cimport cython
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .array cimport ARRAY, DUAL, NODE, Array, Value
 from .execute cimport FAMILY_CONSTANT, add_into, family_of, op_name
@@ -61,23 +61,27 @@ cdef class Slots:
     """An array of values, some of them missing."""
 
     def __cinit__(self, Py_ssize_t n=0):
-        self.p = NULL
-        self.n = 0
-        self.capacity = 0
-        if n:
+        self.p = self.few           # extension objects start zeroed
+        self.capacity = INLINE_SLOTS
+        if n > INLINE_SLOTS:
             self.grow(n)
-            self.n = n
+        self.n = n
 
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.n - 1, -1, -1):
             Py_XDECREF(self.p[i])
-        PyMem_RawFree(self.p)
+        if self.p is not self.few:
+            PyMem_RawFree(self.p)
 
     cdef int grow(self, Py_ssize_t n) except -1:
         cdef Py_ssize_t capacity = max(n, self.capacity * 2, 8)
         if n > self.capacity:
-            self.p = <PyObject **>resized(self.p, capacity * sizeof(PyObject *))
+            if self.p is self.few:
+                self.p = <PyObject **>resized(NULL, capacity * sizeof(PyObject *))
+                memcpy(self.p, self.few, sizeof(self.few))
+            else:
+                self.p = <PyObject **>resized(self.p, capacity * sizeof(PyObject *))
             memset(self.p + self.capacity, 0, (capacity - self.capacity) * sizeof(PyObject *))
             self.capacity = capacity
         return 0

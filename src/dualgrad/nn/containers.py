@@ -58,17 +58,20 @@ class _Container(Cell):
     @overload
     def __getitem__(self, index: SupportsIndex) -> Cell: ...
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: slice) -> _Container: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            part = type(self).__new__(type(self))
-            _Container.__init__(part, dict(list(self._cells.items())[index]), auto_prefix=False)
-            return part
+            return self._part(dict(list(self._cells.items())[index]))
         if isinstance(index, str) or not hasattr(index, "__index__"):
             raise TypeError(
                 f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}"
             )
         return list(self._cells.values())[self._position(index, len(self))]
+
+    def _part(self, cells: dict[str, Cell]) -> _Container:
+        # Not of the class of `self`, whose constructor may take other arguments.
+        kind = CellList if isinstance(self, CellList) else SequentialCell
+        return kind(cells, auto_prefix=False)
 
     def __setitem__(self, index: SupportsIndex, cell: Cell) -> None:
         name = list(self._cells)[self._position(index, len(self))]
