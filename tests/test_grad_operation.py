@@ -65,7 +65,8 @@ def test_a_single_parameter_gives_a_bare_tensor(net):
     assert_four_forms(net, net.w, (X, Y), {(False, True): "w", (True, True): (("x", "y"), "w")})
 
 
-def test_weights_left_out_are_the_trainable_parameters_of_a_cell(net):
+def test_weights_left_out_are_the_trainable_parameters_of_a_cell():
+    net = Curve()
     forms = {(False, True): ("w", "b"), (True, True): (("x", "y"), ("w", "b"))}
     assert_four_forms(net, None, (X, Y), forms)
     net.w.requires_grad = False

@@ -138,13 +138,13 @@ def test_a_write_through_dlpack_is_refused_or_harmless():
 def test_a_tensor_reads_an_array_through_dlpack(dtype):
     array = np.array([[0, 1, 1], [2, 3, 0]]).astype(dtype)
     for given in array, array.T, array[:, ::2], array[::-1].copy():
-        tensor = dg.from_dlpack(given)
+        tensor = Tensor.from_dlpack(given)
         assert type(tensor) is Tensor
         assert tensor.dtype == Tensor(array).dtype
         assert np.array_equal(tensor.asnumpy(), given)
 
 
 def test_a_tensor_from_dlpack_is_differentiable():
-    tensor = dg.from_dlpack(np.array([1.0, 2.0]))
+    tensor = Tensor.from_dlpack(np.array([1.0, 2.0]))
     assert_close(dg.grad(lambda x: x**3)(tensor), [3.0, 12.0])
-    assert_close(dg.from_dlpack(tensor * 2.0), [2.0, 4.0])
+    assert_close(Tensor.from_dlpack(tensor * 2.0), [2.0, 4.0])

@@ -7,7 +7,7 @@ cdef enum:
     DUAL = 1
     BATCH = 2
     NODE = 4
-    INLINE_DIMS = 4
+    INLINE_DIMS = 3
     INLINE_BYTES = 16
     MAX_DIMS = 64
     N_TYPES = 24            # NumPy's type numbers end below this (half is 23)
@@ -19,23 +19,21 @@ cdef extern from "numpy/ndarraytypes.h":
 
 
 cdef class Value:
-    cdef int kind
+    cdef unsigned char kind
 
 
 cdef class Array(Value):
-    cdef int typenum
-    cdef int ndim
-    cdef int itemsize
+    cdef unsigned char typenum
+    cdef unsigned char ndim
+    cdef unsigned char itemsize
     cdef bint contiguous
+    cdef bint owner             # the data are a block of our own, or lie inside the object
     cdef Py_ssize_t size
-    cdef Py_ssize_t *shape
+    cdef Py_ssize_t *shape      # inside the object up to INLINE_DIMS axes, else a block of our own
     cdef Py_ssize_t *strides
     cdef char *data
-    cdef void *block            # memory of our own, or NULL
-    cdef size_t block_size
-    cdef Py_ssize_t *heap_dims  # shape and strides when there are more than INLINE_DIMS
-    cdef object base            # whoever else owns the memory
-    cdef Py_ssize_t[8] inline_dims
+    cdef object base            # whoever else owns the data
+    cdef Py_ssize_t[2 * INLINE_DIMS] inline_dims
     cdef double[2] inline_data
 
 

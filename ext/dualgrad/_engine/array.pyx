@@ -6,9 +6,8 @@ An `Array` is immutable once the primitive that made it has returned: handles (T
 written, so a retained tape cannot be changed behind its back. The one exception is the sweep, which adds into a
 cotangent that it alone holds.
 
-Derivatives of high order are made of many operations on very small arrays, so an array of up to 16 bytes and four
-axes is a single object: data, shape and strides lie inside it, and it comes from a free list. Larger data come from
-`dg_memory.h`. Views (transposes, slices, broadcasts) share the buffer of their `base`.
+Derivatives of high order are made of many operations on very small arrays, so an array of up to 16 bytes and three
+axes is a single object: data, shape and strides lie inside it. Objects and data come from `dg_memory.h`. Views (transposes, slices, broadcasts) share the buffer of their `base`.
 
 Arrays refer to nothing that could refer back to them, so they take no part in garbage collection: a tape of
 millions of them costs the collector nothing.
@@ -25,8 +24,9 @@ import numpy as np
 cnp.import_array()
 
 cdef extern from "dg_memory.h":
-    void *dg_alloc(size_t n) nogil
-    void dg_free(void *p, size_t n) nogil
+    void *dg_alloc(size_t n)
+    void dg_free(void *p, size_t n)
+    void dg_use_slabs(PyTypeObject *type)
 
 cdef extern from *:
     """
@@ -80,22 +80,23 @@ cdef class Array(Value):
 
     def __cinit__(self):
         self.kind = ARRAY
-        self.block = NULL
-        self.heap_dims = NULL
         if DG_DEBUG:
             live["Array"] += 1
 
     def __dealloc__(self):
-        if self.block is not NULL:
-            dg_free(self.block, self.block_size)
-        if self.heap_dims is not NULL:
-            free(self.heap_dims)
+        if self.owner and self.data is not <char *>self.inline_data:
+            dg_free(self.data, self.size * self.itemsize)
+        if self.shape is not self.inline_dims:
+            free(self.shape)
         if DG_DEBUG:
             live["Array"] -= 1
 
     def numpy(self):
         """A read-only view of the data."""
         return to_ndarray(self)
+
+
+dg_use_slabs(<PyTypeObject *>Array)
 
 
 cdef inline Array blank(int ndim):
@@ -106,11 +107,10 @@ cdef inline Array blank(int ndim):
         a.shape = a.inline_dims
         a.strides = a.inline_dims + INLINE_DIMS
     else:
-        a.heap_dims = <Py_ssize_t *>malloc(2 * ndim * sizeof(Py_ssize_t))
-        if a.heap_dims is NULL:
+        a.shape = <Py_ssize_t *>malloc(2 * ndim * sizeof(Py_ssize_t))
+        if a.shape is NULL:
             raise MemoryError(f"no memory for the shape of an array with {ndim} axes")
-        a.shape = a.heap_dims
-        a.strides = a.heap_dims + ndim
+        a.strides = a.shape + ndim
     return a
 
 
@@ -132,11 +132,10 @@ cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
     if nbytes <= INLINE_BYTES:
         a.data = <char *>a.inline_data
     else:
-        a.block = dg_alloc(nbytes)
-        if a.block is NULL:
+        a.data = <char *>dg_alloc(nbytes)
+        if a.data is NULL:
             raise MemoryError(f"no memory for an array of shape {shape_tuple(a)} ({nbytes} bytes)")
-        a.block_size = nbytes
-        a.data = <char *>a.block
+    a.owner = True
     return a
 
 
@@ -165,7 +164,7 @@ cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t
                 v.contiguous = False
                 break
             expected *= shape[i]
-    if a.base is not None and a.block is NULL and a.data is not <char *>a.inline_data:
+    if not a.owner:
         v.base = a.base            # the owner itself: chains of views stay one link long
     else:
         v.base = a

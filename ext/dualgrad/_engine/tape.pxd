@@ -6,8 +6,8 @@ from .values cimport Level, Node
 
 cdef struct Entry:
     int op
-    int n_in
     int n_out
+    int n_in
     Py_ssize_t first_in         # where its operands start in Tape.refs
     Py_ssize_t slot             # its first result
     PyObject *params

@@ -26,7 +26,7 @@ outer derivative needs it, `lift_tape` copies its instructions to the outer tape
 ordinary sweep is run, and taped, on those values.
 """
 cimport cython
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
@@ -44,13 +44,16 @@ cdef extern from *:
     """
     Py_ssize_t DG_REFCNT(object v)
 
+cdef extern from "dg_pages.h":
+    void *dg_grow(void *p, size_t n)
+
 observers = []      # called with a report for each tape that closes; see dualgrad.testing
 
 
 # ------------------------------------------------------------------------------------------------------- storage
 
 cdef void *resized(void *block, size_t nbytes) except NULL:
-    cdef void *moved = PyMem_RawRealloc(block, nbytes)
+    cdef void *moved = dg_grow(block, nbytes)
     if moved is NULL:
         raise MemoryError("no memory for a tape of this length")
     return moved
@@ -298,7 +301,7 @@ cdef Py_ssize_t bytes_of(Slots slots, set seen) except -1:
                 a = <Array>v
                 if <size_t>a.data not in seen:
                     seen.add(<size_t>a.data)
-                    total += a.size * a.itemsize if a.block is not NULL or a.base is not None else 0
+                    total += a.size * a.itemsize if a.data is not <char *>a.inline_data else 0
     return total
 
 
@@ -429,7 +432,7 @@ cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
     total = <Value>slots.p[i]
     if total.kind == ARRAY and term.kind == ARRAY:
         # two references: the slot's and ours
-        if DG_REFCNT(total) == 2 and (<Array>total).base is None and add_into(<Array>total, <Array>term):
+        if DG_REFCNT(total) == 2 and (<Array>total).owner and add_into(<Array>total, <Array>term):
             return 0
     return slots.put(i, bind2(OP_ADD, None, total, term))
 

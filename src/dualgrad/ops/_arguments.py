@@ -1,0 +1,222 @@
+"""Settling arguments: operands, axes, shapes and the spellings of keywords.
+
+The engine trusts what it is given, so each function turns its static arguments into one canonical form (axes not
+negative and sorted, shapes complete) before it applies a primitive, and complains there, where the user's words are
+still known.
+
+MindSpore spells the same keyword in several ways: ``axis`` and ``dim``, ``keepdims``, ``keepdim`` and ``keep_dims``.
+Functions are written with the first spelling of each; whatever else comes lands in ``**other`` and `respell` sorts it
+out, so the common call costs nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+import numpy as np
+
+from .._engine import tensor as _engine
+from ..dtype import DType, as_dtype, float32
+from ..tensor import Tensor
+
+OP = _engine.OPCODES
+IS_FLOAT = frozenset(np.dtype(name).num for name in ("float16", "float32", "float64", "complex64", "complex128"))
+ALL_AXES = [tuple(range(n)) for n in range(65)]
+_RESHAPE, _TRANSPOSE, _BROADCAST = OP["reshape"], OP["transpose"], OP["broadcast_to"]
+
+_SPELLINGS = {
+    "dim": "axis",
+    "dims": "axis",
+    "keepdim": "keepdims",
+    "keep_dims": "keepdims",
+}
+
+
+class Primitive:
+    """The base of primitive classes with settings: made with them, called with the operands."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({settings})"
+
+
+def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
+    """The values of keywords that may come under another spelling, in the order of `canonical`.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that is no spelling of any of them, and for one that comes under two spellings.
+    """
+    for word, value in other.items():
+        right = _SPELLINGS.get(word)
+        if right not in canonical:
+            known = ", ".join(
+                [*canonical, *(alias for alias, to in _SPELLINGS.items() if to in canonical and alias != "dims")]
+            )
+            raise TypeError(f"{name}: unexpected keyword argument {word!r}; expected one of {known}")
+        if canonical[right] is not None and canonical[right] is not False:
+            raise TypeError(f"{name}: {right} is given twice, as {canonical[right]!r} and as {word}={value!r}")
+        canonical[right] = value
+    values = tuple(canonical.values())
+    return values[0] if len(values) == 1 else values
+
+
+def operand(name: str, x: Any) -> Tensor:
+    """An operand as a tensor: a Tensor is itself, arrays and numbers are constants."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, np.ndarray):
+        return Tensor.from_numpy(x)
+    if isinstance(x, builtins.bool | builtins.int | float | complex | np.generic):
+        return Tensor(x)
+    raise TypeError(f"{name}: expected a Tensor, a NumPy array or a number, got {type(x).__name__}")
+
+
+def operands(name: str, many: Any) -> list[Tensor]:
+    """A collection of operands as a list of tensors."""
+    if isinstance(many, Tensor | np.ndarray) or not hasattr(many, "__iter__") or isinstance(many, str | dict):
+        raise TypeError(
+            f"{name}: expected a tuple or list of Tensors, got {type(many).__name__}; put the tensors in parentheses"
+        )
+    return [operand(name, x) for x in many]
+
+
+def floating(name: str, x: Any) -> Tensor:
+    """An operand of a float type: integers and bools become float32."""
+    x = operand(name, x)
+    return x if x._typenum in IS_FLOAT else _engine.convert(x, float32.num)
+
+
+def alike(tensors: list[Tensor]) -> list[Tensor]:
+    """Tensors converted to the type they have together."""
+    first = tensors[0]._typenum
+    if all(t._typenum == first for t in tensors):
+        return tensors
+    common = _engine.common_type(*tensors)
+    return [_engine.convert(t, common) for t in tensors]
+
+
+def type_or(name: str, dtype: Any, default: DType) -> DType:
+    """A type argument, or the default where it is None."""
+    return default if dtype is None else as_dtype(dtype, where=name)
+
+
+# ------------------------------------------------------------------------------------------------ axes and shapes
+
+
+def integer(name: str, what: str, value: Any) -> int:
+    """An integer argument."""
+    if type(value) is int:
+        return value
+    try:
+        return operator.index(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: {what} must be an int, got {type(value).__name__}") from None
+
+
+def one_axis(name: str, axis: Any, shape: tuple[int, ...], extra: int = 0) -> int:
+    """An axis counted from the front; `extra` axes are about to be added to the shape.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        An error that is both a ValueError and an IndexError, if there is no such axis.
+    """
+    axis = integer(name, "axis", axis)
+    ndim = len(shape) + extra
+    if -ndim <= axis < ndim:
+        return axis if axis >= 0 else axis + ndim
+    room = f"axes -{ndim} to {ndim - 1}" if ndim else "no axes at all"
+    raise np.exceptions.AxisError(
+        f"{name}: axis {axis} is not there; a tensor of shape {shape} has {room}"
+        if not extra
+        else f"{name}: axis {axis} is out of range for a tensor of shape {shape}; expected one of {room}"
+    )
+
+
+def several_axes(name: str, axes: Any, shape: tuple[int, ...], extra: int = 0) -> tuple[int, ...]:
+    """Axes counted from the front, in the order given; one int stands for itself.
+
+    Raises
+    ------
+    ValueError
+        If an axis comes twice.
+    """
+    if isinstance(axes, tuple | list):
+        found = tuple(one_axis(name, axis, shape, extra) for axis in axes)
+        if len(set(found)) != len(found):
+            raise ValueError(f"{name}: an axis comes twice in {tuple(axes)} for a tensor of shape {shape}")
+        return found
+    return (one_axis(name, axes, shape, extra),)
+
+
+def reduced_axes(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
+    """The sorted axes of a reduction: None and () stand for all; a number has axis 0 too, which is nothing."""
+    if axes is None:
+        return ALL_AXES[x.ndim]
+    shape = x.shape
+    if isinstance(axes, tuple | list):
+        if not axes:
+            return ALL_AXES[len(shape)]
+    elif not shape and axes in (0, -1):
+        return ()
+    found = several_axes(name, axes, shape)
+    return found if len(found) == 1 else tuple(sorted(found))
+
+
+def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with the given axes of length 1."""
+    return tuple([1 if k in axes else n for k, n in enumerate(shape)])
+
+
+def dropped(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without the given axes."""
+    return tuple([n for k, n in enumerate(shape) if k not in axes])
+
+
+def lengths(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape argument (an int, a tuple or list, a tensor of ints) as a tuple of ints, -1 among them."""
+    if type(shape) is tuple and all([type(n) is int for n in shape]):
+        return shape
+    if isinstance(shape, Tensor | np.ndarray):
+        shape = shape.tolist()
+    if isinstance(shape, tuple | list):
+        return tuple([integer(name, "a length in the shape", n) for n in shape])
+    return (integer(name, "the shape", shape),)
+
+
+def new_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """The shape of a tensor to be made."""
+    found = lengths(name, shape)
+    if any(n < 0 for n in found):
+        raise ValueError(f"{name}: the shape {found} has a negative length")
+    return found
+
+
+def unpacked(arguments: tuple[Any, ...]) -> Any:
+    """Arguments that may come one by one or as a single tuple or list."""
+    return arguments[0] if len(arguments) == 1 else arguments
+
+
+# ------------------------------------------------------------------------------------- shortest forms of primitives
+# Where there is nothing to do they give a new handle on the same value: a write into the result must not reach x.
+
+
+def to_shape(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Reshape to a complete shape."""
+    return +x if x.shape == shape else _engine.apply(_RESHAPE, shape, x)
+
+
+def permuted(x: Tensor, order: tuple[int, ...]) -> Tensor:
+    """Transpose to an order of axes."""
+    return +x if order == ALL_AXES[len(order)] else _engine.apply(_TRANSPOSE, order, x)
+
+
+def expanded(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Broadcast to a shape that is known to fit."""
+    return +x if x.shape == shape else _engine.apply(_BROADCAST, shape, x)
