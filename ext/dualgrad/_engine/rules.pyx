@@ -30,8 +30,8 @@ from .array cimport (ARRAY, DUAL, MAX_DIMS, N_TYPES, NODE, Array, Value, full, i
 from .execute cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION, family_of,
                        keeps_ints, op_name)
 from .opcodes cimport *
-from .values cimport (Dual, Level, array_of, bind, bind1, bind2, bind3, bind_list, make_dual, ndim_of, part, shape_of,
-                      set_dual_rule, type_of)
+from .values cimport (DUAL_NUMBERS, Algebra, Dual, Level, array_of, bind, bind1, bind2, bind3, bind_list, make_dual,
+                      misuse, ndim_of, part, set_dual_rule, shape_of, this_thread, type_of)
 
 
 # ---------------------------------------------------------------------------------------------------- partials
@@ -154,6 +154,37 @@ cdef Value power_partial(object exponent, Value x):
     if exponent == 2:
         return bind2(OP_MUL, None, scalar(type_of(x), 2.0), x)
     return bind2(OP_MUL, None, scalar(type_of(x), exponent), bind1(OP_POWER, exponent - 1, x))
+
+
+cdef bint partial_uses_out(int op, int i):
+    """Whether the partial is written in terms of the result."""
+    cdef Partial p
+    cdef int k, j
+    if op == OP_POWER:
+        return False
+    p = partial_of(op, i)
+    if p is None or p.is_number:
+        return False
+    if p.result == 3:
+        return True
+    for k in range(p.n_steps):
+        for j in range(p.arity[k]):
+            if p.operand[k][j] == 3:
+                return True
+    return False
+
+
+cdef Value partial_value(int op, object params, PyObject **ins, int n, Value out, int i):
+    """The partial with respect to operand i as a value; None where it is zero."""
+    cdef Partial p
+    if op == OP_POWER:
+        if params == 0:
+            return None
+        return scalar(type_of(<Value>ins[0]), 1.0) if params == 1 else power_partial(params, <Value>ins[0])
+    p = partial_of(op, i)
+    if p is None:
+        return None
+    return scalar(type_of(<Value>ins[i]), p.number) if p.is_number else p.evaluate(ins, n, out)
 
 
 # ------------------------------------------------------------------------------------------------- small helpers
@@ -472,22 +503,37 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
 
 # ------------------------------------------------------------------------------------------------ duals, one level
 
+cdef algebra_rule_t ALGEBRA_RULE = NULL
+
+
+cdef void set_algebra_rule(algebra_rule_t rule) noexcept:
+    global ALGEBRA_RULE
+    ALGEBRA_RULE = rule
+
+
 cdef Value dual_rule(int op, object params, PyObject **args, int n):
     """A primitive on duals: the highest level among the operands is unpacked, the rest is one level down."""
     cdef Level top = None
+    cdef Algebra algebra = None
     cdef Dual d
     cdef Value v, out, tangent
     cdef PyObject *primals[8]
     cdef PyObject *tangents[8]
-    cdef list held = []
     cdef int i
     cdef bint any_tangent = False
     for i in range(n):
         v = <Value>args[i]
         if v.kind == DUAL:
             d = <Dual>v
+            if not d.level.open:
+                return bind_list(op, params, [living(<Value>args[k]) for k in range(n)])
+            if d.level.thread != this_thread():
+                raise misuse(d.level)
             if top is None or d.level.serial > top.serial:
                 top = d.level
+                algebra = d.algebra
+    if algebra is not DUAL_NUMBERS:
+        return ALGEBRA_RULE(op, params, args, n, top, algebra)
     if n > 8:
         return dual_rule_many(op, params, args, n, top)
     for i in range(n):
@@ -506,6 +552,13 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n):
         return out
     tangent = jvp(op, params, primals, n, out, tangents)
     return make_dual(top, out, tangent)
+
+
+cdef Value living(Value v):
+    """A value without the duals of closed levels: the transform has returned, what is left is the primal."""
+    while v.kind == DUAL and not (<Dual>v).level.open:
+        v = <Value>(<Dual>v).parts[0]
+    return v
 
 
 cdef Value dual_rule_many(int op, object params, PyObject **args, int n, Level top):

@@ -267,16 +267,26 @@ cdef class Tape(Level):
         return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
 
     def report(self):
-        """Counts of leaves, instructions (by primitive), and bytes of the arrays kept."""
+        """Counts of leaves, instructions (by primitive), and bytes of the arrays kept, inner tapes included."""
         cdef Py_ssize_t i
         cdef dict by_primitive = {}
         cdef set seen = set()
         cdef Py_ssize_t nbytes = 0
+        cdef list tapes = [self]
+        cdef Tape tape
+        cdef Run run
         for i in range(self.n_entries):
             name = op_name(self.entries[i].op)
             by_primitive[name] = by_primitive.get(name, 0) + 1
-        for slots in (self.values, self.constants):
-            nbytes += bytes_of(slots, seen)
+        while tapes:
+            tape = tapes.pop()
+            nbytes += bytes_of(tape.values, seen) + bytes_of(tape.constants, seen)
+            for i in range(tape.n_entries):
+                if tape.entries[i].op == OP_SUBTAPE:
+                    run = (<SubTape>tape.entries[i].params).run
+                    tapes.append(run.tape)
+                    if run.adjoints is not None:
+                        nbytes += bytes_of(run.adjoints, seen)
         return {"transform": self.name, "level": self.serial, "leaves": len(self.leaf_slots),
                 "instructions": self.n_entries, "by_primitive": by_primitive, "bytes": nbytes}
 

@@ -18,6 +18,9 @@ cdef class Algebra:
     cdef readonly int dim
     cdef readonly list products         # (i, j, k, c): basis element i times basis element j holds c times k
     cdef readonly list degrees
+    cdef readonly int top               # the highest degree
+    cdef dict truncations
+    cdef Algebra truncated(self, int degree)
 
 
 cdef class Dual(Value):

@@ -138,9 +138,10 @@ cdef object misuse(Level level):
 # -------------------------------------------------------------------------------------------------- algebras
 
 cdef class Algebra:
-    """A finite-dimensional commutative algebra: a basis with degrees, and the products of its elements.
+    """A finite-dimensional commutative graded algebra: degrees of a basis, and the products of its elements.
 
-    Basis element 0 is the unit. Products with the unit are left out of `products`.
+    Basis element 0 is the unit and alone has degree 0. `products` lists (i, j, k, c) for basis element i times basis
+    element j holding c times element k, both orders, products with the unit left out.
     """
 
     def __init__(self, str name, list degrees, list products):
@@ -148,6 +149,24 @@ cdef class Algebra:
         self.degrees = degrees
         self.dim = len(degrees)
         self.products = products
+        self.top = max(degrees)
+        self.truncations = {}
+        for i, j, k, _ in products:
+            if degrees[i] + degrees[j] != degrees[k]:
+                raise ValueError(f"algebra {name}: the product of elements {i} and {j} does not have the degree of {k}")
+
+    cdef Algebra truncated(self, int degree):
+        """The quotient in which everything above a degree is zero; the same channels, the higher ones unused."""
+        cdef Algebra quotient
+        if degree >= self.top:
+            return self
+        quotient = self.truncations.get(degree)
+        if quotient is None:
+            quotient = Algebra(f"{self.name} to degree {degree}", self.degrees,
+                               [product for product in self.products if self.degrees[product[2]] <= degree])
+            quotient.top = degree
+            self.truncations[degree] = quotient
+        return quotient
 
     def __repr__(self):
         return f"<algebra {self.name}, {self.dim} channels>"

@@ -11,7 +11,6 @@ out, so the common call costs nothing.
 
 from __future__ import annotations
 
-import builtins
 import operator
 from typing import Any
 
@@ -24,7 +23,7 @@ from ..tensor import Tensor
 OP = _engine.OPCODES
 IS_FLOAT = frozenset(np.dtype(name).num for name in ("float16", "float32", "float64", "complex64", "complex128"))
 ALL_AXES = [tuple(range(n)) for n in range(65)]
-_RESHAPE, _TRANSPOSE, _BROADCAST = OP["reshape"], OP["transpose"], OP["broadcast_to"]
+_RESHAPE, _TRANSPOSE, _BROADCAST, _SUM = OP["reshape"], OP["transpose"], OP["broadcast_to"], OP["sum"]
 
 _SPELLINGS = {
     "dim": "axis",
@@ -40,8 +39,20 @@ class Primitive:
     __slots__: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        names = [name for cls in reversed(type(self).__mro__) for name in getattr(cls, "__slots__", ())]
+        settings = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__name__}({settings})"
+
+
+class Reduction(Primitive):
+    """The base of primitive classes of reductions: one setting, `keep_dims`."""
+
+    __slots__ = ("keep_dims",)
+
+    def __init__(self, keep_dims: bool = False) -> None:
+        if not isinstance(keep_dims, bool):
+            raise TypeError(f"{type(self).__name__}: keep_dims must be a bool, got {type(keep_dims).__name__}")
+        self.keep_dims = keep_dims
 
 
 def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
@@ -66,13 +77,18 @@ def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+def respelled_axis(name: str, other: dict[str, Any], axis: Any) -> Any:
+    """An axis that is 0 unless it is given, maybe under another spelling."""
+    return respell(name, other, axis=None if axis == 0 else axis)
+
+
 def operand(name: str, x: Any) -> Tensor:
     """An operand as a tensor: a Tensor is itself, arrays and numbers are constants."""
     if isinstance(x, Tensor):
         return x
     if isinstance(x, np.ndarray):
         return Tensor.from_numpy(x)
-    if isinstance(x, builtins.bool | builtins.int | float | complex | np.generic):
+    if isinstance(x, bool | int | float | complex | np.generic):
         return Tensor(x)
     raise TypeError(f"{name}: expected a Tensor, a NumPy array or a number, got {type(x).__name__}")
 
@@ -220,3 +236,14 @@ def permuted(x: Tensor, order: tuple[int, ...]) -> Tensor:
 def expanded(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Broadcast to a shape that is known to fit."""
     return +x if x.shape == shape else _engine.apply(_BROADCAST, shape, x)
+
+
+def total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    """Sum over sorted axes, in the tensor's own type."""
+    return _engine.apply(_SUM, (axes, bool(keepdims)), x)
+
+
+def reduced(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
+    """A primitive that reduces axes, with its arguments as the user gave them."""
+    x = operand(name, x)
+    return _engine.apply(op, (reduced_axes(name, axis, x), bool(keepdims)), x)

@@ -1,13 +1,12 @@
-"""Reductions: sums, means, extremes, norms and running sums over axes.
+"""Reductions: sums, means, products, truth values and running sums over axes (extremes and norms stand beside).
 
 `axis` is None or () for all axes, an int, or a tuple of ints. Sums, extremes and truth values are primitives; the rest
-is composed of them, so every row has derivatives of any order without a rule of its own. Three compositions are
-chosen for their derivatives:
+is composed of them, so it has derivatives of any order without a rule of its own. Some compositions are chosen for
+their derivatives:
 
 * `prod` multiplies halves pairwise. Nothing is divided, so zeros among the factors give exact derivatives of every order.
 * `logsumexp` shifts by the maximum as a constant. The result does not depend on the shift, so neither do derivatives.
-* `norm` and `std` are roots. Where the sum below the root is 0, its slope there is 0 too, and zero absorbs: the slope
-  of the root of 0 is 0, not nan.
+* `std` is a root. Where the variance is 0 its slope is 0 too, and zero absorbs: the slope is 0 there, not nan.
 """
 
 from __future__ import annotations
@@ -22,38 +21,36 @@ from .. import dtype as _dtype
 from .._engine import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
+from . import _extremes, _norms
 from ._arguments import (
-    ALL_AXES,
     IS_FLOAT,
     OP,
     Primitive,
+    Reduction,
     dropped,
     floating,
     kept,
     one_axis,
     operand,
     permuted,
+    reduced,
     reduced_axes,
     respell,
     to_shape,
+    total,
 )
+from ._extremes import *  # noqa: F403
+from ._norms import *  # noqa: F403
 
 __all__ = [
-    "Argmax", "Argmin", "CumSum", "LpNorm", "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean", "ReduceMin",
-    "ReduceProd", "ReduceSum", "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumsum",
-    "logsumexp", "max", "mean", "min", "norm", "prod", "std", "sum", "var",
+    "CumSum", "ReduceAll", "ReduceAny", "ReduceMean", "ReduceProd", "ReduceSum", "all", "any", "count_nonzero",
+    "cumsum", "logsumexp", "mean", "prod", "std", "sum", "var", *_extremes.__all__, *_norms.__all__,
 ]  # fmt: skip
 
-_SUM, _MAX, _MIN = OP["sum"], OP["reduce_max"], OP["reduce_min"]
-_ARGMAX, _ARGMIN, _CUMSUM = OP["argmax"], OP["argmin"], OP["cumsum"]
-_ALL, _ANY, _COUNT = OP["all"], OP["any"], OP["count_nonzero"]
+_ALL, _ANY, _COUNT, _CUMSUM, _MAX = OP["all"], OP["any"], OP["count_nonzero"], OP["cumsum"], OP["reduce_max"]
 _SLICE, _UNSLICE, _WHERE = OP["slice"], OP["unslice"], OP["where"]
-_ABS, _EXP, _LOG, _SQRT, _SQUARE = OP["abs"], OP["exp"], OP["log"], OP["sqrt"], OP["square"]
-_DIV, _NE, _ISFINITE = OP["div"], OP["ne"], OP["isfinite"]
-
-
-def _total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    return _engine.apply(_SUM, (axes, builtins.bool(keepdims)), x)
+_DIV, _EXP, _ISFINITE, _LOG = OP["div"], OP["exp"], OP["isfinite"], OP["log"]
+_SQRT, _SQUARE = OP["sqrt"], OP["square"]
 
 
 def _count(x: Tensor, axes: tuple[int, ...]) -> int:
@@ -106,7 +103,7 @@ def sum(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, 
         x = _engine.convert(x, as_dtype(dtype, where="sum").num)
     elif x._typenum not in IS_FLOAT:
         x = _engine.convert(x, _dtype.int64.num)
-    return _total(x, reduced_axes("sum", axis, x), keepdims)
+    return total(x, reduced_axes("sum", axis, x), keepdims)
 
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **other: Any) -> Tensor:
@@ -155,7 +152,7 @@ def _average(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) 
     if x._typenum == _dtype.float16.num:  # neither the sum nor the count need fit into float16 where the mean does
         wide = _average(_engine.convert(x, _dtype.float32.num), axes, keepdims, less)
         return _engine.convert(wide, _dtype.float16.num)
-    return _engine.binary_op(_DIV, _total(x, axes, keepdims), float(builtins.max(_count(x, axes) - less, 0)))
+    return _engine.binary_op(_DIV, total(x, axes, keepdims), float(builtins.max(_count(x, axes) - less, 0)))
 
 
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other: Any) -> Tensor:
@@ -339,302 +336,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
     largest = _engine.apply(_MAX, (axes, True), _engine.stop(x))
     finite = _engine.unary(_ISFINITE, largest)  # inf - inf would be nan
     shift = _engine.apply(_WHERE, None, finite, largest, np.zeros((), x.dtype.numpy))
-    result = _engine.unary(_LOG, _total(_engine.unary(_EXP, x - shift), axes, True)) + shift
-    return result if keepdims else to_shape(result, dropped(x.shape, axes))
-
-
-# ---------------------------------------------------------------------------------------------------------- extremes
-
-
-def amax(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Largest elements over axes; elements that tie share the slope in equal parts.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type, not empty.
-    axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
-    keepdims : bool, default False
-        Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
-
-    Returns
-    -------
-    Tensor
-        Type of `x`; nan where there is a nan.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-    ValueError
-        If `x` is empty.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.amax(dg.Tensor([[1.0, 5.0], [7.0, 2.0]]), 1))
-    [5. 7.]
-    >>> print(dg.grad(ops.amax)(dg.Tensor([3.0, 1.0, 3.0])))
-    [0.5 0.  0.5]
-    """
-    if other:
-        axis, keepdims = respell("amax", other, axis=axis, keepdims=keepdims)
-    return _extreme("amax", _MAX, x, axis, keepdims)
-
-
-def amin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Smallest elements over axes; elements that tie share the slope in equal parts.
-
-    Parameters, result and errors are those of `amax`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.amin(dg.Tensor([[1.0, 5.0], [7.0, 2.0]]), 0))
-    [1. 2.]
-    """
-    if other:
-        axis, keepdims = respell("amin", other, axis=axis, keepdims=keepdims)
-    return _extreme("amin", _MIN, x, axis, keepdims)
-
-
-def _extreme(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
-    x = operand(name, x)
-    return _engine.apply(op, (reduced_axes(name, axis, x), builtins.bool(keepdims)), x)
-
-
-def max(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
-    """Largest elements along an axis, and where they stand.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type, not empty.
-    axis : int, optional
-        The axis to reduce; None stands for all elements in order. Also spelled `dim`.
-    keepdims : bool, default False
-        Keep the axis with length 1. Also spelled `keepdim` or `keep_dims`.
-
-    Returns
-    -------
-    values : Tensor
-        As `amax` gives; elements that tie share the slope in equal parts.
-    indices : Tensor
-        Position of the first of them along the axis, Int64.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-    ValueError
-        If `x` is empty.
-
-    See Also
-    --------
-    amax : The values alone, over any number of axes.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> values, indices = ops.max(dg.Tensor([[1.0, 5.0], [7.0, 2.0]]), 1)
-    >>> print(values, indices)
-    [5. 7.] [1 0]
-    """
-    if other:
-        axis, keepdims = respell("max", other, axis=axis, keepdims=keepdims)
-    values = _extreme("max", _MAX, x, axis, keepdims)
-    return values, _position("max", _ARGMAX, x, axis, keepdims)
-
-
-def min(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
-    """Smallest elements along an axis, and where they stand.
-
-    Parameters, results and errors are those of `max`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> values, indices = ops.min(dg.Tensor([[1.0, 5.0], [7.0, 2.0]]), 1)
-    >>> print(values, indices)
-    [1. 2.] [0 1]
-    """
-    if other:
-        axis, keepdims = respell("min", other, axis=axis, keepdims=keepdims)
-    values = _extreme("min", _MIN, x, axis, keepdims)
-    return values, _position("min", _ARGMIN, x, axis, keepdims)
-
-
-def argmax(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Position of the first largest element along an axis.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type, not empty.
-    axis : int, optional
-        The axis to search; None stands for all elements in order. Also spelled `dim`.
-    keepdims : bool, default False
-        Keep the axis with length 1. Also spelled `keepdim` or `keep_dims`.
-
-    Returns
-    -------
-    Tensor
-        Int64; derivatives do not pass.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-    ValueError
-        If there is nothing to search.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> x = dg.Tensor([[1.0, 5.0], [7.0, 2.0]])
-    >>> print(ops.argmax(x), ops.argmax(x, 1))
-    2 [1 0]
-    """
-    if other:
-        axis, keepdims = respell("argmax", other, axis=axis, keepdims=keepdims)
-    return _position("argmax", _ARGMAX, x, axis, keepdims)
-
-
-def argmin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Position of the first smallest element along an axis.
-
-    Parameters, result and errors are those of `argmax`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> x = dg.Tensor([[1.0, 5.0], [7.0, 2.0]])
-    >>> print(ops.argmin(x), ops.argmin(x, 1))
-    0 [0 1]
-    """
-    if other:
-        axis, keepdims = respell("argmin", other, axis=axis, keepdims=keepdims)
-    return _position("argmin", _ARGMIN, x, axis, keepdims)
-
-
-def _position(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
-    x = operand(name, x)
-    shape = x.shape
-    if isinstance(axis, tuple | list):
-        if len(axis) != 1:
-            raise TypeError(f"{name}: axis is {axis!r}; positions need a single axis or None (use amax, amin for several)")
-        axis = axis[0]
-    if axis is None or (not shape and axis in (0, -1)):
-        place, x = 0, to_shape(x, (x.size,))
-    else:
-        place = one_axis(name, axis, shape)
-    if x.shape[place] == 0:
-        raise ValueError(f"{name}: a tensor of shape {shape} has no elements to choose from along axis {axis}")
-    if axis is None:
-        found = _engine.apply(op, (0, False), x)
-        return to_shape(found, (1,) * len(shape)) if keepdims else found
-    return _engine.apply(op, (place, builtins.bool(keepdims and shape)), x)
-
-
-# -------------------------------------------------------------------------------------------------------------- norms
-
-
-def norm(
-    x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **other: Any
-) -> Tensor:
-    """Norm of vectors or matrices, with slope 0 where it is 0.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type; integers become float32.
-    ord : number or "fro", optional
-        Which norm. For vectors p stands for sum(abs(x)**p)**(1/p), inf and -inf for the largest and smallest absolute
-        value, 0 for the number of elements that are not 0. For matrices 1, -1, inf and -inf stand for extremes of
-        column and row sums, "fro" for the root of the sum of squares. None is the root of the sum of squares.
-    axis : int or tuple of int, optional
-        One axis: vectors. Two axes: matrices. None: with `ord` None all elements as one vector, otherwise all axes (one
-        or two) of `x`. Also spelled `dim`.
-    keepdims : bool, default False
-        Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
-    dtype : type, optional
-        Convert `x` to this type first.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-    ValueError
-        If `ord` is no norm of this library, or `x` has too many axes for it.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> x = dg.Tensor([[3.0, 4.0], [0.0, 0.0]])
-    >>> print(ops.norm(x), ops.norm(x, dim=1), ops.norm(x, 1, dim=1))
-    5.0 [5. 0.] [7. 0.]
-    >>> print(dg.grad(lambda x: ops.norm(x, dim=1))(x))
-    [[0.6 0.8]
-     [0.  0. ]]
-    """
-    if other:
-        axis, keepdims = respell("norm", other, axis=axis, keepdims=keepdims)
-    x = operand("norm", x)
-    if dtype is not None:
-        x = _engine.convert(x, as_dtype(dtype, where="norm").num)
-    x = floating("norm", x)
-    everything = axis is None or axis == ()
-    if everything and ord is not None and ord != "fro" and x.ndim > 2:
-        raise ValueError(
-            f"norm: ord={ord!r} of a tensor of shape {x.shape} needs an axis (vectors) or two (matrices); pass axis="
-        )
-    axes = ALL_AXES[x.ndim] if everything else reduced_axes("norm", axis, x)
-    if ord is None or (ord == "fro" and (everything or len(axes) == 2)):
-        return _engine.unary(_SQRT, _total(_engine.unary(_SQUARE, x), axes, keepdims))
-    if len(axes) == 2:
-        pair = axes if everything else tuple(one_axis("norm", k, x.shape) for k in axis)
-        return _matrix_norm(x, ord, pair, keepdims)
-    if isinstance(ord, str):
-        raise ValueError(f"norm: ord={ord!r} is no norm of vectors; expected a number or None")
-    return _vector_norm(x, float(ord), axes, keepdims)
-
-
-def _vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    if p == 2:
-        return _engine.unary(_SQRT, _total(_engine.unary(_SQUARE, x), axes, keepdims))
-    if p == 0:
-        return _total(_engine.convert(_engine.binary_op(_NE, x, 0), x._typenum), axes, keepdims)
-    size = _engine.unary(_ABS, x)
-    if math.isinf(p):
-        return _engine.apply(_MAX if p > 0 else _MIN, (axes, builtins.bool(keepdims)), size)
-    if p == 1:
-        return _total(size, axes, keepdims)
-    return _engine.power_op(_total(_engine.power_op(size, p), axes, keepdims), 1.0 / p)
-
-
-def _matrix_norm(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """The extreme over one of two axes of the absolute sums over the other."""
-    if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
-        raise ValueError(
-            f"norm: ord={ord!r} of matrices is not available; expected None, 'fro', 1, -1, inf or -inf (for the vector "
-            f"norm of all elements flatten the tensor first)"
-        )
-    rows, columns = axes
-    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = _total(_engine.unary(_ABS, x), (summed,), True)
-    result = _engine.apply(_MAX if ord > 0 else _MIN, ((chosen,), True), sums)
+    result = _engine.unary(_LOG, total(_engine.unary(_EXP, x - shift), axes, True)) + shift
     return result if keepdims else to_shape(result, dropped(x.shape, axes))
 
 
@@ -672,7 +374,7 @@ def all(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tenso
     """
     if other:
         axis, keepdims = respell("all", other, axis=axis, keepdims=keepdims)
-    return _extreme("all", _ALL, x, axis, keepdims)
+    return reduced("all", _ALL, x, axis, keepdims)
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
@@ -689,7 +391,7 @@ def any(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tenso
     """
     if other:
         axis, keepdims = respell("any", other, axis=axis, keepdims=keepdims)
-    return _extreme("any", _ANY, x, axis, keepdims)
+    return reduced("any", _ANY, x, axis, keepdims)
 
 
 def count_nonzero(
@@ -726,7 +428,7 @@ def count_nonzero(
     """
     if other:
         axis, keepdims = respell("count_nonzero", other, axis=axis, keepdims=keepdims)
-    found = _extreme("count_nonzero", _COUNT, x, axis, keepdims)
+    found = reduced("count_nonzero", _COUNT, x, axis, keepdims)
     return _engine.convert(found, as_dtype(dtype, where="count_nonzero").num)
 
 
@@ -779,18 +481,7 @@ def _running_sum(x: Tensor, axis: Any, reverse: bool) -> Tensor:
 # -------------------------------------------------------------------------------------------------- primitive classes
 
 
-class _Reduction(Primitive):
-    """A reduction with the setting `keep_dims`; its name in errors is the function's."""
-
-    __slots__ = ("keep_dims",)
-
-    def __init__(self, keep_dims: bool = False) -> None:
-        if not isinstance(keep_dims, bool):
-            raise TypeError(f"{type(self).__name__}: keep_dims must be a bool, got {type(keep_dims).__name__}")
-        self.keep_dims = keep_dims
-
-
-class ReduceSum(_Reduction):
+class ReduceSum(Reduction):
     """Sum over axes, in the type of the operand.
 
     Parameters
@@ -821,10 +512,10 @@ class ReduceSum(_Reduction):
             return +x
         if x.dtype.is_bool:
             x = _engine.convert(x, _dtype.int64.num)
-        return _total(x, reduced_axes("ReduceSum", axis, x), self.keep_dims)
+        return total(x, reduced_axes("ReduceSum", axis, x), self.keep_dims)
 
 
-class ReduceMean(_Reduction):
+class ReduceMean(Reduction):
     """Mean over axes; see `mean`.
 
     Examples
@@ -841,41 +532,7 @@ class ReduceMean(_Reduction):
         return mean(x, axis, self.keep_dims)
 
 
-class ReduceMax(_Reduction):
-    """Largest elements over axes; see `amax`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceMax()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-    [3. 4.]
-    """
-
-    __slots__ = ()
-
-    def __call__(self, x: Any, axis: Any = ()) -> Tensor:
-        return _extreme("ReduceMax", _MAX, x, axis, self.keep_dims)
-
-
-class ReduceMin(_Reduction):
-    """Smallest elements over axes; see `amin`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceMin()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-    [1. 2.]
-    """
-
-    __slots__ = ()
-
-    def __call__(self, x: Any, axis: Any = ()) -> Tensor:
-        return _extreme("ReduceMin", _MIN, x, axis, self.keep_dims)
-
-
-class ReduceProd(_Reduction):
+class ReduceProd(Reduction):
     """Product over axes; see `prod`.
 
     Examples
@@ -892,7 +549,7 @@ class ReduceProd(_Reduction):
         return prod(x, axis, self.keep_dims)
 
 
-class ReduceAll(_Reduction):
+class ReduceAll(Reduction):
     """Whether all elements over axes are true; see `all`.
 
     Examples
@@ -909,7 +566,7 @@ class ReduceAll(_Reduction):
         return all(x, axis, self.keep_dims)
 
 
-class ReduceAny(_Reduction):
+class ReduceAny(Reduction):
     """Whether any element over axes is true; see `any`.
 
     Examples
@@ -924,51 +581,6 @@ class ReduceAny(_Reduction):
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:
         return any(x, axis, self.keep_dims)
-
-
-class Argmax(Primitive):
-    """Position of the first largest element along an axis; see `argmax`.
-
-    Parameters
-    ----------
-    axis : int, default -1
-        The axis to search.
-    output_type : type, default int32
-        Type of the result.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Argmax()(dg.Tensor([[1.0, 5.0], [7.0, 2.0]])))
-    [1 0]
-    """
-
-    __slots__ = ("axis", "output_type")
-
-    def __init__(self, axis: int = -1, output_type: Any = _dtype.int32) -> None:
-        self.axis = axis
-        self.output_type = as_dtype(output_type, where=type(self).__name__)
-
-    def __call__(self, x: Any) -> Tensor:
-        return _engine.convert(_position("Argmax", _ARGMAX, x, self.axis, False), self.output_type.num)
-
-
-class Argmin(Argmax):
-    """Position of the first smallest element along an axis; settings as `Argmax`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Argmin()(dg.Tensor([[1.0, 5.0], [7.0, 2.0]])))
-    [0 1]
-    """
-
-    __slots__ = ()
-
-    def __call__(self, x: Any) -> Tensor:
-        return _engine.convert(_position("Argmin", _ARGMIN, x, self.axis, False), self.output_type.num)
 
 
 class CumSum(Primitive):
@@ -1011,45 +623,6 @@ class CumSum(Primitive):
         return _engine.apply(_UNSLICE, (x.shape, tuple(placed)), _engine.apply(_SLICE, tuple(taken), sums))
 
 
-class LpNorm(Primitive):
-    """Norm of order p over axes.
-
-    Parameters
-    ----------
-    axis : int or tuple of int
-        What to reduce.
-    p : int, default 2
-        The order.
-    keep_dims : bool, default False
-        Keep the axes with length 1.
-    epsilon : float, default 1e-12
-        Accepted for compatibility. The slope at 0 is 0 without it.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.LpNorm(1)(dg.Tensor([[3.0, 4.0], [0.0, 0.0]])))
-    [5. 0.]
-    """
-
-    __slots__ = ("axis", "epsilon", "keep_dims", "p")
-
-    def __init__(self, axis: Any, p: float = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> None:
-        self.axis = axis
-        self.p = p
-        self.keep_dims = keep_dims
-        self.epsilon = epsilon
-
-    def __call__(self, x: Any) -> Tensor:
-        x = floating("LpNorm", x)
-        return _vector_norm(x, float(self.p), reduced_axes("LpNorm", self.axis, x), self.keep_dims)
-
-
-# ------------------------------------------------------------------------------------------------------------ methods
-# Tensor methods whose arguments come in another order than the function's, or whose result is another.
-
-
 def _sum_method(
     x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, **other: Any
 ) -> Tensor:
@@ -1058,42 +631,17 @@ def _sum_method(
     return sum(x, axis, keepdims, dtype=dtype, **other)
 
 
-def _max_method(
-    x: Tensor, axis: Any = None, keepdims: bool = False, *, return_indices: bool = False, **other: Any
-) -> Any:
-    if return_indices:
-        return max(x, axis, keepdims, **other)
-    if other:
-        axis, keepdims = respell("max", other, axis=axis, keepdims=keepdims)
-    return _extreme("max", _MAX, x, axis, keepdims)
-
-
-def _min_method(
-    x: Tensor, axis: Any = None, keepdims: bool = False, *, return_indices: bool = False, **other: Any
-) -> Any:
-    if return_indices:
-        return min(x, axis, keepdims, **other)
-    if other:
-        axis, keepdims = respell("min", other, axis=axis, keepdims=keepdims)
-    return _extreme("min", _MIN, x, axis, keepdims)
-
-
 METHODS: dict[str, Any] = {
     "sum": _sum_method,
     "mean": mean,
-    "max": _max_method,
-    "min": _min_method,
-    "amax": amax,
-    "amin": amin,
     "prod": prod,
     "std": std,
     "var": var,
     "logsumexp": logsumexp,
-    "norm": norm,
     "cumsum": cumsum,
-    "argmax": argmax,
-    "argmin": argmin,
     "all": all,
     "any": any,
     "count_nonzero": count_nonzero,
+    **_extremes.METHODS,
+    **_norms.METHODS,
 }

@@ -1,0 +1,220 @@
+"""Duals over any graded algebra: jets, hyper-duals, the forward Laplacian, as data.
+
+Design
+------
+An algebra is a table of products; this file applies primitives to its elements, one rule for each family:
+
+linear        coefficient by coefficient;
+bilinear      sums over the table of products;
+elementwise   for y = phi(x) and the derivation D that multiplies a coefficient by its degree, D y = phi'(x) D x. Read
+              at degree d this gives d y_k from coefficients of phi'(x) of lower degree and those of x, so phi' is all
+              that is needed of phi, and it is evaluated in the quotient where degree d is zero (Griewank and Walther,
+              Evaluating Derivatives, 2008, section 13.2, for jets).
+
+Coefficients are normalised: derivative / k!. A coefficient that is None is zero and costs nothing. Ordinary dual
+numbers, by far the most frequent, have their own short path in rules.pyx.
+"""
+from cpython.object cimport PyObject
+
+from .array cimport DUAL, Value, scalar
+from .execute cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION, family_of
+from .opcodes cimport *
+from .rules cimport add, has_slope, partial_uses_out, partial_value, set_algebra_rule, share, widen, zeros_like
+from .tensor cimport TensorBase, read, wrap
+from .values cimport (Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, part, pop_level, push_level, type_of)
+
+
+# ---------------------------------------------------------------------------------------------------- algebras
+
+def jets(int order):
+    """R[t]/t^(K+1): Taylor coefficients of one direction."""
+    return Algebra(f"R[t]/t^{order + 1}", list(range(order + 1)),
+                   [(i, j, i + j, 1.0) for i in range(1, order + 1) for j in range(1, order + 1 - i)])
+
+
+def hyper_duals(int m):
+    """R[e1..em]/(ei^2): element b is the product of the ei whose bit is set in b."""
+    return Algebra(f"hyper-duals of {m}", [bin(b).count("1") for b in range(1 << m)],
+                   [(a, b, a | b, 1.0) for a in range(1, 1 << m) for b in range(1, 1 << m) if not a & b])
+
+
+def laplacian_algebra(int dimensions):
+    """Basis 1, e1..eD, s with ei ej = delta_ij s: the coefficient of s is half the Laplacian."""
+    cdef int s = dimensions + 1
+    return Algebra(f"Laplacian in {dimensions} dimensions", [0] + [1] * dimensions + [2],
+                   [(i, i, s, 1.0) for i in range(1, s)])
+
+
+# -------------------------------------------------------------------------------------------------------- rules
+
+cdef Value make(Level level, Algebra algebra, list parts):
+    """A dual of the given coefficients; the primal alone if there are no others."""
+    cdef Dual d
+    cdef int k
+    for k in range(1, algebra.dim):
+        if parts[k] is not None:
+            d = Dual.__new__(Dual)
+            d.level = level
+            d.algebra = algebra
+            d.parts = tuple(parts)
+            return d
+    return <Value>parts[0]
+
+
+cdef Value times(Value v, double number):
+    return v if number == 1.0 or v is None else bind2(OP_MUL, None, v, scalar(type_of(v), number))
+
+
+cdef Value truncated(Value v, Level level, Algebra quotient):
+    """A value without its coefficients above the quotient's degree."""
+    cdef int k
+    if v.kind != DUAL or (<Dual>v).level is not level:
+        return v
+    return make(level, quotient, [(<Dual>v).parts[k] if quotient.degrees[k] <= quotient.top else None
+                                  for k in range(quotient.dim)])
+
+
+cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
+    cdef int family = family_of(op), i, k
+    cdef list primals = [part(<Value>args[i], level, 0) for i in range(n)]
+    cdef list ins
+    cdef list out = [None] * algebra.dim
+    cdef PyObject *p[3]
+    cdef Value weight, tangent
+    if family == FAMILY_ELEMENTWISE and op != OP_MUL and op != OP_ABSORB_MUL:
+        for i in range(n):
+            p[i] = <PyObject *>primals[i]
+        if not has_slope(op, params, p, n):
+            return bind_list(op, params, primals)
+        return elementwise(op, params, args, n, level, algebra)
+    out[0] = bind_list(op, params, primals)
+    if family == FAMILY_CONSTANT or (op == OP_CAST and not cast_has_slope(params, <Value>primals[0])):
+        return <Value>out[0]
+    ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
+    if op == OP_MUL or op == OP_ABSORB_MUL:
+        product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, algebra)
+        for k in range(1, algebra.dim):
+            if out[k] is not None:
+                out[k] = widen(<Value>out[k], <Value>out[0])
+        return make(level, algebra, out)
+    if family == FAMILY_BILINEAR:
+        product(op, params, <list>ins[0], <list>ins[1], out, algebra)
+        return make(level, algebra, out)
+    for k in range(1, algebra.dim):
+        if op == OP_WHERE:
+            if ins[1][k] is not None or ins[2][k] is not None:
+                out[k] = widen(bind3(OP_WHERE, None, <Value>primals[0], filled(ins[1][k], primals[1]),
+                                     filled(ins[2][k], primals[2])), <Value>out[0])
+        elif op == OP_CONCAT:
+            for i in range(n):
+                if ins[i][k] is not None:
+                    out[k] = bind_list(op, params, [filled(ins[i][k], primals[i]) for i in range(n)])
+                    break
+        elif ins[0][k] is not None:
+            tangent = ins[0][k]
+            if family == FAMILY_SELECTION:
+                weight = share(params, <Value>primals[0], <Value>out[0])
+                out[k] = bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, tangent, weight))
+            else:
+                out[k] = bind_list(op, params, [tangent] + primals[1:])
+    return make(level, algebra, out)
+
+
+cdef bint cast_has_slope(object params, Value x):
+    cdef PyObject *p = <PyObject *>x
+    return has_slope(OP_CAST, params, &p, 1)
+
+
+cdef Value filled(object v, object like):
+    return zeros_like(<Value>like) if v is None else <Value>v
+
+
+cdef int product(int op, object params, list a, list b, list out, Algebra algebra) except -1:
+    """Coefficients above the unit of a product, by the table."""
+    cdef int k
+    for k in range(1, algebra.dim):
+        if algebra.degrees[k] > algebra.top:
+            continue
+        if a[k] is not None:
+            out[k] = bind2(op, params, <Value>a[k], <Value>b[0])
+        if b[k] is not None:
+            out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
+    for i, j, k, c in algebra.products:
+        if a[i] is not None and b[j] is not None:
+            out[k] = add(<Value>out[k], times(bind2(op, params, <Value>a[i], <Value>b[j]), c))
+    return 0
+
+
+cdef Value elementwise(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
+    """phi of duals, degree by degree; see the design note."""
+    cdef Algebra quotient = algebra.truncated(algebra.top - 1)
+    cdef list short = [truncated(<Value>args[i], level, quotient) for i in range(n)]
+    cdef PyObject *p[3]
+    cdef int i, k, lowest
+    cdef bint uses_out = False
+    cdef Value y, partial
+    cdef list out, partial_parts, x
+    for i in range(n):
+        p[i] = <PyObject *>short[i]
+        uses_out = uses_out or partial_uses_out(op, i)
+    if algebra.top == 1:
+        y = bind_list(op, params, [part(<Value>args[i], level, 0) for i in range(n)])
+    elif uses_out:                  # lower degrees first: the slope is written in terms of them
+        y = bind(op, params, p, n)
+    else:
+        y = bind_list(op, params, [part(<Value>args[i], level, 0) for i in range(n)])
+    out = [part(y, level, k) for k in range(algebra.dim)]
+    lowest = algebra.top if uses_out else 1
+    terms = [None] * algebra.dim
+    for i in range(n):
+        x = [part(<Value>args[i], level, k) for k in range(algebra.dim)]
+        partial = partial_value(op, params, p, n, y, i)
+        if partial is None:
+            continue
+        partial_parts = [part(partial, level, k) for k in range(algebra.dim)]
+        for k in range(1, algebra.dim):
+            if x[k] is not None and lowest <= algebra.degrees[k] <= algebra.top:
+                terms[k] = add(<Value>terms[k], times(bind2(OP_ABSORB_MUL, None, <Value>x[k], <Value>partial_parts[0]),
+                                                      algebra.degrees[k]))
+        for a, b, k, c in algebra.products:
+            if partial_parts[a] is not None and x[b] is not None and algebra.degrees[k] >= lowest:
+                terms[k] = add(<Value>terms[k], times(bind2(OP_ABSORB_MUL, None, <Value>x[b], <Value>partial_parts[a]),
+                                                      c * algebra.degrees[b]))
+    for k in range(1, algebra.dim):
+        if terms[k] is not None:
+            out[k] = widen(times(<Value>terms[k], 1.0 / algebra.degrees[k]), <Value>out[0])
+    return make(level, algebra, out)
+
+
+set_algebra_rule(algebra_rule)
+
+
+# ---------------------------------------------------------------------------------------------- the engine's side
+
+def run_forward(str name, Algebra algebra, fn, list inputs):
+    """fn on duals of given coefficients (lists of tensors, None for zero), and the coefficients of its tensor results.
+
+    Not under an open reverse level, where a forward call has to become one instruction (gradient.pyx).
+    """
+    cdef Level level = current_level()
+    while level is not None:
+        if level.reverse:
+            raise RuntimeError(f"{name}: called inside {level.name}, which would not see through it")
+        level = level.outer
+    level = Level(name)
+    cdef list args = []
+    cdef int k
+    for parts in inputs:
+        args.append(wrap(make(level, algebra, [None if t is None else read(<TensorBase>t) for t in parts])))
+    push_level(level)
+    try:
+        out = fn(*args)
+        single = isinstance(out, TensorBase)
+        results = []
+        for t in ((out,) if single else out):
+            v = read(<TensorBase>t)
+            results.append([None if part(<Value>v, level, k) is None else wrap(part(<Value>v, level, k))
+                            for k in range(algebra.dim)])
+    finally:
+        pop_level(level)
+    return results[0] if single else results
