@@ -23,6 +23,7 @@ from .dtype import (
     uint64,
 )
 from .gradient import get_grad, grad, jvp, value_and_grad
+from .modes import jit, mutable
 from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
@@ -56,9 +57,11 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "jit",
     "jvp",
     "load_checkpoint",
     "load_param_into_net",
+    "mutable",
     "nn",
     "ops",
     "save_checkpoint",
@@ -71,3 +74,12 @@ __all__ = [
     "uint64",
     "value_and_grad",
 ]
+
+
+def __getattr__(name: str) -> str:
+    # Looked up on demand: reading the metadata of installed packages is slower than importing everything here.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("dualgrad")
+    raise AttributeError(f"module 'dualgrad' has no attribute {name!r}")

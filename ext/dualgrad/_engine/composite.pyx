@@ -20,12 +20,59 @@ nesting needs no further rule.
 from cpython.mem cimport PyMem_RawFree
 from cpython.object cimport PyObject
 
-from .array cimport NODE, Value
+from .array cimport DUAL, Value
 from .opcodes cimport *
 from .rules cimport add, zeros_like
-from .tape cimport (Node, Run, Slots, SubTape, Tape, accumulate, dual_sweep, inner_run_of, lift_tape, reach, sweep,
-                    tangent_sweep)
-from .values cimport Level, make_dual, part
+from .tape cimport (Node, Run, Slots, SubTape, Tape, accumulate, dual_sweep, inner_run_of, lift_tape, reach, replay,
+                    sweep, tangent_sweep)
+from .values cimport Dual, Level, make_dual, part
+
+
+cdef Value rebuilt(Dual like, list parts):
+    """A dual of the level of another; its primal is zero where that is missing."""
+    cdef Dual d
+    cdef Py_ssize_t k
+    for k in range(1, len(parts)):
+        if parts[k] is not None:
+            if parts[0] is None:
+                parts[0] = zeros_like(<Value>parts[k])
+            d = Dual.__new__(Dual)
+            d.level = like.level
+            d.algebra = like.algebra
+            d.parts = tuple(parts)
+            return d
+    return <Value>parts[0]
+
+
+cdef Value coefficient(Value v, Level level, int k):
+    """Coefficient k at a level, which later levels may stand around: theirs stay around it."""
+    cdef Dual d
+    if v is None or v.kind != DUAL:
+        return v if k == 0 else None
+    d = <Dual>v
+    if d.level is level:
+        return <Value>d.parts[k]
+    if d.level.serial < level.serial:
+        return v if k == 0 else None
+    return rebuilt(d, [coefficient(<Value>p, level, k) for p in d.parts])
+
+
+cdef Value joined(Level level, Value a, Value b):
+    """a + e b at a level, with later levels in a and b kept outermost."""
+    cdef Dual around = None
+    cdef int k
+    if b is None:
+        return a
+    if a is None:
+        a = zeros_like(b)
+    for v in (a, b):
+        if (<Value>v).kind == DUAL and (<Dual>v).level.serial > level.serial:
+            if around is None or (<Dual>v).level.serial > around.level.serial:
+                around = <Dual>v
+    if around is None:
+        return make_dual(level, a, b)
+    return rebuilt(around, [joined(level, part(a, around.level, k), part(b, around.level, k))
+                            for k in range(around.algebra.dim)])
 
 
 cdef Slots dual_slots(Slots primals, Slots dots, Level level):
@@ -149,10 +196,7 @@ cdef class SubForward(SubTape):
         for i in range(len(self.value_slots)):
             value_ct = cts[2 * i]
             tangent_ct = cts[2 * i + 1]
-            if tangent_ct is None and value_ct is not None:
-                tangent_ct = zeros_like(value_ct)
-            if tangent_ct is not None:
-                accumulate(adjoints, self.value_slots[i], make_dual(self.level, tangent_ct, value_ct))
+            accumulate(adjoints, self.value_slots[i], joined(self.level, tangent_ct, value_ct))
         needed = reach(run.tape, self.input_slots + self.leaf_slots)
         try:
             sweep(run, adjoints, needed, False)
@@ -160,10 +204,10 @@ cdef class SubForward(SubTape):
             PyMem_RawFree(needed)
         for slot in self.input_slots:
             ct = adjoints.get(slot)
-            terms.append(part(ct, self.level, 1))
-            terms.append(part(ct, self.level, 0))
+            terms.append(coefficient(ct, self.level, 1))
+            terms.append(coefficient(ct, self.level, 0))
         for slot in self.leaf_slots:
-            terms.append(part(adjoints.get(slot), self.level, 1))
+            terms.append(coefficient(adjoints.get(slot), self.level, 1))
         return terms
 
     cdef list push(self, Run run, list tangents, list record):
@@ -175,10 +219,7 @@ cdef class SubForward(SubTape):
         for i in range(n_inputs):
             v = tangents[2 * i]
             t = tangents[2 * i + 1]
-            if v is None and t is not None:
-                v = zeros_like(t)
-            if v is not None:
-                dots.put(self.input_slots[i], make_dual(self.level, v, t))
+            dots.put(self.input_slots[i], joined(self.level, v, t))
         for i in range(len(self.leaf_slots)):
             if tangents[2 * n_inputs + i] is not None:
                 dots.put(self.leaf_slots[i], <Value>tangents[2 * n_inputs + i])
@@ -186,8 +227,8 @@ cdef class SubForward(SubTape):
         record.extend((dots, records))
         for slot in self.value_slots:
             v = dots.get(slot)
-            results.append(part(v, self.level, 0))
-            results.append(part(v, self.level, 1))
+            results.append(coefficient(v, self.level, 0))
+            results.append(coefficient(v, self.level, 1))
         return results
 
     cdef Run enrich(self, Run run, list record, Level level):
@@ -198,14 +239,16 @@ cdef class SubForward(SubTape):
         return rich
 
     cdef Run lift(self, Run run, list operands):
+        """On values of outer tapes the duals have nodes as coefficients: the program is run again on those, and what
+        that does is recorded coefficient by coefficient."""
         cdef Run lifted = Run()
         cdef Py_ssize_t i, n_inputs = len(self.input_slots)
         cdef dict leaves = {}
         for i in range(n_inputs):
             leaves[self.input_slots[i]] = make_dual(self.level, operands[2 * i], operands[2 * i + 1])
-        for i in range(len(self.leaf_slots)):
-            leaves[self.leaf_slots[i]] = operands[2 * n_inputs + i]
+        for i in range(len(self.leaf_slots)):       # duals as well, so that they are met inside this level
+            leaves[self.leaf_slots[i]] = make_dual(self.level, operands[2 * n_inputs + i],
+                                                   zeros_like(operands[2 * n_inputs + i]))
         lifted.tape = run.tape
-        lifted.inner = {}
-        lifted.primals = lift_tape(run, leaves, lifted.inner)
+        lifted.primals = replay(run, leaves)
         return lifted

@@ -16,7 +16,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from libc.math cimport fabs
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -42,6 +42,7 @@ cdef extern from "numpy/arrayobject.h":
 
 cdef enum:
     NOGIL_SIZE = 1 << 14        # below this many elements, handing the GIL over costs more than it gives
+    ROW_BLOCK = 2048            # elements of a short row written out, to be added to many rows at once
 
 cdef struct Loop:
     dg_loop fn
@@ -257,6 +258,9 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
         steps[i] = strides[i][merged - 1]
     for j in range(merged):
         index[j] = 0
+    if merged == 2 and inner * 4 <= ROW_BLOCK and shape[0] >= 8 and blocked_rows(loop, pointers, strides, shape, n,
+                                                                                  (<Array>args[0]).itemsize):
+        return out
     with nogil:
         while True:
             loop.fn(pointers, &inner, steps, loop.data)
@@ -274,6 +278,49 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
             if j < 0:
                 break
     return out
+
+
+cdef bint blocked_rows(Loop *loop, char **pointers, Py_ssize_t[MAX_DIMS] *strides, const Py_ssize_t *shape,
+                       int n, Py_ssize_t itemsize) except -1:
+    """A matrix with a short row repeated over its rows (a bias): the row is written out a few times, so that the loop
+    runs over blocks of rows. False if the operands do not lie like that."""
+    cdef Py_ssize_t rows = shape[0], inner = shape[1], block = ROW_BLOCK // inner, done = 0, k
+    cdef char *repeated[8]
+    cdef char *args[4]
+    cdef cnp.npy_intp steps[4]
+    cdef cnp.npy_intp size
+    cdef int i
+    cdef bint any_row = False
+    for i in range(n + 1):
+        if strides[i][0] == 0 and strides[i][1] == itemsize and i < n:
+            any_row = True
+        elif strides[i][0] != strides[i][1] * inner:
+            return False
+    if not any_row or block < 2:
+        return False
+    for i in range(n + 1):
+        repeated[i] = NULL
+    try:
+        for i in range(n):
+            steps[i] = strides[i][1]
+            if strides[i][0] == 0:
+                repeated[i] = <char *>malloc(block * inner * steps[i])
+                if repeated[i] is NULL:
+                    return False
+                for k in range(block):
+                    memcpy(repeated[i] + k * inner * steps[i], pointers[i], inner * steps[i])
+        steps[n] = strides[n][1]
+        with nogil:
+            while done < rows:
+                size = min(block, rows - done) * inner
+                for i in range(n + 1):
+                    args[i] = pointers[i] + done * strides[i][0] if repeated[i] is NULL else repeated[i]
+                loop.fn(args, &size, steps, loop.data)
+                done += block
+    finally:
+        for i in range(n):
+            free(repeated[i])
+    return True
 
 
 cdef bint add_into(Array total, Array term) except -1:

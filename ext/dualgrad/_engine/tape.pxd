@@ -92,3 +92,4 @@ cdef int tangent_sweep(Run run, Slots dots, dict records) except -1
 cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed) except -1
 cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
+cdef Slots replay(Run run, dict leaf_values)

@@ -35,7 +35,7 @@ from .array cimport ARRAY, DUAL, NODE, Array, Value
 from .execute cimport FAMILY_CONSTANT, add_into, family_of, op_name
 from .opcodes cimport *
 from .rules cimport add, has_slope, jvp, vjp, vjp_tangent, zeros_like
-from .values cimport (Dual, Level, Node, array_of, bind, bind2, make_dual, misuse, next_serial, part, set_node_rule,
+from .values cimport (Dual, Level, Node, array_of, bind, bind2, bind_list, make_dual, misuse, next_serial, part, set_node_rule,
                       this_thread)
 
 cdef extern from *:
@@ -751,3 +751,21 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     finally:
         PyMem_RawFree(many)
     return lifted
+
+
+cdef Slots replay(Run run, dict leaf_values):
+    """The slots of a tape when its program is run again on other leaves."""
+    cdef Tape tape = run.tape
+    cdef Slots values = Slots(tape.values.n)
+    cdef Entry *entry
+    cdef Py_ssize_t e
+    for slot in tape.leaf_slots:
+        values.put(slot, leaf_values.get(slot, run.primals.get(slot)))
+    for e in range(tape.n_entries):
+        entry = &tape.entries[e]
+        if entry.op == OP_SUBTAPE or entry.op == OP_CUSTOM:
+            raise NotImplementedError(f"{tape.name}: a transform inside a forward derivative inside a function whose "
+                                      f"gradient rule is not exact (a Cell with bprop); take the inner derivative with "
+                                      f"grad instead of {tape.name}")
+        values.put(entry.slot, bind_list(entry.op, params_of(entry), operands_of(tape, entry, values)))
+    return values

@@ -1,0 +1,382 @@
+"""Reading and writing with an index: ``t[index]`` and ``t[index] = value``.
+
+An index is settled in two steps, which are NumPy's rules written as primitives:
+
+* ints, slices, Ellipsis and None become one slice with an entry for each axis and one reshape, both views;
+* if there are arrays, a gather over the axes they stand at follows. Ints beside arrays count as arrays then, and a
+  mask is the arrays of its places.
+
+A tensor of ints stays an operand of the gather, so an index that was computed is part of the program like any other
+value; a mask is read, since it decides about shapes.
+
+Writing makes a new value, ``where(written, value, old)``, and points the handle at it. What was computed from the old
+value keeps it, derivatives go to the new elements and to the old ones that are left, and nothing that a derivative
+has yet to read can change behind its back.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._engine import tensor as _engine
+from ..tensor import Tensor
+from ._arguments import OP, expanded, to_shape
+from ._joining import stack
+
+__all__: list[str] = []
+
+METHODS: dict[str, Any] = {}
+
+_SLICE, _UNSLICE, _RESHAPE, _GATHER, _WHERE = OP["slice"], OP["unslice"], OP["reshape"], OP["gather"], OP["where"]
+_INT64 = np.dtype(np.int64).num
+_FULL = slice(None)
+
+Spec: TypeAlias = tuple[tuple[int, int, int], ...]
+"""For each axis the first element, the number of elements and the step."""
+
+
+# ------------------------------------------------------------------------------------------------------ reading
+
+
+def getitem(t: Tensor, index: Any) -> Tensor:
+    """Elements at an index, by NumPy's rules; derivatives go back to where they came from.
+
+    Parameters
+    ----------
+    t : Tensor
+        Any shape and type.
+    index
+        Ints, slices, Ellipsis, None, bool masks, tensors, arrays and lists of ints, or a tuple of these.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    IndexError
+        If there are more indices than axes, or one is out of range or of a wrong kind.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> x = dg.Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(x[1], x[:, 0], x[x > 1.5])
+    [3. 4.] [1. 3.] [2. 3. 4.]
+    """
+    kind = type(index)
+    if kind is int:
+        shape = t.shape
+        if not shape:
+            raise _too_many(shape, 1)
+        n = shape[0]
+        k = index if index >= 0 else index + n
+        if not 0 <= k < n:
+            raise _out_of_range(index, 0, shape)
+        if len(shape) == 1:
+            return _engine.apply(_RESHAPE, (), _engine.apply(_SLICE, ((k, 1, 1),), t))
+        rest = shape[1:]
+        row = _engine.apply(_SLICE, ((k, 1, 1), *[(0, m, 1) for m in rest]), t)
+        return _engine.apply(_RESHAPE, rest, row)
+    if kind is slice:
+        shape = t.shape
+        if shape:
+            return _engine.apply(_SLICE, (_stretch(index, shape[0]), *[(0, m, 1) for m in shape[1:]]), t)
+    shape = t.shape
+    entries, arrays = _entries(shape, index)
+    if not arrays:
+        spec, result = _basic(shape, entries)
+        return to_shape(_sliced(t, spec, shape), result)
+    spec, result, pattern, indices = _advanced(shape, entries)
+    t = to_shape(_sliced(t, spec, shape), result)
+    try:
+        return _engine.apply(_GATHER, pattern, t, *indices)
+    except IndexError as error:
+        raise IndexError(f"{error}; the tensor has shape {shape}") from None
+
+
+def _sliced(t: Tensor, spec: Spec, shape: tuple[int, ...]) -> Tensor:
+    """Apply a slice unless it takes everything in order."""
+    for (_, length, step), n in zip(spec, shape, strict=True):
+        if length != n or step < 0:
+            return _engine.apply(_SLICE, spec, t)
+    return t
+
+
+def _stretch(part: slice, n: int) -> tuple[int, int, int]:
+    """A slice of an axis of length n as first element, number of elements, step."""
+    try:
+        start, stop, step = part.indices(n)
+    except TypeError:
+        raise IndexError(f"the slice {part} cannot be an index; expected ints or None in it") from None
+    length = len(range(start, stop, step))
+    return (start if length else 0), length, (step if length > 1 else 1)
+
+
+def _out_of_range(index: int, axis: int, shape: tuple[int, ...]) -> IndexError:
+    return IndexError(
+        f"index {index} is out of bounds for axis {axis} with size {shape[axis]}; the tensor has shape {shape}"
+    )
+
+
+def _too_many(shape: tuple[int, ...], used: int) -> IndexError:
+    return IndexError(f"too many indices: {used} for a tensor of shape {shape} with {len(shape)} axes")
+
+
+def _entries(shape: tuple[int, ...], index: Any) -> tuple[list[Any], bool]:
+    """The parts of an index, one for each axis or None, and whether there are arrays among them.
+
+    Ellipsis is written out, ints are Python's, masks are NumPy arrays, other arrays are int64 arrays or Tensors.
+    """
+    entries: list[Any] = []
+    used, dots, arrays = 0, -1, False
+    for part in index if isinstance(index, tuple) else (index,):
+        kind = type(part)
+        if kind is int or kind is slice:
+            used += 1
+        elif part is None:
+            pass
+        elif part is Ellipsis:
+            if dots >= 0:
+                raise IndexError("an index can have only one ellipsis ('...')")
+            dots = len(entries)
+            continue
+        else:
+            part = _array(part)
+            if isinstance(part, int):
+                used += 1
+            else:
+                arrays = True
+                used += part.ndim if part.dtype == np.bool_ else 1
+        entries.append(part)
+    if used > len(shape):
+        raise _too_many(shape, used)
+    if dots < 0:
+        dots = len(entries)
+    entries[dots:dots] = [_FULL] * (len(shape) - used)
+    return entries, arrays
+
+
+def _array(part: Any) -> Any:
+    """A part of an index that is neither int, slice, None nor Ellipsis: an int, a mask or an array of ints."""
+    if isinstance(part, Tensor):
+        if part.dtype.is_bool:
+            return part._numpy()
+        if part.dtype.is_int:
+            return part if part._typenum == _INT64 else _engine.convert(part, _INT64)
+        raise IndexError(f"a tensor of type {part.dtype} cannot be an index; convert it to an integer type")
+    if isinstance(part, list | tuple | range):
+        try:
+            found = np.array([_numbers(item) for item in part])
+        except ValueError:
+            raise IndexError(f"the nested lists {part!r:.60} are ragged and cannot be an index") from None
+        if not found.size:
+            return found.astype(np.int64)
+    elif isinstance(part, np.ndarray | bool | np.bool_):
+        found = np.asarray(part)
+    else:
+        try:
+            return operator.index(part)
+        except TypeError:
+            raise IndexError(
+                f"{part!r:.60} cannot be an index; expected ints, slices, '...', None, masks, or lists, arrays and "
+                f"tensors of ints"
+            ) from None
+    if found.dtype.kind == "b":
+        return found
+    if found.dtype.kind not in "iu":
+        raise IndexError(f"an array of type {found.dtype} cannot be an index; expected integers or bools")
+    return found.astype(np.int64, copy=False)
+
+
+def _numbers(item: Any) -> Any:
+    """Nested lists with tensors in them as nested lists of arrays."""
+    if isinstance(item, Tensor):
+        return item._numpy()
+    return [_numbers(inner) for inner in item] if isinstance(item, list | tuple) else item
+
+
+def _basic(shape: tuple[int, ...], entries: list[Any]) -> tuple[Spec, tuple[int, ...]]:
+    """An index without arrays: the slice, and the shape to give to what it takes."""
+    spec, result = [], []
+    axis = 0
+    for part in entries:
+        if part is None:
+            result.append(1)
+            continue
+        n = shape[axis]
+        if isinstance(part, slice):
+            stretch = _stretch(part, n)
+            result.append(stretch[1])
+        else:
+            k = part if part >= 0 else part + n
+            if not 0 <= k < n:
+                raise _out_of_range(part, axis, shape)
+            stretch = (k, 1, 1)
+        spec.append(stretch)
+        axis += 1
+    return tuple(spec), tuple(result)
+
+
+def _advanced(
+    shape: tuple[int, ...], entries: list[Any]
+) -> tuple[Spec, tuple[int, ...], tuple[Any, ...], list[Any]]:
+    """An index with arrays: the slice, the shape to give to what it takes, the gather's pattern and its indices."""
+    spec: list[tuple[int, int, int]] = []
+    result: list[int] = []
+    pattern: list[Any] = []
+    indices: list[Any] = []
+
+    def gathered(n: int, index: Any) -> None:
+        result.append(n)
+        pattern.append(len(indices))
+        indices.append(index)
+
+    for part in entries:
+        axis = len(spec)
+        if part is None:
+            result.append(1)
+            pattern.append((0, 1, 1))
+        elif isinstance(part, slice):
+            spec.append(_stretch(part, shape[axis]))
+            result.append(spec[-1][1])
+            pattern.append((0, spec[-1][1], 1))
+        elif isinstance(part, int):
+            if not -shape[axis] <= part < shape[axis]:
+                raise _out_of_range(part, axis, shape)
+            spec.append((0, shape[axis], 1))
+            gathered(shape[axis], np.array(part, np.int64))
+        elif part.dtype == np.bool_:
+            covered = shape[axis : axis + part.ndim]
+            if part.shape != covered:
+                raise IndexError(
+                    f"a mask of shape {part.shape} does not fit the axes of lengths {covered} it stands at; the tensor "
+                    f"has shape {shape}"
+                )
+            spec.extend([(0, n, 1) for n in covered])
+            if covered:
+                for n, places in zip(covered, np.nonzero(part), strict=True):
+                    gathered(n, places)
+            else:  # a bare True or False takes all of a new axis, or nothing
+                gathered(1, np.zeros(int(part), np.int64))
+        else:
+            spec.append((0, shape[axis], 1))
+            gathered(shape[axis], part)
+    while isinstance(pattern[-1], tuple):
+        pattern.pop()
+    return tuple(spec), tuple(result), tuple(pattern), indices
+
+
+# ------------------------------------------------------------------------------------------------------ writing
+
+
+def setitem(t: Tensor, index: Any, value: Any) -> None:
+    """Write elements at an index: the handle is pointed at a new value.
+
+    Parameters
+    ----------
+    t : Tensor
+        Any shape and type.
+    index
+        As in `getitem`.
+    value
+        A tensor, array, number or list that broadcasts to the elements; it is converted to the type of `t`.
+
+    Raises
+    ------
+    IndexError
+        If the index does not fit.
+    ValueError
+        If the value does not broadcast to the elements at the index.
+    RuntimeError
+        If the value is being differentiated and `t` was made outside of the function, or is a Parameter: the
+        derivative would end in a tensor that outlives it.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> x = dg.Tensor([1.0, 2.0, 3.0])
+    >>> x[1:] = 0.0
+    >>> print(x)
+    [1. 0. 0.]
+    """
+    new = replaced(t, index, value)
+    serial = new._level_serial
+    if serial > 0 and (t._is_parameter or serial > t._birth):
+        what = "a Parameter" if t._is_parameter else "a tensor that was made outside of the function"
+        raise RuntimeError(
+            f"t[index] = value: a value that is being differentiated cannot be written into {what} (shape {t.shape}); "
+            f"make the tensor inside the function (a copy: t.copy()), or build the result with ops.where, ops.concat or "
+            f"ops.tensor_scatter_update"
+        )
+    t._rebind(new)
+
+
+def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
+    """The value of `t` after ``t[index] = value``; of elements written twice the last one counts."""
+    shape = t.shape
+    entries, arrays = _entries(shape, index)
+    value = _as_value(value, t._typenum)
+    if not arrays:
+        spec, result = _basic(shape, entries)
+        counts = tuple([length for _, length, _ in spec])
+        value = to_shape(_fitted(value, result), counts)
+        if counts == shape and all([step > 0 for _, _, step in spec]):
+            return value
+        placed = _engine.apply(_UNSLICE, (shape, spec), value)
+        if counts == shape:
+            return placed
+        mask = np.zeros(shape, bool)
+        mask[tuple(entries)] = True
+        return _engine.apply(_WHERE, None, mask, placed, t)
+    places = np.arange(t.size).reshape(shape)
+    try:
+        written = places[tuple([part._numpy() if isinstance(part, Tensor) else part for part in entries])]
+    except IndexError as error:
+        raise IndexError(f"{error}; the tensor has shape {shape}") from None
+    value = _fitted(value, written.shape)
+    source = np.full(t.size, -1)
+    source[written.ravel()] = np.arange(written.size)
+    if not written.size:
+        return +t
+    picked = _engine.apply(_GATHER, (0,), to_shape(value, (value.size,)), np.maximum(source, 0).reshape(shape))
+    return _engine.apply(_WHERE, None, (source >= 0).reshape(shape), picked, t)
+
+
+def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A value broadcast to the shape of the elements it is written to."""
+    given = value.shape
+    extra = max(len(given) - len(shape), 0)
+    if math.prod(given[:extra]) == 1:
+        value = to_shape(value, given[extra:]) if extra else value
+        short = value.shape
+        if all([m in (1, n) for m, n in zip(short, shape[len(shape) - len(short) :], strict=True)]):
+            return expanded(value, shape)
+    raise ValueError(
+        f"t[index] = value: a value of shape {given} does not broadcast to the shape {shape} of the elements it is "
+        f"written to"
+    )
+
+
+def _as_value(value: Any, typenum: int) -> Tensor:
+    """What is written, as a tensor of the type it is written into."""
+    if isinstance(value, list | tuple):
+        if _holds_tensor(value):
+            return stack([_as_value(item, typenum) for item in value])
+        value = np.array(value)
+    if isinstance(value, Tensor | np.ndarray | bool | int | float | complex | np.generic):
+        return _engine.convert(value, typenum)
+    raise TypeError(
+        f"t[index] = value: expected a Tensor, a NumPy array, a number or a list of numbers, got "
+        f"{type(value).__name__}"
+    )
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_holds_tensor(item) for item in value)
+    return isinstance(value, Tensor)
