@@ -137,6 +137,34 @@ def test_composite_node_agrees_with_a_taped_backward_pass(seed):
             np.testing.assert_allclose(a.asnumpy() / scale, b.asnumpy() / scale, rtol=1e-11, atol=1e-12)
 
 
+def forward(f):
+    return lambda x: dg.jvp(f, x, t(np.ones(x.shape)))[1]
+
+
+MIXED = {
+    "forward inside": lambda f: lambda x: dg.grad(lambda z: z * forward(f)(z))(x),
+    "forward that reads two outer values": lambda f: lambda x: dg.grad(
+        lambda z: z * forward(lambda y: f(y) * z * x)(z)
+    )(x),
+    "forward of a gradient": lambda f: lambda x: x * forward(dg.grad(f))(x),
+    "gradient of a forward of a gradient": lambda f: lambda x: dg.grad(lambda z: x * forward(dg.grad(f))(z))(x),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_forward_transforms_inside_gradients_are_one_node_too(name):
+    f = lambda x: ops.exp(ops.sin(x)) * x
+    g = MIXED[name](f)
+    x, h = 1.3, 1e-5
+    with tape_reports() as reports:
+        got = float(dg.grad(g)(t(x)))
+    outermost = min(reports, key=lambda report: report["level"])
+    assert outermost["by_primitive"]["subtape"] == 1
+    with taped_backward():
+        np.testing.assert_allclose(got, float(dg.grad(g)(t(x))), rtol=1e-12)
+    np.testing.assert_allclose(got, (float(g(t(x + h))) - float(g(t(x - h)))) / (2 * h), rtol=1e-7)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_hessian_is_symmetric(seed):
     f = random_program(seed)

@@ -68,7 +68,7 @@ def test_the_type_of_new_parameters(data, dtype):
 # ----------------------------------------------------------------------------------------- tensor with tensor
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.combinations(WIDTH, 2), ids=str)
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(WIDTH, 2)), ids=str)
 @pytest.mark.parametrize("shapes", [((2,), (2,)), ((2,), ()), ((), (2,)), ((), ())], ids=str)
 def test_the_wider_type_wins(first, second, shapes):
     wide, narrow = (ops.ones(shape, dtype) for shape, dtype in zip(shapes, (first, second), strict=True))
@@ -92,7 +92,9 @@ def test_signed_with_unsigned_bytes():
     assert_close(b * a, np.array([-20000]), dtype=dg.int16)
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.combinations_with_replacement(WIDTH, 2), ids=str)
+@pytest.mark.parametrize(
+    ("first", "second"), list(itertools.combinations_with_replacement(WIDTH, 2)), ids=str
+)
 def test_true_division_gives_floats(first, second):
     a, b = ops.ones((2,), first), ops.ones((), second)
     expected = first if first in FLOATS else dg.float32
@@ -117,7 +119,7 @@ def test_floor_division_and_remainder_of_floats():
     assert_close(a % 2, [1.5, 0.5, 1.5, 0.5])
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.product(WIDTH[:-1], repeat=2), ids=str)
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(WIDTH[:-1], repeat=2)), ids=str)
 def test_comparisons_give_bool(first, second):
     a, b = Tensor([1, 2, 3], first), Tensor([2, 2, 2], second)
     for compare in operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne:

@@ -196,7 +196,10 @@ cdef class SubForward(SubTape):
         for i in range(len(self.value_slots)):
             value_ct = cts[2 * i]
             tangent_ct = cts[2 * i + 1]
-            accumulate(adjoints, self.value_slots[i], joined(self.level, tangent_ct, value_ct))
+            ct = joined(self.level, tangent_ct, value_ct)
+            if run.lifted and ct is not None and part(ct, self.level, 1) is None:
+                ct = make_dual(self.level, ct, zeros_like(ct))      # see lift
+            accumulate(adjoints, self.value_slots[i], ct)
         needed = reach(run.tape, self.input_slots + self.leaf_slots)
         try:
             sweep(run, adjoints, needed, False)
@@ -251,4 +254,5 @@ cdef class SubForward(SubTape):
                                                    zeros_like(operands[2 * n_inputs + i]))
         lifted.tape = run.tape
         lifted.primals = replay(run, leaves)
+        lifted.lifted = True
         return lifted

@@ -65,7 +65,8 @@ cdef class Run:
     cdef Slots primals
     cdef Slots adjoints
     cdef list seeds
-    cdef dict inner
+    cdef dict inner             # runs of inner transforms that belong to this one
+    cdef bint lifted            # its duals have nodes as coefficients
 
 
 cdef class SubTape:

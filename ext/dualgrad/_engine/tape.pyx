@@ -369,6 +369,13 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
             PyMem_RawFree(work)
 
 
+cdef bint holds_node(Dual d):
+    for v in d.parts:
+        if v is not None and ((<Value>v).kind == NODE or ((<Value>v).kind == DUAL and holds_node(<Dual>v))):
+            return True
+    return False
+
+
 cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
     """Execute on stripped operands and put the instruction on the tape."""
     cdef PyObject *few[8]
@@ -382,7 +389,12 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
     try:
         for i in range(n):
             v = <Value>args[i]
-            primals[i] = <PyObject *>((<Node>v).primal) if v.kind == NODE else args[i]
+            if v.kind == NODE:
+                primals[i] = <PyObject *>((<Node>v).primal)
+            else:
+                primals[i] = args[i]
+                if v.kind == DUAL and holds_node(<Dual>v):
+                    raise RuntimeError(f"{op_name(op)}: a dual of nodes met a node; nodes are always outermost")
         out = bind(op, params, primals, n)
         if not has_slope(op, params, primals, n):
             return out

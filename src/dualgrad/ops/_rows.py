@@ -1,7 +1,7 @@
 """From a row of the table to a public function and a primitive class, with their docstrings.
 
 A function is one closure on an opcode, a class has its opcode as an attribute and is called in compiled code:
-nothing of the row is looked at when they run. Docstrings say what the row says; the examples alone are written
+nothing of the row is looked at when they run. Docstrings say what the row says; only the examples are written
 here, as numbers that do not come from this library.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import ALL_AXES, Primitive, operand, permuted, several_axes, to_shape
+from ._arguments import ALL_AXES, Primitive, alike, operand, permuted, several_axes, to_shape
 from ._einsum import einsum
 
 __all__ = [
@@ -53,12 +53,22 @@ def matmul(x: Any, y: Any) -> Tensor:
     return _engine.matmul_op(x, y)
 
 
-def _checked(name: str, x: Any, axes: int, what: str) -> Tensor:
-    """An operand with as many axes as the function takes."""
-    x = operand(name, x)
-    if x.ndim != axes:
-        raise ValueError(f"{name}: {what} has shape {x.shape}; expected {axes} axes")
-    return x
+def _pair(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors; an array beside a tensor takes part in the choice of a common type."""
+    pair = [operand(name, x), operand(name, y)]
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+        pair = alike(pair)
+    return pair[0], pair[1]
+
+
+def _checked(name: str, x: Any, m: int, y: Any, n: int) -> tuple[Tensor, Tensor]:
+    """Two operands with as many axes as the function takes."""
+    x, y = _pair(name, x, y)
+    if x.ndim != m or y.ndim != n:
+        raise ValueError(
+            f"{name}: operands of shapes {x.shape} and {y.shape}; expected {m} axes for the first and {n} for the second"
+        )
+    return x, y
 
 
 def _equal(name: str, m: int, n: int, x: Tensor, y: Tensor) -> None:
@@ -92,7 +102,9 @@ def mm(x: Any, y: Any) -> Tensor:
     >>> ops.mm(ops.ones((2, 3)), ops.ones((3, 4))).shape
     (2, 4)
     """
-    return _engine.matmul_op(_checked("mm", x, 2, "the first matrix"), _checked("mm", y, 2, "the second matrix"))
+    x, y = _checked("mm", x, 2, y, 2)
+    _equal("mm", x.shape[1], y.shape[0], x, y)
+    return _engine.matmul_op(x, y)
 
 
 def mv(x: Any, y: Any) -> Tensor:
@@ -123,7 +135,9 @@ def mv(x: Any, y: Any) -> Tensor:
     >>> print(ops.mv(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), dg.Tensor([1.0, 1.0])))
     [3. 7.]
     """
-    return _engine.matmul_op(_checked("mv", x, 2, "the matrix"), _checked("mv", y, 1, "the vector"))
+    x, y = _checked("mv", x, 2, y, 1)
+    _equal("mv", x.shape[1], y.shape[0], x, y)
+    return _engine.matmul_op(x, y)
 
 
 def bmm(x: Any, y: Any) -> Tensor:
@@ -152,7 +166,7 @@ def bmm(x: Any, y: Any) -> Tensor:
     >>> ops.bmm(ops.ones((5, 2, 3)), ops.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
-    x, y = _checked("bmm", x, 3, "the first stack"), _checked("bmm", y, 3, "the second stack")
+    x, y = _checked("bmm", x, 3, y, 3)
     _equal("bmm", x.shape[0], y.shape[0], x, y)
     return _engine.matmul_op(x, y)
 
@@ -186,7 +200,7 @@ def dot(x: Any, y: Any) -> Tensor:
     >>> ops.dot(ops.ones((2, 3, 4)), ops.ones((5, 4, 6))).shape
     (2, 3, 5, 6)
     """
-    x, y = operand("dot", x), operand("dot", y)
+    x, y = _pair("dot", x, y)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     if y.ndim <= 2:
@@ -232,7 +246,7 @@ def inner(x: Any, y: Any) -> Tensor:
     >>> print(ops.inner(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), dg.Tensor([1.0, 1.0])))
     [3. 7.]
     """
-    x, y = operand("inner", x), operand("inner", y)
+    x, y = _pair("inner", x, y)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     return _contracted("inner", x, y, (x.ndim - 1,), (y.ndim - 1,))
@@ -281,7 +295,7 @@ def ger(x: Any, y: Any) -> Tensor:
 
 
 def _outer(name: str, x: Any, y: Any) -> Tensor:
-    x, y = _checked(name, x, 1, "the first vector"), _checked(name, y, 1, "the second vector")
+    x, y = _checked(name, x, 1, y, 1)
     return to_shape(x, (x.size, 1)) * y
 
 
@@ -315,7 +329,7 @@ def tensor_dot(x: Any, y: Any, axes: Any) -> Tensor:
     >>> ops.tensor_dot(ops.ones((2, 3, 4)), ops.ones((4, 3, 5)), ((1, 2), (1, 0))).shape
     (2, 5)
     """
-    x, y = operand("tensor_dot", x), operand("tensor_dot", y)
+    x, y = _pair("tensor_dot", x, y)
     if isinstance(axes, int):
         if not 0 <= axes <= min(x.ndim, y.ndim):
             raise ValueError(f"tensor_dot: {axes} axes of tensors of shapes {x.shape} and {y.shape}")
@@ -378,7 +392,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     >>> print(ops.addmm(ops.ones((1, 2)), ops.ones((1, 3)), ops.ones((3, 2)), alpha=2.0))
     [[7. 7.]]
     """
-    first, second = _checked("addmm", mat1, 2, "mat1"), _checked("addmm", mat2, 2, "mat2")
+    first, second = _checked("addmm", mat1, 2, mat2, 2)
     return _weighted(operand("addmm", input), beta) + _weighted(_engine.matmul_op(first, second), alpha)
 
 
@@ -412,7 +426,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> T
     >>> print(ops.addmv(ops.ones((2,)), ops.ones((2, 3)), ops.ones((3,)), beta=2.0))
     [5. 5.]
     """
-    matrix, vector = _checked("addmv", mat, 2, "mat"), _checked("addmv", vec, 1, "vec")
+    matrix, vector = _checked("addmv", mat, 2, vec, 1)
     return _weighted(operand("addmv", input), beta) + _weighted(_engine.matmul_op(matrix, vector), alpha)
 
 
@@ -446,7 +460,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     >>> ops.baddbmm(ops.ones((2, 4)), ops.ones((5, 2, 3)), ops.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
-    first, second = _checked("baddbmm", batch1, 3, "batch1"), _checked("baddbmm", batch2, 3, "batch2")
+    first, second = _checked("baddbmm", batch1, 3, batch2, 3)
     _equal("baddbmm", first.shape[0], second.shape[0], first, second)
     return _weighted(operand("baddbmm", input), beta) + _weighted(_engine.matmul_op(first, second), alpha)
 
@@ -480,6 +494,8 @@ class BatchMatMul(Primitive):
         self.transpose_b = transpose_b
 
     def __call__(self, x: Any, y: Any) -> Tensor:
+        if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+            x, y = _pair("BatchMatMul", x, y)
         if x.ndim < 2 or y.ndim < 2:
             raise ValueError(
                 f"BatchMatMul: operands of shapes {x.shape} and {y.shape}; expected stacks of matrices, two axes or more"
@@ -524,6 +540,8 @@ class MatMul(BatchMatMul):
     __slots__ = ()
 
     def __call__(self, x: Any, y: Any) -> Tensor:
+        if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+            x, y = _pair("MatMul", x, y)
         if x.ndim != 2 or y.ndim != 2:
             raise ValueError(
                 f"MatMul: operands of shapes {x.shape} and {y.shape}; expected matrices (2-d), use ops.matmul or "
