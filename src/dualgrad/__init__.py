@@ -22,7 +22,7 @@ from .dtype import (
     uint32,
     uint64,
 )
-from .gradient import get_grad, grad, jvp, value_and_grad
+from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .modes import jit, mutable
 from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
@@ -73,6 +73,7 @@ __all__ = [
     "uint32",
     "uint64",
     "value_and_grad",
+    "vjp",
 ]
 
 

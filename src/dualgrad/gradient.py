@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.gradient import GradientFunction, call_custom, run_gradient, run_jvp
+from ._engine.gradient import GradientFunction, call_custom, run_gradient, run_jvp, run_vjp
 from ._engine.tensor import stop
 from .parameter import Parameter
 from .tensor import Tensor
 
-__all__ = ["GradOperation", "call_custom", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad"]
+__all__ = ["GradOperation", "call_custom", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
 
 
 class PositionError(IndexError, RuntimeError):
@@ -383,3 +383,53 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     if not has_aux:
         return value, tangent
     return value, tangent, aux[0] if len(aux) == 1 else aux
+
+
+def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) -> tuple:
+    """The value of a function, and the function that pulls cotangents back (reverse mode).
+
+    Parameters
+    ----------
+    fn
+        A function of the inputs.
+    inputs
+        Tensors, or nests of them.
+    weights
+        A Parameter, or a ParameterTuple, list or tuple of them.
+    has_aux
+        `fn` returns a tuple whose first entry alone is differentiated.
+
+    Returns
+    -------
+    tuple
+        (outputs, pull), with `has_aux` (first, pull, other). `pull(v)`, for several outputs `pull(v1, v2)` or
+        `pull((v1, v2))`, gives a tuple over all inputs; with weights ((inputs...), (weights...)). It can be called
+        again and differentiated.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a cotangent does not have the shape, type or nesting of its output.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> y, pull = dg.vjp(lambda x: x * x, dg.Tensor([3.0]))
+    >>> print(y, pull(dg.Tensor([1.0]))[0])
+    [9.] [6.]
+    """
+    _check_callable("vjp", fn)
+    parameters: list[Parameter] = []
+    single = False
+    if weights is not None:
+        parameters, single = _checked_weights("vjp", weights)
+
+    def arranged(by_input: tuple, by_weight: list) -> Any:
+        if weights is None:
+            return by_input
+        return by_input, (by_weight[0] if single else tuple(by_weight))
+
+    value, pull, aux = run_vjp("vjp", fn, inputs, parameters, has_aux, arranged)
+    if not has_aux:
+        return value, pull
+    return value, pull, aux[0] if len(aux) == 1 else aux

@@ -207,6 +207,7 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
     cdef Py_ssize_t[4][MAX_DIMS] strides
     cdef Py_ssize_t[MAX_DIMS] index
     cdef char *pointers[4]
+    cdef char *args_now[4]
     cdef cnp.npy_intp[4] steps
     cdef cnp.npy_intp inner
     cdef int ndim = broadcast_shape(op, args, n, shape), merged, i, j, k
@@ -263,7 +264,9 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
         return out
     with nogil:
         while True:
-            loop.fn(pointers, &inner, steps, loop.data)
+            for i in range(n + 1):
+                args_now[i] = pointers[i]       # a loop may advance the pointers it is given
+            loop.fn(args_now, &inner, steps, loop.data)
             j = merged - 2
             while j >= 0:
                 index[j] += 1
@@ -526,6 +529,7 @@ cdef Array execute_matmul(object params, PyObject **args, int n):
     cdef Loop *loop = &LOOPS[OP_MATMUL][a.typenum]
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef char *pointers[3]
+    cdef char *args_now[3]
     cdef cnp.npy_intp[4] dims
     cdef cnp.npy_intp[9] steps
     cdef Py_ssize_t[MAX_DIMS] index
@@ -591,7 +595,9 @@ cdef Array execute_matmul(object params, PyObject **args, int n):
             for k in range(3):
                 steps[k] = strides[k][batch_axes - 1]
         while True:
-            loop.fn(pointers, dims, steps, loop.data)
+            for k in range(3):
+                args_now[k] = pointers[k]       # NumPy's loop advances the pointers it is given
+            loop.fn(args_now, dims, steps, loop.data)
             j = batch_axes - 2
             while j >= 0:
                 index[j] += 1

@@ -320,66 +320,113 @@ cdef object described(object x):
     return f"a {type(x).__name__}"
 
 
-cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, list parameters, list parameter_at,
-                  list seed_slots, list seeds, object out, object aux):
-    """Sweep a closed tape, and put the call on the outer tape if one stands behind it."""
-    cdef Py_ssize_t n = tape.values.n, i
-    cdef Run run = Run()
-    cdef Slots adjoints = Slots(n)
-    cdef bint retain = False, seeded = False
-    cdef char *needed
-    cdef list leaf_slots = [], links = [], gradients
-    cdef dict exported = {}
-    cdef Value v
-    cdef Py_ssize_t at = 0
-    run.tape = tape
-    run.primals = tape.values
+cdef tuple links_of(Tape tape):
+    """The leaves that stand for outer values, and those values."""
+    cdef list leaf_slots = [], links = []
+    cdef Py_ssize_t i
     for i in range(len(tape.leaf_links)):
         if tape.leaf_links[i] is not None:
             leaf_slots.append(tape.leaf_slots[i])
             links.append(tape.leaf_links[i])
+    return leaf_slots, links
+
+
+cdef int release(Tape tape, list outer) except -1:
+    """A closed tape that stays alive: what it depends on is remembered as levels, not as values of other tapes, so that
+    tapes never refer to each other in a circle."""
+    tape.outer_levels = [(<Node>link).level for link in outer if (<Value>link).kind == NODE]
+    tape.leaf_links = [None] * len(tape.leaf_links)
+    tape.linked = None
+    tape.parameter_leaves = None
+    return 0
+
+
+cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list seed_slots, list seeds, list value_slots,
+                    list gradients, dict exported) except -1:
+    """Sweep a closed tape. `gradients` receives those of `slots` (None for zero), `exported` the values that leave the
+    call. If an outer value stands behind it, the call goes on that value's tape; returns whether it did."""
+    cdef Py_ssize_t n = tape.values.n, i
+    cdef Run run = Run()
+    cdef Slots adjoints = Slots(n)
+    cdef bint retain = len(links) > 0
+    cdef char *needed
+    cdef Value v
+    run.tape = tape
+    run.primals = tape.values
     for i in range(len(seeds)):
         v = <Value>seeds[i]
-        if v.kind == NODE and not (<Node>v).level.open:
-            seeds[i] = settle(<Node>v)
-        elif v.kind == NODE:
-            seeded = True
-    retain = len(links) > 0 or seeded
-
+        if v.kind == NODE:
+            if (<Node>v).level.open:
+                retain = True
+            else:
+                seeds[i] = settle(<Node>v)
     if (not tape.exact or TAPE_BACKWARD) and outer_reverse(current_level()):
-        gradients = taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, exported)
+        gradients.extend(taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, exported))
+        return retain
+    for i in range(len(seeds)):
+        accumulate(adjoints, seed_slots[i], stripped(<Value>seeds[i]))
+    if len(slots) == len(tape.leaf_slots):
+        needed = <char *>PyMem_RawMalloc(n + 1)
+        if needed is NULL:
+            raise MemoryError()
+        memset(needed, 1, n + 1)
     else:
-        for i in range(len(seeds)):
-            accumulate(adjoints, seed_slots[i], stripped(<Value>seeds[i]))
-        if len(slots) == len(tape.leaf_slots):
-            needed = <char *>PyMem_RawMalloc(n + 1)
-            if needed is NULL:
-                raise MemoryError()
-            memset(needed, 1, n + 1)
-        else:
-            needed = reach(tape, slots)
-        try:
-            sweep(run, adjoints, needed, retain)
-        finally:
-            PyMem_RawFree(needed)
-        run.adjoints = adjoints
-        gradients = [adjoints.get(slot) for slot in slots]
-        if retain:
-            compose(run, slots, gradients, leaf_slots, links, seed_slots, seeds, out, aux, exported)
-        else:
-            note(tape, out, exported)
-            note(tape, aux, exported)
+        needed = reach(tape, slots)
+    try:
+        sweep(run, adjoints, needed, retain)
+    finally:
+        PyMem_RawFree(needed)
+    run.adjoints = adjoints
+    for slot in slots:
+        gradients.append(adjoints.get(slot))
+    if retain:
+        compose(run, slots, gradients, leaf_slots, links, seed_slots, seeds, value_slots, exported)
+    else:
+        for slot in value_slots:
+            exported[slot] = tape.values.get(slot)
+    return retain
+
+
+cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, list parameters, list parameter_at,
+                  list seed_slots, list seeds, object out, object aux):
+    """Sweep the tape of a call that has returned, and arrange its results."""
+    cdef Py_ssize_t at = 0
+    cdef list leaf_slots, links, gradients = [], value_slots = [], inputs = [], weights
+    cdef dict exported = {}
+    cdef bint retain
+    leaf_slots, links = links_of(tape)
+    if out is not None:
+        collect_quietly(tape, out, value_slots)
+    if aux is not None:
+        collect_quietly(tape, aux, value_slots)
+    retain = pull_back(tape, slots, leaf_slots, links, seed_slots, seeds, value_slots, gradients, exported)
+    fill_zeros(tape, slots, gradients)
+    value = None if out is None else replaced(tape, out, exported)
+    aux = None if aux is None else replaced(tape, aux, exported)
+    for x in originals:
+        inputs.append(arranged(x, gradients, &at))
+    weights = of_parameters(parameters, parameter_at, gradients, n_inputs)
+    for observer in observers:
+        observer(tape.report())
+    if retain:
+        release(tape, links)
+    else:
+        tape.clear()
+    return value, aux, inputs, weights
+
+
+cdef int fill_zeros(Tape tape, list slots, list gradients) except -1:
+    cdef Py_ssize_t i
     for i in range(len(slots)):
         if gradients[i] is None:
             gradients[i] = zeros_like(<Value>tape.values.get(slots[i]))
+    return 0
 
-    value = None if out is None else replaced(tape, out, exported)
-    aux = None if aux is None else replaced(tape, aux, exported)
-    inputs = []
-    weights = []
-    for x in originals:
-        inputs.append(arranged(x, gradients, &at))
-    i = n_inputs
+
+cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_ssize_t i):
+    """Gradients of parameters, each the sum over the leaves it was read at; zeros for those not read."""
+    cdef list weights = []
+    cdef Value v
     for p, found in zip(parameters, parameter_at):
         if found is None:
             weights.append(wrap(zeros_like(array_of((<TensorBase>p).value))))
@@ -389,27 +436,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
             v = add(v, <Value>gradients[i])
             i += 1
         weights.append(wrap(v))
-    for observer in observers:
-        observer(tape.report())
-    if retain:
-        tape.outer_levels = [(<Node>link).level for link in links]
-        tape.leaf_links = [None] * len(tape.leaf_links)
-        tape.linked = None
-        tape.parameter_leaves = None
-    else:
-        tape.clear()
-    return value, aux, inputs, weights
-
-
-cdef int note(Tape tape, object out, dict exported) except -1:
-    """Values of the tape that leave it as plain values."""
-    cdef list slots = []
-    if out is None:
-        return 0
-    collect_quietly(tape, out, slots)
-    for slot in slots:
-        exported[slot] = tape.values.get(slot)
-    return 0
+    return weights
 
 
 cdef int collect_quietly(Tape tape, object out, list slots) except -1:
@@ -428,7 +455,7 @@ cdef int collect_quietly(Tape tape, object out, list slots) except -1:
 
 
 cdef int compose(Run run, list slots, list gradients, list leaf_slots, list links, list seed_slots, list seeds,
-                 object out, object aux, dict exported) except -1:
+                 list value_slots, dict exported) except -1:
     """The call as one instruction on the highest tape among its links and sensitivities."""
     cdef Tape tape = run.tape
     cdef Tape target = None
@@ -447,11 +474,7 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
         if (<Value>seeds[i]).kind == NODE:
             sub.seed_operands.append(i)
             operands.append(seeds[i])
-    sub.value_slots = []
-    if out is not None:
-        collect_quietly(tape, out, sub.value_slots)
-    if aux is not None:
-        collect_quietly(tape, aux, sub.value_slots)
+    sub.value_slots = value_slots
     sub.gradient_slots = [slots[i] for i in range(len(slots)) if gradients[i] is not None]
     for v in operands:
         if target is None or (<Node>v).level.serial > target.serial:
@@ -493,6 +516,95 @@ cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list see
     for i in range(tape.values.n):
         exported[i] = lifted.primals.get(i)
     return [adjoints.get(slot) for slot in slots]
+
+
+# -------------------------------------------------------------------------------------------------------- pullbacks
+
+cdef class Pullback:
+    """The pullback of a function at a point: cotangents of the output to those of inputs (and parameters)."""
+    cdef str name
+    cdef Tape tape
+    cdef object out                 # the output, for its nesting, shapes and types
+    cdef list out_slots, slots, leaf_slots, links, originals, parameters, parameter_at
+    cdef Py_ssize_t n_inputs
+    cdef object arrange
+
+    def __call__(self, *cotangents):
+        cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = [], leaf_slots = [], links = []
+        cdef Py_ssize_t i, at = 0
+        cdef Node link
+        cts = cotangents[0] if len(cotangents) == 1 and not isinstance(self.out, dict) else cotangents
+        if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
+            cts = (cts,)
+        match(self.name, self.out, cts, "", given)
+        for i in range(len(self.out_slots)):
+            if self.out_slots[i] >= 0:
+                seed_slots.append(self.out_slots[i])
+                seeds.append(given[i])
+        for i in range(len(self.links)):
+            link = <Node>self.links[i]
+            if link.level.open:
+                leaf_slots.append(self.leaf_slots[i])
+                links.append(link)
+            else:
+                settle(link)
+        pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], gradients, {})
+        fill_zeros(self.tape, self.slots, gradients)
+        for x in self.originals:
+            inputs.append(arranged(x, gradients, &at))
+        return self.arrange(tuple(inputs), of_parameters(self.parameters, self.parameter_at, gradients, self.n_inputs))
+
+
+def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
+    """(value, pullback, aux); `arrange` puts the pullback's results, gradients of inputs and of parameters, together."""
+    cdef Tape tape = Tape(name)
+    cdef Pullback pull = Pullback()
+    cdef list call_args = [], tensors = [], value_slots = []
+    cdef dict exported = {}
+    cdef object out, aux = None
+    pull.name = name
+    pull.tape = tape
+    pull.slots = []
+    pull.originals = []
+    pull.out_slots = []
+    pull.parameters = parameters
+    pull.parameter_at = []
+    pull.arrange = arrange
+    for x in args:
+        if holds_tensor(x):
+            pull.originals.append(x)
+            x = lift(tape, x, pull.slots)
+        call_args.append(x)
+    pull.n_inputs = len(pull.slots)
+    if parameters:
+        tape.wanted = {id(p): p for p in parameters if p.requires_grad}
+    push_level(tape)
+    try:
+        out = fn(*call_args)
+        if has_aux:
+            if not isinstance(out, (tuple, list)) or len(out) < 2:
+                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it returned "
+                                 f"{described(out)}")
+            aux = tuple(out[1:])
+            out = out[0]
+        collect(tape, out, pull.out_slots, tensors)
+    finally:
+        pop_level(tape)
+    for p in parameters:
+        found = None if tape.parameter_slots is None else tape.parameter_slots.get(id(p))
+        pull.parameter_at.append(found)
+        if found is not None:
+            pull.slots.extend(found)
+    pull.leaf_slots, pull.links = links_of(tape)
+    collect_quietly(tape, out, value_slots)
+    if aux is not None:
+        collect_quietly(tape, aux, value_slots)
+    pull_back(tape, [], pull.leaf_slots, pull.links, [], [], value_slots, [], exported)
+    value = replaced(tape, out, exported)
+    aux = None if aux is None else replaced(tape, aux, exported)
+    pull.out = value
+    release(tape, pull.links)
+    return value, pull, aux
 
 
 # --------------------------------------------------------------------------------------------------------- forward
@@ -630,9 +742,7 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
     aux = None if aux is None else replaced(tape, aux, values)
     for observer in observers:
         observer(tape.report())
-    tape.outer_levels = [(<Node>link).level for link in operands if (<Value>link).kind == NODE]
-    tape.leaf_links = [None] * len(tape.leaf_links)
-    tape.linked = None
+    release(tape, operands)
     return value, tangent, aux
 
 

@@ -31,6 +31,7 @@ ARITHMETIC = (
         "y",
         "x",
         c="((x == 0) | (y == 0)) ? (T)0 : x * y",
+        ufunc="multiply",
         keeps_ints=True,
         summary="x * y, and 0 where either is 0, also beside inf and nan",
     ),

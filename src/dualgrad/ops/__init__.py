@@ -1,31 +1,55 @@
-"""Operations on tensors: functions, and primitive classes under MindSpore's names."""
+"""Operations on tensors: functions, primitive classes under MindSpore's names, and the methods of `Tensor`.
+
+Each module lists its public names in `__all__` and its methods in `METHODS`; this one gathers them. Some functions have
+the name of their module (`ops.shape`, `ops.gather`): here the function is meant, so modules are imported first and
+their names after.
+"""
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-from typing import Any
-
 from ..gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad
 from ..tensor import Tensor
+from . import activations as _activations
+from . import arithmetic as _arithmetic
+from . import choice as _choice
+from . import creation as _creation
+from . import dispatch as _dispatch
+from . import elementwise as _elementwise
+from . import gather as _gather
+from . import indexing as _indexing
+from . import losses as _losses
+from . import misc as _misc
+from . import numpy_protocol as _numpy_protocol
+from . import products as _products
+from . import reductions as _reductions
+from . import shape as _shape
 
-_NAMES = (
-    "elementwise", "choice", "reductions", "shape", "products", "indexing", "gather", "creation", "activations",
-    "losses", "misc", "numpy_protocol",
+# isort: split
+from .activations import *
+from .arithmetic import *
+from .choice import *
+from .creation import *
+from .dispatch import *
+from .elementwise import *
+from .gather import *
+from .indexing import *
+from .losses import *
+from .misc import *
+from .products import *
+from .reductions import *
+from .shape import *
+
+_MODULES = (
+    _elementwise, _arithmetic, _choice, _reductions, _shape, _products, _indexing, _gather, _creation, _activations,
+    _losses, _misc, _dispatch, _numpy_protocol,
 )  # fmt: skip
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad"]
+__all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))
 
-for _name in _NAMES:
-    try:
-        _module = importlib.import_module(f"{__name__}.{_name}")
-    except Exception as _error:
-        import os
-        if os.environ.get("DG_DEBUG"):
-            print("ops bootstrap:", _name, repr(_error))
-        continue
-    for _public in getattr(_module, "__all__", ()):
-        globals()[_public] = getattr(_module, _public)
-        __all__.append(_public)
-    for _method, _function in getattr(_module, "METHODS", {}).items():
-        setattr(Tensor, _method, _function)
+for _module in _MODULES:
+    for _name, _method in _module.METHODS.items():
+        setattr(Tensor, _name, _method)
+
+# MindSpore's names for parts of this module; they copy it, so they come last.
+from . import composite, functional, operations  # noqa: E402, I001, RUF100

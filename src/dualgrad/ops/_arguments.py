@@ -1,12 +1,12 @@
 """Settling arguments: operands, axes, shapes and the spellings of keywords.
 
-The engine trusts what it is given, so each function turns its static arguments into one canonical form (axes not
-negative and sorted, shapes complete) before it applies a primitive, and complains there, where the user's words are
-still known.
+The engine trusts what it is given, so each function turns its static arguments into one canonical form (axes
+not negative and sorted, shapes complete) before it applies a primitive, and complains there, where the user's
+words are still known.
 
-MindSpore spells the same keyword in several ways: ``axis`` and ``dim``, ``keepdims``, ``keepdim`` and ``keep_dims``.
-Functions are written with the first spelling of each; whatever else comes lands in ``**other`` and `respell` sorts it
-out, so the common call costs nothing.
+MindSpore spells the same keyword in several ways: ``axis`` and ``dim``, ``keepdims``, ``keepdim`` and
+``keep_dims``. Functions are written with the first spelling of each; whatever else comes lands in ``**other``
+and `respell` sorts it out, so the common call costs nothing.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def type_or(name: str, dtype: Any, default: DType) -> DType:
     return default if dtype is None else as_dtype(dtype, where=name)
 
 
-# ------------------------------------------------------------------------------------------------ axes and shapes
+# -------------------------------------------------------------------------------------------- axes and shapes
 
 
 def integer(name: str, what: str, value: Any) -> int:
@@ -197,7 +197,7 @@ def dropped(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def lengths(name: str, shape: Any) -> tuple[int, ...]:
     """A shape argument (an int, a tuple or list, a tensor of ints) as a tuple of ints, -1 among them."""
-    if type(shape) is tuple and all([type(n) is int for n in shape]):
+    if type(shape) is tuple and all(type(n) is int for n in shape):
         return shape
     if isinstance(shape, Tensor | np.ndarray):
         shape = shape.tolist()
@@ -219,7 +219,7 @@ def unpacked(arguments: tuple[Any, ...]) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
 
 
-# ------------------------------------------------------------------------------------- shortest forms of primitives
+# ------------------------------------------------------------------------------- shortest forms of primitives
 # Where there is nothing to do they give a new handle on the same value: a write into the result must not reach x.
 
 

@@ -1,7 +1,8 @@
 """Einstein's summation convention, composed of transposes, reshapes, sums and matrix products.
 
-The operands are contracted from left to right. Before two of them meet, each has its repeated letters turned into
-diagonals and the letters that nobody else needs summed away. What remains is sorted into four groups of letters:
+The operands are contracted from left to right. Before two of them meet, each has its repeated letters turned
+into diagonals and the letters that nobody else needs summed away. What remains is sorted into four groups of
+letters:
 
 ========  ===============================  ==================================
 shared    in both operands and in the rest  stacked: leading axes of the product
@@ -32,10 +33,10 @@ def einsum(equation: str, *tensors: Any) -> Tensor:
     Parameters
     ----------
     equation : str
-        Letters for the axes of each operand, operands separated by commas, then ``->`` and the letters of the result.
-        Letters that the result lacks are summed over; without an arrow the result has the letters that occur once,
-        in alphabetical order. A letter twice in one operand takes the diagonal. ``...`` stands for leading axes that
-        broadcast.
+        Letters for the axes of each operand, operands separated by commas, then ``->`` and the letters of the
+        result. Letters that the result lacks are summed over; without an arrow the result has the letters
+        that occur once, in alphabetical order. A letter twice in one operand takes the diagonal. ``...``
+        stands for leading axes that broadcast.
     *tensors : Tensor
         As many as the equation has operands.
 

@@ -1,7 +1,7 @@
 """Largest and smallest elements, and where they stand.
 
-Elements that tie share the slope in equal parts. Positions are integers without a slope; where several elements tie,
-the first one counts.
+Elements that tie share the slope in equal parts. Positions are integers without a slope; where several
+elements tie, the first one counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Joining tensors along an axis, and taking them apart again.
 
-Operands of different types are converted to the type they have together, so gradients go back in the type of each.
-Pieces are slices: views of the same memory.
+Operands of different types are converted to the type they have together, so gradients go back in the type of
+each. Pieces are slices: views of the same memory.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def vstack(tensors: Any) -> Tensor:
     return _joined("vstack", parts, 0)
 
 
-# -------------------------------------------------------------------------------------------------------- pieces
+# ----------------------------------------------------------------------------------------------------- pieces
 
 
 def _pieces(x: Tensor, axis: int, sizes: tuple[int, ...]) -> tuple[Tensor, ...]:
@@ -345,7 +345,7 @@ def unbind(x: Any, dim: int = 0) -> tuple[Tensor, ...]:
     return unstack(x, dim)
 
 
-# --------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class Concat(Primitive):

@@ -1,7 +1,7 @@
 """Norms of vectors and matrices.
 
-They are roots of sums. Where the sum below a root is 0 its own slope is 0 as well, and zero absorbs: the slope of a
-norm that is 0 is 0, not nan.
+They are roots of sums. Where the sum below a root is 0 its own slope is 0 as well, and zero absorbs: the
+slope of a norm that is 0 is 0, not nan.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def norm(
     x : Tensor
         Any shape and type; integers become float32.
     ord : number or "fro", optional
-        Which norm. For vectors p stands for sum(abs(x)**p)**(1/p), inf and -inf for the largest and smallest absolute
-        value, 0 for the number of elements that are not 0. For matrices 1, -1, inf and -inf stand for extremes of
-        column and row sums, "fro" for the root of the sum of squares. None is the root of the sum of squares.
+        Which norm. For vectors p stands for sum(abs(x)**p)**(1/p), inf and -inf for the largest and smallest
+        absolute value, 0 for the number of elements that are not 0. For matrices 1, -1, inf and -inf stand
+        for extremes of column and row sums, "fro" for the root of the sum of squares. None is the root of the
+        sum of squares.
     axis : int or tuple of int, optional
-        One axis: vectors. Two axes: matrices. None: with `ord` None all elements as one vector, otherwise all axes (one
-        or two) of `x`. Also spelled `dim`.
+        One axis: vectors. Two axes: matrices. None: with `ord` None all elements as one vector, otherwise all
+        axes (one or two) of `x`. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
     dtype : type, optional

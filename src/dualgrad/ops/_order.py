@@ -1,7 +1,7 @@
 """The order of axes, and of elements along them.
 
-Everything here is a view of the same memory: a transpose permutes the axes, a slice with step -1 reverses one. Only
-`roll` copies, since it joins two slices.
+Everything here is a view of the same memory: a transpose permutes the axes, a slice with step -1 reverses
+one. Only `roll` copies, since it joins two slices.
 """
 
 from __future__ import annotations

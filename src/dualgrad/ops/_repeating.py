@@ -1,6 +1,7 @@
 """Elements repeated: along axes of length 1, as a whole, one by one, as grids.
 
-Repetition is a broadcast along an axis of length 1 that a reshape then folds in, so its transpose is a plain sum.
+Repetition is a broadcast along an axis of length 1 that a reshape then folds in, so its transpose is a plain
+sum.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Putting elements at the places that index tensors give: adding, and replacing.
 
-Adding is one primitive, the transpose of gather: what comes to one place more than once is summed. Replacing takes the
-last of them, and is the functional form of writing with an index (`indexing.py`).
+Adding is one primitive, the transpose of gather: what comes to one place more than once is summed. Replacing
+takes the last of them, and is the functional form of writing with an index (`indexing.py`).
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def tensor_scatter_add(x: Any, indices: Any, updates: Any) -> Tensor:
     indices : Tensor of int
         The last axis holds a point: an index for each of the first axes of `x`.
     updates : Tensor
-        The shape of `indices` without its last axis, then the axes of `x` that are not indexed; converted to the type
-        of `x`.
+        The shape of `indices` without its last axis, then the axes of `x` that are not indexed; converted to
+        the type of `x`.
 
     Returns
     -------
@@ -324,7 +324,7 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     return x + added("index_add", x.shape, pattern, updates, to_shape(index, (index.size,)))
 
 
-# --------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class ScatterNd(Primitive):

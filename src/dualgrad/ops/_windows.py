@@ -82,8 +82,8 @@ def strided_slice(
     begin_mask, end_mask : int
         Where bit k is set, axis k begins at its first element, or ends behind its last.
     ellipsis_mask, new_axis_mask, shrink_axis_mask : int
-        Where bit k is set, entry k stands for all axes that are not mentioned, for a new axis of length 1, or for the
-        single element `begin`, whose axis is removed.
+        Where bit k is set, entry k stands for all axes that are not mentioned, for a new axis of length 1, or
+        for the single element `begin`, whose axis is removed.
 
     Returns
     -------

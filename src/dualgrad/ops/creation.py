@@ -1,7 +1,7 @@
 """Making tensors: filled with a number, with steps, with random numbers.
 
-What is made is a constant of every level. The exceptions are `full`, `full_like`, `fill` and `linspace`, where a tensor
-that is given as a value or a limit is broadcast, and derivatives go to it.
+What is made is a constant of every level. The exceptions are `full`, `full_like`, `fill` and `linspace`,
+where a tensor that is given as a value or a limit is broadcast, and derivatives go to it.
 """
 
 from __future__ import annotations
@@ -356,7 +356,7 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     target = _drawn("rand", dtype)
     shape = new_shape("rand", unpacked(size))
     if target is _dtype.float64:
-        return _constant(_source(seed).random(shape))
+        return _constant(np.asarray(_source(seed).random(shape)))
     # float32 draws stay below 1; a float64 draw that is rounded need not
     numbers = np.asarray(_source(seed).random(shape, np.float32))
     if target is _dtype.float16:
@@ -389,7 +389,7 @@ def _drawn(name: str, dtype: Any) -> DType:
     return target
 
 
-# --------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class Zeros(Primitive):

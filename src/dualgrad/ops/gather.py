@@ -1,9 +1,9 @@
 """Picking elements by index tensors: gather and its kin.
 
-One primitive reads at index arrays, its transpose adds into zeros there (`_scatter.py`). Index tensors are operands, so
-an index that was computed is part of the program like any other value. Indices count from the end where they are
-negative and are checked where they are used: one out of range is an IndexError that names it and the length of the
-axis.
+One primitive reads at index arrays, its transpose adds into zeros there (`_scatter.py`). Index tensors are
+operands, so an index that was computed is part of the program like any other value. Indices count from the
+end where they are negative and are checked where they are used: one out of range is an IndexError that names
+it and the length of the axis.
 """
 
 from __future__ import annotations
@@ -253,8 +253,8 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise", **o
     axis : int, optional
         The axis; None stands for all elements in order. Also spelled `dim`.
     mode : {"raise", "wrap", "clip"}, default "raise"
-        What indices out of range do: raise an error, begin again, or stop at the ends ("clip", where negative indices
-        stop at 0).
+        What indices out of range do: raise an error, begin again, or stop at the ends ("clip", where negative
+        indices stop at 0).
 
     Returns
     -------
@@ -341,7 +341,7 @@ def one_hot(indices: Any, depth: int = -1, on_value: Any = 1, off_value: Any = 0
     return _engine.apply(_WHERE, None, _engine.binary_op(_EQ, column, ruler), on, off)
 
 
-# --------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class Gather(Primitive):

@@ -3,15 +3,15 @@
 An index is settled in two steps, which are NumPy's rules written as primitives:
 
 * ints, slices, Ellipsis and None become one slice with an entry for each axis and one reshape, both views;
-* if there are arrays, a gather over the axes they stand at follows. Ints beside arrays count as arrays then, and a
-  mask is the arrays of its places.
+* if there are arrays, a gather over the axes they stand at follows. Ints beside arrays count as arrays then,
+  and a mask is the arrays of its places.
 
-A tensor of ints stays an operand of the gather, so an index that was computed is part of the program like any other
-value; a mask is read, since it decides about shapes.
+A tensor of ints stays an operand of the gather, so an index that was computed is part of the program like any
+other value; a mask is read, since it decides about shapes.
 
-Writing makes a new value, ``where(written, value, old)``, and points the handle at it. What was computed from the old
-value keeps it, derivatives go to the new elements and to the old ones that are left, and nothing that a derivative
-has yet to read can change behind its back.
+Writing makes a new value, ``where(written, value, old)``, and points the handle at it. What was computed from
+the old value keeps it, derivatives go to the new elements and to the old ones that are left, and nothing that
+a derivative has yet to read can change behind its back.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Spec: TypeAlias = tuple[tuple[int, int, int], ...]
 """For each axis the first element, the number of elements and the step."""
 
 
-# ------------------------------------------------------------------------------------------------------ reading
+# ---------------------------------------------------------------------------------------------------- reading
 
 
 def getitem(t: Tensor, index: Any) -> Tensor:
@@ -130,7 +130,8 @@ def _too_many(shape: tuple[int, ...], used: int) -> IndexError:
 def _entries(shape: tuple[int, ...], index: Any) -> tuple[list[Any], bool]:
     """The parts of an index, one for each axis or None, and whether there are arrays among them.
 
-    Ellipsis is written out, ints are Python's, masks are NumPy arrays, other arrays are int64 arrays or Tensors.
+    Ellipsis is written out, ints are Python's, masks are NumPy arrays, other arrays are int64 arrays or
+    Tensors.
     """
     entries: list[Any] = []
     used, dots, arrays = 0, -1, False
@@ -271,7 +272,7 @@ def _advanced(
     return tuple(spec), tuple(result), tuple(pattern), indices
 
 
-# ------------------------------------------------------------------------------------------------------ writing
+# ---------------------------------------------------------------------------------------------------- writing
 
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
@@ -325,7 +326,7 @@ def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
         spec, result = _basic(shape, entries)
         counts = tuple([length for _, length, _ in spec])
         value = to_shape(_fitted(value, result), counts)
-        if counts == shape and all([step > 0 for _, _, step in spec]):
+        if counts == shape and all(step > 0 for _, _, step in spec):
             return value
         placed = _engine.apply(_UNSLICE, (shape, spec), value)
         if counts == shape:
@@ -354,7 +355,7 @@ def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     if math.prod(given[:extra]) == 1:
         value = to_shape(value, given[extra:]) if extra else value
         short = value.shape
-        if all([m in (1, n) for m, n in zip(short, shape[len(shape) - len(short) :], strict=True)]):
+        if all(m in (1, n) for m, n in zip(short, shape[len(shape) - len(short) :], strict=True)):
             return expanded(value, shape)
     raise ValueError(
         f"t[index] = value: a value of shape {given} does not broadcast to the shape {shape} of the elements it is "

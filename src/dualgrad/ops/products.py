@@ -1,8 +1,9 @@
 """Products of vectors, matrices and stacks of matrices.
 
-One primitive multiplies matrices, stacked over leading axes that broadcast; everything else is that product between
-reshapes and transposes, which are views. Two tensors must have equal types: a product of a float32 with a float64
-matrix is almost always a slip, and widening it silently would cost twice the time. Arrays are constants that adapt.
+One primitive multiplies matrices, stacked over leading axes that broadcast; everything else is that product
+between reshapes and transposes, which are views. Two tensors must have equal types: a product of a float32
+with a float64 matrix is almost always a slip, and widening it silently would cost twice the time. Arrays are
+constants that adapt.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def matmul(x: Any, y: Any) -> Tensor:
     Parameters
     ----------
     x, y : Tensor
-        One axis or more, of equal types. Leading axes are stacks that broadcast; a vector is a row on the left and a
-        column on the right, and its axis is removed from the result.
+        One axis or more, of equal types. Leading axes are stacks that broadcast; a vector is a row on the
+        left and a column on the right, and its axis is removed from the result.
 
     Returns
     -------
@@ -307,8 +308,8 @@ def tensor_dot(x: Any, y: Any, axes: Any) -> Tensor:
     x, y : Tensor
         Any shapes, of equal types.
     axes : int or pair of tuples of int
-        An int: so many last axes of `x` with as many first axes of `y`. A pair: the axes of `x`, and those of `y` that
-        belong to them.
+        An int: so many last axes of `x` with as many first axes of `y`. A pair: the axes of `x`, and those of
+        `y` that belong to them.
 
     Returns
     -------
@@ -465,7 +466,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     return _weighted(operand("baddbmm", input), beta) + _weighted(_engine.matmul_op(first, second), alpha)
 
 
-# --------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class BatchMatMul(Primitive):

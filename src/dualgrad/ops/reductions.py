@@ -1,11 +1,13 @@
 """Reductions: sums, means, products, truth values and running sums over axes (extremes and norms stand beside).
 
-`axis` is None or () for all axes, an int, or a tuple of ints. Sums, extremes and truth values are primitives; the rest
-is composed of them, so it has derivatives of any order without a rule of its own. Some compositions are chosen for
-their derivatives:
+`axis` is None or () for all axes, an int, or a tuple of ints. Sums, extremes and truth values are primitives;
+the rest is composed of them, so it has derivatives of any order without a rule of its own. Some compositions
+are chosen for their derivatives:
 
-* `prod` multiplies halves pairwise. Nothing is divided, so zeros among the factors give exact derivatives of every order.
-* `logsumexp` shifts by the maximum as a constant. The result does not depend on the shift, so neither do derivatives.
+* `prod` multiplies halves pairwise. Nothing is divided, so zeros among the factors give exact derivatives of
+  every order.
+* `logsumexp` shifts by the maximum as a constant. The result does not depend on the shift, so neither do
+  derivatives.
 * `std` is a root. Where the variance is 0 its slope is 0 too, and zero absorbs: the slope is 0 there, not nan.
 """
 
@@ -61,7 +63,7 @@ def _count(x: Tensor, axes: tuple[int, ...]) -> int:
     return math.prod([shape[k] for k in axes])
 
 
-# ------------------------------------------------------------------------------------------------ sums and averages
+# ------------------------------------------------------------------------------------------ sums and averages
 
 
 def sum(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **other: Any) -> Tensor:
@@ -327,7 +329,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
     >>> import dualgrad as dg
     >>> from dualgrad import ops
     >>> print(ops.logsumexp(dg.Tensor([1000.0, 1000.0]), 0))
-    1000.6931
+    1000.6932
     """
     if other:
         axis, keepdims = respell("logsumexp", other, axis=axis, keepdims=keepdims)
@@ -340,7 +342,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
     return result if keepdims else to_shape(result, dropped(x.shape, axes))
 
 
-# --------------------------------------------------------------------------------------------- truth, counts and scans
+# ------------------------------------------------------------------------------------ truth, counts and scans
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
@@ -478,7 +480,7 @@ def _running_sum(x: Tensor, axis: Any, reverse: bool) -> Tensor:
     return _engine.apply(_CUMSUM, (one_axis("cumsum", axis, x.shape), builtins.bool(reverse)), x)
 
 
-# -------------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class ReduceSum(Reduction):

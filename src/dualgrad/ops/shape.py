@@ -1,7 +1,8 @@
 """Shapes and types: the same elements in another shape or of another type.
 
-Results are always new handles, also where there is nothing to do: writing into them does not reach the operand. The
-order of axes, repetition, joining and splitting, and diagonals stand in files of their own and are gathered here.
+Results are always new handles, also where there is nothing to do: writing into them does not reach the
+operand. The order of axes, repetition, joining and splitting, and diagonals stand in files of their own and
+are gathered here.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ __all__ = [
 _IDENTITY = OP["identity"]
 
 
-# ---------------------------------------------------------------------------------------------------- reshaping
+# -------------------------------------------------------------------------------------------------- reshaping
 
 
 def reshape(x: Any, shape: Any) -> Tensor:
@@ -272,7 +273,7 @@ def squeeze(x: Any, axis: Any = None, **other: Any) -> Tensor:
     return to_shape(x, tuple([n for k, n in enumerate(shape) if k not in axes]))
 
 
-# ---------------------------------------------------------------------------------------------- types and handles
+# ------------------------------------------------------------------------------------------ types and handles
 
 
 def cast(x: Any, dtype: Any) -> Tensor:
@@ -334,7 +335,7 @@ def identity(x: Any) -> Tensor:
     return _engine.apply(_IDENTITY, None, operand("identity", x))
 
 
-# --------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class Reshape(Primitive):

@@ -1,0 +1,230 @@
+"""Functions chosen by the types of their arguments, and mapping over nests of tuples, lists and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..dtype import DType
+from ..tensor import Tensor
+
+__all__ = ["HyperMap", "MultitypeFuncGraph", "Partial", "partial"]
+
+
+def _number(x: Any) -> bool:
+    return isinstance(x, bool | int | float | complex | np.generic)
+
+
+# Names of types: how wide each is (the narrowest that fits wins), and what belongs to it.
+_TYPES: dict[str, tuple[int, Callable[[Any], bool]]] = {
+    "Tensor": (0, lambda x: isinstance(x, Tensor)),
+    "Bool": (0, lambda x: isinstance(x, bool | np.bool_)),
+    "Int": (0, lambda x: isinstance(x, int | np.integer) and not isinstance(x, bool)),
+    "Float": (0, lambda x: isinstance(x, float | np.floating)),
+    "Number": (1, _number),
+    "String": (0, lambda x: isinstance(x, str)),
+    "None": (0, lambda x: x is None),
+    "Tuple": (0, lambda x: isinstance(x, tuple)),
+    "List": (0, lambda x: isinstance(x, list)),
+    "Dictionary": (0, lambda x: isinstance(x, dict)),
+    "Type": (0, lambda x: isinstance(x, type | DType)),
+    "Function": (1, callable),
+    "Any": (2, lambda x: True),
+}
+_TYPES |= {"NoneType": _TYPES["None"], "TypeNone": _TYPES["None"], "Dict": _TYPES["Dictionary"]}
+# Kinds of tensors that do not exist here: registering for them is fine, they never come.
+_TYPES |= dict.fromkeys(("RowTensor", "COOTensor", "CSRTensor", "MapTensor"), (0, lambda x: False))
+
+
+class MultitypeFuncGraph:
+    """A function with several bodies; the types of the arguments choose.
+
+    Parameters
+    ----------
+    name : str
+        What errors call it.
+    read_value : bool, default False
+        Accepted so that ported code runs; it has no meaning here.
+
+    Raises
+    ------
+    TypeError
+        When it is called with types for which nothing is registered.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> double = ops.MultitypeFuncGraph("double")
+    >>> @double.register("Tensor")
+    ... def _(x):
+    ...     return x * 2
+    >>> @double.register("String")
+    ... def _(x):
+    ...     return x + x
+    >>> print(double(dg.Tensor([1.0])), double("a"))
+    [2.] aa
+    """
+
+    def __init__(self, name: str, read_value: bool = False) -> None:
+        self.name = name
+        self.read_value = read_value
+        self._bodies: list[tuple[tuple[Any, ...], Callable[..., Any]]] = []
+
+    def register(self, *type_names: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator that adds a body for these types.
+
+        Parameters
+        ----------
+        *type_names : str or type
+            One for each argument: "Tensor", "Number", "Int", "Float", "Bool", "String", "None", "Tuple", "List",
+            "Dictionary", "Function", "Any", or a Python class.
+
+        Raises
+        ------
+        ValueError
+            For a name that is none of these.
+        """
+        for kind in type_names:
+            if not isinstance(kind, type) and kind not in _TYPES:
+                raise ValueError(
+                    f"MultitypeFuncGraph {self.name!r}: {kind!r} names no type; expected a class or one of "
+                    f"{', '.join(_TYPES)}"
+                )
+
+        def add(body: Callable[..., Any]) -> Callable[..., Any]:
+            self._bodies = [entry for entry in self._bodies if entry[0] != type_names]
+            self._bodies.append((type_names, body))
+            return body
+
+        return add
+
+    def find(self, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The body for these arguments: the narrowest that fits, the first of equals; None if nothing fits."""
+        best: tuple[int, Callable[..., Any]] | None = None
+        for kinds, body in self._bodies:
+            if len(kinds) == len(arguments):
+                width = _width(kinds, arguments)
+                if width is not None and (best is None or width < best[0]):
+                    best = width, body
+        return best and best[1]
+
+    def __call__(self, *arguments: Any) -> Any:
+        body = self.find(arguments)
+        if body is None:
+            came = ", ".join(type(x).__name__ for x in arguments)
+            known = "; ".join(", ".join(map(str, kinds)) for kinds, _ in self._bodies) or "nothing"
+            raise TypeError(f"{self.name}: no body is registered for ({came}); there are bodies for: {known}")
+        return body(*arguments)
+
+    def __repr__(self) -> str:
+        return f"MultitypeFuncGraph({self.name!r})"
+
+
+def _width(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> int | None:
+    """How widely the types describe the arguments; None where one does not fit."""
+    total = 0
+    for kind, x in zip(kinds, arguments, strict=True):
+        if isinstance(kind, type):
+            width, fits = 0, isinstance(x, kind)
+        else:
+            width, fits = _TYPES[kind][0], _TYPES[kind][1](x)
+        if not fits:
+            return None
+        total += width
+    return total
+
+
+class HyperMap:
+    """Maps a function over nests of tuples, lists and dicts.
+
+    ``HyperMap(fn)(x, y)`` and ``HyperMap()(fn, x, y)`` apply `fn` to the entries of `x` and `y` that stand at the same
+    place, and return a nest like the first one. An argument that is no nest goes to every entry.
+
+    Parameters
+    ----------
+    ops : callable, optional
+        The function; a `MultitypeFuncGraph` may have a body for a whole tuple or list.
+    reverse : bool, default False
+        Accepted so that ported code runs; the order of the calls has no meaning here.
+
+    Raises
+    ------
+    ValueError
+        If the nests differ.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> scale = ops.HyperMap(lambda x, c: x * c)
+    >>> scale((dg.Tensor([1.0]), [dg.Tensor([2.0])]), 10)
+    (Tensor(shape=[1], dtype=Float32, value= [ 1.00000000e+01]),
+     [Tensor(shape=[1], dtype=Float32, value= [ 2.00000000e+01])])
+    """
+
+    def __init__(self, ops: Callable[..., Any] | None = None, reverse: bool = False) -> None:
+        if ops is not None and not callable(ops):
+            raise TypeError(f"HyperMap: expected a function, got {type(ops).__name__}")
+        self.ops = ops
+        self.reverse = reverse
+
+    def __call__(self, *arguments: Any) -> Any:
+        fn = self.ops
+        if fn is None:
+            if not arguments or not callable(arguments[0]):
+                raise TypeError("HyperMap: made without a function, so the first argument must be one")
+            fn, arguments = arguments[0], arguments[1:]
+        if not arguments:
+            raise TypeError("HyperMap: nothing to map over; expected a tuple, list or dict")
+        return _mapped(fn, arguments)
+
+    def __repr__(self) -> str:
+        return "HyperMap()" if self.ops is None else f"HyperMap({self.ops!r})"
+
+
+def _mapped(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    first = next((x for x in arguments if isinstance(x, tuple | list | dict)), None)
+    if first is None or (isinstance(fn, MultitypeFuncGraph) and fn.find(arguments) is not None):
+        return fn(*arguments)
+    keys = list(first) if isinstance(first, dict) else range(len(first))
+    for x in arguments:
+        if isinstance(x, dict) if isinstance(first, dict) else isinstance(x, tuple | list):
+            fits = x.keys() == first.keys() if isinstance(x, dict) else len(x) == len(first)
+        else:
+            fits = not isinstance(x, tuple | list | dict)
+        if not fits:
+            raise ValueError(
+                f"HyperMap: a {type(first).__name__} of {len(first)} entries stands beside a {type(x).__name__} of "
+                f"{len(x)}; expected nests of one structure"
+            )
+    entries = [
+        _mapped(fn, tuple([x[key] if isinstance(x, tuple | list | dict) else x for x in arguments])) for key in keys
+    ]
+    if isinstance(first, dict):
+        return dict(zip(keys, entries, strict=True))
+    return entries if isinstance(first, list) else tuple(entries)
+
+
+class Partial:
+    """Primitive class of `partial`: ``ops.Partial()(fn, *args)`` fixes the first arguments of a function.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.Partial()(ops.add, 1.0)(dg.Tensor([2.0])))
+    [3.]
+    """
+
+    def __call__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> partial:
+        return partial(fn, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return "Partial()"
+
+
+METHODS: dict[str, Callable[..., Any]] = {}

@@ -1,0 +1,400 @@
+"""Operations around the mathematics: shapes and types as Python values, assignment, printing, clipping of norms.
+
+`assign` and its kin point a Parameter's handle at a new value. Values are immutable, so a derivative that has yet to
+read the old one still does.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtype as _dtype
+from .._engine import tensor as _engine
+from ..gradient import stop_gradient
+from ..parameter import Parameter
+from ..tensor import Tensor
+from ._arguments import ALL_AXES, OP, Primitive, floating, operand, operands, total
+from .elementwise import maximum
+
+__all__ = [
+    "Assign", "AssignAdd", "AssignSub", "DType", "Depend", "Print", "Rank", "Shape", "Size", "assign", "assign_add",
+    "assign_sub", "clip_by_global_norm", "constexpr", "depend", "dtype", "is_tensor", "print_", "rank", "shape", "size",
+    "stop_gradient",
+]  # fmt: skip
+
+_SQRT, _SQUARE = OP["sqrt"], OP["square"]
+
+
+# ----------------------------------------------------------------------------------------------- shapes and types
+
+
+def shape(x: Any) -> tuple[int, ...]:
+    """The shape of a tensor, as a tuple of ints.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.shape(dg.Tensor([[1.0, 2.0]]))
+    (1, 2)
+    """
+    return operand("shape", x).shape
+
+
+def rank(x: Any) -> int:
+    """The number of axes of a tensor, as an int.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.rank(dg.Tensor([[1.0, 2.0]]))
+    2
+    """
+    return operand("rank", x).ndim
+
+
+def size(x: Any) -> int:
+    """The number of elements of a tensor, as an int.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.size(dg.Tensor([[1.0, 2.0]]))
+    2
+    """
+    return operand("size", x).size
+
+
+def dtype(x: Any) -> _dtype.DType:
+    """The type of the elements of a tensor.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.dtype(dg.Tensor([1.0]))
+    dualgrad.float32
+    """
+    return operand("dtype", x).dtype
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a Tensor (a Parameter is one too).
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.is_tensor(dg.Tensor([1.0])), ops.is_tensor(1.0)
+    (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+class Shape(Primitive):
+    """Primitive class of `shape`: ``ops.Shape()(x)``."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> tuple[int, ...]:
+        return shape(x)
+
+
+class Rank(Primitive):
+    """Primitive class of `rank`: ``ops.Rank()(x)``."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> int:
+        return rank(x)
+
+
+class Size(Primitive):
+    """Primitive class of `size`: ``ops.Size()(x)``."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> int:
+        return size(x)
+
+
+class DType(Primitive):
+    """Primitive class of `dtype`: ``ops.DType()(x)``."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> _dtype.DType:
+        return dtype(x)
+
+
+# ------------------------------------------------------------------------------------------------------ assignment
+
+
+def assign(variable: Any, value: Any) -> Parameter:
+    """Replace the value of a Parameter.
+
+    Parameters
+    ----------
+    variable : Parameter
+        Whose value changes.
+    value : Tensor, array or number
+        Of the same shape; it is cast to the type of `variable`.
+
+    Returns
+    -------
+    Parameter
+        `variable` itself.
+
+    Raises
+    ------
+    TypeError
+        If `variable` is no Parameter, or its type cannot hold the value.
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0, 2.0], name="w")
+    >>> print(ops.assign(w, dg.Tensor([3.0, 4.0])).asnumpy())
+    [3. 4.]
+    """
+    return _parameter("assign", variable).set_data(value)
+
+
+def assign_add(variable: Any, value: Any) -> Parameter:
+    """Add to the value of a Parameter, in place.
+
+    Parameters
+    ----------
+    variable : Parameter
+        Whose value changes.
+    value : Tensor, array or number
+        What is added.
+
+    Returns
+    -------
+    Parameter
+        `variable` itself.
+
+    Raises
+    ------
+    TypeError
+        If `variable` is no Parameter, or its type cannot hold the sum.
+    ValueError
+        If the sum has another shape.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0, 2.0], name="w")
+    >>> print(ops.assign_add(w, 10.0).asnumpy())
+    [11. 12.]
+    """
+    variable = _parameter("assign_add", variable)
+    return variable.set_data(variable._detached() + stop_gradient(value))
+
+
+def assign_sub(variable: Any, value: Any) -> Parameter:
+    """Subtract from the value of a Parameter, in place.
+
+    Parameters
+    ----------
+    variable : Parameter
+        Whose value changes.
+    value : Tensor, array or number
+        What is subtracted.
+
+    Returns
+    -------
+    Parameter
+        `variable` itself.
+
+    Raises
+    ------
+    TypeError
+        If `variable` is no Parameter, or its type cannot hold the difference.
+    ValueError
+        If the difference has another shape.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0, 2.0], name="w")
+    >>> print(ops.assign_sub(w, dg.Tensor([1.0, 1.0])).asnumpy())
+    [0. 1.]
+    """
+    variable = _parameter("assign_sub", variable)
+    return variable.set_data(variable._detached() - stop_gradient(value))
+
+
+def _parameter(name: str, variable: Any) -> Parameter:
+    if not isinstance(variable, Parameter):
+        raise TypeError(
+            f"{name}: the variable is a {type(variable).__name__}; expected a Parameter, since other tensors do not "
+            f"change"
+        )
+    return variable
+
+
+class Assign(Primitive):
+    """Primitive class of `assign`: ``ops.Assign()(parameter, value)``."""
+
+    __slots__ = ()
+
+    def __call__(self, variable: Any, value: Any) -> Parameter:
+        return assign(variable, value)
+
+
+class AssignAdd(Primitive):
+    """Primitive class of `assign_add`: ``ops.AssignAdd()(parameter, value)``."""
+
+    __slots__ = ()
+
+    def __call__(self, variable: Any, value: Any) -> Parameter:
+        return assign_add(variable, value)
+
+
+class AssignSub(Primitive):
+    """Primitive class of `assign_sub`: ``ops.AssignSub()(parameter, value)``."""
+
+    __slots__ = ()
+
+    def __call__(self, variable: Any, value: Any) -> Parameter:
+        return assign_sub(variable, value)
+
+
+# ---------------------------------------------------------------------------------------------- effects and helpers
+
+
+def depend(value: Any, expr: Any) -> Any:
+    """The first argument; the second has been computed by the time it is returned.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.depend(dg.Tensor([5.0]), ops.assign(w, [2.0])))
+    [5.]
+    """
+    return value
+
+
+class Depend(Primitive):
+    """Primitive class of `depend`: ``ops.Depend()(value, effect)``."""
+
+    __slots__ = ()
+
+    def __call__(self, value: Any, expr: Any) -> Any:
+        return value
+
+
+def print_(*input_x: Any) -> None:
+    """Print each argument on a line of its own, tensors with shape and type.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.print_("x", dg.Tensor([1, 2]))
+    x
+    Tensor(shape=[2], dtype=Int64, value= [1, 2])
+    """
+    for item in input_x:
+        builtins.print(item if isinstance(item, str) else repr(item))
+
+
+class Print(Primitive):
+    """Primitive class of `print_`: ``ops.Print()("x", x)``."""
+
+    __slots__ = ()
+
+    def __call__(self, *input_x: Any) -> None:
+        print_(*input_x)
+
+
+def constexpr(fn: Callable[..., Any] | None = None, **settings: Any) -> Any:
+    """Mark a function of Python values; here it is the function itself.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        The function. Without it the result is a decorator.
+    **settings
+        Accepted so that ported code runs; they have no meaning here.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> @ops.constexpr
+    ... def half(shape):
+    ...     return tuple(n // 2 for n in shape)
+    >>> half((4, 6))
+    (2, 3)
+    """
+    if fn is None:
+        return lambda function: function
+    if not callable(fn):
+        raise TypeError(f"constexpr: expected a function, got {type(fn).__name__}")
+    return fn
+
+
+def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> tuple[Tensor, ...]:
+    """Scale tensors together so that their common 2-norm is at most a limit.
+
+    Parameters
+    ----------
+    x : tuple or list of Tensor
+        For example gradients; integers become float32.
+    clip_norm : float or Tensor, default 1.0
+        The limit, positive.
+    use_norm : float or Tensor, optional
+        The common norm, where it is known already.
+
+    Returns
+    -------
+    tuple of Tensor
+        Each times ``clip_norm / max(norm, clip_norm)``, in its own type.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not a collection of tensors.
+    ValueError
+        If `clip_norm` is not positive.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> g = dg.Tensor([3.0]), dg.Tensor([0.0, 4.0])
+    >>> print(*ops.clip_by_global_norm(g, 1.0))
+    [0.6] [0.  0.8]
+    """
+    tensors = [floating("clip_by_global_norm", t) for t in operands("clip_by_global_norm", x)]
+    if not clip_norm > 0:
+        raise ValueError(f"clip_by_global_norm: clip_norm is {clip_norm}; expected a positive number")
+    if not tensors:
+        return ()
+    if use_norm is None:
+        squares = [total(_engine.unary(_SQUARE, t), ALL_AXES[t.ndim], False) for t in tensors]
+        norm = _engine.unary(_SQRT, builtins.sum(squares[1:], start=squares[0]))
+    else:
+        norm = operand("clip_by_global_norm", use_norm)
+    factor = clip_norm / maximum(norm, clip_norm)
+    return tuple([t * _engine.convert(factor, t._typenum) for t in tensors])
+
+
+METHODS: dict[str, Callable[..., Any]] = {}
