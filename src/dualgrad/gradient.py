@@ -1,8 +1,9 @@
 """Gradients: `GradOperation`, `grad`, `value_and_grad`, `get_grad`, `stop_gradient`.
 
-These faces check what they are given and arrange what the engine returns; the work is in `_engine/gradient.pyx`.
-A gradient function is a plain function of the inputs of `fn`, so gradients nest to any depth; belonging to a level is
-by identity, and a gradient inside a gradient is one instruction of the outer tape.
+These faces check what they are given and arrange what the engine returns; the work is in
+`_engine/gradient.pyx`. A gradient function is a plain function of the inputs of `fn`, so gradients nest to
+any depth; belonging to a level is by identity, and a gradient inside a gradient is one instruction of the
+outer tape.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from ._engine.tensor import stop
 from .parameter import Parameter
 from .tensor import Tensor
 
-__all__ = ["GradOperation", "call_custom", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = [
+    "GradOperation",
+    "call_custom",
+    "get_grad",
+    "grad",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]
 
 
 class PositionError(IndexError, RuntimeError):
@@ -25,8 +35,8 @@ class PositionError(IndexError, RuntimeError):
 def _check_callable(name: str, fn: Any) -> None:
     if not callable(fn):
         raise TypeError(
-            f"{name}: expected a function or Cell to differentiate, got {type(fn).__name__}; pass the function itself, "
-            f"not its result"
+            f"{name}: expected a function or Cell to differentiate, got {type(fn).__name__}; pass the "
+            "function itself, not its result"
         )
 
 
@@ -42,15 +52,15 @@ def _checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
         return [weights], True
     if isinstance(weights, Tensor) or not hasattr(weights, "__iter__") or isinstance(weights, str | dict):
         raise TypeError(
-            f"{name}: weights is a {type(weights).__name__}; expected a Parameter, or a ParameterTuple, list or tuple "
-            f"of them"
+            f"{name}: weights is a {type(weights).__name__}; expected a Parameter, or a ParameterTuple, list "
+            "or tuple of them"
         )
     found = list(weights)
     for i, p in enumerate(found):
         if not isinstance(p, Parameter):
             raise TypeError(
-                f"{name}: weights[{i}] is a {type(p).__name__}; expected a Parameter (a plain Tensor is an input: use "
-                f"grad_position)"
+                f"{name}: weights[{i}] is a {type(p).__name__}; expected a Parameter (a plain Tensor is an "
+                "input: use grad_position)"
             )
     return found, False
 
@@ -65,8 +75,8 @@ class GradOperation:
     get_by_list
         Gradients of weights.
     sens_param
-        The gradient function takes a sensitivity: its last positional argument, or the keyword `sens`. Without it the
-        gradient is that of the sum of all elements of all outputs.
+        The gradient function takes a sensitivity: its last positional argument, or the keyword `sens`.
+        Without it the gradient is that of the sum of all elements of all outputs.
 
     Raises
     ------
@@ -109,9 +119,8 @@ class GradOperation:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"GradOperation(get_all={self.get_all}, get_by_list={self.get_by_list}, sens_param={self.sens_param})"
-        )
+        flags = f"get_all={self.get_all}, get_by_list={self.get_by_list}, sens_param={self.sens_param}"
+        return f"GradOperation({flags})"
 
 
 def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int, ...], bool]:
@@ -119,7 +128,8 @@ def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int
     if position is None:
         if weights is None:
             raise ValueError(
-                f"{name}: grad_position and weights are both None, so there is nothing to differentiate; give one of them"
+                f"{name}: grad_position and weights are both None, so there is nothing to differentiate; "
+                "give one of them"
             )
         return (), False
     if isinstance(position, int):
@@ -134,7 +144,9 @@ def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int
         if not isinstance(p, int):
             raise TypeError(f"{name}: grad_position holds {p!r}; expected ints")
         if p < 0:
-            raise ValueError(f"{name}: grad_position holds {p}; positions count from 0, negative ones are not allowed")
+            raise ValueError(
+                f"{name}: grad_position holds {p}; positions count from 0, negative ones are not allowed"
+            )
     if len(set(positions)) != len(positions):
         raise ValueError(f"{name}: grad_position {position} names an input twice")
     return tuple(int(p) for p in positions), len(positions) > 1
@@ -148,8 +160,16 @@ def _differentiable(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
-def _make(name: str, fn: Any, grad_position: Any, weights: Any, has_aux: Any, return_ids: Any, sens_param: Any,
-          with_value: bool) -> Callable:  # fmt: skip
+def _make(
+    name: str,
+    fn: Any,
+    grad_position: Any,
+    weights: Any,
+    has_aux: Any,
+    return_ids: Any,
+    sens_param: Any,
+    with_value: bool,
+) -> Callable:
     positions, several = _checked_position(name, grad_position, weights)
     for flag, value in (("has_aux", has_aux), ("return_ids", return_ids), ("sens_param", sens_param)):
         if not isinstance(value, bool):
@@ -168,14 +188,16 @@ def _make(name: str, fn: Any, grad_position: Any, weights: Any, has_aux: Any, re
             elif args:
                 sens, args = args[-1], args[:-1]
             else:
-                raise TypeError(f"{name}: the sensitivity is missing; with sens_param=True it is the last argument")
+                raise TypeError(
+                    f"{name}: the sensitivity is missing; with sens_param=True it is the last argument"
+                )
         for p in positions:
             if p >= len(args):
                 raise PositionError(f"{name}: grad_position {p} is beyond the {len(args)} positional inputs")
             if not isinstance(args[p], Tensor) and not _differentiable(args[p]):
                 raise TypeError(
-                    f"{name}: grad_position {p} names a {type(args[p]).__name__}, which is not differentiated; pass a "
-                    f"Tensor there"
+                    f"{name}: grad_position {p} names a {type(args[p]).__name__}, which is not "
+                    "differentiated; pass a Tensor there"
                 )
         value, aux, inputs, by_weights = run_gradient(
             name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
@@ -211,13 +233,15 @@ def grad(
     Parameters
     ----------
     fn
-        Returns a tensor, or a nest of tuples, lists and dicts of them; the sum of all elements is differentiated.
+        Returns a tensor, or a nest of tuples, lists and dicts of them; the sum of all elements is
+        differentiated.
     grad_position
         The input, or a tuple of inputs; None for weights alone. A tuple of one gives a bare gradient.
     weights
         A Parameter (bare gradient), or a ParameterTuple, list or tuple (tuple of gradients).
     has_aux
-        `fn` returns a tuple whose first entry alone is differentiated; the result is (gradients, (others...)).
+        `fn` returns a tuple whose first entry alone is differentiated; the result is (gradients,
+        (others...)).
     return_ids
         Each gradient becomes (position, gradient) or (parameter name, gradient).
     sens_param
@@ -289,16 +313,21 @@ def get_grad(gradients: Any, identifier: Any) -> Tensor:
         wanted = int(identifier)
     else:
         raise TypeError(
-            f"get_grad: the identifier is a {type(identifier).__name__}; expected the position of an input or a Parameter"
+            f"get_grad: the identifier is a {type(identifier).__name__}; expected the position of an input "
+            "or a Parameter"
         )
     pairs: list[tuple] = []
     _id_pairs(gradients, pairs)
     if not pairs:
-        raise ValueError("get_grad: the gradients carry no ids; make the gradient function with return_ids=True")
+        raise ValueError(
+            "get_grad: the gradients carry no ids; make the gradient function with return_ids=True"
+        )
     for found, gradient in pairs:
         if type(found) is type(wanted) and found == wanted:
             return gradient
-    raise RuntimeError(f"get_grad: no gradient for {wanted!r}; there are gradients for {[found for found, _ in pairs]}")
+    raise RuntimeError(
+        f"get_grad: no gradient for {wanted!r}; there are gradients for {[found for found, _ in pairs]}"
+    )
 
 
 def _id_pairs(x: Any, pairs: list[tuple]) -> None:
@@ -340,15 +369,16 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     fn
         A function of the inputs.
     inputs, v
-        A tensor and its tangent, or two tuples (lists) of equal length; each tangent has the shape and type of its
-        input.
+        A tensor and its tangent, or two tuples (lists) of equal length; each tangent has the shape and type
+        of its input.
     has_aux
         `fn` returns a tuple whose first entry alone is differentiated.
 
     Returns
     -------
     tuple
-        (outputs, tangents); with `has_aux` (first, tangent of first, other), where other is bare if there is one only.
+        (outputs, tangents); with `has_aux` (first, tangent of first, other), where other is bare if there is
+        one only.
 
     Raises
     ------
@@ -369,7 +399,8 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
         if not isinstance(v, tuple | list) or len(v) != len(inputs):
             raise ValueError(
                 f"jvp: there are {len(inputs)} inputs, and v is "
-                f"{f'{len(v)} tangents' if isinstance(v, tuple | list) else type(v).__name__}; expected one tangent for each"
+                f"{f'{len(v)} tangents' if isinstance(v, tuple | list) else type(v).__name__}; expected one "
+                "tangent for each"
             )
         primals, tangents = tuple(inputs), tuple(v)
     else:
@@ -403,8 +434,8 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
     -------
     tuple
         (outputs, pull), with `has_aux` (first, pull, other). `pull(v)`, for several outputs `pull(v1, v2)` or
-        `pull((v1, v2))`, gives a tuple over all inputs; with weights ((inputs...), (weights...)). It can be called
-        again and differentiated.
+        `pull((v1, v2))`, gives a tuple over all inputs; with weights ((inputs...), (weights...)). It can be
+        called again and differentiated.
 
     Raises
     ------

@@ -1,13 +1,15 @@
 """`Tensor`: the value users hold.
 
-The handle, its operators and the type rules of operands are compiled (`_engine/tensor.pyx`); this file adds making
-tensors from data, reading them back, indexing, printing, the NumPy protocols, DLPack and pickling. Methods that are
-operators under another name (`x.sum()`, `x.reshape()`) are attached by `dualgrad.ops`, from the same functions.
+The handle, its operators and the type rules of operands are compiled (`_engine/tensor.pyx`); this file adds
+making tensors from data, reading them back, indexing, printing, the NumPy protocols, DLPack and pickling.
+Methods that are operators under another name (`x.sum()`, `x.reshape()`) are attached by `dualgrad.ops`, from
+the same functions.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +18,19 @@ from ._engine import tensor as _engine
 from ._format import format_repr, format_str
 from .dtype import DType, as_dtype
 
+if TYPE_CHECKING:
+    from ._methods import TensorMethods
+else:
+    TensorMethods = _engine.TensorBase  # dualgrad.ops attaches the methods
+
 __all__ = ["Tensor", "tensor"]
 
 
-def _from_python(data: Any, where: str) -> np.ndarray:
-    """Numbers and nested lists as an array, with a framework's types: float is float32, int is int64."""
+def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
+    """Numbers and nested lists as an array with a framework's types: float is float32, int is int64.
+
+    `keep` keeps the precision of Python's own numbers.
+    """
     try:
         array = np.array(data)
     except ValueError as error:
@@ -29,9 +39,10 @@ def _from_python(data: Any, where: str) -> np.ndarray:
         ) from None
     if array.dtype.kind not in "biufc":
         raise TypeError(
-            f"{where}: expected numbers, a NumPy array or nested lists of numbers, got {type(data).__name__} {data!r:.60}"
+            f"{where}: expected numbers, a NumPy array or nested lists of numbers, got {type(data).__name__} "
+            f"{data!r:.60}"
         )
-    if array.dtype == np.float64 and not _holds_numpy(data):
+    if array.dtype == np.float64 and not keep and not _holds_numpy(data):
         return array.astype(np.float32)
     return array
 
@@ -43,18 +54,20 @@ def _holds_numpy(data: Any) -> bool:
     return isinstance(data, np.ndarray | np.generic) and not isinstance(data, bool)
 
 
-class Tensor(_engine.TensorBase):
+class Tensor(TensorMethods):
     """An array that derivatives can be taken with respect to.
 
     Parameters
     ----------
     input_data
-        A number, a bool, (nested) lists or tuples of them, a NumPy array or scalar, or a Tensor. The data are copied.
+        A number, a bool, (nested) lists or tuples of them, a NumPy array or scalar, or a Tensor. The data are
+        copied.
     dtype
-        The type of the elements; by default int64, float32, bool or complex128 for Python data and the array's own type
-        for NumPy data.
+        The type of the elements; by default int64, float32, bool or complex128 for Python data and the
+        array's own type for NumPy data.
     shape, init
-        Without data: a tensor of this shape to be filled, zeros until then. `init` is a number or an initializer.
+        Without data: a tensor of this shape to be filled, zeros until then. `init` is a number or an
+        initializer.
 
     Raises
     ------
@@ -80,8 +93,8 @@ class Tensor(_engine.TensorBase):
         if input_data is None:
             if shape is None:
                 raise TypeError(
-                    "Tensor: expected data (a number, list, NumPy array or Tensor), got None; pass shape= and dtype= "
-                    "for a tensor to be filled"
+                    "Tensor: expected data (a number, list, NumPy array or Tensor), got None; pass shape= "
+                    "and dtype= for a tensor to be filled"
                 )
             self._fill(shape, target or _dtype.float32, init)
             return
@@ -92,7 +105,7 @@ class Tensor(_engine.TensorBase):
             if array.dtype.kind not in "biufc":
                 raise TypeError(f"Tensor: a NumPy array of type {array.dtype} does not hold numbers")
         else:
-            array = _from_python(_plain(input_data), "Tensor")
+            array = _from_python(_plain(input_data), "Tensor", target is not None)
         if target is not None and array.dtype != target.numpy:
             with np.errstate(all="ignore"):
                 array = array.astype(target.numpy)
@@ -152,7 +165,9 @@ class Tensor(_engine.TensorBase):
         """One element as a Python number."""
         array = self._numpy()
         if not index and array.size != 1:
-            raise ValueError(f"item(): a tensor of shape {self.shape} has {self.size} elements; give an index")
+            raise ValueError(
+                f"item(): a tensor of shape {self.shape} has {self.size} elements; give an index"
+            )
         return array.item(*index)
 
     def tolist(self) -> Any:
@@ -162,7 +177,9 @@ class Tensor(_engine.TensorBase):
     def _single(self, what: str) -> Any:
         array = self._numpy()
         if array.size != 1:
-            raise ValueError(f"{what}(): a tensor of shape {self.shape} has {self.size} elements; expected one element")
+            raise ValueError(
+                f"{what}(): a tensor of shape {self.shape} has {self.size} elements; expected one element"
+            )
         return array.item()
 
     def __float__(self) -> float:
@@ -204,7 +221,8 @@ class Tensor(_engine.TensorBase):
         """The axes in reverse order."""
         return self.transpose()
 
-    # ------------------------------------------------------------------------------------------------ printing
+    # ------------------------------------------------------------------------------------------------
+    # printing
 
     def __str__(self) -> str:
         return format_str(self._numpy())
@@ -215,7 +233,8 @@ class Tensor(_engine.TensorBase):
     def __format__(self, spec: str) -> str:
         return format(self._numpy().item(), spec) if spec else str(self)
 
-    # ------------------------------------------------------------------------------------------------ indexing
+    # ------------------------------------------------------------------------------------------------
+    # indexing
 
     def __getitem__(self, index: Any) -> Tensor:
         from .ops.indexing import getitem
@@ -227,7 +246,7 @@ class Tensor(_engine.TensorBase):
 
         setitem(self, index, value)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:
             raise TypeError("iteration over a tensor without axes (shape ()); it is a single number")
         return (self[i] for i in range(len(self)))
@@ -235,7 +254,8 @@ class Tensor(_engine.TensorBase):
     def __contains__(self, item: Any) -> bool:
         return bool((self._numpy() == (item._numpy() if isinstance(item, Tensor) else item)).any())
 
-    # ------------------------------------------------------------------------------------- NumPy, DLPack, copies
+    # ------------------------------------------------------------------------------------- NumPy, DLPack,
+    # copies
 
     __array_priority__ = 1000.0
 
@@ -263,7 +283,7 @@ class Tensor(_engine.TensorBase):
 
     @staticmethod
     def from_dlpack(other: Any) -> Tensor:
-        """A tensor from any object that speaks DLPack; the memory is shared where the other side allows it."""
+        """A tensor from any object that speaks DLPack; its memory is shared where the other side allows it."""
         return Tensor.from_numpy(np.from_dlpack(other))
 
     def __reduce__(self) -> tuple:
@@ -279,7 +299,8 @@ class Tensor(_engine.TensorBase):
         """A tensor with the same value; derivatives go through it."""
         return +self
 
-    # ------------------------------------------------------------------------------------------------- assigning
+    # -------------------------------------------------------------------------------------------------
+    # assigning
 
     def set_data(self, data: Any) -> Tensor:
         """Replace the value; the shape must stay."""
@@ -319,6 +340,4 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
     return Tensor(input_data, dtype, shape, init)
 
 
-_engine.install(
-    Tensor, {t.num: t for t in _dtype.all_types}, _dtype.promotion_table()
-)
+_engine.install(Tensor, {t.num: t for t in _dtype.all_types}, _dtype.promotion_table())

@@ -16,9 +16,9 @@ __all__ = ["tape_reports", "taped_backward"]
 def tape_reports() -> Iterator[list[dict[str, Any]]]:
     """Collect a report of every reverse tape that closes inside the block.
 
-    Each report is a dict with `transform` (the name of what opened it), `level` (later levels have larger numbers),
-    `leaves`, `instructions`, `by_primitive` (instructions counted by primitive; a transform inside the transform is
-    one `subtape`) and `bytes` (of the distinct arrays it kept).
+    Each report is a dict with `transform` (the name of what opened it), `level` (later levels have larger
+    numbers), `leaves`, `instructions`, `by_primitive` (instructions counted by primitive; a transform inside
+    the transform is one `subtape`) and `bytes` (of the distinct arrays it kept).
 
     Examples
     --------
@@ -41,8 +41,8 @@ def tape_reports() -> Iterator[list[dict[str, Any]]]:
 def taped_backward() -> Iterator[None]:
     """Inside the block, a gradient inside a gradient is differentiated by recording its backward pass.
 
-    This is the way taken for custom rules, which need not be the transpose of a derivative. Forced for all, it is an
-    independent check of the composite gradient node, and shows what that node saves.
+    This is the way taken for custom rules, which need not be the transpose of a derivative. Forced for all,
+    it is an independent check of the composite gradient node, and shows what that node saves.
 
     Examples
     --------

@@ -335,6 +335,8 @@ cdef bint add_into(Array total, Array term) except -1:
     if not (total.contiguous and term.contiguous and total.typenum == term.typenum and same_shape(total, term)):
         return False
     loop = find_loop(OP_ADD, total.typenum)
+    if loop.fn is NULL:
+        return False
     pointers[0] = total.data
     pointers[1] = term.data
     pointers[2] = total.data

@@ -64,6 +64,8 @@ cdef object lift(Tape tape, object x, list leaves):
             v = settle(<Node>v)
         node = tape.leaf(stripped(v), v if v.kind == NODE else None)
         leaves.append(node.slot)
+        if (<TensorBase>x).parameter and not x.requires_grad:
+            return wrap(v)          # frozen: the function sees a constant of this level, the leaf stays unused
         return wrap(node)
     if isinstance(x, (tuple, list)):
         return rebuilt(x, [lift(tape, item, leaves) for item in x])

@@ -8,8 +8,9 @@ partial with a tangent or cotangent: zero times anything is zero there, also bes
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from .row import INF, elementwise
+from .row import INF, Row, elementwise
 
 _PI2 = math.pi / 2
 
@@ -17,24 +18,10 @@ ARITHMETIC = (
     elementwise("add", "1", "1", c="x + y", ufunc="add", keeps_ints=True, summary="x + y"),
     elementwise("sub", "1", "-1", c="x - y", ufunc="subtract", keeps_ints=True, summary="x - y"),
     elementwise("mul", "y", "x", c="x * y", ufunc="multiply", keeps_ints=True, summary="x * y"),
-    elementwise(
-        "div",
-        "reciprocal(y)",
-        "-(out / y)",
-        c="x / y",
-        ufunc="true_divide",
-        domain=((-INF, INF), (0, INF)),
-        summary="x / y",
-    ),
-    elementwise(
-        "absorb_mul",
-        "y",
-        "x",
-        c="((x == 0) | (y == 0)) ? (T)0 : x * y",
-        ufunc="multiply",
-        keeps_ints=True,
-        summary="x * y, and 0 where either is 0, also beside inf and nan",
-    ),
+    elementwise("div", "reciprocal(y)", "-(out / y)", c="x / y", ufunc="true_divide",
+                domain=((-INF, INF), (0, INF)), summary="x / y"),
+    elementwise("absorb_mul", "y", "x", c="((x == 0) | (y == 0)) ? (T)0 : x * y", ufunc="multiply",
+                keeps_ints=True, summary="x * y, and 0 where either is 0, also beside inf and nan"),
     elementwise("neg", "-1", c="-x", ufunc="negative", keeps_ints=True, function="neg", cls="Neg", method="neg",
                 summary="-x"),
     elementwise("square", "2 * x", c="x * x", ufunc="square", keeps_ints=True, function="square", cls="Square",
@@ -139,7 +126,7 @@ ROUNDING = (
 )  # fmt: skip
 
 
-def _predicate(name, arity, ufunc, summary, **names):
+def _predicate(name: str, arity: int, ufunc: str, summary: str, **names: Any) -> Row:
     return elementwise(name, *(None,) * arity, ufunc=ufunc, result="bool", summary=summary, **names)
 
 

@@ -1,6 +1,7 @@
 """Writes the parts of the engine that follow from the table: opcodes and scalar kernels.
 
-Run by ``setup.py`` before Cython. Files are rewritten only when their text changes, so builds stay incremental.
+Run by ``setup.py`` before Cython. Files are rewritten only when their text changes, so builds stay
+incremental.
 """
 
 from __future__ import annotations

@@ -7,15 +7,16 @@ function, class and ``Tensor`` method (``dualgrad.ops``), the documentation and 
 This package is pure data on the standard library alone, so that the build, the installed package, the
 documentation and the tests can all read it.
 
-Partial derivatives are expressions in the operands ``x, y, z`` and the result ``out``, written with the names of
-primitives and ``+ - *  /``. They are parsed once, on first use, into a flat list of engine instructions; no Python
-code runs when a rule is applied.
+Partial derivatives are expressions in the operands ``x, y, z`` and the result ``out``, written with the names
+of primitives and ``+ - *  /``. They are parsed once, on first use, into a flat list of engine instructions;
+no Python code runs when a rule is applied.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["CONSTANTS", "Row", "elementwise", "structural"]
 
@@ -37,8 +38,9 @@ class Row:
     name
         The primitive's own name; its opcode is the position of the row in the table.
     family
-        ``elementwise``, ``linear`` (in the first operand, or in every operand when ``variadic``), ``bilinear``,
-        ``selection`` (a reduction that picks elements) or ``constant`` (slope zero, or no slope at all).
+        ``elementwise``, ``linear`` (in the first operand, or in every operand when ``variadic``),
+        ``bilinear``, ``selection`` (a reduction that picks elements) or ``constant`` (slope zero, or no slope
+        at all).
     arity
         Number of operands; -1 when it varies.
     c
@@ -77,17 +79,15 @@ class Row:
     operands: tuple[str, ...] = field(default=())
 
 
-def elementwise(name, *partials, c=None, ufunc=None, domain=None, result="same", **names):
-    """A row of the elementwise family; as many operands as partials."""
-    arity = len(partials)
-    domain = domain or ((-INF, INF),) * arity
-    if arity == 1 and domain and not isinstance(domain[0], tuple):
+def elementwise(name: str, *partials: str | None, domain: tuple[Any, ...] | None = None, **rest: Any) -> Row:
+    """A row of the elementwise family; as many operands as partials, the domain of one may stand bare."""
+    domain = domain or ((-INF, INF),) * len(partials)
+    if not isinstance(domain[0], tuple):
         domain = (domain,)
-    smooth = any(p is not None for p in partials)
-    family = "elementwise" if smooth else "constant"
-    return Row(name, family, arity, c=c, ufunc=ufunc, partials=partials, result=result, domain=domain, **names)
+    family = "constant" if all(partial is None for partial in partials) else "elementwise"
+    return Row(name, family, len(partials), partials=partials, domain=domain, **rest)
 
 
-def structural(name, family, arity=1, **rest):
+def structural(name: str, family: str, arity: int = 1, **rest: Any) -> Row:
     """A row whose rule is more than a partial: the engine has it by name."""
-    return Row(name, family, arity, result=rest.pop("result", "same"), **rest)
+    return Row(name, family, arity, **rest)

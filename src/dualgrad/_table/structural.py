@@ -1,8 +1,8 @@
 """Rows whose rule is a structure rather than a scalar partial: shapes, sums, products, indices.
 
 ``linear`` rows are linear in their first operand (in every operand when ``variadic``); the engine knows the
-transpose of each by name. ``selection`` rows pick elements; ties share the slope in equal parts. ``constant`` rows
-have no slope. Parameters (axes, shapes, index patterns) are static; index *arrays* are operands.
+transpose of each by name. ``selection`` rows pick elements; ties share the slope in equal parts. ``constant``
+rows have no slope. Parameters (axes, shapes, index patterns) are static; index *arrays* are operands.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PRODUCTS = (
 SELECTION = (
     structural("reduce_max", "selection", summary="largest element over axes", slope_note="ties share equally"),
     structural("reduce_min", "selection", summary="smallest element over axes", slope_note="ties share equally"),
-)
+)  # fmt: skip
 
 CONSTANT = (
     structural("argmax", "constant", result="int", summary="position of the first largest element"),
@@ -54,6 +54,6 @@ CONSTANT = (
 COMPOSITE = (
     structural("subtape", "composite", -1, result="any", summary="a transform run inside another, as one node"),
     structural("custom", "composite", -1, result="any", summary="a function with a rule of its own"),
-)
+)  # fmt: skip
 
 STRUCTURAL = (*SHAPE, *INDEXING, *PRODUCTS, *SELECTION, *CONSTANT, *COMPOSITE)

@@ -1,8 +1,8 @@
 """Operations on tensors: functions, primitive classes under MindSpore's names, and the methods of `Tensor`.
 
-Each module lists its public names in `__all__` and its methods in `METHODS`; this one gathers them. Some functions have
-the name of their module (`ops.shape`, `ops.gather`): here the function is meant, so modules are imported first and
-their names after.
+Each module lists its public names in `__all__` and its methods in `METHODS`; this one gathers them. Some
+functions have the name of their module (`ops.shape`, `ops.gather`). Here the function is meant, so modules
+are imported first and their names after.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from .reductions import *
 from .shape import *
 
 _MODULES = (
-    _elementwise, _arithmetic, _choice, _reductions, _shape, _products, _indexing, _gather, _creation, _activations,
-    _losses, _misc, _dispatch, _numpy_protocol,
+    _elementwise, _arithmetic, _choice, _reductions, _shape, _products, _indexing, _gather, _creation,
+    _activations, _losses, _misc, _dispatch, _numpy_protocol,
 )  # fmt: skip
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad"]
@@ -51,5 +51,7 @@ for _module in _MODULES:
     for _name, _method in _module.METHODS.items():
         setattr(Tensor, _name, _method)
 
-# MindSpore's names for parts of this module; they copy it, so they come last.
-from . import composite, functional, operations  # noqa: E402, I001, RUF100
+# MindSpore's names for parts of this module. They copy it, so they come last.
+from . import composite as composite  # noqa: E402
+from . import functional as functional  # noqa: E402
+from . import operations as operations  # noqa: E402

@@ -37,6 +37,6 @@ def same_or_broadcast(name: str, first: str, x: Tensor, second: str, y: Tensor) 
             np.broadcast_shapes(x.shape, y.shape)
         except ValueError:
             raise ValueError(
-                f"{name}: {first} has shape {x.shape} and {second} has shape {y.shape}, which do not broadcast; "
-                f"expected equal shapes"
+                f"{name}: {first} has shape {x.shape} and {second} has shape {y.shape}, which do not "
+                f"broadcast; expected equal shapes"
             ) from None

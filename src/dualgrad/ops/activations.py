@@ -1,8 +1,9 @@
 """Activation functions.
 
-`relu`, `sigmoid`, `tanh` and the class `Softplus` are rows of the table; what is here is composed, in forms that neither
-overflow nor cancel: the normal distribution function by erfc, the tanh form of GELU by the sigmoid it equals, softmax
-shifted by a maximum that counts as a constant (the result does not depend on the shift, so neither do derivatives).
+`relu`, `sigmoid`, `tanh` and the class `Softplus` are rows of the table. What is here is composed, in forms
+that neither overflow nor cancel: the normal distribution function by erfc, the tanh form of GELU by the
+sigmoid it equals, softmax shifted by a maximum that counts as a constant (the result does not depend on the
+shift, so neither do derivatives).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from .choice import where
 from .elementwise import relu, sigmoid, tanh
 
 __all__ = [
-    "Elu", "GeLU", "LogSoftmax", "SiLU", "Softmax", "Softsign", "elu", "gelu", "leaky_relu", "log_softmax", "logsigmoid",
-    "relu", "sigmoid", "silu", "softmax", "softplus", "softsign", "tanh",
+    "Elu", "GeLU", "LogSoftmax", "SiLU", "Softmax", "Softsign", "elu", "gelu", "leaky_relu", "log_softmax",
+    "logsigmoid", "relu", "sigmoid", "silu", "softmax", "softplus", "softsign", "tanh",
 ]  # fmt: skip
 
 _ABS, _DIV, _ERFC, _EXP, _EXPM1, _GT = OP["abs"], OP["div"], OP["erfc"], OP["exp"], OP["expm1"], OP["gt"]
@@ -28,7 +29,7 @@ _LOG, _MAX, _SIGMOID, _SOFTPLUS, _SQUARE, _SUM = (
 )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------------- elementwise
+# ------------------------------------------------------------------------------------------------ elementwise
 
 
 def softplus(x: Any, beta: float = 1, threshold: float = 20) -> Tensor:
@@ -83,7 +84,7 @@ def logsigmoid(x: Any) -> Tensor:
     >>> import dualgrad as dg
     >>> from dualgrad import ops
     >>> print(ops.logsigmoid(dg.Tensor([0.0, -500.0])))
-    [-0.693147 -500.]
+    [  -0.693147 -500.       ]
     """
     return -_engine.unary(_SOFTPLUS, -operand("logsigmoid", x))
 
@@ -119,8 +120,8 @@ def gelu(x: Any, approximate: str | bool = "none") -> Tensor:
     x : Tensor or numpy.ndarray
         Any shape; integers become float32.
     approximate : {'none', 'tanh'}, default 'none'
-        The exact form with erf, or ``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``. False and True stand
-        for them.
+        The exact form with erf, or ``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``. False and
+        True stand for them.
 
     Returns
     -------
@@ -148,7 +149,7 @@ def gelu(x: Any, approximate: str | bool = "none") -> Tensor:
 
 
 def elu(x: Any, alpha: float = 1.0) -> Tensor:
-    """x above 0, ``alpha * (exp(x) - 1)`` below.
+    """Exponential linear unit: x above 0, ``alpha * (exp(x) - 1)`` below.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def elu(x: Any, alpha: float = 1.0) -> Tensor:
     >>> import dualgrad as dg
     >>> from dualgrad import ops
     >>> print(ops.elu(dg.Tensor([-1.0, 2.0])))
-    [-0.632121 2.]
+    [-0.632121 2.        ]
     """
     x = floating("elu", x)
     low = _engine.unary(_EXPM1, x)
@@ -174,7 +175,7 @@ def elu(x: Any, alpha: float = 1.0) -> Tensor:
 
 
 def leaky_relu(x: Any, alpha: float = 0.2) -> Tensor:
-    """x above 0, ``alpha * x`` below.
+    """Leaky rectifier: x above 0, ``alpha * x`` below.
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ def leaky_relu(x: Any, alpha: float = 0.2) -> Tensor:
     >>> import dualgrad as dg
     >>> from dualgrad import ops
     >>> print(ops.leaky_relu(dg.Tensor([-1.0, 2.0])))
-    [-0.2 2.]
+    [-0.2  2. ]
     """
     x = floating("leaky_relu", x)
     return where(_engine.binary_op(_GT, x, 0), x, x * alpha)
@@ -221,11 +222,11 @@ def softsign(x: Any) -> Tensor:
     return _engine.binary_op(_DIV, x, _engine.unary(_ABS, x) + 1)
 
 
-# ------------------------------------------------------------------------------------------------------ along an axis
+# ---------------------------------------------------------------------------------------------- along an axis
 
 
 def _shifted(name: str, x: Any, axis: Any, dtype: Any) -> tuple[Tensor, int]:
-    """x less its maximum along the axis, and the axis counted from the front."""
+    """Subtract from x its maximum along the axis, and count the axis from the front."""
     x = floating(name, x)
     if dtype is not None:
         x = _engine.convert(x, type_or(name, dtype, x.dtype).num)
@@ -315,7 +316,7 @@ def _respelled_axis(name: str, axis: Any, other: dict[str, Any]) -> Any:
     return respell(name, other, axis=None if axis == -1 else axis)
 
 
-# ------------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class GeLU(Primitive):

@@ -1,6 +1,6 @@
-"""Arithmetic beyond one row of the table: division and powers with settings, and short formulas of several operations.
+"""Arithmetic beyond one row of the table: divisions and powers with settings, and short formulas.
 
-Formulas are composed of tensor operators, so types combine and derivatives of every order follow without more ado.
+All is composed of primitives, so types combine and derivatives of every order follow by themselves.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ..tensor import Tensor
 from ._arguments import IS_FLOAT, OP, Primitive, floating, integer, operand, operands
 
 __all__ = [
-    "AddN", "DivNoNan", "Lerp", "SquaredDifference", "Xlogy", "addcdiv", "addcmul", "addn", "deg2rad", "div", "divide",
-    "float_power", "frac", "lerp", "pow", "rad2deg", "round", "true_divide", "xlogy",
+    "AddN", "DivNoNan", "Lerp", "SquaredDifference", "Xlogy", "addcdiv", "addcmul", "addn", "deg2rad", "div",
+    "divide", "float_power", "frac", "lerp", "pow", "rad2deg", "round", "true_divide", "xlogy",
 ]  # fmt: skip
 
 _ABSORB_MUL, _DIV, _FLOOR_DIVIDE, _LOG = OP["absorb_mul"], OP["div"], OP["floor_divide"], OP["log"]
@@ -24,7 +24,7 @@ _ROUND, _SQUARE, _SUB, _TRUNC, _WHERE = OP["round"], OP["square"], OP["sub"], OP
 _EQ = OP["eq"]
 
 
-# ---------------------------------------------------------------------------------------------- division and powers
+# ---------------------------------------------------------------------------------------- division and powers
 
 
 def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -69,7 +69,7 @@ divide = true_divide = div
 
 
 def pow(x: Any, exponent: Any) -> Tensor:
-    """x to the power of an exponent.
+    """Power: x to the exponent.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def pow(x: Any, exponent: Any) -> Tensor:
 
     Notes
     -----
-    For an exponent that is a whole number the derivatives by x are the polynomial's, also at 0. By the exponent the
-    derivative is ``out * log(x)``, which is 0 at x = 0 and nan below.
+    For an exponent that is a whole number the derivatives by x are the polynomial's, also at 0.
+    By the exponent the derivative is ``out * log(x)``, which counts as 0 at x = 0 and is nan below.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def pow(x: Any, exponent: Any) -> Tensor:
 
 
 def float_power(x: Any, exponent: Any) -> Tensor:
-    """x to the power of an exponent, in float64.
+    """Power in float64: x to the exponent.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class DivNoNan(Primitive):
         return _engine.apply(_WHERE, None, _engine.binary_op(_EQ, operand("DivNoNan", y), 0), zero, quotient)
 
 
-# ---------------------------------------------------------------------------------------------------------- formulas
+# --------------------------------------------------------------------------------------------------- formulas
 
 
 def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Tensor:
@@ -240,7 +240,9 @@ def lerp(x: Any, end: Any, weight: Any) -> Tensor:
     [2. 3.]
     """
     x = operand("lerp", x)
-    return x + (operand("lerp", end) - x) * (weight if isinstance(weight, int | float) else operand("lerp", weight))
+    return x + (operand("lerp", end) - x) * (
+        weight if isinstance(weight, int | float) else operand("lerp", weight)
+    )
 
 
 def addn(x: Any) -> Tensor:
@@ -306,7 +308,7 @@ def xlogy(x: Any, y: Any) -> Tensor:
 
 
 def round(x: Any, decimals: int = 0) -> Tensor:
-    """x rounded to a number of decimals, halves to the even side; the slope is 0.
+    """Round to a number of decimals, halves to the even side; the slope is 0.
 
     Parameters
     ----------
@@ -408,7 +410,7 @@ def rad2deg(x: Any) -> Tensor:
     return floating("rad2deg", x) * (180.0 / math.pi)
 
 
-# ------------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class SquaredDifference(Primitive):

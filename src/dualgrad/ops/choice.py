@@ -1,8 +1,8 @@
 """Choosing between values: where, masks and limits.
 
-A branch that is not taken adds exactly nothing to a derivative, not even where its own slope is infinite: the cotangent
-that reaches it is zero, and zero absorbs. Limits count as inside, so `clamp` has slope 1 there; this is why it is made of
-`where` rather than of `maximum` and `minimum`, which share a tie.
+A branch that is not taken adds exactly nothing to a derivative, not even where its own slope is infinite: the
+cotangent that reaches it is zero, and zero absorbs. Limits count as inside, so `clamp` has slope 1 there;
+this is why it is made of `where` rather than of `maximum` and `minimum`, which share a tie.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _choose(name: str, condition: Any, x: Any, y: Any) -> Tensor:
 
 
 def where(condition: Any, x: Any, y: Any) -> Tensor:
-    """x where the condition holds, y elsewhere.
+    """Choose x where the condition holds, y elsewhere.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def where(condition: Any, x: Any, y: Any) -> Tensor:
 
 
 def select(condition: Any, x: Any, y: Any) -> Tensor:
-    """x where the condition holds, y elsewhere: the same as `where`.
+    """Choose x where the condition holds, y elsewhere: the same as `where`.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def select(condition: Any, x: Any, y: Any) -> Tensor:
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
-    """x with another value where the mask holds.
+    """Put another value where the mask holds.
 
     Parameters
     ----------
@@ -138,15 +138,17 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
     if mask._typenum != _BOOL:
         raise TypeError(f"masked_fill: the mask has type {mask.dtype}; expected Bool, as a comparison gives")
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
-        raise ValueError(f"masked_fill: value has shape {value.shape}; expected a single number, use where for more")
+        raise ValueError(
+            f"masked_fill: value has shape {value.shape}; expected a single number (where takes more)"
+        )
     return _choose("masked_fill", mask, value, x)
 
 
-# ------------------------------------------------------------------------------------------------------------ limits
+# ----------------------------------------------------------------------------------------------------- limits
 
 
 def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
-    """x limited to an interval, with slope 1 inside and at the limits, 0 outside.
+    """Limit x to an interval, with slope 1 inside and at the limits, 0 outside.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
 
 
 def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
-    """x limited to an interval: the same as `clamp`.
+    """Limit x to an interval: the same as `clamp`.
 
     Parameters
     ----------
@@ -203,7 +205,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
 
 
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
-    """x limited to an interval, for one tensor or a collection of them.
+    """Limit x to an interval, for one tensor or a collection of them.
 
     Parameters
     ----------
@@ -246,7 +248,7 @@ def _compare(name: str, op: int, x: Tensor, limit: Any) -> Tensor:
         raise type(error)(f"{name}: {error}") from None
 
 
-# ------------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class Select(Primitive):

@@ -1,4 +1,4 @@
-"""`dualgrad.ops` under the name of MindSpore's module of composed functions (commonly imported as `C`): the same objects."""
+"""`dualgrad.ops` under MindSpore's name for composed functions, often imported as `C` (the same objects)."""
 
-from . import *
+from . import *  # noqa: F403
 from . import __all__ as __all__

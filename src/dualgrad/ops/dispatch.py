@@ -80,8 +80,8 @@ class MultitypeFuncGraph:
         Parameters
         ----------
         *type_names : str or type
-            One for each argument: "Tensor", "Number", "Int", "Float", "Bool", "String", "None", "Tuple", "List",
-            "Dictionary", "Function", "Any", or a Python class.
+            One for each argument: "Tensor", "Number", "Int", "Float", "Bool", "String", "None",
+            "Tuple", "List", "Dictionary", "Function", "Any", or a Python class.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class MultitypeFuncGraph:
         return add
 
     def find(self, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """The body for these arguments: the narrowest that fits, the first of equals; None if nothing fits."""
+        """The body for these arguments: the narrowest that fits, the first of equals, or None."""
         best: tuple[int, Callable[..., Any]] | None = None
         for kinds, body in self._bodies:
             if len(kinds) == len(arguments):
@@ -141,8 +141,8 @@ def _width(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> int | None:
 class HyperMap:
     """Maps a function over nests of tuples, lists and dicts.
 
-    ``HyperMap(fn)(x, y)`` and ``HyperMap()(fn, x, y)`` apply `fn` to the entries of `x` and `y` that stand at the same
-    place, and return a nest like the first one. An argument that is no nest goes to every entry.
+    ``HyperMap(fn)(x, y)`` and ``HyperMap()(fn, x, y)`` apply `fn` to the entries of `x` and `y` that stand at
+    the same place, and return a nest like the first one. An argument that is no nest goes to every entry.
 
     Parameters
     ----------
@@ -192,21 +192,27 @@ def _mapped(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return fn(*arguments)
     keys = list(first) if isinstance(first, dict) else range(len(first))
     for x in arguments:
-        if isinstance(x, dict) if isinstance(first, dict) else isinstance(x, tuple | list):
-            fits = x.keys() == first.keys() if isinstance(x, dict) else len(x) == len(first)
-        else:
-            fits = not isinstance(x, tuple | list | dict)
-        if not fits:
+        if not _fits(x, first):
             raise ValueError(
-                f"HyperMap: a {type(first).__name__} of {len(first)} entries stands beside a {type(x).__name__} of "
-                f"{len(x)}; expected nests of one structure"
+                f"HyperMap: a {type(first).__name__} of {len(first)} entries stands beside a "
+                f"{type(x).__name__} of {len(x)}; expected nests of one structure"
             )
     entries = [
-        _mapped(fn, tuple([x[key] if isinstance(x, tuple | list | dict) else x for x in arguments])) for key in keys
+        _mapped(fn, tuple([x[key] if isinstance(x, tuple | list | dict) else x for x in arguments]))
+        for key in keys
     ]
     if isinstance(first, dict):
         return dict(zip(keys, entries, strict=True))
     return entries if isinstance(first, list) else tuple(entries)
+
+
+def _fits(x: Any, first: tuple | list | dict) -> bool:
+    """Whether an argument can be mapped over together with the first nest."""
+    if isinstance(x, dict):
+        return isinstance(first, dict) and x.keys() == first.keys()
+    if isinstance(x, tuple | list):
+        return not isinstance(first, dict) and len(x) == len(first)
+    return True
 
 
 class Partial:

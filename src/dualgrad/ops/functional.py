@@ -1,4 +1,4 @@
-"""`dualgrad.ops` under the name of MindSpore's module of functions (commonly imported as `F`): the same objects."""
+"""`dualgrad.ops` under MindSpore's name for functions, often imported as `F` (the same objects)."""
 
-from . import *
+from . import *  # noqa: F403
 from . import __all__ as __all__

@@ -91,12 +91,13 @@ def getitem(t: Tensor, index: Any) -> Tensor:
     if not arrays:
         spec, result = _basic(shape, entries)
         return to_shape(_sliced(t, spec, shape), result)
-    spec, result, pattern, indices = _advanced(shape, entries)
+    spec, result, pattern, indices, extra = _advanced(shape, entries)
     t = to_shape(_sliced(t, spec, shape), result)
     try:
-        return _engine.apply(_GATHER, pattern, t, *indices)
+        found = _engine.apply(_GATHER, pattern, t, *indices)
     except IndexError as error:
         raise IndexError(f"{error}; the tensor has shape {shape}") from None
+    return found if extra is None else to_shape(found, found.shape[:extra] + found.shape[extra + 1 :])
 
 
 def _sliced(t: Tensor, spec: Spec, shape: tuple[int, ...]) -> Tensor:
@@ -158,8 +159,15 @@ def _entries(shape: tuple[int, ...], index: Any) -> tuple[list[Any], bool]:
         raise _too_many(shape, used)
     if dots < 0:
         dots = len(entries)
+    elif arrays and used == len(shape) and _picks(entries[:dots]) and _picks(entries[dots:]):
+        entries.insert(dots, Ellipsis)  # it stands for no axis, but keeps arrays apart
     entries[dots:dots] = [_FULL] * (len(shape) - used)
     return entries, arrays
+
+
+def _picks(entries: list[Any]) -> bool:
+    """Whether there is an array, or an int that counts as one."""
+    return any(part is not None and not isinstance(part, slice) for part in entries)
 
 
 def _array(part: Any) -> Any:
@@ -225,12 +233,17 @@ def _basic(shape: tuple[int, ...], entries: list[Any]) -> tuple[Spec, tuple[int,
 
 def _advanced(
     shape: tuple[int, ...], entries: list[Any]
-) -> tuple[Spec, tuple[int, ...], tuple[Any, ...], list[Any]]:
-    """An index with arrays: the slice, the shape to give to what it takes, the gather's pattern and its indices."""
+) -> tuple[Spec, tuple[int, ...], tuple[Any, ...], list[Any], int | None]:
+    """An index with arrays.
+
+    Returned are the slice, the shape to give to what it takes, the gather's pattern and its indices, and which axis of
+    the result is to be removed, if any: an Ellipsis that stands for no axis is one of length 1 until then.
+    """
     spec: list[tuple[int, int, int]] = []
     result: list[int] = []
     pattern: list[Any] = []
     indices: list[Any] = []
+    gap: int | None = None
 
     def gathered(n: int, index: Any) -> None:
         result.append(n)
@@ -239,7 +252,9 @@ def _advanced(
 
     for part in entries:
         axis = len(spec)
-        if part is None:
+        if part is None or part is Ellipsis:
+            if part is Ellipsis:
+                gap = len(pattern) - len(indices)
             result.append(1)
             pattern.append((0, 1, 1))
         elif isinstance(part, slice):
@@ -269,7 +284,9 @@ def _advanced(
             gathered(shape[axis], part)
     while isinstance(pattern[-1], tuple):
         pattern.pop()
-    return tuple(spec), tuple(result), tuple(pattern), indices
+    # arrays that are kept apart give the first axes of the result
+    extra = None if gap is None else gap + max(index.ndim for index in indices)
+    return tuple(spec), tuple(result), tuple(pattern), indices, extra
 
 
 # ---------------------------------------------------------------------------------------------------- writing

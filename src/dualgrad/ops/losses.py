@@ -1,8 +1,9 @@
 """Losses as functions, and the layers that have a function: dense, bias_add, layer_norm.
 
-Losses are written so that they neither overflow nor cancel: cross entropies start from logits through log_softmax and
-softplus, and where a probability is 0 and so is its weight, the product counts as 0 whatever the logarithm is.
-`reduction` is 'mean', 'sum' or 'none' throughout. Classification losses are in `_classification.py`.
+Losses are written so that they neither overflow nor cancel: cross entropies go from logits through
+log_softmax and softplus, and where a probability is 0 and so is its weight, the product counts as 0 whatever
+the logarithm is. `reduction` is 'mean', 'sum' or 'none' throughout. Classification losses are in
+`_classification.py`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from .._engine import tensor as _engine
 from ..tensor import Tensor
 from . import _classification
 from ._arguments import OP, Primitive, floating, integer, lengths, operand, permuted, to_shape
-from ._classification import *
+from ._classification import *  # noqa: F403
 from ._reduction import check_reduction, positive, reduce_loss, same_or_broadcast
 from .choice import where
 from .reductions import mean
 
 __all__ = [
-    "BiasAdd", "LayerNorm", "bias_add", "dense", "huber_loss", "l1_loss", "layer_norm", "mse_loss", "smooth_l1_loss",
-    *_classification.__all__,
+    "BiasAdd", "LayerNorm", "bias_add", "dense", "huber_loss", "l1_loss", "layer_norm", "mse_loss",
+    "smooth_l1_loss", *_classification.__all__,
 ]  # fmt: skip
 
 _ABS, _LE, _LT, _RSQRT, _SQUARE = OP["abs"], OP["le"], OP["lt"], OP["rsqrt"], OP["square"]
@@ -178,7 +179,7 @@ def _difference(name: str, input: Any, target: Any) -> Tensor:
     return x - y
 
 
-# ------------------------------------------------------------------------------------------------------------- layers
+# ----------------------------------------------------------------------------------------------------- layers
 
 
 def dense(input: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -220,15 +221,17 @@ def dense(input: Any, weight: Any, bias: Any = None) -> Tensor:
         )
     if x._typenum != w._typenum:
         raise TypeError(
-            f"dense: the input has type {x.dtype} and the weight {w.dtype}; expected equal types, convert one of them "
-            f"with astype"
+            f"dense: the input has type {x.dtype} and the weight {w.dtype}; expected equal types, convert "
+            f"one of them with astype"
         )
     y = _engine.matmul_op(x, permuted(w, (1, 0)) if w.ndim == 2 else w)
     if bias is None:
         return y
     b = operand("dense", bias)
     if b.shape != w.shape[:-1]:
-        raise ValueError(f"dense: the bias has shape {b.shape}; expected {w.shape[:-1]} for a weight of {w.shape}")
+        raise ValueError(
+            f"dense: the bias has shape {b.shape}; expected {w.shape[:-1]} for a weight of {w.shape}"
+        )
     return y + b
 
 
@@ -266,8 +269,8 @@ def _biased(x: Any, bias: Any, channel: int) -> Tensor:
     x, b = operand("bias_add", x), operand("bias_add", bias)
     if x.ndim < 2 or b.shape != (x.shape[channel],):
         raise ValueError(
-            f"bias_add: input_x has shape {x.shape} and the bias {b.shape}; expected (N, C, ...) and (C,), the bias as "
-            f"long as axis {channel % x.ndim if x.ndim else 1}"
+            f"bias_add: input_x has shape {x.shape} and the bias {b.shape}; expected (N, C, ...) and (C,), "
+            f"the bias as long as axis {channel % x.ndim if x.ndim else 1}"
         )
     after = x.ndim - 1 - channel % x.ndim
     return x + (to_shape(b, b.shape + (1,) * after) if after else b)
@@ -311,8 +314,8 @@ def layer_norm(
     last = lengths("layer_norm", normalized_shape)
     if not last or x.shape[-len(last) :] != last:
         raise ValueError(
-            f"layer_norm: normalized_shape is {last} for an input of shape {x.shape}; expected the lengths of its last "
-            f"axes"
+            f"layer_norm: normalized_shape is {last} for an input of shape {x.shape}; expected the lengths "
+            f"of its last axes"
         )
     y = _normalized(x, x.ndim - len(last), eps)[0]
     for what, extra in ("weight", weight), ("bias", bias):
@@ -325,7 +328,7 @@ def layer_norm(
 
 
 def _normalized(x: Tensor, begin: int, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """x normalised over the axes from `begin`, its mean and its variance."""
+    """Normalise over the axes from `begin`; the mean and the variance come along."""
     axes = tuple(range(begin, x.ndim))
     average = mean(x, axes, True)
     deviation = x - average
@@ -333,11 +336,16 @@ def _normalized(x: Tensor, begin: int, eps: float) -> tuple[Tensor, Tensor, Tens
     return deviation * _engine.unary(_RSQRT, variance + eps), average, variance
 
 
-# ------------------------------------------------------------------------------------------------- primitive classes
+# ------------------------------------------------------------------------------------------ primitive classes
 
 
 class BiasAdd(Primitive):
-    """Primitive class of `bias_add`: ``ops.BiasAdd(data_format='NCHW')(x, bias)``; 'NHWC' takes the last axis.
+    """Primitive class of `bias_add`: ``ops.BiasAdd(data_format='NCHW')(x, bias)``.
+
+    Parameters
+    ----------
+    data_format : {'NCHW', 'NHWC', 'NCDHW'}, default 'NCHW'
+        Where the channels are: 'NHWC' means the last axis, the others axis 1.
 
     Raises
     ------
@@ -359,7 +367,8 @@ class BiasAdd(Primitive):
 class LayerNorm(Primitive):
     """Primitive class of layer normalisation.
 
-    ``ops.LayerNorm(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(x, gamma, beta)`` gives (y, mean, variance).
+    Called as ``ops.LayerNorm(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(x, gamma, beta)`` it gives
+    (y, mean, variance).
 
     Parameters
     ----------

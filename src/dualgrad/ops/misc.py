@@ -1,7 +1,7 @@
-"""Operations around the mathematics: shapes and types as Python values, assignment, printing, clipping of norms.
+"""Operations around the mathematics: shapes and types as Python values, assignment, printing, clipping.
 
-`assign` and its kin point a Parameter's handle at a new value. Values are immutable, so a derivative that has yet to
-read the old one still does.
+`assign` and its kin point a Parameter's handle at a new value. Values are immutable, so a derivative that has
+yet to read the old one still does.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ._arguments import ALL_AXES, OP, Primitive, floating, operand, operands, to
 from .elementwise import maximum
 
 __all__ = [
-    "Assign", "AssignAdd", "AssignSub", "DType", "Depend", "Print", "Rank", "Shape", "Size", "assign", "assign_add",
-    "assign_sub", "clip_by_global_norm", "constexpr", "depend", "dtype", "is_tensor", "print_", "rank", "shape", "size",
-    "stop_gradient",
+    "Assign", "AssignAdd", "AssignSub", "DType", "Depend", "Print", "Rank", "Shape", "Size", "assign",
+    "assign_add", "assign_sub", "clip_by_global_norm", "constexpr", "depend", "dtype", "is_tensor", "print_",
+    "rank", "shape", "size", "stop_gradient",
 ]  # fmt: skip
 
 _SQRT, _SQUARE = OP["sqrt"], OP["square"]
 
 
-# ----------------------------------------------------------------------------------------------- shapes and types
+# ------------------------------------------------------------------------------------------- shapes and types
 
 
 def shape(x: Any) -> tuple[int, ...]:
@@ -131,7 +131,7 @@ class DType(Primitive):
         return dtype(x)
 
 
-# ------------------------------------------------------------------------------------------------------ assignment
+# ------------------------------------------------------------------------------------------------- assignment
 
 
 def assign(variable: Any, value: Any) -> Parameter:
@@ -238,8 +238,8 @@ def assign_sub(variable: Any, value: Any) -> Parameter:
 def _parameter(name: str, variable: Any) -> Parameter:
     if not isinstance(variable, Parameter):
         raise TypeError(
-            f"{name}: the variable is a {type(variable).__name__}; expected a Parameter, since other tensors do not "
-            f"change"
+            f"{name}: the variable is a {type(variable).__name__}; expected a Parameter, since other tensors "
+            f"do not change"
         )
     return variable
 
@@ -271,7 +271,7 @@ class AssignSub(Primitive):
         return assign_sub(variable, value)
 
 
-# ---------------------------------------------------------------------------------------------- effects and helpers
+# ---------------------------------------------------------------------------------------- effects and helpers
 
 
 def depend(value: Any, expr: Any) -> Any:

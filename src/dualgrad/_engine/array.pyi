@@ -1,0 +1,14 @@
+from typing import final
+
+import numpy as np
+from typing_extensions import disjoint_base
+
+live: dict[str, int]
+
+@disjoint_base
+class Value: ...
+
+@final
+@disjoint_base
+class Array(Value):
+    def numpy(self) -> np.ndarray: ...

@@ -1,0 +1,70 @@
+from collections.abc import Callable
+from typing import Any
+
+from typing_extensions import disjoint_base
+
+from ..parameter import Parameter
+from ..tensor import Tensor
+from .tape import CustomRule
+
+def tape_backward(flag: bool) -> bool: ...
+def run_gradient(
+    name: str,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    positions: tuple[int, ...],
+    parameters: list[Parameter],
+    sens: Any,
+    has_sens: bool,
+    has_aux: bool,
+    want_value: bool,
+) -> tuple[Any, Any, list[Any], list[Tensor]]: ...
+def run_vjp(
+    name: str,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    parameters: list[Parameter],
+    has_aux: bool,
+    arrange: Callable[[tuple[Any, ...], list[Tensor]], Any],
+) -> tuple[Any, Pullback, Any]: ...
+def run_jvp(
+    name: str, fn: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool
+) -> tuple[Any, Any, Any]: ...
+def call_custom(
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+) -> Any: ...
+@disjoint_base
+class GradientFunction:
+    @property
+    def fn(self) -> Callable[..., Any]: ...
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        get_all: bool,
+        by_list: bool,
+        sens_param: bool,
+        parameters: list[Parameter] | None,
+        single: bool,
+        parameters_of: Callable[[Any], list[Parameter]],
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@disjoint_base
+class Pullback:
+    def __call__(self, *cotangents: Any) -> Any: ...
+
+@disjoint_base
+class CellRule(CustomRule):
+    def __init__(
+        self,
+        name: str,
+        backward: Callable[..., Any],
+        template: tuple[Any, ...],
+        places: list[int],
+        out_template: Any,
+    ) -> None: ...
