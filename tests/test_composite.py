@@ -271,7 +271,7 @@ def test_gradient_of_a_force_matching_loss_by_all_weights():
         np.testing.assert_allclose(g.asnumpy(), numerical_gradient(loss, p), rtol=1e-5, atol=1e-8)
 
 
-def test_a_pinn_step_keeps_fewer_nodes_and_less_memory_than_a_taped_backward_pass(capsys):
+def test_a_pinn_step_keeps_fewer_nodes_and_less_memory_than_a_taped_backward_pass():
     net = Network(width=20, depth=4)
     points = t(np.random.default_rng(1).uniform(-1, 1, size=(200, 2)))
     step = dg.grad(lambda: burgers_loss(net, points), None, net.weights)
@@ -283,10 +283,5 @@ def test_a_pinn_step_keeps_fewer_nodes_and_less_memory_than_a_taped_backward_pas
     for name, reports in (("composite", composite), ("taped", taped)):
         outermost = min(reports, key=lambda report: report["level"])
         totals[name] = nodes(outermost), outermost["bytes"]
-    with capsys.disabled():
-        print(
-            f"\nPINN step, outermost tape: composite {totals['composite'][0]} nodes, {totals['composite'][1]} bytes; "
-            f"taped backward {totals['taped'][0]} nodes, {totals['taped'][1]} bytes"
-        )
     assert totals["composite"][0] * 3 < totals["taped"][0]
     assert totals["composite"][1] < totals["taped"][1]

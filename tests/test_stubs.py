@@ -1,6 +1,7 @@
-"""The type stubs that list what is made at run time: `_methods.pyi`, the methods `dualgrad.ops` attaches to Tensor.
+"""The stub that lists what is made at run time: `_methods.pyi`, the methods that `dualgrad.ops` gives Tensor.
 
-Compiled modules have hand-written stubs, which stubtest compares with them (`.ci/run lint`). When methods come or go:
+Compiled modules have stubs written by hand, and `.ci/run lint` compares them with the modules. When methods
+come or go:
 
     python tests/test_stubs.py && ruff format src/dualgrad/_methods.pyi
 """
@@ -52,13 +53,8 @@ def text():
 
 def test_the_methods_of_tensors_are_declared():
     """Where this fails, run this file as a script."""
+    assert {"sum", "reshape", "astype", "exp", "matmul"} <= attached().keys()
     assert ast.dump(ast.parse(STUB.read_text())) == ast.dump(ast.parse(text()))
-
-
-def test_methods_come_from_ops():
-    methods = attached()
-    assert {"sum", "reshape", "astype", "exp", "matmul"} <= methods.keys()
-    assert all(methods[name] is getattr(ops, name) for name in ("sum", "reshape", "exp", "matmul"))
 
 
 if __name__ == "__main__":

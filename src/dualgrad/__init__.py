@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import context, dtype
+from . import common, context, dtype, nn, ops
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dtype import (
     bool_,
@@ -28,9 +28,6 @@ from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from .tensor import Tensor, tensor
-from . import ops  # isort: skip
-from . import nn  # isort: skip
-from . import common  # isort: skip
 
 __all__ = [
     "GRAPH_MODE",
@@ -78,7 +75,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> str:
-    # Looked up on demand: reading the metadata of installed packages is slower than importing everything here.
+    # Looked up on demand: reading the metadata of packages is slower than importing everything here.
     if name == "__version__":
         from importlib.metadata import version
 

@@ -99,7 +99,7 @@ class DType:
     dualgrad.float32
     >>> print(dg.float32, dg.float32.itemsize)
     Float32 4
-    >>> dg.float32 == np.float32, dg.DType("float32") is dg.float32
+    >>> dg.float32 == np.float32, dg.dtype.DType("float32") is dg.float32
     (True, True)
 
     NumPy takes these types wherever it takes a dtype:

@@ -42,7 +42,7 @@ def _check_callable(name: str, fn: Any) -> None:
 
 def _parameters_of(fn: Any) -> list[Parameter]:
     """The trainable parameters of a Cell, or of the Cell a method belongs to; none for a plain function."""
-    owner = fn if hasattr(fn, "trainable_params") else getattr(fn, "__self__", None)
+    owner: Any = fn if hasattr(fn, "trainable_params") else getattr(fn, "__self__", None)
     return list(owner.trainable_params()) if hasattr(owner, "trainable_params") else []
 
 
@@ -109,7 +109,7 @@ class GradOperation:
 
     def __call__(self, fn: Callable, weights: Any = None) -> Callable:
         if not callable(fn):
-            _check_callable("GradOperation", fn)
+            _check_callable("GradOperation", fn)  # type: ignore[unreachable]
         parameters: list[Parameter] | None = None
         single = False
         if self.get_by_list and weights is not None:

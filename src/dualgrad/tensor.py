@@ -283,7 +283,7 @@ class Tensor(TensorMethods):
 
     @staticmethod
     def from_dlpack(other: Any) -> Tensor:
-        """A tensor from any object that speaks DLPack; its memory is shared where the other side allows it."""
+        """A tensor from any object that speaks DLPack; its memory is shared where the other side allows."""
         return Tensor.from_numpy(np.from_dlpack(other))
 
     def __reduce__(self) -> tuple:

@@ -21,7 +21,8 @@ from .execute cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMI
 from .opcodes cimport *
 from .rules cimport add, has_slope, partial_uses_out, partial_value, set_algebra_rule, share, widen, zeros_like
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, part, pop_level, push_level, type_of)
+from .values cimport (Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, part, pop_level,
+                      push_level, type_of)
 
 
 # ---------------------------------------------------------------------------------------------------- algebras

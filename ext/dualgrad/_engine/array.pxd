@@ -13,6 +13,9 @@ cdef enum:
     N_TYPES = 24            # NumPy's type numbers end below this (half is 23)
 
 
+cdef extern from *:
+    const bint DG_DEBUG     # defined by the build: 1 in debug builds
+
 cdef extern from "numpy/ndarraytypes.h":
     enum:
         NPY_HALF
@@ -52,3 +55,4 @@ cdef bint same_shape(Array a, Array b) noexcept
 cdef int item_size(int typenum) noexcept nogil
 cdef bint is_inexact(int typenum) noexcept nogil
 cdef bint is_complex(int typenum) noexcept nogil
+cdef void count(str name, int change)

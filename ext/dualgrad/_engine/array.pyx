@@ -28,14 +28,6 @@ cdef extern from "dg_memory.h":
     void dg_free(void *p, size_t n)
     void dg_use_slabs(PyTypeObject *type)
 
-cdef extern from *:
-    """
-    #ifndef DG_DEBUG
-    #define DG_DEBUG 0
-    #endif
-    """
-    const bint DG_DEBUG
-
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
                                 void *data, int flags, object obj)
@@ -53,7 +45,12 @@ for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uin
     ITEM_SIZE[np.dtype(_name).num] = np.dtype(_name).itemsize
     _CANONICAL[np.dtype(_name).str] = np.dtype(_name).num
 
-live = {"Array": 0}     # counted in debug builds only
+live = {"Array": 0, "Dual": 0, "Node": 0, "Tape": 0}    # objects alive; counted in debug builds only
+
+
+cdef void count(str name, int change):
+    """Keep count of the objects of a type."""
+    live[name] += change
 
 
 cdef int item_size(int typenum) noexcept nogil:
@@ -81,7 +78,7 @@ cdef class Array(Value):
     def __cinit__(self):
         self.kind = ARRAY
         if DG_DEBUG:
-            live["Array"] += 1
+            count("Array", 1)
 
     def __dealloc__(self):
         if self.owner and self.data is not <char *>self.inline_data:
@@ -89,7 +86,7 @@ cdef class Array(Value):
         if self.shape is not self.inline_dims:
             free(self.shape)
         if DG_DEBUG:
-            live["Array"] -= 1
+            count("Array", -1)
 
     def numpy(self):
         """A read-only view of the data."""

@@ -23,7 +23,7 @@ from cpython.object cimport PyObject
 from .array cimport DUAL, Value
 from .opcodes cimport *
 from .rules cimport add, zeros_like
-from .tape cimport (Node, Run, Slots, SubTape, Tape, accumulate, dual_sweep, inner_run_of, lift_tape, reach, replay,
+from .tape cimport (DROP_SPENT, KEEP_ALL, Node, Run, Slots, SubTape, Tape, accumulate, dual_sweep, inner_run_of, lift_tape, reach, replay,
                     sweep, tangent_sweep)
 from .values cimport Dual, Level, make_dual, part
 
@@ -117,13 +117,13 @@ cdef class SubGradient(SubTape):
         for i in range(n_values):
             accumulate(adjoint_dots, self.value_slots[i], <Value>cts[i])
         tangent_sweep(run, dots, records)
+        of_seeds = [dots.get(self.seed_slots[k]) for k in self.seed_operands]
         needed = reach(run.tape, self.leaf_slots)
         try:
-            dual_sweep(run, dots, adjoint_dots, records, needed)
+            dual_sweep(run, dots, adjoint_dots, records, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
-        return ([adjoint_dots.get(slot) for slot in self.leaf_slots]
-                + [dots.get(self.seed_slots[k]) for k in self.seed_operands])
+        return [adjoint_dots.get(slot) for slot in self.leaf_slots] + of_seeds
 
     cdef list push(self, Run run, list tangents, list record):
         cdef Py_ssize_t n = run.primals.n, i, n_leaves = len(self.leaf_slots)
@@ -142,7 +142,7 @@ cdef class SubGradient(SubTape):
         tangent_sweep(run, dots, records)
         needed = reach(run.tape, self.gradient_slots)
         try:
-            dual_sweep(run, dots, adjoint_dots, records, needed)
+            dual_sweep(run, dots, adjoint_dots, records, needed, KEEP_ALL)
         finally:
             PyMem_RawFree(needed)
         record.extend((dots, adjoint_dots, records, seed_dots))
@@ -172,7 +172,7 @@ cdef class SubGradient(SubTape):
             accumulate(adjoints, self.seed_slots[i], <Value>seeds[i])
         needed = reach(run.tape, self.gradient_slots)
         try:
-            sweep(lifted, adjoints, needed, True)
+            sweep(lifted, adjoints, needed, KEEP_ALL)
         finally:
             PyMem_RawFree(needed)
         lifted.adjoints = adjoints
@@ -202,7 +202,7 @@ cdef class SubForward(SubTape):
             accumulate(adjoints, self.value_slots[i], ct)
         needed = reach(run.tape, self.input_slots + self.leaf_slots)
         try:
-            sweep(run, adjoints, needed, False)
+            sweep(run, adjoints, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
         for slot in self.input_slots:

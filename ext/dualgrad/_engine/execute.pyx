@@ -219,8 +219,8 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
     for i in range(n):
         a = <Array>args[i]
         if a.typenum != (<Array>args[0]).typenum:
-            raise TypeError(f"{NAMES[op]}: the operands have types {np_name(<Array>args[0])} and {np_name(a)}; expected "
-                            f"equal types")
+            raise TypeError(f"{NAMES[op]}: the operands have types {np_name(<Array>args[0])} and {np_name(a)}; "
+                            f"expected equal types")
         pointers[i] = a.data
         for j in range(ndim):
             k = j - (ndim - a.ndim)
@@ -622,7 +622,8 @@ cdef Array execute_power(object params, PyObject **args, int n):
     exponent = params
     with np.errstate(all="ignore"):
         if isinstance(exponent, int) and exponent < 0 and a.dtype.kind in "iu":
-            raise ValueError(f"pow: an integer tensor to the negative power {exponent}; convert it to a float type first")
+            raise ValueError(f"pow: an integer tensor to the negative power {exponent}; convert it to a float type "
+                             "first")
         # NumPy's own loop, in the operand's type: a Python number does not widen it
         return wrap(np.power(a, exponent, dtype=a.dtype))
 

@@ -19,7 +19,7 @@ from .array cimport ARRAY, DUAL, NODE, Array, Value, is_inexact, same_shape, sha
 from .composite cimport SubForward, SubGradient
 from .opcodes cimport *
 from .rules cimport add, ones_like, zeros_like
-from .tape cimport (CustomRule, Node, Run, Slots, Tape, accumulate, lift_tape, reach, settle, stripped, sweep)
+from .tape cimport (CONSUME, DROP_SPENT, KEEP_ALL, CustomRule, Node, Run, Slots, Tape, accumulate, lift_tape, reach, settle, stripped, sweep)
 from .tape import observers
 from .tensor cimport TensorBase, read, value_of, wrap
 from .values cimport (Dual, Level, array_of, bind1, current_level, make_dual, part, pop_level, push_level, shape_of,
@@ -344,8 +344,8 @@ cdef int release(Tape tape, list outer) except -1:
 
 
 cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list seed_slots, list seeds, list value_slots,
-                    list gradients, dict exported) except -1:
-    """Sweep a closed tape. `gradients` receives those of `slots` (None for zero), `exported` the values that leave the
+                    list gradients, dict exported, bint once) except -1:
+    """Sweep a closed tape (once: for the only time). `gradients` receives those of `slots` (None for zero), `exported` the values that leave the
     call. If an outer value stands behind it, the call goes on that value's tape; returns whether it did."""
     cdef Py_ssize_t n = tape.values.n, i
     cdef Run run = Run()
@@ -365,6 +365,9 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
     if (not tape.exact or TAPE_BACKWARD) and outer_reverse(current_level()):
         gradients.extend(taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, exported))
         return retain
+    if not retain:
+        for slot in value_slots:
+            exported[slot] = tape.values.get(slot)
     for i in range(len(seeds)):
         accumulate(adjoints, seed_slots[i], stripped(<Value>seeds[i]))
     if len(slots) == len(tape.leaf_slots):
@@ -375,7 +378,7 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
     else:
         needed = reach(tape, slots)
     try:
-        sweep(run, adjoints, needed, retain)
+        sweep(run, adjoints, needed, KEEP_ALL if retain else CONSUME if once else DROP_SPENT)
     finally:
         PyMem_RawFree(needed)
     run.adjoints = adjoints
@@ -383,9 +386,6 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
         gradients.append(adjoints.get(slot))
     if retain:
         compose(run, slots, gradients, leaf_slots, links, seed_slots, seeds, value_slots, exported)
-    else:
-        for slot in value_slots:
-            exported[slot] = tape.values.get(slot)
     return retain
 
 
@@ -401,15 +401,16 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
         collect_quietly(tape, out, value_slots)
     if aux is not None:
         collect_quietly(tape, aux, value_slots)
-    retain = pull_back(tape, slots, leaf_slots, links, seed_slots, seeds, value_slots, gradients, exported)
+    reports = [tape.report() for _ in observers]
+    retain = pull_back(tape, slots, leaf_slots, links, seed_slots, seeds, value_slots, gradients, exported, True)
     fill_zeros(tape, slots, gradients)
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
     for x in originals:
         inputs.append(arranged(x, gradients, &at))
     weights = of_parameters(parameters, parameter_at, gradients, n_inputs)
-    for observer in observers:
-        observer(tape.report())
+    for observer, report in zip(observers, reports):
+        observer(report)
     if retain:
         release(tape, links)
     else:
@@ -512,7 +513,7 @@ cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list see
         accumulate(adjoints, seed_slots[i], <Value>seeds[i])
     needed = reach(tape, slots)
     try:
-        sweep(lifted, adjoints, needed, True)
+        sweep(lifted, adjoints, needed, DROP_SPENT)
     finally:
         PyMem_RawFree(needed)
     for i in range(tape.values.n):
@@ -550,7 +551,7 @@ cdef class Pullback:
                 links.append(link)
             else:
                 settle(link)
-        pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], gradients, {})
+        pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], gradients, {}, False)
         fill_zeros(self.tape, self.slots, gradients)
         for x in self.originals:
             inputs.append(arranged(x, gradients, &at))
@@ -601,7 +602,7 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     collect_quietly(tape, out, value_slots)
     if aux is not None:
         collect_quietly(tape, aux, value_slots)
-    pull_back(tape, [], pull.leaf_slots, pull.links, [], [], value_slots, [], exported)
+    pull_back(tape, [], pull.leaf_slots, pull.links, [], [], value_slots, [], exported, False)
     value = replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
     pull.out = value

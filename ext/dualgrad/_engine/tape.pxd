@@ -17,6 +17,12 @@ cdef enum:
     INLINE_SLOTS = 10
 
 
+cdef enum After:
+    KEEP_ALL
+    DROP_SPENT
+    CONSUME
+
+
 cdef class Slots:
     cdef PyObject **p
     cdef PyObject *few[INLINE_SLOTS]
@@ -88,9 +94,9 @@ cdef Value settle(Node v)
 cdef Value stripped(Value v)
 cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1
 cdef char *reach(Tape tape, list slots) except NULL
-cdef int sweep(Run run, Slots adjoints, const char *needed, bint keep) except -1
+cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except -1
 cdef int tangent_sweep(Run run, Slots dots, dict records) except -1
-cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed) except -1
+cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed, After after) except -1
 cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
 cdef Slots replay(Run run, dict leaf_values)

@@ -31,7 +31,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
-from .array cimport ARRAY, DUAL, NODE, Array, Value
+from .array cimport DG_DEBUG, ARRAY, DUAL, NODE, Array, Value, count
 from .execute cimport FAMILY_CONSTANT, add_into, family_of, op_name
 from .opcodes cimport *
 from .rules cimport add, has_slope, jvp, vjp, vjp_tangent, zeros_like
@@ -139,9 +139,13 @@ cdef class Tape(Level):
         self.leaf_slots = []
         self.leaf_links = []
         self.exact = True
+        if DG_DEBUG:
+            count("Tape", 1)
 
     def __dealloc__(self):
         self.free_entries()
+        if DG_DEBUG:
+            count("Tape", -1)
 
     cdef int free_entries(self) except -1:
         cdef Py_ssize_t i, n = self.n_entries
@@ -512,9 +516,12 @@ cdef int spread(Tape tape, Entry *entry, Slots adjoints, const char *needed, lis
     return 0
 
 
-cdef int sweep(Run run, Slots adjoints, const char *needed, bint keep) except -1:
-    """Cotangents of the slots that are `needed`, from those already in `adjoints`. Those of results are dropped as
-    soon as they are spent unless they are to be kept."""
+cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except -1:
+    """Cotangents of the slots that are `needed`, from those already in `adjoints`.
+
+    What is left after: KEEP_ALL keeps all cotangents; DROP_SPENT drops those of results once they are spent; and
+    CONSUME also the primals and inner tapes of instructions that are done with, for a tape that is swept only once.
+    """
     cdef Tape tape = run.tape
     cdef Slots primals = run.primals
     cdef Entry *entry
@@ -567,9 +574,16 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, bint keep) except -1
                     if r >= 0 and needed[r]:
                         accumulate(adjoints, r, vjp(entry.op, params, ins, n, out, k, ct))
                 ct = None
-            if not keep:
+            if after != KEEP_ALL:
+                out = None
                 for k in range(entry.n_out):
                     adjoints.drop(entry.slot + k)
+                    if after == CONSUME:
+                        primals.drop(entry.slot + k)
+                if after == CONSUME and entry.op == OP_SUBTAPE:
+                    sub = inner = None
+                    Py_XDECREF(entry.params)
+                    entry.params = NULL
     finally:
         PyMem_RawFree(many)
     return 0
@@ -632,9 +646,10 @@ cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
     return 0
 
 
-cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed) except -1:
+cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed, After after) except -1:
     """Tangents of the cotangents of `needed` slots, from the tangents of slots (`dots`), the kept cotangents
-    (`run.adjoints`) and the tangents of the seeds already in `adjoint_dots`."""
+    (`run.adjoints`) and the tangents of the seeds already in `adjoint_dots`. Unless all are to be kept, tangents of
+    results are dropped as soon as they are spent."""
     cdef Tape tape = run.tape
     cdef Slots primals = run.primals
     cdef Slots adjoints = run.adjoints
@@ -660,6 +675,11 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
                                   records.get(e), level)
                 if terms is not None:
                     spread(tape, entry, adjoint_dots, needed, terms)
+                if after != KEEP_ALL:
+                    records.pop(e, None)
+                    for k in range(entry.n_out):
+                        dots.drop(entry.slot + k)
+                        adjoint_dots.drop(entry.slot + k)
                 continue
             ct = adjoints.get(entry.slot)
             ct_dot = adjoint_dots.get(entry.slot)
@@ -687,6 +707,10 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
                     accumulate(adjoint_dots, r, vjp_tangent(entry.op, params_of(entry), ins, n,
                                                             <Value>primals.p[entry.slot], k, ct, ct_dot, in_dots,
                                                             out_dot, level))
+            if after != KEEP_ALL:
+                ct_dot = out_dot = None
+                dots.drop(entry.slot)
+                adjoint_dots.drop(entry.slot)
     finally:
         PyMem_RawFree(many)
     return 0

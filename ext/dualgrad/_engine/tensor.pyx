@@ -220,8 +220,8 @@ cdef Value matmul_values(Value a, Value b):
     cdef Value r
     cdef tuple shape
     if na == 0 or nb == 0:
-        raise ValueError(f"matmul: operands of shapes {shape_of(a)} and {shape_of(b)}; expected at least one axis each, "
-                         f"use * for a number")
+        raise ValueError(f"matmul: operands of shapes {shape_of(a)} and {shape_of(b)}; expected at least one axis "
+                         f"each, use * for a number")
     if na == 1 and nb == 1 and shape_of(a) != shape_of(b) or (
             na == 1 and nb > 1 and shape_of(a)[0] != shape_of(b)[nb - 2]) or (
             nb == 1 and na > 1 and shape_of(a)[na - 1] != shape_of(b)[0]):
@@ -256,8 +256,8 @@ cdef object matmul(object x, object y):
     tb = type_of(b)
     if ta != tb:
         if isinstance(x, TensorBase) and isinstance(y, TensorBase):
-            raise TypeError(f"matmul: operands of types {DTYPES[ta]} and {DTYPES[tb]}; expected equal types, convert one "
-                            f"of them with astype")
+            raise TypeError(f"matmul: operands of types {DTYPES[ta]} and {DTYPES[tb]}; expected equal types, convert "
+                            f"one of them with astype")
         a = as_type(a, PROMOTED[ta][tb])
         b = as_type(b, PROMOTED[ta][tb])
     return wrap(matmul_values(a, b))
@@ -283,7 +283,8 @@ def power_op(x, y):
     """x to the power y."""
     r = power(x, y)
     if r is NotImplemented:
-        raise TypeError(f"pow: expected Tensors, NumPy arrays or numbers, got {type(x).__name__} and {type(y).__name__}")
+        raise TypeError(f"pow: expected Tensors, NumPy arrays or numbers, got {type(x).__name__} and "
+                        f"{type(y).__name__}")
     return r
 
 
@@ -404,7 +405,8 @@ cdef class TensorBase:
     def __bool__(self):
         cdef Array a = array_of(self.value)
         if a.size != 1:
-            raise ValueError(f"bool(): a tensor of shape {shape_tuple(a)} has no single truth value; use .any() or .all()")
+            raise ValueError(f"bool(): a tensor of shape {shape_tuple(a)} has no single truth value; use .any() or "
+                             ".all()")
         return bool(to_ndarray(a).item())
 
     # ---- operators

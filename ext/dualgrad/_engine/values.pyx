@@ -25,7 +25,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
-from .array cimport ARRAY, BATCH, DUAL, NODE, Array, Value, shape_tuple
+from .array cimport DG_DEBUG, ARRAY, BATCH, DUAL, NODE, Array, Value, count, shape_tuple
 from .execute cimport FAMILY_CONSTANT, execute, family_of, op_name
 from .opcodes cimport *
 
@@ -181,6 +181,12 @@ cdef class Dual(Value):
 
     def __cinit__(self):
         self.kind = DUAL
+        if DG_DEBUG:
+            count("Dual", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Dual", -1)
 
     @property
     def coefficients(self):
@@ -193,6 +199,12 @@ cdef class Node(Value):
 
     def __cinit__(self):
         self.kind = NODE
+        if DG_DEBUG:
+            count("Node", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Node", -1)
 
 
 cdef Value make_dual(Level level, Value primal, Value tangent):

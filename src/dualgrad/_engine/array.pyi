@@ -9,6 +9,5 @@ live: dict[str, int]
 class Value: ...
 
 @final
-@disjoint_base
 class Array(Value):
     def numpy(self) -> np.ndarray: ...

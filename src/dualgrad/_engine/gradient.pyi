@@ -38,6 +38,7 @@ def call_custom(
     kwargs: dict[str, Any],
     name: str,
 ) -> Any: ...
+
 @disjoint_base
 class GradientFunction:
     @property

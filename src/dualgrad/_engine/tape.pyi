@@ -1,7 +1,7 @@
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Self, final
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import disjoint_base
 
 from .array import Value
 from .values import Level
@@ -9,7 +9,6 @@ from .values import Level
 observers: list[Callable[[dict[str, Any]], object]]
 
 @final
-@disjoint_base
 class Slots:
     def __new__(cls, n: int = 0) -> Self: ...
 

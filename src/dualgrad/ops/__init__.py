@@ -7,7 +7,7 @@ are imported first and their names after.
 
 from __future__ import annotations
 
-from ..gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad
+from ..gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad, vjp
 from ..tensor import Tensor
 from . import activations as _activations
 from . import arithmetic as _arithmetic
@@ -44,7 +44,7 @@ _MODULES = (
     _activations, _losses, _misc, _dispatch, _numpy_protocol,
 )  # fmt: skip
 
-__all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad"]
+__all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))
 
 for _module in _MODULES:

@@ -21,7 +21,9 @@ from ..dtype import DType, as_dtype, float32
 from ..tensor import Tensor
 
 OP = _engine.OPCODES
-IS_FLOAT = frozenset(np.dtype(name).num for name in ("float16", "float32", "float64", "complex64", "complex128"))
+IS_FLOAT = frozenset(
+    np.dtype(name).num for name in ("float16", "float32", "float64", "complex64", "complex128")
+)
 ALL_AXES = [tuple(range(n)) for n in range(65)]
 _RESHAPE, _TRANSPOSE, _BROADCAST, _SUM = OP["reshape"], OP["transpose"], OP["broadcast_to"], OP["sum"]
 
@@ -51,7 +53,9 @@ class Reduction(Primitive):
 
     def __init__(self, keep_dims: bool = False) -> None:
         if not isinstance(keep_dims, bool):
-            raise TypeError(f"{type(self).__name__}: keep_dims must be a bool, got {type(keep_dims).__name__}")
+            raise TypeError(
+                f"{type(self).__name__}: keep_dims must be a bool, got {type(keep_dims).__name__}"
+            )
         self.keep_dims = keep_dims
 
 
@@ -67,11 +71,16 @@ def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
         right = _SPELLINGS.get(word)
         if right not in canonical:
             known = ", ".join(
-                [*canonical, *(alias for alias, to in _SPELLINGS.items() if to in canonical and alias != "dims")]
+                [
+                    *canonical,
+                    *(alias for alias, to in _SPELLINGS.items() if to in canonical and alias != "dims"),
+                ]
             )
             raise TypeError(f"{name}: unexpected keyword argument {word!r}; expected one of {known}")
         if canonical[right] is not None and canonical[right] is not False:
-            raise TypeError(f"{name}: {right} is given twice, as {canonical[right]!r} and as {word}={value!r}")
+            raise TypeError(
+                f"{name}: {right} is given twice, as {canonical[right]!r} and as {word}={value!r}"
+            )
         canonical[right] = value
     values = tuple(canonical.values())
     return values[0] if len(values) == 1 else values
@@ -97,7 +106,8 @@ def operands(name: str, many: Any) -> list[Tensor]:
     """A collection of operands as a list of tensors."""
     if isinstance(many, Tensor | np.ndarray) or not hasattr(many, "__iter__") or isinstance(many, str | dict):
         raise TypeError(
-            f"{name}: expected a tuple or list of Tensors, got {type(many).__name__}; put the tensors in parentheses"
+            f"{name}: expected a tuple or list of Tensors, got {type(many).__name__}; put the tensors in "
+            "parentheses"
         )
     return [operand(name, x) for x in many]
 
@@ -172,9 +182,12 @@ def several_axes(name: str, axes: Any, shape: tuple[int, ...], extra: int = 0) -
 
 
 def reduced_axes(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
-    """The sorted axes of a reduction: None and () stand for all; a number has axis 0 too, which is nothing."""
+    """The sorted axes of a reduction; None and () stand for all. Axis 0 of a number is no axis."""
+    ndim = x.ndim
     if axes is None:
-        return ALL_AXES[x.ndim]
+        return ALL_AXES[ndim]
+    if type(axes) is int and -ndim <= axes < ndim:
+        return (axes if axes >= 0 else axes + ndim,)
     shape = x.shape
     if isinstance(axes, tuple | list):
         if not axes:
@@ -220,7 +233,7 @@ def unpacked(arguments: tuple[Any, ...]) -> Any:
 
 
 # ------------------------------------------------------------------------------- shortest forms of primitives
-# Where there is nothing to do they give a new handle on the same value: a write into the result must not reach x.
+# Where there is nothing to do they give a new handle on the same value: writing into it must not reach x.
 
 
 def to_shape(x: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -13,7 +13,18 @@ from .. import dtype as _dtype
 from .._engine import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, Reduction, one_axis, operand, reduced, respell, to_shape
+from ._arguments import (
+    OP,
+    Primitive,
+    Reduction,
+    dropped,
+    kept,
+    one_axis,
+    operand,
+    reduced_axes,
+    respell,
+    to_shape,
+)
 
 __all__ = [
     "Argmax", "Argmin", "ReduceMax", "ReduceMin", "amax", "amin", "argmax", "argmin", "max", "min",
@@ -57,7 +68,7 @@ def amax(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tens
     """
     if other:
         axis, keepdims = respell("amax", other, axis=axis, keepdims=keepdims)
-    return reduced("amax", _MAX, x, axis, keepdims)
+    return _extreme("amax", _MAX, x, axis, keepdims)
 
 
 def amin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
@@ -74,7 +85,20 @@ def amin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tens
     """
     if other:
         axis, keepdims = respell("amin", other, axis=axis, keepdims=keepdims)
-    return reduced("amin", _MIN, x, axis, keepdims)
+    return _extreme("amin", _MIN, x, axis, keepdims)
+
+
+def _extreme(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
+    x = operand(name, x)
+    axes = reduced_axes(name, axis, x)
+    if not x.size:
+        shape = x.shape
+        if not builtins.all(shape[k] for k in axes):
+            raise ValueError(
+                f"{name}: there is no element to choose along axes {axes} of a tensor of shape {shape}"
+            )
+        return to_shape(x, kept(shape, axes) if keepdims else dropped(shape, axes))
+    return _engine.apply(op, (axes, builtins.bool(keepdims)), x)
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
@@ -117,7 +141,7 @@ def max(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple
     """
     if other:
         axis, keepdims = respell("max", other, axis=axis, keepdims=keepdims)
-    values = reduced("max", _MAX, x, axis, keepdims)
+    values = _extreme("max", _MAX, x, axis, keepdims)
     return values, _position("max", _ARGMAX, x, axis, keepdims)
 
 
@@ -136,7 +160,7 @@ def min(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple
     """
     if other:
         axis, keepdims = respell("min", other, axis=axis, keepdims=keepdims)
-    values = reduced("min", _MIN, x, axis, keepdims)
+    values = _extreme("min", _MIN, x, axis, keepdims)
     return values, _position("min", _ARGMIN, x, axis, keepdims)
 
 
@@ -200,14 +224,18 @@ def _position(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
     shape = x.shape
     if isinstance(axis, tuple | list):
         if len(axis) != 1:
-            raise TypeError(f"{name}: axis is {axis!r}; positions need a single axis or None (use amax, amin for several)")
+            raise TypeError(
+                f"{name}: axis is {axis!r}; positions need a single axis or None (use amax, amin for several)"
+            )
         axis = axis[0]
     if axis is None or (not shape and axis in (0, -1)):
         place, x = 0, to_shape(x, (x.size,))
     else:
         place = one_axis(name, axis, shape)
     if x.shape[place] == 0:
-        raise ValueError(f"{name}: a tensor of shape {shape} has no elements to choose from along axis {axis}")
+        raise ValueError(
+            f"{name}: a tensor of shape {shape} has no elements to choose from along axis {axis}"
+        )
     if axis is None:
         found = _engine.apply(op, (0, False), x)
         return to_shape(found, (1,) * len(shape)) if keepdims else found
@@ -228,7 +256,7 @@ class ReduceMax(Reduction):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:
-        return reduced("ReduceMax", _MAX, x, axis, self.keep_dims)
+        return _extreme("ReduceMax", _MAX, x, axis, self.keep_dims)
 
 
 class ReduceMin(Reduction):
@@ -245,7 +273,7 @@ class ReduceMin(Reduction):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:
-        return reduced("ReduceMin", _MIN, x, axis, self.keep_dims)
+        return _extreme("ReduceMin", _MIN, x, axis, self.keep_dims)
 
 
 class Argmax(Primitive):
@@ -300,7 +328,7 @@ def _max_method(
         return max(x, axis, keepdims, **other)
     if other:
         axis, keepdims = respell("max", other, axis=axis, keepdims=keepdims)
-    return reduced("max", _MAX, x, axis, keepdims)
+    return _extreme("max", _MAX, x, axis, keepdims)
 
 
 def _min_method(
@@ -310,7 +338,7 @@ def _min_method(
         return min(x, axis, keepdims, **other)
     if other:
         axis, keepdims = respell("min", other, axis=axis, keepdims=keepdims)
-    return reduced("min", _MIN, x, axis, keepdims)
+    return _extreme("min", _MIN, x, axis, keepdims)
 
 
 METHODS: dict[str, Any] = {

@@ -25,10 +25,12 @@ def index_tensor(name: str, indices: Any) -> Tensor:
 def along(name: str, x: Tensor, axis: int, index: Tensor) -> list[Any]:
     """Index arrays for all axes of `x`, where `index` moves along one axis and stands still along the others."""
     shape = index.shape
-    if len(shape) != x.ndim or any(m > n for k, (m, n) in enumerate(zip(shape, x.shape, strict=True)) if k != axis):
+    if len(shape) != x.ndim or any(
+        m > n for k, (m, n) in enumerate(zip(shape, x.shape, strict=True)) if k != axis
+    ):
         raise ValueError(
-            f"{name}: indices of shape {shape} do not fit a tensor of shape {x.shape}; expected as many axes, none longer "
-            f"but for axis {axis}"
+            f"{name}: indices of shape {shape} do not fit a tensor of shape {x.shape}; expected as many "
+            f"axes, none longer but for axis {axis}"
         )
     found: list[Any] = []
     for k, n in enumerate(shape):
@@ -42,8 +44,8 @@ def columns(name: str, x_shape: tuple[int, ...], indices: Tensor) -> list[Tensor
     shape = indices.shape
     if not shape or shape[-1] > len(x_shape):
         raise ValueError(
-            f"{name}: indices of shape {shape} do not fit a tensor of shape {x_shape}; the last axis holds one index for "
-            f"each of the first axes of the tensor"
+            f"{name}: indices of shape {shape} do not fit a tensor of shape {x_shape}; the last axis holds "
+            "one index for each of the first axes of the tensor"
         )
     outer = tuple([(0, n, 1) for n in shape[:-1]])
     return [
@@ -59,7 +61,9 @@ def read(name: str, pattern: tuple[Any, ...], x: Tensor, *indices: Any) -> Tenso
         raise IndexError(f"{name}: {error}; the tensor has shape {x.shape}") from None
 
 
-def added(name: str, shape: tuple[int, ...], pattern: tuple[Any, ...], updates: Tensor, *indices: Any) -> Tensor:
+def added(
+    name: str, shape: tuple[int, ...], pattern: tuple[Any, ...], updates: Tensor, *indices: Any
+) -> Tensor:
     """The scatter_add primitive, with errors that name the function."""
     try:
         return _engine.apply(_SCATTER_ADD, (shape, pattern), updates, *indices)

@@ -10,7 +10,18 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, alike, integer, lengths, one_axis, operand, operands, respelled_axis, to_shape
+from ._arguments import (
+    OP,
+    Primitive,
+    alike,
+    integer,
+    lengths,
+    one_axis,
+    operand,
+    operands,
+    respelled_axis,
+    to_shape,
+)
 
 __all__ = [
     "Concat", "Split", "Stack", "Unstack", "cat", "chunk", "concat", "hstack", "split", "stack", "unbind", "unstack",
@@ -81,8 +92,8 @@ def _joined(name: str, tensors: Any, axis: int) -> Tensor:
             m != n and k != axis for k, (m, n) in enumerate(zip(first, shape, strict=True))
         ):
             raise ValueError(
-                f"{name}: tensors of shapes {first} and {shape} cannot be joined along axis {axis}; all other lengths "
-                f"must be equal"
+                f"{name}: tensors of shapes {first} and {shape} cannot be joined along axis {axis}; all "
+                "other lengths must be equal"
             )
     return _engine.apply(_CONCAT, axis, *alike(parts))
 
@@ -425,7 +436,9 @@ class Unstack(Primitive):
     def __call__(self, x: Any) -> tuple[Tensor, ...]:
         found = unstack(x, self.axis)
         if self.num is not None and self.num != len(found):
-            raise ValueError(f"Unstack: axis {self.axis} of shape {x.shape} has {len(found)} elements, not {self.num}")
+            raise ValueError(
+                f"Unstack: axis {self.axis} of shape {x.shape} has {len(found)} elements, not {self.num}"
+            )
         return found
 
 
@@ -461,8 +474,8 @@ class Split(Primitive):
         size, rest = divmod(x.shape[axis], self.output_num)
         if rest:
             raise ValueError(
-                f"Split: axis {axis} of a tensor of shape {x.shape} cannot be cut into {self.output_num} equal pieces; "
-                f"use ops.split with the lengths of the pieces"
+                f"Split: axis {axis} of a tensor of shape {x.shape} cannot be cut into {self.output_num} "
+                "equal pieces; use ops.split with the lengths of the pieces"
             )
         return _pieces(x, axis, (size,) * self.output_num)
 

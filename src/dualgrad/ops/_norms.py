@@ -86,7 +86,8 @@ def norm(
     everything = axis is None or axis == ()
     if everything and ord is not None and ord != "fro" and x.ndim > 2:
         raise ValueError(
-            f"norm: ord={ord!r} of a tensor of shape {x.shape} needs an axis (vectors) or two (matrices); pass axis="
+            f"norm: ord={ord!r} of a tensor of shape {x.shape} needs an axis (vectors) or two (matrices); "
+            "pass axis="
         )
     axes = ALL_AXES[x.ndim] if everything else reduced_axes("norm", axis, x)
     if ord is None or (ord == "fro" and (everything or len(axes) == 2)):
@@ -116,8 +117,8 @@ def _matrix_norm(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> 
     """The extreme over one of two axes of the absolute sums over the other."""
     if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(
-            f"norm: ord={ord!r} of matrices is not available; expected None, 'fro', 1, -1, inf or -inf (for the vector "
-            f"norm of all elements flatten the tensor first)"
+            f"norm: ord={ord!r} of matrices is not available; expected None, 'fro', 1, -1, inf or -inf (for "
+            "the vector norm of all elements flatten the tensor first)"
         )
     rows, columns = axes
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)

@@ -81,8 +81,8 @@ def _reordered(name: str, x: Tensor, axes: Any) -> Tensor:
     order = tuple([k + ndim if k < 0 else k for k in given])
     if len(order) != ndim or sorted(order) != list(ALL_AXES[ndim]):
         raise ValueError(
-            f"{name}: {given} is not a permutation of the {ndim} axes of a tensor of shape {x.shape}; expected each of "
-            f"{ALL_AXES[ndim]} once"
+            f"{name}: {given} is not a permutation of the {ndim} axes of a tensor of shape {x.shape}; "
+            f"expected each of {ALL_AXES[ndim]} once"
         )
     return permuted(x, order)
 

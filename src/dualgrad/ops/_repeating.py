@@ -61,10 +61,14 @@ def _broadcast(name: str, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     old = x.shape
     lead = len(shape) - len(old)
     target = tuple([old[k - lead] if n == -1 and k >= lead else n for k, n in enumerate(shape)])
-    if lead < 0 or any(n < 0 for n in target) or any(m not in (1, n) for m, n in zip(old, target[lead:], strict=True)):
+    if (
+        lead < 0
+        or any(n < 0 for n in target)
+        or any(m not in (1, n) for m, n in zip(old, target[lead:], strict=True))
+    ):
         raise ValueError(
-            f"{name}: a tensor of shape {old} does not broadcast to {shape}; its axes, counted from the last, must have "
-            f"that length or length 1"
+            f"{name}: a tensor of shape {old} does not broadcast to {shape}; its axes, counted from the "
+            "last, must have that length or length 1"
         )
     return expanded(x, target)
 
@@ -184,8 +188,8 @@ def repeat_interleave(x: Any, repeats: Any, axis: Any = None, **other: Any) -> T
     times = lengths("repeat_interleave", repeats)
     if any(r < 0 for r in times) or len(times) not in (1, shape[axis]):
         raise ValueError(
-            f"repeat_interleave: repeats {times} does not fit axis {axis} of shape {shape}; expected one number, or "
-            f"{shape[axis]} of them, none negative"
+            f"repeat_interleave: repeats {times} does not fit axis {axis} of shape {shape}; expected one "
+            f"number, or {shape[axis]} of them, none negative"
         )
     if len(times) == 1:
         column = to_shape(x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))

@@ -106,7 +106,7 @@ class ElementwisePrimitive(_engine.PrimitiveCall):
 def function_of(row: Row, name: str, module: str) -> Callable[..., Tensor]:
     """The function that applies a primitive."""
     op = _engine.OPCODES[row.name]
-    function = _unary(op, name) if row.arity == 1 else _binary(op)
+    function = _unary(op, row.name, name) if row.arity == 1 else _binary(op)
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     function.__doc__ = "\n".join(
@@ -115,13 +115,15 @@ def function_of(row: Row, name: str, module: str) -> Callable[..., Tensor]:
     return function
 
 
-def _unary(op: int, name: str) -> Callable[..., Tensor]:
+def _unary(op: int, primitive: str, name: str) -> Callable[..., Tensor]:
     apply = _engine.unary
 
     def function(x: Any) -> Tensor:
         try:
             return apply(op, x)
         except TypeError as error:
+            if str(error).startswith(f"{primitive}:"):
+                raise
             raise TypeError(f"{name}: {error}") from None
 
     return function

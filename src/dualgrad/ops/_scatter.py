@@ -67,8 +67,8 @@ def _added_at_points(name: str, shape: tuple[int, ...], indices: Any, updates: T
     expected = index.shape[:-1] + shape[len(points) :]
     if updates.shape != expected:
         raise ValueError(
-            f"{name}: updates of shape {updates.shape} do not fit indices of shape {index.shape} into shape {shape}; "
-            f"expected shape {expected}"
+            f"{name}: updates of shape {updates.shape} do not fit indices of shape {index.shape} into shape "
+            f"{shape}; expected shape {expected}"
         )
     return added(name, shape, many_axes_pattern(len(points)), updates, *points)
 
@@ -138,8 +138,8 @@ def _scatter_updated(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
     expected = index.shape[:-1] + x.shape[len(points) :]
     if updates.shape != expected:
         raise ValueError(
-            f"{name}: updates of shape {updates.shape} do not fit indices of shape {index.shape} into shape {x.shape}; "
-            f"expected shape {expected}"
+            f"{name}: updates of shape {updates.shape} do not fit indices of shape {index.shape} into shape "
+            f"{x.shape}; expected shape {expected}"
         )
     return _replaced(name, x, tuple(points), updates)
 
@@ -219,7 +219,8 @@ def _elements(name: str, x: Any, axis: Any, index: Any, src: Any) -> tuple[Tenso
         values = values + np.zeros(shape, x.dtype.numpy)
     if values.ndim != len(shape) or any(m < n for m, n in zip(values.shape, shape, strict=True)):
         raise ValueError(
-            f"{name}: values of shape {values.shape} for indices of shape {shape}; expected that shape or longer axes"
+            f"{name}: values of shape {values.shape} for indices of shape {shape}; expected that shape or "
+            "longer axes"
         )
     if values.shape != shape:
         values = _engine.apply(_SLICE, tuple([(0, n, 1) for n in shape]), values)
@@ -272,7 +273,9 @@ def tensor_scatter_elements(
     return (scatter if reduction == "none" else scatter_add)(x, axis, indices, updates)
 
 
-def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Tensor:
+def index_add(
+    x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True
+) -> Tensor:
     """Add slices along an axis.
 
     Parameters
@@ -317,8 +320,8 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     expected = (*x.shape[:axis], index.size, *x.shape[axis + 1 :])
     if index.ndim > 1 or updates.shape != expected:
         raise ValueError(
-            f"index_add: indices of shape {index.shape} and slices of shape {updates.shape} do not fit axis {axis} of "
-            f"shape {x.shape}; expected a vector, and slices of shape {expected}"
+            f"index_add: indices of shape {index.shape} and slices of shape {updates.shape} do not fit axis "
+            f"{axis} of shape {x.shape}; expected a vector, and slices of shape {expected}"
         )
     pattern = one_axis_pattern(x.shape, axis)
     return x + added("index_add", x.shape, pattern, updates, to_shape(index, (index.size,)))

@@ -48,12 +48,16 @@ def slice(x: Any, begin: Any, size: Any) -> Tensor:
     shape = x.shape
     starts, counts = lengths("slice", begin), lengths("slice", size)
     if len(starts) != len(shape) or len(counts) != len(shape):
-        raise ValueError(f"slice: begin {starts} and size {counts} for shape {shape}; expected one number for each axis")
+        raise ValueError(
+            f"slice: begin {starts} and size {counts} for shape {shape}; expected one number for each axis"
+        )
     parts = []
     for start, count, n in zip(starts, counts, shape, strict=True):
         stop = n if count == -1 else start + count
         if not 0 <= start <= stop <= n:
-            raise ValueError(f"slice: the window that begins at {starts} with size {counts} leaves the shape {shape}")
+            raise ValueError(
+                f"slice: the window that begins at {starts} with size {counts} leaves the shape {shape}"
+            )
         parts.append(builtins.slice(start, stop))
     return getitem(x, tuple(parts))
 
@@ -108,7 +112,8 @@ def strided_slice(
     steps = (1,) * len(starts) if strides is None else lengths("strided_slice", strides)
     if not len(starts) == len(stops) == len(steps) or 0 in steps:
         raise ValueError(
-            f"strided_slice: begin {starts}, end {stops} and strides {steps}; expected equally many numbers, no step 0"
+            f"strided_slice: begin {starts}, end {stops} and strides {steps}; expected equally many numbers, "
+            "no step 0"
         )
     parts: list[Any] = []
     for k, (start, stop, step) in enumerate(zip(starts, stops, steps, strict=True)):

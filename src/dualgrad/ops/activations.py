@@ -86,7 +86,7 @@ def logsigmoid(x: Any) -> Tensor:
     >>> print(ops.logsigmoid(dg.Tensor([0.0, -500.0])))
     [  -0.693147 -500.       ]
     """
-    return -_engine.unary(_SOFTPLUS, -operand("logsigmoid", x))
+    return -_engine.unary(_SOFTPLUS, -floating("logsigmoid", x))
 
 
 def silu(x: Any) -> Tensor:

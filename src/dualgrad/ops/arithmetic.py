@@ -313,7 +313,7 @@ def round(x: Any, decimals: int = 0) -> Tensor:
     Parameters
     ----------
     x : Tensor or numpy.ndarray
-        Any shape and type.
+        Any shape and type; integers stay as they are.
     decimals : int, default 0
         Digits after the point; negative ones count before it.
 
@@ -333,13 +333,16 @@ def round(x: Any, decimals: int = 0) -> Tensor:
     >>> print(ops.round(dg.Tensor([0.5, 1.5, -1.6])), ops.round(dg.Tensor([1.26]), 1))
     [ 0.  2. -2.] [1.3]
     """
-    x, whole = operand("round", x), integer("round", "decimals", decimals) <= 0
-    if not decimals or (whole is False and x._typenum not in IS_FLOAT):
+    x, decimals = operand("round", x), integer("round", "decimals", decimals)
+    exact = x._typenum not in IS_FLOAT
+    if exact and decimals >= 0:
+        return +x
+    if decimals == 0:
         return _engine.unary(_ROUND, x)
     scale = 10.0 ** abs(decimals)
-    if not whole:
+    if decimals > 0:
         return _engine.unary(_ROUND, x * scale) / scale
-    wide = x if x._typenum in IS_FLOAT else _engine.convert(x, _dtype.float64.num)
+    wide = _engine.convert(x, _dtype.float64.num) if exact else x
     return _engine.convert(_engine.unary(_ROUND, wide / scale) * scale, x._typenum)
 
 

@@ -101,7 +101,9 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     [[0.5 0.5]
      [0.5 0.5]]
     """
-    return _filled("full", new_shape("full", size), fill_value, None if dtype is None else as_dtype(dtype, where="full"))
+    return _filled(
+        "full", new_shape("full", size), fill_value, None if dtype is None else as_dtype(dtype, where="full")
+    )
 
 
 def _filled(name: str, shape: tuple[int, ...], value: Any, dtype: DType | None) -> Tensor:

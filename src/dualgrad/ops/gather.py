@@ -82,14 +82,16 @@ def _gathered_in_batches(name: str, x: Tensor, index: Tensor, axis: int, batch: 
     shared = x.shape[:batch]
     if not 0 <= batch <= axis or index.shape[:batch] != shared:
         raise ValueError(
-            f"{name}: batch_dims {batch} does not fit axis {axis} of shape {x.shape} with indices of shape {index.shape}; "
-            f"so many leading lengths must be equal, and the axis must stand behind them"
+            f"{name}: batch_dims {batch} does not fit axis {axis} of shape {x.shape} with indices of shape "
+            f"{index.shape}; so many leading lengths must be equal, and the axis must stand behind them"
         )
     between = tuple(range(batch, axis))
     behind = tuple(range(axis + 1, x.ndim))
     first = permuted(x, (*range(batch), axis, *between, *behind))  # the axis right behind the shared ones
     inner = index.ndim - batch
-    rulers = [np.arange(n).reshape([n if j == k else 1 for j in range(index.ndim)]) for k, n in enumerate(shared)]
+    rulers = [
+        np.arange(n).reshape([n if j == k else 1 for j in range(index.ndim)]) for k, n in enumerate(shared)
+    ]
     found = read(name, many_axes_pattern(batch + 1), first, *rulers, index)
     # found: shared axes, inner axes of the index, then `between` and `behind`
     place = batch + inner
@@ -137,7 +139,9 @@ def gather_elements(x: Any, dim: Any = None, index: Any = None, **other: Any) ->
     if "axis" in other and dim is None:
         dim = other.pop("axis")
     if other or dim is None or index is None:
-        raise TypeError(f"gather_elements: expected (x, dim, index), got dim={dim!r}, index={index!r}, {other}")
+        raise TypeError(
+            f"gather_elements: expected (x, dim, index), got dim={dim!r}, index={index!r}, {other}"
+        )
     return _gathered_elements("gather_elements", x, dim, index)
 
 

@@ -29,11 +29,16 @@ from ._joining import stack
 
 __all__: list[str] = []
 
-METHODS: dict[str, Any] = {}
-
-_SLICE, _UNSLICE, _RESHAPE, _GATHER, _WHERE = OP["slice"], OP["unslice"], OP["reshape"], OP["gather"], OP["where"]
+_SLICE, _UNSLICE, _RESHAPE, _GATHER, _WHERE = (
+    OP["slice"],
+    OP["unslice"],
+    OP["reshape"],
+    OP["gather"],
+    OP["where"],
+)
 _INT64 = np.dtype(np.int64).num
 _FULL = slice(None)
+_PLAIN = (slice, int)
 
 Spec: TypeAlias = tuple[tuple[int, int, int], ...]
 """For each axis the first element, the number of elements and the step."""
@@ -68,11 +73,8 @@ def getitem(t: Tensor, index: Any) -> Tensor:
     >>> print(x[1], x[:, 0], x[x > 1.5])
     [3. 4.] [1. 3.] [2. 3. 4.]
     """
-    kind = type(index)
-    if kind is int:
-        shape = t.shape
-        if not shape:
-            raise _too_many(shape, 1)
+    shape = t.shape
+    if type(index) is int and shape:  # the most frequent index of all
         n = shape[0]
         k = index if index >= 0 else index + n
         if not 0 <= k < n:
@@ -82,22 +84,67 @@ def getitem(t: Tensor, index: Any) -> Tensor:
         rest = shape[1:]
         row = _engine.apply(_SLICE, ((k, 1, 1), *[(0, m, 1) for m in rest]), t)
         return _engine.apply(_RESHAPE, rest, row)
-    if kind is slice:
-        shape = t.shape
-        if shape:
-            return _engine.apply(_SLICE, (_stretch(index, shape[0]), *[(0, m, 1) for m in shape[1:]]), t)
-    shape = t.shape
-    entries, arrays = _entries(shape, index)
-    if not arrays:
-        spec, result = _basic(shape, entries)
-        return to_shape(_sliced(t, spec, shape), result)
-    spec, result, pattern, indices, extra = _advanced(shape, entries)
-    t = to_shape(_sliced(t, spec, shape), result)
+    parts = index if isinstance(index, tuple) else (index,)
+    basic = _basic(shape, parts)
+    if basic is not None:
+        spec, result = basic
+        taken = +t if spec is None else _engine.apply(_SLICE, spec, t)
+        return taken if result is None else _engine.apply(_RESHAPE, result, taken)
+    spec, result, pattern, indices, extra = _advanced(shape, _entries(shape, parts))
     try:
-        found = _engine.apply(_GATHER, pattern, t, *indices)
+        found = _engine.apply(_GATHER, pattern, to_shape(_sliced(t, spec, shape), result), *indices)
     except IndexError as error:
         raise IndexError(f"{error}; the tensor has shape {shape}") from None
     return found if extra is None else to_shape(found, found.shape[:extra] + found.shape[extra + 1 :])
+
+
+def _basic(
+    shape: tuple[int, ...], parts: tuple[Any, ...]
+) -> tuple[Spec | None, tuple[int, ...] | None] | None:
+    """The slice that an index takes, and the shape to give to what it takes; None for an index with arrays.
+
+    Either is None where it would change nothing.
+    """
+    spec: list[tuple[int, int, int]] = []
+    result: list[int] = []
+    whole = same = True
+    ndim = len(shape)
+    for place, part in enumerate(parts):
+        axis = len(spec)
+        kind = type(part)
+        if part is None:
+            result.append(1)
+            same = False
+            continue
+        if part is Ellipsis:
+            behind = [p for p in parts[place + 1 :] if p is not None]
+            if not all(type(p) in _PLAIN or isinstance(p, np.integer) for p in behind):
+                return None  # arrays, or a second ellipsis
+            for n in shape[axis : ndim - len(behind)]:
+                spec.append((0, n, 1))
+                result.append(n)
+            continue
+        if kind is not slice and kind is not int:
+            if not isinstance(part, np.integer):
+                return None
+            part = int(part)
+        if axis >= ndim:
+            raise _too_many(shape, parts)
+        if kind is slice:
+            stretch = _stretch(part, shape[axis])
+            whole = whole and stretch == (0, shape[axis], 1)
+            spec.append(stretch)
+            result.append(stretch[1])
+        else:
+            k = part if part >= 0 else part + shape[axis]
+            if not 0 <= k < shape[axis]:
+                raise _out_of_range(part, axis, shape)
+            spec.append((k, 1, 1))
+            whole = same = False
+    for n in shape[len(spec) :]:
+        spec.append((0, n, 1))
+        result.append(n)
+    return (None if whole else tuple(spec)), (None if same else tuple(result))
 
 
 def _sliced(t: Tensor, spec: Spec, shape: tuple[int, ...]) -> Tensor:
@@ -120,49 +167,44 @@ def _stretch(part: slice, n: int) -> tuple[int, int, int]:
 
 def _out_of_range(index: int, axis: int, shape: tuple[int, ...]) -> IndexError:
     return IndexError(
-        f"index {index} is out of bounds for axis {axis} with size {shape[axis]}; the tensor has shape {shape}"
+        f"index {index} is out of bounds for axis {axis} with size {shape[axis]}; the tensor has shape "
+        f"{shape}"
     )
 
 
-def _too_many(shape: tuple[int, ...], used: int) -> IndexError:
-    return IndexError(f"too many indices: {used} for a tensor of shape {shape} with {len(shape)} axes")
+def _too_many(shape: tuple[int, ...], parts: tuple[Any, ...]) -> IndexError:
+    return IndexError(
+        f"too many indices in {parts!r:.80} for a tensor of shape {shape} with {len(shape)} axes"
+    )
 
 
-def _entries(shape: tuple[int, ...], index: Any) -> tuple[list[Any], bool]:
-    """The parts of an index, one for each axis or None, and whether there are arrays among them.
+def _entries(shape: tuple[int, ...], parts: tuple[Any, ...]) -> list[Any]:
+    """The parts of an index with arrays, one for each axis or None.
 
-    Ellipsis is written out, ints are Python's, masks are NumPy arrays, other arrays are int64 arrays or
-    Tensors.
+    Ellipsis is written out (one that stands for no axis is left between arrays), ints are Python's, masks are
+    NumPy arrays, other arrays are int64 arrays or Tensors.
     """
     entries: list[Any] = []
-    used, dots, arrays = 0, -1, False
-    for part in index if isinstance(index, tuple) else (index,):
-        kind = type(part)
-        if kind is int or kind is slice:
-            used += 1
-        elif part is None:
-            pass
-        elif part is Ellipsis:
+    used, dots = 0, -1
+    for part in parts:
+        if part is Ellipsis:
             if dots >= 0:
                 raise IndexError("an index can have only one ellipsis ('...')")
             dots = len(entries)
             continue
-        else:
+        if part is not None and type(part) is not int and type(part) is not slice:
             part = _array(part)
-            if isinstance(part, int):
-                used += 1
-            else:
-                arrays = True
-                used += part.ndim if part.dtype == np.bool_ else 1
+        if part is not None:
+            used += part.ndim if hasattr(part, "ndim") and part.dtype == np.bool_ else 1
         entries.append(part)
     if used > len(shape):
-        raise _too_many(shape, used)
+        raise _too_many(shape, parts)
     if dots < 0:
         dots = len(entries)
-    elif arrays and used == len(shape) and _picks(entries[:dots]) and _picks(entries[dots:]):
+    elif used == len(shape) and _picks(entries[:dots]) and _picks(entries[dots:]):
         entries.insert(dots, Ellipsis)  # it stands for no axis, but keeps arrays apart
     entries[dots:dots] = [_FULL] * (len(shape) - used)
-    return entries, arrays
+    return entries
 
 
 def _picks(entries: list[Any]) -> bool:
@@ -192,8 +234,8 @@ def _array(part: Any) -> Any:
             return operator.index(part)
         except TypeError:
             raise IndexError(
-                f"{part!r:.60} cannot be an index; expected ints, slices, '...', None, masks, or lists, arrays and "
-                f"tensors of ints"
+                f"{part!r:.60} cannot be an index; expected ints, slices, '...', None, masks, or lists, "
+                "arrays and tensors of ints"
             ) from None
     if found.dtype.kind == "b":
         return found
@@ -209,35 +251,14 @@ def _numbers(item: Any) -> Any:
     return [_numbers(inner) for inner in item] if isinstance(item, list | tuple) else item
 
 
-def _basic(shape: tuple[int, ...], entries: list[Any]) -> tuple[Spec, tuple[int, ...]]:
-    """An index without arrays: the slice, and the shape to give to what it takes."""
-    spec, result = [], []
-    axis = 0
-    for part in entries:
-        if part is None:
-            result.append(1)
-            continue
-        n = shape[axis]
-        if isinstance(part, slice):
-            stretch = _stretch(part, n)
-            result.append(stretch[1])
-        else:
-            k = part if part >= 0 else part + n
-            if not 0 <= k < n:
-                raise _out_of_range(part, axis, shape)
-            stretch = (k, 1, 1)
-        spec.append(stretch)
-        axis += 1
-    return tuple(spec), tuple(result)
-
-
 def _advanced(
     shape: tuple[int, ...], entries: list[Any]
 ) -> tuple[Spec, tuple[int, ...], tuple[Any, ...], list[Any], int | None]:
     """An index with arrays.
 
-    Returned are the slice, the shape to give to what it takes, the gather's pattern and its indices, and which axis of
-    the result is to be removed, if any: an Ellipsis that stands for no axis is one of length 1 until then.
+    Returned are the slice, the shape to give to what it takes, the gather's pattern and its indices, and
+    which axis of the result is to be removed, if any: an Ellipsis that stands for no axis is one of length 1
+    until then.
     """
     spec: list[tuple[int, int, int]] = []
     result: list[int] = []
@@ -270,8 +291,8 @@ def _advanced(
             covered = shape[axis : axis + part.ndim]
             if part.shape != covered:
                 raise IndexError(
-                    f"a mask of shape {part.shape} does not fit the axes of lengths {covered} it stands at; the tensor "
-                    f"has shape {shape}"
+                    f"a mask of shape {part.shape} does not fit the axes of lengths {covered} it stands at; "
+                    f"the tensor has shape {shape}"
                 )
             spec.extend([(0, n, 1) for n in covered])
             if covered:
@@ -327,9 +348,9 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     if serial > 0 and (t._is_parameter or serial > t._birth):
         what = "a Parameter" if t._is_parameter else "a tensor that was made outside of the function"
         raise RuntimeError(
-            f"t[index] = value: a value that is being differentiated cannot be written into {what} (shape {t.shape}); "
-            f"make the tensor inside the function (a copy: t.copy()), or build the result with ops.where, ops.concat or "
-            f"ops.tensor_scatter_update"
+            f"t[index] = value: a value that is being differentiated cannot be written into {what} (shape "
+            f"{t.shape}); make the tensor inside the function (a copy: t.copy()), or build the result with "
+            "ops.where, ops.concat or ops.tensor_scatter_update"
         )
     t._rebind(new)
 
@@ -337,20 +358,22 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
 def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
     """The value of `t` after ``t[index] = value``; of elements written twice the last one counts."""
     shape = t.shape
-    entries, arrays = _entries(shape, index)
+    parts = index if isinstance(index, tuple) else (index,)
     value = _as_value(value, t._typenum)
-    if not arrays:
-        spec, result = _basic(shape, entries)
-        counts = tuple([length for _, length, _ in spec])
-        value = to_shape(_fitted(value, result), counts)
-        if counts == shape and all(step > 0 for _, _, step in spec):
+    basic = _basic(shape, parts)
+    if basic is not None:
+        spec, result = basic
+        counts = shape if spec is None else tuple([length for _, length, _ in spec])
+        value = to_shape(_fitted(value, counts if result is None else result), counts)
+        if spec is None:
             return value
         placed = _engine.apply(_UNSLICE, (shape, spec), value)
         if counts == shape:
             return placed
         mask = np.zeros(shape, bool)
-        mask[tuple(entries)] = True
+        mask[parts] = True
         return _engine.apply(_WHERE, None, mask, placed, t)
+    entries = _entries(shape, parts)
     places = np.arange(t.size).reshape(shape)
     try:
         written = places[tuple([part._numpy() if isinstance(part, Tensor) else part for part in entries])]
@@ -361,7 +384,9 @@ def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
     source[written.ravel()] = np.arange(written.size)
     if not written.size:
         return +t
-    picked = _engine.apply(_GATHER, (0,), to_shape(value, (value.size,)), np.maximum(source, 0).reshape(shape))
+    picked = _engine.apply(
+        _GATHER, (0,), to_shape(value, (value.size,)), np.maximum(source, 0).reshape(shape)
+    )
     return _engine.apply(_WHERE, None, (source >= 0).reshape(shape), picked, t)
 
 
@@ -375,8 +400,8 @@ def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
         if all(m in (1, n) for m, n in zip(short, shape[len(shape) - len(short) :], strict=True)):
             return expanded(value, shape)
     raise ValueError(
-        f"t[index] = value: a value of shape {given} does not broadcast to the shape {shape} of the elements it is "
-        f"written to"
+        f"t[index] = value: a value of shape {given} does not broadcast to the shape {shape} of the elements "
+        "it is written to"
     )
 
 
@@ -398,3 +423,6 @@ def _holds_tensor(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(_holds_tensor(item) for item in value)
     return isinstance(value, Tensor)
+
+
+METHODS: dict[str, Any] = {"__getitem__": getitem, "__setitem__": setitem}

@@ -78,7 +78,9 @@ def _elementwise() -> dict[Any, Callable[..., Any]]:
         return lambda x, y: _engine.binary_op(op, x, y)
 
     return {
-        getattr(np, row.ufunc): (unary if row.arity == 1 else binary)(OP[row.name]) for row in ROWS if row.ufunc
+        getattr(np, row.ufunc): (unary if row.arity == 1 else binary)(OP[row.name])
+        for row in ROWS
+        if row.ufunc
     }
 
 
@@ -145,7 +147,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
         if function is None:
             raise TypeError(f"{name}: has no rule for Tensors; {_alternative(ufunc.__name__)}")
         if kwargs:
-            raise TypeError(f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out")
+            raise TypeError(
+                f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out"
+            )
         return function(*[np.asarray(x) if isinstance(x, list | tuple) else x for x in inputs])
     if method == "reduce" and ufunc in REDUCTIONS:
         axis, keepdims = kwargs.pop("axis", 0), kwargs.pop("keepdims", False)
@@ -157,7 +161,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
             return REDUCTIONS[ufunc](inputs[0], None if axis == () else axis, keepdims)
     elif method == "accumulate" and ufunc is np.add and not kwargs.keys() - {"axis"}:
         return cumsum(inputs[0], *inputs[1:] or (kwargs.get("axis", 0),))
-    raise TypeError(f"{name}: is not supported with Tensors; {_alternative(ufunc.__name__)}")
+    raise TypeError(f"{name}: is not supported with Tensors; {_alternative(method)}")
 
 
 def _refuse(name: str, kwargs: dict[str, Any]) -> None:
@@ -347,7 +351,8 @@ def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Tensor:
 def _np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
         raise ValueError(
-            f"np.split: axis {axis} of shape {ary.shape} cannot be cut into {indices_or_sections} equal pieces"
+            f"np.split: axis {axis} of shape {ary.shape} cannot be cut into {indices_or_sections} equal "
+            "pieces"
         )
     return _np_array_split(ary, indices_or_sections, axis)
 
@@ -415,7 +420,9 @@ def _np_flip(m: Any, axis: Any = None) -> Tensor:
 @_implements(np.roll)
 def _np_roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     if axis is not None and isinstance(shift, tuple | list) != isinstance(axis, tuple | list):
-        raise TypeError(f"np.roll: shift={shift!r} and axis={axis!r}; with Tensors both are ints, or both tuples")
+        raise TypeError(
+            f"np.roll: shift={shift!r} and axis={axis!r}; with Tensors both are ints, or both tuples"
+        )
     return roll(a, shift, axis)
 
 

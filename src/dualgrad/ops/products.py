@@ -17,8 +17,8 @@ from ._arguments import ALL_AXES, Primitive, alike, operand, permuted, several_a
 from ._einsum import einsum
 
 __all__ = [
-    "BatchMatMul", "Ger", "MatMul", "addmm", "addmv", "baddbmm", "bmm", "dot", "einsum", "ger", "inner", "matmul", "mm",
-    "mv", "outer", "tensor_dot",
+    "BatchMatMul", "Ger", "MatMul", "addmm", "addmv", "baddbmm", "bmm", "dot", "einsum", "ger", "inner", "matmul",
+    "mm", "mv", "outer", "tensor_dot",
 ]  # fmt: skip
 
 
@@ -67,7 +67,8 @@ def _checked(name: str, x: Any, m: int, y: Any, n: int) -> tuple[Tensor, Tensor]
     x, y = _pair(name, x, y)
     if x.ndim != m or y.ndim != n:
         raise ValueError(
-            f"{name}: operands of shapes {x.shape} and {y.shape}; expected {m} axes for the first and {n} for the second"
+            f"{name}: operands of shapes {x.shape} and {y.shape}; expected {m} axes for the first and {n} "
+            "for the second"
         )
     return x, y
 
@@ -212,7 +213,7 @@ def dot(x: Any, y: Any) -> Tensor:
 
 
 def _flat_product(x: Tensor, y: Tensor) -> Tensor:
-    """x @ y for a vector or matrix y, with all leading axes of x as rows of one matrix."""
+    """The product x @ y for a vector or matrix y, with all leading axes of x as rows of one matrix."""
     if x.ndim <= 2:
         return _engine.matmul_op(x, y)
     shape = x.shape
@@ -499,7 +500,8 @@ class BatchMatMul(Primitive):
             x, y = _pair("BatchMatMul", x, y)
         if x.ndim < 2 or y.ndim < 2:
             raise ValueError(
-                f"BatchMatMul: operands of shapes {x.shape} and {y.shape}; expected stacks of matrices, two axes or more"
+                f"BatchMatMul: operands of shapes {x.shape} and {y.shape}; expected stacks of matrices, two "
+                "axes or more"
             )
         return self._product(x, y)
 
@@ -545,8 +547,8 @@ class MatMul(BatchMatMul):
             x, y = _pair("MatMul", x, y)
         if x.ndim != 2 or y.ndim != 2:
             raise ValueError(
-                f"MatMul: operands of shapes {x.shape} and {y.shape}; expected matrices (2-d), use ops.matmul or "
-                f"ops.BatchMatMul for others"
+                f"MatMul: operands of shapes {x.shape} and {y.shape}; expected matrices (2-d), use "
+                "ops.matmul or ops.BatchMatMul for others"
             )
         return self._product(x, y)
 

@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, truth values and running sums over axes (extremes and norms stand beside).
+"""Reductions: sums, means, products, truth values and running sums over axes.
 
 `axis` is None or () for all axes, an int, or a tuple of ints. Sums, extremes and truth values are primitives;
 the rest is composed of them, so it has derivatives of any order without a rule of its own. Some compositions
@@ -8,7 +8,8 @@ are chosen for their derivatives:
   every order.
 * `logsumexp` shifts by the maximum as a constant. The result does not depend on the shift, so neither do
   derivatives.
-* `std` is a root. Where the variance is 0 its slope is 0 too, and zero absorbs: the slope is 0 there, not nan.
+* `std` is a root. Where the variance is 0 its slope is 0 too, and zero absorbs: the slope is 0 there, not
+  nan.
 """
 
 from __future__ import annotations
@@ -151,7 +152,9 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
 
 def _average(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> Tensor:
     """The sum over axes divided by the number of elements, or by `less` less than it."""
-    if x._typenum == _dtype.float16.num:  # neither the sum nor the count need fit into float16 where the mean does
+    if (
+        x._typenum == _dtype.float16.num
+    ):  # neither the sum nor the count need fit into float16 where the mean does
         wide = _average(_engine.convert(x, _dtype.float32.num), axes, keepdims, less)
         return _engine.convert(wide, _dtype.float16.num)
     return _engine.binary_op(_DIV, total(x, axes, keepdims), float(builtins.max(_count(x, axes) - less, 0)))

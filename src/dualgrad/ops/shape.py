@@ -77,20 +77,17 @@ def reshape(x: Any, shape: Any) -> Tensor:
 
 def _reshaped(name: str, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     size = x.size
-    product = math.prod(shape)
-    if product != size or -1 in shape:
-        target = shape
-        if shape.count(-1) == 1:
-            others = -product
-            if others > 0 and size % others == 0:
-                target = tuple([size // others if n == -1 else n for n in shape])
-        if math.prod(target) != size or any(n < 0 for n in target):
-            raise ValueError(
-                f"{name}: a tensor of shape {x.shape} has {size} elements, which do not fit the shape {shape}"
-                + (": only one length may be -1" if shape.count(-1) > 1 else "")
-            )
-        shape = target
-    return to_shape(x, shape)
+    target = shape
+    if -1 in shape and shape.count(-1) == 1:
+        others = -math.prod(shape)
+        if others > 0 and size % others == 0:
+            target = tuple([size // others if n == -1 else n for n in shape])
+    if math.prod(target) != size or (target and min(target) < 0):
+        raise ValueError(
+            f"{name}: a tensor of shape {x.shape} has {size} elements, which do not fit the shape {shape}"
+            + (": only one length may be -1" if shape.count(-1) > 1 else "")
+        )
+    return to_shape(x, target)
 
 
 def _reshape_method(x: Tensor, *shape: Any) -> Tensor:
@@ -148,7 +145,9 @@ def flatten(x: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) 
     return to_shape(x, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-def _flatten_method(x: Tensor, order: Any = "C", end: int = -1, *, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+def _flatten_method(
+    x: Tensor, order: Any = "C", end: int = -1, *, start_dim: int = 0, end_dim: int = -1
+) -> Tensor:
     if isinstance(order, int):  # x.flatten(start_dim, end_dim)
         return flatten(x, start_dim=order, end_dim=end)
     return flatten(x, order, start_dim=start_dim, end_dim=end_dim)
@@ -267,8 +266,8 @@ def squeeze(x: Any, axis: Any = None, **other: Any) -> Tensor:
     for k in axes:
         if shape[k] != 1:
             raise ValueError(
-                f"squeeze: axis {k} of a tensor of shape {shape} has length {shape[k]}; only axes of length 1 can be "
-                f"removed"
+                f"squeeze: axis {k} of a tensor of shape {shape} has length {shape[k]}; only axes of length "
+                "1 can be removed"
             )
     return to_shape(x, tuple([n for k, n in enumerate(shape) if k not in axes]))
 
