@@ -1,9 +1,8 @@
 """`Tensor`: the value users hold.
 
 The handle, its operators and the type rules of operands are compiled (`_engine/tensor.pyx`); this file adds
-making tensors from data, reading them back, indexing, printing, the NumPy protocols, DLPack and pickling.
-Methods that are operators under another name (`x.sum()`, `x.reshape()`) are attached by `dualgrad.ops`, from
-the same functions.
+making tensors from data, reading them back, printing, DLPack and pickling. Methods that are operators under
+another name (`x.sum()`, `x[i]`, NumPy's functions) are attached by `dualgrad.ops`, from the same functions.
 """
 
 from __future__ import annotations
@@ -236,16 +235,6 @@ class Tensor(TensorMethods):
     # ------------------------------------------------------------------------------------------------
     # indexing
 
-    def __getitem__(self, index: Any) -> Tensor:
-        from .ops.indexing import getitem
-
-        return getitem(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        from .ops.indexing import setitem
-
-        setitem(self, index, value)
-
     def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:
             raise TypeError("iteration over a tensor without axes (shape ()); it is a single number")
@@ -264,16 +253,6 @@ class Tensor(TensorMethods):
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
         return array.copy() if copy or copy is None else array
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from .ops.numpy_protocol import call_ufunc
-
-        return call_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        from .ops.numpy_protocol import call_function
-
-        return call_function(function, args, kwargs)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         return self.asnumpy().__dlpack__(**kwargs)

@@ -17,7 +17,7 @@ numbers, by far the most frequent, have their own short path in rules.pyx.
 from cpython.object cimport PyObject
 
 from .array cimport DUAL, Value, scalar
-from .execute cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION, family_of
+from .execute cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_SELECTION, family_of
 from .opcodes cimport *
 from .rules cimport add, has_slope, partial_uses_out, partial_value, set_algebra_rule, share, widen, zeros_like
 from .tensor cimport TensorBase, read, wrap

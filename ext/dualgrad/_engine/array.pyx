@@ -7,7 +7,8 @@ written, so a retained tape cannot be changed behind its back. The one exception
 cotangent that it alone holds.
 
 Derivatives of high order are made of many operations on very small arrays, so an array of up to 16 bytes and three
-axes is a single object: data, shape and strides lie inside it. Objects and data come from `dg_memory.h`. Views (transposes, slices, broadcasts) share the buffer of their `base`.
+axes is a single object: data, shape and strides lie inside it. Objects and data come from `dg_memory.h`. Views
+(transposes, slices, broadcasts) share the buffer of their `base`.
 
 Arrays refer to nothing that could refer back to them, so they take no part in garbage collection: a tape of
 millions of them costs the collector nothing.
@@ -29,8 +30,8 @@ cdef extern from "dg_memory.h":
     void dg_use_slabs(PyTypeObject *type)
 
 cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
-                                void *data, int flags, object obj)
+    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, cnp.npy_intp *dims,
+                                cnp.npy_intp *strides, void *data, int flags, object obj)
     int PyArray_SetBaseObject(cnp.ndarray arr, PyObject *obj) except -1
     int PyArray_CopyInto(cnp.ndarray dest, cnp.ndarray src) except -1
     void PyArray_UpdateFlags(cnp.ndarray arr, int flags)

@@ -12,10 +12,8 @@ work (index arrays, sums over scattered axes, sorting) is NumPy's.
 Types are equal when a primitive is reached: the public functions have inserted casts. float16 has NumPy loops for
 most primitives and goes through float32 for the rest.
 """
-cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -23,8 +21,8 @@ import numpy as np
 
 from dualgrad._table import ROWS
 
-from .array cimport (MAX_DIMS, N_TYPES, NPY_HALF, Array, contiguous, copy_of, from_ndarray, full, is_inexact, new_array,
-                     new_view, same_shape, shape_tuple, to_ndarray, writable)
+from .array cimport (MAX_DIMS, N_TYPES, NPY_HALF, Array, contiguous, from_ndarray, full, new_array, new_view,
+                     same_shape, shape_tuple, to_ndarray, writable)
 from .opcodes cimport *
 
 cnp.import_array()
@@ -259,8 +257,8 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
         steps[i] = strides[i][merged - 1]
     for j in range(merged):
         index[j] = 0
-    if merged == 2 and inner * 4 <= ROW_BLOCK and shape[0] >= 8 and blocked_rows(loop, pointers, strides, shape, n,
-                                                                                  (<Array>args[0]).itemsize):
+    if (merged == 2 and inner * 4 <= ROW_BLOCK and shape[0] >= 8
+            and blocked_rows(loop, pointers, strides, shape, n, (<Array>args[0]).itemsize)):
         return out
     with nogil:
         while True:
@@ -462,7 +460,6 @@ cdef Array execute_sum(object params, PyObject **args, int n):
     cdef Array out
     cdef tuple axes = params[0]
     cdef bint keepdims = params[1]
-    cdef Loop *loop
     cdef void *data = NULL
     cdef dg_loop fn = NULL
     cdef char *pointers[3]
@@ -632,7 +629,6 @@ cdef Array execute_where(object params, PyObject **args, int n):
     cdef Array x = <Array>args[1]
     cdef Array y = <Array>args[2]
     cdef Py_ssize_t[MAX_DIMS] shape
-    cdef Array out
     if x.typenum != y.typenum:
         raise TypeError(f"where: the choices have types {np_name(x)} and {np_name(y)}; expected equal types")
     broadcast_shape(OP_WHERE, args, n, shape)

@@ -17,7 +17,6 @@ A missing tangent or cotangent (None, NULL) is zero. Elementwise rows state thei
 parsed on first use into a short list of primitives and constants (`Partial`). Products of a partial with a derivative
 use `absorb_mul`, so a zero derivative stays zero beside an infinite slope.
 """
-cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
@@ -25,8 +24,7 @@ import ast
 
 from dualgrad._table import BY_NAME, CONSTANTS, ROWS
 
-from .array cimport (ARRAY, DUAL, MAX_DIMS, N_TYPES, NODE, Array, Value, full, is_inexact, same_shape, scalar,
-                     shape_tuple)
+from .array cimport DUAL, N_TYPES, Array, Value, full, is_inexact, same_shape, scalar, shape_tuple
 from .execute cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION, family_of,
                        keeps_ints, op_name)
 from .opcodes cimport *
@@ -272,7 +270,9 @@ cdef bint has_slope(int op, object params, PyObject **args, int n):
     if family == FAMILY_CONSTANT:
         return False
     if op == OP_CAST:
-        return is_inexact(<int>params) and is_inexact(type_of(<Value>args[0]))
+        typenum = type_of(<Value>args[0])
+        return (is_inexact(<int>params) == is_inexact(typenum) and typenum != cnp.NPY_BOOL
+                and <int>params != cnp.NPY_BOOL)
     typenum = type_of(<Value>args[1 if op == OP_WHERE else 0])
     return is_inexact(typenum) or (keeps_ints(op) and typenum != cnp.NPY_BOOL)
 

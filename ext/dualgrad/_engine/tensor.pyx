@@ -11,7 +11,6 @@ adds its leaf, lowest level first.
 Operands of different types are cast here, before a primitive is applied, so that gradients go back in the type of
 each. Python numbers take the type of the tensor beside them.
 """
-cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 
@@ -19,13 +18,13 @@ import numpy as np
 
 from dualgrad._table import ROWS
 
-from .array cimport (ARRAY, DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
+from .array cimport (DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
                      shape_tuple, to_ndarray)
 from .execute cimport op_name
 from .opcodes cimport *
 from .tape cimport Tape
-from .values cimport (Level, Node, array_of, bind, bind1, bind2, bind3, bind_list, current_level, ndim_of, last_serial,
-                      shape_of, type_of)
+from .values cimport (Dual, Level, Node, array_of, bind1, bind2, bind_list, current_level, ndim_of, last_serial, shape_of,
+                      type_of)
 
 cdef extern from *:
     """
@@ -368,10 +367,10 @@ cdef class TensorBase:
 
     @property
     def _level_serial(self):
-        """The serial of the outermost level the value belongs to; 0 for plain arrays."""
+        """The serial of the innermost transform whose level the value belongs to; 0 for plain arrays."""
         if self.value.kind == NODE:
             return (<Node>self.value).level.serial
-        return 1 if self.value.kind == DUAL else 0
+        return (<Dual>self.value).level.serial if self.value.kind == DUAL else 0
 
     def _numpy(self):
         """A read-only view of the number."""

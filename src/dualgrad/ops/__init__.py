@@ -15,8 +15,10 @@ from . import choice as _choice
 from . import creation as _creation
 from . import dispatch as _dispatch
 from . import elementwise as _elementwise
+from . import formulas as _formulas
 from . import gather as _gather
 from . import indexing as _indexing
+from . import layers as _layers
 from . import losses as _losses
 from . import misc as _misc
 from . import numpy_protocol as _numpy_protocol
@@ -31,8 +33,10 @@ from .choice import *
 from .creation import *
 from .dispatch import *
 from .elementwise import *
+from .formulas import *
 from .gather import *
 from .indexing import *
+from .layers import *
 from .losses import *
 from .misc import *
 from .products import *
@@ -40,8 +44,8 @@ from .reductions import *
 from .shape import *
 
 _MODULES = (
-    _elementwise, _arithmetic, _choice, _reductions, _shape, _products, _indexing, _gather, _creation,
-    _activations, _losses, _misc, _dispatch, _numpy_protocol,
+    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather,
+    _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol,
 )  # fmt: skip
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]

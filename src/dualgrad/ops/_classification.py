@@ -3,6 +3,9 @@
 A target of integers picks one logarithm for each sample, by a gather; samples of the class `ignore_index`
 count for nothing. A target of probabilities weighs all of them. Smoothing mixes a target with the uniform
 distribution.
+
+Nothing overflows or cancels: from logits the way leads through log_softmax and softplus, and where a
+probability is 0 and so is its weight, the product counts as 0 whatever the logarithm is.
 """
 
 from __future__ import annotations

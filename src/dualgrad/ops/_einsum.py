@@ -118,7 +118,7 @@ def _parsed(equation: str, tensors: list[Tensor]) -> tuple[list[str], str, list[
 
 
 def _lengths(equation: str, inputs: list[str], tensors: list[Tensor]) -> dict[str, int]:
-    """How long the axis of each letter is; axes of length 1 broadcast, so they are taken out of the operands."""
+    """How long the axis of each letter is. Axes of length 1 broadcast: they are taken out of the operands."""
     lengths: dict[str, int] = {}
     for letters, x in zip(inputs, tensors, strict=True):
         for c, n in zip(letters, x.shape, strict=True):

@@ -23,7 +23,7 @@ def index_tensor(name: str, indices: Any) -> Tensor:
 
 
 def along(name: str, x: Tensor, axis: int, index: Tensor) -> list[Any]:
-    """Index arrays for all axes of `x`, where `index` moves along one axis and stands still along the others."""
+    """Index arrays for all axes of `x`: `index` along one axis, every place itself along the others."""
     shape = index.shape
     if len(shape) != x.ndim or any(
         m > n for k, (m, n) in enumerate(zip(shape, x.shape, strict=True)) if k != axis

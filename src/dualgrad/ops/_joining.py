@@ -24,8 +24,8 @@ from ._arguments import (
 )
 
 __all__ = [
-    "Concat", "Split", "Stack", "Unstack", "cat", "chunk", "concat", "hstack", "split", "stack", "unbind", "unstack",
-    "vstack",
+    "Concat", "Split", "Stack", "Unstack", "cat", "chunk", "concat", "hstack", "split", "stack", "unbind",
+    "unstack", "vstack",
 ]  # fmt: skip
 
 _CONCAT, _SLICE = OP["concat"], OP["slice"]

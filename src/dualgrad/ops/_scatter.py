@@ -152,7 +152,9 @@ def _replaced(name: str, x: Tensor, index: tuple[Any, ...], updates: Tensor) -> 
 
 
 def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
-    """Replace elements along an axis, one for each element of an index tensor; where one comes twice the last counts.
+    """Replace elements along an axis, one for each element of an index tensor.
+
+    Where one comes twice the last counts.
 
     Parameters
     ----------

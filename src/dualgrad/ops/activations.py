@@ -271,7 +271,7 @@ def softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tenso
      [0.  1. ]]
     """
     if other:
-        axis = _respelled_axis("softmax", axis, other)
+        axis = respell("softmax", other, axis=None if axis == -1 else axis)
     shifted, axis = _shifted("softmax", x, axis, dtype)
     raised = _engine.unary(_EXP, shifted)
     return _engine.binary_op(_DIV, raised, _total(raised, axis))
@@ -307,13 +307,9 @@ def log_softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> T
     [-1000. 0.]
     """
     if other:
-        axis = _respelled_axis("log_softmax", axis, other)
+        axis = respell("log_softmax", other, axis=None if axis == -1 else axis)
     shifted, axis = _shifted("log_softmax", x, axis, dtype)
     return shifted - _engine.unary(_LOG, _total(_engine.unary(_EXP, shifted), axis))
-
-
-def _respelled_axis(name: str, axis: Any, other: dict[str, Any]) -> Any:
-    return respell(name, other, axis=None if axis == -1 else axis)
 
 
 # ------------------------------------------------------------------------------------------ primitive classes

@@ -18,8 +18,8 @@ from ..tensor import Tensor
 from ._arguments import IS_FLOAT, Primitive, expanded, integer, new_shape, operand, type_or, unpacked
 
 __all__ = [
-    "Eye", "Fill", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like", "linspace",
-    "ones", "ones_like", "rand", "randn", "zeros", "zeros_like",
+    "Eye", "Fill", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like",
+    "linspace", "ones", "ones_like", "rand", "randn", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -359,10 +359,10 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     shape = new_shape("rand", unpacked(size))
     if target is _dtype.float64:
         return _constant(np.asarray(_source(seed).random(shape)))
-    # float32 draws stay below 1; a float64 draw that is rounded need not
+    # drawn in float32: a float64 draw could be rounded up to 1
     numbers = np.asarray(_source(seed).random(shape, np.float32))
     if target is _dtype.float16:
-        numbers = np.floor(numbers * 2048) / 2048
+        numbers = np.floor(numbers * np.float32(2048)) / np.float32(2048)
     return _constant(numbers.astype(target.numpy))
 
 

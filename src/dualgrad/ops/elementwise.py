@@ -1,7 +1,8 @@
 """The elementwise operations: every function, primitive class and method that the rows of the table name.
 
 One row makes all three (see `_rows.py`); `elementwise.pyi` lists the names for type checkers and editors.
-Operations with settings, or composed of several primitives, are written out in `arithmetic.py` and beside it.
+Operations with settings, or composed of several primitives, are written out in `arithmetic.py`, `formulas.py`
+and beside them.
 """
 
 from __future__ import annotations

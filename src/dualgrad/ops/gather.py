@@ -21,8 +21,8 @@ from ._scatter import *  # noqa: F403
 from ._windows import *  # noqa: F403
 
 __all__ = [
-    "Gather", "GatherD", "GatherNd", "OneHot", "gather", "gather_d", "gather_elements", "gather_nd", "index_select",
-    "one_hot", "take", *_scatter.__all__, *_windows.__all__,
+    "Gather", "GatherD", "GatherNd", "OneHot", "gather", "gather_d", "gather_elements", "gather_nd",
+    "index_select", "one_hot", "take", *_scatter.__all__, *_windows.__all__,
 ]  # fmt: skip
 
 _EQ, _MAXIMUM, _MINIMUM, _MOD, _WHERE = OP["eq"], OP["maximum"], OP["minimum"], OP["mod"], OP["where"]

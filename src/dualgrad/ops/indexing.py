@@ -29,13 +29,8 @@ from ._joining import stack
 
 __all__: list[str] = []
 
-_SLICE, _UNSLICE, _RESHAPE, _GATHER, _WHERE = (
-    OP["slice"],
-    OP["unslice"],
-    OP["reshape"],
-    OP["gather"],
-    OP["where"],
-)
+_SLICE, _UNSLICE, _RESHAPE = OP["slice"], OP["unslice"], OP["reshape"]
+_GATHER, _WHERE = OP["gather"], OP["where"]
 _INT64 = np.dtype(np.int64).num
 _FULL = slice(None)
 _PLAIN = (slice, int)
@@ -213,7 +208,7 @@ def _picks(entries: list[Any]) -> bool:
 
 
 def _array(part: Any) -> Any:
-    """A part of an index that is neither int, slice, None nor Ellipsis: an int, a mask or an array of ints."""
+    """Any other part of an index than an int, a slice or None: as an int, a mask or an array of ints."""
     if isinstance(part, Tensor):
         if part.dtype.is_bool:
             return part._numpy()
@@ -373,6 +368,8 @@ def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
         mask = np.zeros(shape, bool)
         mask[parts] = True
         return _engine.apply(_WHERE, None, mask, placed, t)
+    if isinstance(index, Tensor) and index.dtype.is_bool and index.shape == shape and value.ndim == 0:
+        return _engine.apply(_WHERE, None, index, value, t)  # a mask that stays an operand
     entries = _entries(shape, parts)
     places = np.arange(t.size).reshape(shape)
     try:

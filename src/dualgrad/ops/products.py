@@ -8,17 +8,19 @@ constants that adapt.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import ALL_AXES, Primitive, alike, operand, permuted, several_axes, to_shape
+from . import _contractions
+from ._arguments import Primitive, operand, permuted
+from ._contractions import *  # noqa: F403
+from ._contractions import checked, equal, pair
 from ._einsum import einsum
 
 __all__ = [
-    "BatchMatMul", "Ger", "MatMul", "addmm", "addmv", "baddbmm", "bmm", "dot", "einsum", "ger", "inner", "matmul",
-    "mm", "mv", "outer", "tensor_dot",
+    "BatchMatMul", "MatMul", "addmm", "addmv", "baddbmm", "bmm", "einsum", "matmul", "mm", "mv",
+    *_contractions.__all__,
 ]  # fmt: skip
 
 
@@ -54,30 +56,6 @@ def matmul(x: Any, y: Any) -> Tensor:
     return _engine.matmul_op(x, y)
 
 
-def _pair(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors; an array beside a tensor takes part in the choice of a common type."""
-    pair = [operand(name, x), operand(name, y)]
-    if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
-        pair = alike(pair)
-    return pair[0], pair[1]
-
-
-def _checked(name: str, x: Any, m: int, y: Any, n: int) -> tuple[Tensor, Tensor]:
-    """Two operands with as many axes as the function takes."""
-    x, y = _pair(name, x, y)
-    if x.ndim != m or y.ndim != n:
-        raise ValueError(
-            f"{name}: operands of shapes {x.shape} and {y.shape}; expected {m} axes for the first and {n} "
-            "for the second"
-        )
-    return x, y
-
-
-def _equal(name: str, m: int, n: int, x: Tensor, y: Tensor) -> None:
-    if m != n:
-        raise ValueError(f"{name}: shapes {x.shape} and {y.shape} do not multiply; {m} is not {n}")
-
-
 def mm(x: Any, y: Any) -> Tensor:
     """Product of two matrices.
 
@@ -104,8 +82,8 @@ def mm(x: Any, y: Any) -> Tensor:
     >>> ops.mm(ops.ones((2, 3)), ops.ones((3, 4))).shape
     (2, 4)
     """
-    x, y = _checked("mm", x, 2, y, 2)
-    _equal("mm", x.shape[1], y.shape[0], x, y)
+    x, y = checked("mm", x, 2, y, 2)
+    equal("mm", x.shape[1], y.shape[0], x, y)
     return _engine.matmul_op(x, y)
 
 
@@ -137,8 +115,8 @@ def mv(x: Any, y: Any) -> Tensor:
     >>> print(ops.mv(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), dg.Tensor([1.0, 1.0])))
     [3. 7.]
     """
-    x, y = _checked("mv", x, 2, y, 1)
-    _equal("mv", x.shape[1], y.shape[0], x, y)
+    x, y = checked("mv", x, 2, y, 1)
+    equal("mv", x.shape[1], y.shape[0], x, y)
     return _engine.matmul_op(x, y)
 
 
@@ -168,195 +146,9 @@ def bmm(x: Any, y: Any) -> Tensor:
     >>> ops.bmm(ops.ones((5, 2, 3)), ops.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
-    x, y = _checked("bmm", x, 3, y, 3)
-    _equal("bmm", x.shape[0], y.shape[0], x, y)
+    x, y = checked("bmm", x, 3, y, 3)
+    equal("bmm", x.shape[0], y.shape[0], x, y)
     return _engine.matmul_op(x, y)
-
-
-def dot(x: Any, y: Any) -> Tensor:
-    """Sum of products over the last axis of one operand and the last but one (or only) axis of the other.
-
-    Parameters
-    ----------
-    x, y : Tensor
-        Any shapes, of equal types. A number multiplies every element.
-
-    Returns
-    -------
-    Tensor
-        The remaining axes of `x`, then those of `y`.
-
-    Raises
-    ------
-    TypeError
-        If the types differ.
-    ValueError
-        If the axes are not equally long.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.dot(dg.Tensor([1.0, 2.0]), dg.Tensor([3.0, 4.0])))
-    11.0
-    >>> ops.dot(ops.ones((2, 3, 4)), ops.ones((5, 4, 6))).shape
-    (2, 3, 5, 6)
-    """
-    x, y = _pair("dot", x, y)
-    if x.ndim == 0 or y.ndim == 0:
-        return x * y
-    if y.ndim <= 2:
-        _equal("dot", x.shape[-1], y.shape[0], x, y)
-        return _flat_product(x, y)
-    last_but_one = y.ndim - 2
-    return _contracted("dot", x, y, (x.ndim - 1,), (last_but_one,))
-
-
-def _flat_product(x: Tensor, y: Tensor) -> Tensor:
-    """The product x @ y for a vector or matrix y, with all leading axes of x as rows of one matrix."""
-    if x.ndim <= 2:
-        return _engine.matmul_op(x, y)
-    shape = x.shape
-    rows = _engine.matmul_op(to_shape(x, (math.prod(shape[:-1]), shape[-1])), y)
-    return to_shape(rows, shape[:-1] + y.shape[1:])
-
-
-def inner(x: Any, y: Any) -> Tensor:
-    """Sum of products over the last axes of both operands.
-
-    Parameters
-    ----------
-    x, y : Tensor
-        Any shapes, of equal types, the last axes equally long. A number multiplies every element.
-
-    Returns
-    -------
-    Tensor
-        The remaining axes of `x`, then those of `y`.
-
-    Raises
-    ------
-    TypeError
-        If the types differ.
-    ValueError
-        If the last axes are not equally long.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.inner(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), dg.Tensor([1.0, 1.0])))
-    [3. 7.]
-    """
-    x, y = _pair("inner", x, y)
-    if x.ndim == 0 or y.ndim == 0:
-        return x * y
-    return _contracted("inner", x, y, (x.ndim - 1,), (y.ndim - 1,))
-
-
-def outer(x: Any, y: Any) -> Tensor:
-    """Products of every element of one vector with every element of another.
-
-    Parameters
-    ----------
-    x, y : Tensor
-        One axis each.
-
-    Returns
-    -------
-    Tensor
-        Shape (length of `x`, length of `y`), in the type the operands have together.
-
-    Raises
-    ------
-    ValueError
-        If an operand is no vector.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.outer(dg.Tensor([1.0, 2.0]), dg.Tensor([3.0, 4.0])))
-    [[3. 4.]
-     [6. 8.]]
-    """
-    return _outer("outer", x, y)
-
-
-def ger(x: Any, y: Any) -> Tensor:
-    """Products of every element of one vector with every element of another; the same as `outer`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.ger(ops.ones((2,)), ops.ones((3,))).shape
-    (2, 3)
-    """
-    return _outer("ger", x, y)
-
-
-def _outer(name: str, x: Any, y: Any) -> Tensor:
-    x, y = _checked(name, x, 1, y, 1)
-    return to_shape(x, (x.size, 1)) * y
-
-
-def tensor_dot(x: Any, y: Any, axes: Any) -> Tensor:
-    """Sum of products over any axes.
-
-    Parameters
-    ----------
-    x, y : Tensor
-        Any shapes, of equal types.
-    axes : int or pair of tuples of int
-        An int: so many last axes of `x` with as many first axes of `y`. A pair: the axes of `x`, and those of
-        `y` that belong to them.
-
-    Returns
-    -------
-    Tensor
-        The remaining axes of `x`, then those of `y`.
-
-    Raises
-    ------
-    TypeError
-        If the types differ.
-    ValueError
-        If axes that belong together are not equally long, or are not equally many.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.tensor_dot(ops.ones((2, 3, 4)), ops.ones((4, 3, 5)), ((1, 2), (1, 0))).shape
-    (2, 5)
-    """
-    x, y = _pair("tensor_dot", x, y)
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(x.ndim, y.ndim):
-            raise ValueError(f"tensor_dot: {axes} axes of tensors of shapes {x.shape} and {y.shape}")
-        return _contracted("tensor_dot", x, y, ALL_AXES[x.ndim][x.ndim - axes :], ALL_AXES[axes])
-    if not isinstance(axes, tuple | list) or len(axes) != 2:
-        raise ValueError(f"tensor_dot: axes must be an int or a pair of axes, got {axes!r}")
-    left = several_axes("tensor_dot", axes[0], x.shape)
-    right = several_axes("tensor_dot", axes[1], y.shape)
-    return _contracted("tensor_dot", x, y, left, right)
-
-
-def _contracted(name: str, x: Tensor, y: Tensor, left: tuple[int, ...], right: tuple[int, ...]) -> Tensor:
-    """Sum of products over axes that belong together: one product of two matrices."""
-    lengths = tuple([x.shape[k] for k in left])
-    if lengths != tuple([y.shape[k] for k in right]):
-        raise ValueError(
-            f"{name}: axes {left} of shape {x.shape} and axes {right} of shape {y.shape} are not equally long"
-        )
-    rows = tuple([k for k in ALL_AXES[x.ndim] if k not in left])
-    columns = tuple([k for k in ALL_AXES[y.ndim] if k not in right])
-    result = tuple([x.shape[k] for k in rows] + [y.shape[k] for k in columns])
-    n = math.prod(lengths)
-    first = to_shape(permuted(x, rows + left), (math.prod(result[: len(rows)]), n))
-    second = to_shape(permuted(y, right + columns), (n, math.prod(result[len(rows) :])))
-    return to_shape(_engine.matmul_op(first, second), result)
 
 
 def _weighted(term: Tensor, weight: Any) -> Tensor:
@@ -394,7 +186,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     >>> print(ops.addmm(ops.ones((1, 2)), ops.ones((1, 3)), ops.ones((3, 2)), alpha=2.0))
     [[7. 7.]]
     """
-    first, second = _checked("addmm", mat1, 2, mat2, 2)
+    first, second = checked("addmm", mat1, 2, mat2, 2)
     return _weighted(operand("addmm", input), beta) + _weighted(_engine.matmul_op(first, second), alpha)
 
 
@@ -428,7 +220,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> T
     >>> print(ops.addmv(ops.ones((2,)), ops.ones((2, 3)), ops.ones((3,)), beta=2.0))
     [5. 5.]
     """
-    matrix, vector = _checked("addmv", mat, 2, vec, 1)
+    matrix, vector = checked("addmv", mat, 2, vec, 1)
     return _weighted(operand("addmv", input), beta) + _weighted(_engine.matmul_op(matrix, vector), alpha)
 
 
@@ -462,8 +254,8 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     >>> ops.baddbmm(ops.ones((2, 4)), ops.ones((5, 2, 3)), ops.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
-    first, second = _checked("baddbmm", batch1, 3, batch2, 3)
-    _equal("baddbmm", first.shape[0], second.shape[0], first, second)
+    first, second = checked("baddbmm", batch1, 3, batch2, 3)
+    equal("baddbmm", first.shape[0], second.shape[0], first, second)
     return _weighted(operand("baddbmm", input), beta) + _weighted(_engine.matmul_op(first, second), alpha)
 
 
@@ -497,7 +289,7 @@ class BatchMatMul(Primitive):
 
     def __call__(self, x: Any, y: Any) -> Tensor:
         if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
-            x, y = _pair("BatchMatMul", x, y)
+            x, y = pair("BatchMatMul", x, y)
         if x.ndim < 2 or y.ndim < 2:
             raise ValueError(
                 f"BatchMatMul: operands of shapes {x.shape} and {y.shape}; expected stacks of matrices, two "
@@ -544,7 +336,7 @@ class MatMul(BatchMatMul):
 
     def __call__(self, x: Any, y: Any) -> Tensor:
         if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
-            x, y = _pair("MatMul", x, y)
+            x, y = pair("MatMul", x, y)
         if x.ndim != 2 or y.ndim != 2:
             raise ValueError(
                 f"MatMul: operands of shapes {x.shape} and {y.shape}; expected matrices (2-d), use "
@@ -553,31 +345,12 @@ class MatMul(BatchMatMul):
         return self._product(x, y)
 
 
-class Ger(Primitive):
-    """Products of every element of one vector with every element of another; see `outer`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Ger()(ops.ones((2,)), ops.ones((3,))).shape
-    (2, 3)
-    """
-
-    __slots__ = ()
-
-    def __call__(self, x: Any, y: Any) -> Tensor:
-        return _outer("Ger", x, y)
-
-
 METHODS: dict[str, Any] = {
     "matmul": matmul,
     "mm": mm,
     "bmm": bmm,
-    "inner": inner,
-    "outer": outer,
-    "ger": ger,
     "addmm": addmm,
     "addmv": addmv,
     "baddbmm": baddbmm,
+    **_contractions.METHODS,
 }

@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, truth values and running sums over axes.
+"""Reductions: sums, means, products and running sums over axes.
 
 `axis` is None or () for all axes, an int, or a tuple of ints. Sums, extremes and truth values are primitives;
 the rest is composed of them, so it has derivatives of any order without a rule of its own. Some compositions
@@ -24,7 +24,7 @@ from .. import dtype as _dtype
 from .._engine import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
-from . import _extremes, _norms
+from . import _extremes, _norms, _truth
 from ._arguments import (
     IS_FLOAT,
     OP,
@@ -36,7 +36,6 @@ from ._arguments import (
     one_axis,
     operand,
     permuted,
-    reduced,
     reduced_axes,
     respell,
     to_shape,
@@ -44,13 +43,14 @@ from ._arguments import (
 )
 from ._extremes import *  # noqa: F403
 from ._norms import *  # noqa: F403
+from ._truth import *  # noqa: F403
 
 __all__ = [
-    "CumSum", "ReduceAll", "ReduceAny", "ReduceMean", "ReduceProd", "ReduceSum", "all", "any", "count_nonzero",
-    "cumsum", "logsumexp", "mean", "prod", "std", "sum", "var", *_extremes.__all__, *_norms.__all__,
+    "CumSum", "ReduceMean", "ReduceProd", "ReduceSum", "cumsum", "logsumexp", "mean", "prod", "std", "sum",
+    "var", *_extremes.__all__, *_norms.__all__, *_truth.__all__,
 ]  # fmt: skip
 
-_ALL, _ANY, _COUNT, _CUMSUM, _MAX = OP["all"], OP["any"], OP["count_nonzero"], OP["cumsum"], OP["reduce_max"]
+_CUMSUM, _MAX = OP["cumsum"], OP["reduce_max"]
 _SLICE, _UNSLICE, _WHERE = OP["slice"], OP["unslice"], OP["where"]
 _DIV, _EXP, _ISFINITE, _LOG = OP["div"], OP["exp"], OP["isfinite"], OP["log"]
 _SQRT, _SQUARE = OP["sqrt"], OP["square"]
@@ -345,96 +345,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
     return result if keepdims else to_shape(result, dropped(x.shape, axes))
 
 
-# ------------------------------------------------------------------------------------ truth, counts and scans
-
-
-def all(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Whether all elements along axes are true, or not 0.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type.
-    axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
-    keepdims : bool, default False
-        Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
-
-    Returns
-    -------
-    Tensor
-        Bool.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.all(dg.Tensor([[True, False], [True, True]]), 1))
-    [False  True]
-    """
-    if other:
-        axis, keepdims = respell("all", other, axis=axis, keepdims=keepdims)
-    return reduced("all", _ALL, x, axis, keepdims)
-
-
-def any(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Whether any element along axes is true, or not 0.
-
-    Parameters, result and errors are those of `all`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.any(dg.Tensor([[True, False], [False, False]]), 1))
-    [ True False]
-    """
-    if other:
-        axis, keepdims = respell("any", other, axis=axis, keepdims=keepdims)
-    return reduced("any", _ANY, x, axis, keepdims)
-
-
-def count_nonzero(
-    x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = _dtype.int32, **other: Any
-) -> Tensor:
-    """Number of elements along axes that are not 0.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type.
-    axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
-    keepdims : bool, default False
-        Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
-    dtype : type, default int32
-        Type of the result.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.count_nonzero(dg.Tensor([[1.0, 0.0], [2.0, 3.0]]), 1))
-    [1 2]
-    """
-    if other:
-        axis, keepdims = respell("count_nonzero", other, axis=axis, keepdims=keepdims)
-    found = reduced("count_nonzero", _COUNT, x, axis, keepdims)
-    return _engine.convert(found, as_dtype(dtype, where="count_nonzero").num)
+# ------------------------------------------------------------------------------------------ running sums
 
 
 def cumsum(x: Any, axis: Any = None, dtype: Any = None, **other: Any) -> Tensor:
@@ -554,40 +465,6 @@ class ReduceProd(Reduction):
         return prod(x, axis, self.keep_dims)
 
 
-class ReduceAll(Reduction):
-    """Whether all elements over axes are true; see `all`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceAll()(dg.Tensor([[True, False], [True, True]]), 1))
-    [False  True]
-    """
-
-    __slots__ = ()
-
-    def __call__(self, x: Any, axis: Any = ()) -> Tensor:
-        return all(x, axis, self.keep_dims)
-
-
-class ReduceAny(Reduction):
-    """Whether any element over axes is true; see `any`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceAny()(dg.Tensor([[True, False], [False, False]]), 1))
-    [ True False]
-    """
-
-    __slots__ = ()
-
-    def __call__(self, x: Any, axis: Any = ()) -> Tensor:
-        return any(x, axis, self.keep_dims)
-
-
 class CumSum(Primitive):
     """Running sums along an axis.
 
@@ -644,9 +521,7 @@ METHODS: dict[str, Any] = {
     "var": var,
     "logsumexp": logsumexp,
     "cumsum": cumsum,
-    "all": all,
-    "any": any,
-    "count_nonzero": count_nonzero,
     **_extremes.METHODS,
     **_norms.METHODS,
+    **_truth.METHODS,
 }

@@ -33,9 +33,9 @@ from ._order import *  # noqa: F403
 from ._repeating import *  # noqa: F403
 
 __all__ = [
-    "Cast", "ExpandDims", "Flatten", "Identity", "Reshape", "Squeeze", "cast", "expand_dims", "flatten", "identity",
-    "ravel", "reshape", "squeeze", "unsqueeze",
-    *_order.__all__, *_repeating.__all__, *_joining.__all__, *_diagonals.__all__,
+    "Cast", "ExpandDims", "Flatten", "Identity", "Reshape", "Squeeze", "cast", "expand_dims", "flatten",
+    "identity", "ravel", "reshape", "squeeze", "unsqueeze", *_order.__all__, *_repeating.__all__,
+    *_joining.__all__, *_diagonals.__all__,
 ]  # fmt: skip
 
 _IDENTITY = OP["identity"]

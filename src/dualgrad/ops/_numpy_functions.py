@@ -1,0 +1,374 @@
+"""NumPy's functions for tensors, with NumPy's arguments under NumPy's names.
+
+Each entry of `FUNCTIONS` is ours, or a short function that turns NumPy's arguments into those of ours.
+Functions without a derivative (comparisons of whole arrays, positions, printing, saving) work on the numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from ._arguments import operand, to_shape
+from ._einsum import einsum
+from .arithmetic import round as _round
+from .choice import clip, where
+from .creation import full_like, linspace, ones_like, zeros_like
+from .gather import gather_elements, take
+from .products import dot, inner, outer, tensor_dot
+from .reductions import all as _all
+from .reductions import amax, amin, argmax, argmin, count_nonzero, cumsum, mean, norm, prod, std, var
+from .reductions import any as _any
+from .reductions import sum as _sum
+from .shape import (
+    broadcast_to,
+    cat,
+    diag,
+    diagonal,
+    expand_dims,
+    flip,
+    hstack,
+    meshgrid,
+    moveaxis,
+    narrow,
+    ravel,
+    repeat_interleave,
+    reshape,
+    roll,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    tile,
+    trace,
+    transpose,
+    tril,
+    triu,
+    vstack,
+)
+
+__all__: list[str] = []
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
+
+
+def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a function in `FUNCTIONS`."""
+
+    def enter(handler: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            FUNCTIONS[function] = handler
+        return handler
+
+    return enter
+
+
+def on_numbers() -> None:
+    """Stands in `FUNCTIONS` for: call NumPy's function on the numbers."""
+
+
+def numbers(nest: Any) -> Any:
+    """A nest of arguments with an array in place of each tensor."""
+    if isinstance(nest, Tensor):
+        return nest._numpy()
+    if isinstance(nest, tuple | list):
+        return type(nest)([numbers(item) for item in nest])
+    if isinstance(nest, dict):
+        return {key: numbers(item) for key, item in nest.items()}
+    return nest
+
+
+_WITHOUT_DERIVATIVE: tuple[Any, ...] = (
+    np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array_repr, np.array_str, np.array2string,
+    np.save, np.savez, np.savez_compressed, np.savetxt, np.shares_memory, np.may_share_memory,
+    np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere, np.flatnonzero, np.searchsorted,
+    np.shape, np.ndim, np.size, np.result_type, np.can_cast,
+)  # fmt: skip
+"""Functions that NumPy's own code answers from the numbers."""
+
+_SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
+    (np.swapaxes, swapaxes), (np.moveaxis, moveaxis), (np.broadcast_to, broadcast_to), (np.hstack, hstack),
+    (np.vstack, vstack), (np.dot, dot), (np.inner, inner), (np.meshgrid, meshgrid),
+)  # fmt: skip
+"""Functions whose arguments are called alike, or come by position."""
+
+FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
+FUNCTIONS.update(_SAME_ARGUMENTS)
+
+
+def _reduction(ours: Callable[..., Any], *functions: Any) -> None:
+    """A reduction with NumPy's arguments; an empty tuple of axes reduces nothing there."""
+
+    @_implements(*functions)
+    def reduce(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        a = operand(functions[0].__name__, a)
+        if dtype is not None:
+            a = a.astype(dtype)
+        if axis == ():
+            return ours(to_shape(a, (*a.shape, 1)), -1, keepdims)
+        return ours(a, axis, keepdims)
+
+
+def _choice(ours: Callable[..., Any], *functions: Any) -> None:
+    """A reduction without a type argument."""
+
+    @_implements(*functions)
+    def reduce(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+        if axis == ():
+            a = operand(functions[0].__name__, a)
+            return ours(to_shape(a, (*a.shape, 1)), -1)
+        return ours(a, axis, keepdims)
+
+
+_reduction(_sum, np.sum)
+_reduction(mean, np.mean)
+_reduction(prod, np.prod)
+_choice(amax, np.max, np.amax)
+_choice(amin, np.min, np.amin)
+_choice(_all, np.all)
+_choice(_any, np.any)
+_choice(argmax, np.argmax)
+_choice(argmin, np.argmin)
+
+
+@_implements(np.std)
+def _np_std(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    return std(a if dtype is None else operand("std", a).astype(dtype), axis, ddof, keepdims)
+
+
+@_implements(np.var)
+def _np_var(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    return var(a if dtype is None else operand("var", a).astype(dtype), axis, ddof, keepdims)
+
+
+@_implements(np.count_nonzero)
+def _np_count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    return count_nonzero(a, axis, keepdims, np.int64)
+
+
+@_implements(np.cumsum)
+def _np_cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+    return cumsum(a, axis, dtype)
+
+
+@_implements(np.linalg.norm)
+def _np_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+    return norm(x, ord, axis, keepdims)
+
+
+@_implements(np.concatenate)
+def _np_concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None) -> Tensor:
+    parts = [operand("concatenate", x) for x in _arrays(arrays)]
+    joined = cat([ravel(x) for x in parts], 0) if axis is None else cat(parts, axis)
+    return joined if dtype is None else joined.astype(dtype)
+
+
+def _arrays(many: Any) -> list[Any]:
+    """The members of a collection; nested lists of numbers become arrays."""
+    return [np.asarray(x) if isinstance(x, list | tuple) else x for x in many]
+
+
+@_implements(np.stack)
+def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Tensor:
+    joined = stack(_arrays(arrays), axis)
+    return joined if dtype is None else joined.astype(dtype)
+
+
+@_implements(np.split)
+def _np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
+        raise ValueError(
+            f"np.split: axis {axis} of shape {ary.shape} cannot be cut into {indices_or_sections} equal "
+            "pieces"
+        )
+    return _np_array_split(ary, indices_or_sections, axis)
+
+
+@_implements(np.array_split)
+def _np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    n = ary.shape[axis]
+    if isinstance(indices_or_sections, int):
+        size, longer = divmod(n, indices_or_sections)
+        sizes = [size + 1] * longer + [size] * (indices_or_sections - longer)
+        return list(split(ary, sizes, axis))
+    cuts = [0, *[slice(None, int(cut)).indices(n)[1] for cut in indices_or_sections], n]
+    return [narrow(ary, axis, start, max(stop - start, 0)) for start, stop in itertools.pairwise(cuts)]
+
+
+def _c_order(name: str, order: str) -> None:
+    if order not in ("C", "A", "K"):
+        raise TypeError(f"np.{name}: order={order!r} is not supported with Tensors; transpose first")
+
+
+@_implements(np.reshape)
+def _np_reshape(a: Any, shape: Any, order: str = "C", *, copy: Any = None) -> Tensor:
+    _c_order("reshape", order)
+    return reshape(a, shape)
+
+
+@_implements(np.ravel)
+def _np_ravel(a: Any, order: str = "C") -> Tensor:
+    _c_order("ravel", order)
+    return ravel(a)
+
+
+@_implements(np.transpose)
+def _np_transpose(a: Any, axes: Any = None) -> Tensor:
+    return transpose(a, axes)
+
+
+@_implements(np.expand_dims)
+def _np_expand_dims(a: Any, axis: Any) -> Tensor:
+    return expand_dims(a, axis)
+
+
+@_implements(np.squeeze)
+def _np_squeeze(a: Any, axis: Any = None) -> Tensor:
+    return squeeze(a, axis)
+
+
+@_implements(np.tile)
+def _np_tile(A: Any, reps: Any) -> Tensor:
+    return tile(A, reps)
+
+
+@_implements(np.repeat)
+def _np_repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
+    return repeat_interleave(a, repeats, axis)
+
+
+@_implements(np.flip)
+def _np_flip(m: Any, axis: Any = None) -> Tensor:
+    return flip(m, tuple(range(m.ndim)) if axis is None else axis)
+
+
+@_implements(np.roll)
+def _np_roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+    if axis is not None and isinstance(shift, tuple | list) != isinstance(axis, tuple | list):
+        raise TypeError(
+            f"np.roll: shift={shift!r} and axis={axis!r}; with Tensors both are ints, or both tuples"
+        )
+    return roll(a, shift, axis)
+
+
+@_implements(np.diff)
+def _np_diff(a: Any, n: int = 1, axis: int = -1) -> Tensor:
+    for _ in range(n):
+        length = a.shape[axis] - 1
+        a = narrow(a, axis, 1, length) - narrow(a, axis, 0, length)
+    return +a
+
+
+@_implements(np.atleast_1d)
+def _np_atleast_1d(*arys: Any) -> Any:
+    found = tuple([reshape(x, (1,)) if np.ndim(x) == 0 else +operand("atleast_1d", x) for x in arys])
+    return found[0] if len(found) == 1 else found
+
+
+@_implements(np.atleast_2d)
+def _np_atleast_2d(*arys: Any) -> Any:
+    found = tuple([reshape(x, (1, -1)) if np.ndim(x) < 2 else +operand("atleast_2d", x) for x in arys])
+    return found[0] if len(found) == 1 else found
+
+
+@_implements(np.tril)
+def _np_tril(m: Any, k: int = 0) -> Tensor:
+    return tril(m, k)
+
+
+@_implements(np.triu)
+def _np_triu(m: Any, k: int = 0) -> Tensor:
+    return triu(m, k)
+
+
+@_implements(np.trace)
+def _np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    return trace(a, offset, axis1, axis2, dtype)
+
+
+@_implements(np.diag)
+def _np_diag(v: Any, k: int = 0) -> Tensor:
+    return diag(v, k)
+
+
+@_implements(np.diagonal)
+def _np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    return diagonal(a, offset, axis1, axis2)
+
+
+@_implements(np.vdot)
+def _np_vdot(a: Any, b: Any) -> Tensor:
+    a, b = ravel(a), ravel(b)
+    if a.dtype.is_complex or b.dtype.is_complex:
+        raise TypeError("np.vdot: complex Tensors are not supported; use np.dot with the conjugate")
+    return dot(a, b)
+
+
+@_implements(np.outer)
+def _np_outer(a: Any, b: Any) -> Tensor:
+    return outer(ravel(a), ravel(b))
+
+
+@_implements(np.tensordot)
+def _np_tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+    return tensor_dot(a, b, axes)
+
+
+@_implements(np.einsum)
+def _np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Tensor:
+    return einsum(subscripts, *operands)
+
+
+@_implements(np.where)
+def _np_where(condition: Any, *choices: Any) -> Any:
+    return where(condition, *choices) if choices else np.nonzero(numbers(condition))
+
+
+@_implements(np.clip)
+def _np_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Tensor:
+    return clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
+
+
+@_implements(np.round, np.around)
+def _np_round(a: Any, decimals: int = 0) -> Tensor:
+    return _round(a, decimals)
+
+
+@_implements(np.take)
+def _np_take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
+    return take(a, indices, axis, mode)
+
+
+@_implements(np.take_along_axis)
+def _np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
+    return gather_elements(ravel(arr), 0, indices) if axis is None else gather_elements(arr, axis, indices)
+
+
+@_implements(np.zeros_like)
+def _np_zeros_like(a: Any, dtype: Any = None) -> Tensor:
+    return zeros_like(a, dtype=dtype)
+
+
+@_implements(np.ones_like)
+def _np_ones_like(a: Any, dtype: Any = None) -> Tensor:
+    return ones_like(a, dtype=dtype)
+
+
+@_implements(np.full_like)
+def _np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    return full_like(a, fill_value, dtype=dtype)
+
+
+@_implements(np.linspace)
+def _np_linspace(start: Any, stop: Any, num: int = 50, *, dtype: Any = None) -> Tensor:
+    return linspace(start, stop, num, dtype=dtype)
+
+
+@_implements(np.copy)
+def _np_copy(a: Any, order: str = "K") -> Tensor:
+    return +a
