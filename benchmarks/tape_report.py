@@ -1,11 +1,13 @@
 """What the composite gradient node keeps, beside recording the backward pass: nodes, bytes, peak memory.
 
-``python benchmarks/tape_report.py`` runs one step of a Burgers PINN (8 hidden layers of 20, 10,000 points, float64:
-the loss holds u_t, u_x and u_xx, the gradient is taken by all weights) both ways, each in a process of its own, and
-prints for the outermost tape its nodes (leaves and instructions) and the bytes of all arrays it and the tapes inside
-it keep, and the peak of the process above what it held before the step. Counts of two small programs follow.
+``python benchmarks/tape_report.py`` runs one step of a Burgers PINN (8 hidden layers of 20, 10,000 points,
+float64: the loss holds u_t, u_x and u_xx, the gradient is taken by all weights) both ways, each in a process
+of its own, and prints for the outermost tape its nodes (leaves and instructions) and the bytes of all arrays
+it and the tapes inside it keep, and the peak of the process above what it held before the step. Counts of two
+small programs follow.
 """
 
+import itertools
 import resource
 import subprocess
 import sys
@@ -26,7 +28,7 @@ def network(width, depth):
             Parameter(Tensor(rng.normal(size=(m, n)) / np.sqrt(m)), name=f"w{i}"),
             Parameter(Tensor(np.zeros(n)), name=f"b{i}"),
         )
-        for i, (m, n) in enumerate(zip(sizes[:-1], sizes[1:], strict=True))
+        for i, (m, n) in enumerate(itertools.pairwise(sizes))
     ]
 
 
@@ -75,7 +77,9 @@ def main():
     """Both ways side by side."""
     print(f"{'one Burgers PINN step':<36}{'nodes':>8}{'kept, MiB':>12}{'peak, MiB':>12}")
     for way in ("composite", "taped"):
-        out = subprocess.run([sys.executable, __file__, way], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(
+            [sys.executable, __file__, way], capture_output=True, text=True, check=True
+        ).stdout
         nodes, kept, peak = map(int, out.split())
         print(f"{way + ' backward pass':<36}{nodes:>8}{kept / 2**20:>12.1f}{peak / 2**20:>12.1f}")
     print()
@@ -91,7 +95,10 @@ def main():
         with tape_reports() as reports:
             f(Tensor(0.5))
         outer = [r for r in reports if "subtape" in r["by_primitive"]]
-        print(f"{k} nested gradients: outer tapes " + "; ".join(f"{r['leaves']} leaf, {r['by_primitive']}" for r in outer))
+        print(
+            f"{k} nested gradients: outer tapes "
+            + "; ".join(f"{r['leaves']} leaf, {r['by_primitive']}" for r in outer)
+        )
 
 
 if __name__ == "__main__":

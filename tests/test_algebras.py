@@ -20,7 +20,10 @@ SCALAR = {
         lambda x: ops.sigmoid(x) * ops.sqrt(x + 1) * ops.log(2 + x),
         lambda x: mpmath.sqrt(x + 1) * mpmath.log(2 + x) / (1 + mpmath.exp(-x)),
     ),
-    "inverse functions": (lambda x: ops.atan(x) + ops.asin(x) ** 2, lambda x: mpmath.atan(x) + mpmath.asin(x) ** 2),
+    "inverse functions": (
+        lambda x: ops.atan(x) + ops.asin(x) ** 2,
+        lambda x: mpmath.atan(x) + mpmath.asin(x) ** 2,
+    ),
     "a real power": (lambda x: (1 + x) ** 2.5, lambda x: (1 + x) ** mpmath.mpf("2.5")),
     "a variable power": (lambda x: (1 + x) ** x, lambda x: (1 + x) ** x),
     "erf": (lambda x: ops.erf(x), mpmath.erf),

@@ -92,7 +92,15 @@ def test_vjp_of_value_and_gradient_with_three_cotangents_at_once():
 
 # ------------------------------------------------------------------------------------------- random programs
 
-UNARY = [ops.sin, ops.cos, ops.tanh, ops.sigmoid, lambda x: ops.exp(0.3 * ops.sin(x)), ops.square, lambda x: x**3]
+UNARY = [
+    ops.sin,
+    ops.cos,
+    ops.tanh,
+    ops.sigmoid,
+    lambda x: ops.exp(0.3 * ops.sin(x)),
+    ops.square,
+    lambda x: x**3,
+]
 BINARY = [lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a / (1.5 + ops.square(b))]
 
 
@@ -143,11 +151,13 @@ def forward(f):
 
 MIXED = {
     "forward inside": lambda f: lambda x: dg.grad(lambda z: z * forward(f)(z))(x),
-    "forward that reads two outer values": lambda f: lambda x: dg.grad(
-        lambda z: z * forward(lambda y: f(y) * z * x)(z)
-    )(x),
+    "forward that reads two outer values": lambda f: (
+        lambda x: dg.grad(lambda z: z * forward(lambda y: f(y) * z * x)(z))(x)
+    ),
     "forward of a gradient": lambda f: lambda x: x * forward(dg.grad(f))(x),
-    "gradient of a forward of a gradient": lambda f: lambda x: dg.grad(lambda z: x * forward(dg.grad(f))(z))(x),
+    "gradient of a forward of a gradient": lambda f: (
+        lambda x: dg.grad(lambda z: x * forward(dg.grad(f))(z))(x)
+    ),
 }
 
 
@@ -175,7 +185,8 @@ def test_hessian_is_symmetric(seed):
     np.testing.assert_allclose(a @ product(b), b @ product(a), rtol=1e-10, atol=1e-12)
 
 
-# ---------------------------------------------------------------------------------- losses that contain gradients
+# ---------------------------------------------------------------------------------- losses that contain
+# gradients
 
 
 class Network(nn.Cell):

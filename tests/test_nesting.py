@@ -23,7 +23,7 @@ TRANSFORMS = {"grad": dg.grad, "jvp": forward}
 PAIRS = [(a, b) for a in TRANSFORMS for b in TRANSFORMS]
 
 
-@pytest.mark.parametrize("outer, inner", PAIRS)
+@pytest.mark.parametrize(("outer", "inner"), PAIRS)
 class TestConfusion:
     """The classical programs on which a differentiator without levels goes wrong."""
 
@@ -85,7 +85,7 @@ def test_every_nest_of_forward_and_reverse_to_order_five():
 
 
 def test_values_captured_over_three_levels():
-    # f(x) = d/dy [ d/dz (x y z^2) * y ] : d/dz = 2 x y z at z = y -> 2 x y^2, times y -> 2 x y^3, d/dy = 6 x y^2
+    # f(x) = d/dy [ d/dz (x y z^2) * y ]: d/dz = 2 x y z is 2 x y^2 at z = y; times y, 2 x y^3; d/dy = 6 x y^2
     def f(x):
         return dg.grad(lambda y: y * dg.grad(lambda z: x * y * z * z)(y + 0.0))(t(2.0))
 
@@ -188,7 +188,8 @@ def test_a_value_of_another_threads_level_is_an_error():
         return x * x
 
     assert float(dg.grad(f)(t(3.0))) == 6.0
-    assert len(errors) == 1 and "thread" in errors[0]
+    assert len(errors) == 1
+    assert "thread" in errors[0]
 
 
 def test_threads_differentiate_independently():

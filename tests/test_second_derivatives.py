@@ -1,8 +1,8 @@
 """Second and third derivatives through the operators where other engines drop terms.
 
-Each function is differentiated by the composite reverse node and, independently, by nested forward duals, which share
-no sweep with it; some also by mpmath. What is compared is every element of the second and third derivative contracted
-with random directions.
+Each function is differentiated by the composite reverse node and, independently, by nested forward duals,
+which share no sweep with it; some also by mpmath. What is compared is every element of the second and third
+derivative contracted with random directions.
 """
 
 import mpmath
@@ -59,14 +59,18 @@ FUNCTIONS = {
     "matmul with itself transposed": lambda x: ops.matmul(x, x.T),
     "matmul of a product with itself": lambda x: (x @ B) @ (x @ B),
     "matmul with a vector": lambda x: x @ (x[0] * x[1]),
-    "stacked matmul": lambda x: ops.expand_dims(x, 0) @ (ops.expand_dims(x.T, 0) * np.arange(1.0, 3.0).reshape(2, 1, 1)),
+    "stacked matmul": lambda x: (
+        ops.expand_dims(x, 0) @ (ops.expand_dims(x.T, 0) * np.arange(1.0, 3.0).reshape(2, 1, 1))
+    ),
     "concat": lambda x: ops.cat((x, x * x, x[:, :1]), 1) * ops.cat((x * x, x, x[:, 1:2]), 1),
     "stack": lambda x: ops.stack((x, x * x), 1) * ops.expand_dims(x, 1),
     "split": lambda x: (lambda p, q: p * q * q)(*ops.split(x, 2, 1)),
     "tile": lambda x: ops.tile(x, (2, 1)) * ops.tile(x * x, (2, 1)),
     "tril": lambda x: ops.tril(x @ B) @ ops.tril(x @ B),
     "triu": lambda x: ops.triu(x @ B) * (x @ B),
-    "pairwise differences": lambda x: ops.sum(ops.square(ops.expand_dims(x, 0) - ops.expand_dims(x, 1)), -1) ** 2,
+    "pairwise differences": lambda x: (
+        ops.sum(ops.square(ops.expand_dims(x, 0) - ops.expand_dims(x, 1)), -1) ** 2
+    ),
     "broadcast": lambda x: ops.broadcast_to(x[:1], (3, 4)) * x * x,
     "max over an axis": lambda x: ops.amax(x, 1) ** 3,
     "min of all": lambda x: x.min() * x * x,

@@ -18,6 +18,8 @@ HEAD = '''"""The methods of `Tensor` that `dualgrad.ops` attaches, for type chec
 
 from typing import Any
 
+import numpy as np
+
 from ._engine.tensor import TensorBase
 from .tensor import Tensor
 

@@ -205,6 +205,8 @@ static void dg_slab_free(void *p)
     if (out) dg_system_free(out);
 }
 
+#define DG_OBJECT_HEAD 80               /* the fields of an array object before its inline shape and data */
+
 /* Allocation of a type's objects from the slabs; to be put into its type object. */
 static PyObject *dg_object_alloc(PyTypeObject *type, Py_ssize_t items)
 {
@@ -212,7 +214,7 @@ static PyObject *dg_object_alloc(PyTypeObject *type, Py_ssize_t items)
     void *p = dg_slab_alloc(size);
     (void)items;
     if (!p) return PyErr_NoMemory();
-    memset(p, 0, (size_t)type->tp_basicsize);
+    memset(p, 0, DG_OBJECT_HEAD); /* what follows is written before it is read */
     return PyObject_Init((PyObject *)p, type);
 }
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from ._engine.tensor import TensorBase
 from .tensor import Tensor
 

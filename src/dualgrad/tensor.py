@@ -272,7 +272,8 @@ class Tensor(TensorMethods):
         return +self
 
     def __deepcopy__(self, memo: dict) -> Tensor:
-        return Tensor(self)
+        # A value that is being differentiated keeps its derivative; such values are never written to.
+        return +self if self._level_serial else Tensor(self)
 
     def copy(self) -> Tensor:
         """A tensor with the same value; derivatives go through it."""

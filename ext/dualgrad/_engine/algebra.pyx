@@ -21,7 +21,7 @@ from .execute cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMI
 from .opcodes cimport *
 from .rules cimport add, has_slope, partial_uses_out, partial_value, set_algebra_rule, share, widen, zeros_like
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, part, pop_level,
+from .values cimport (new_level, Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, part, pop_level,
                       push_level, type_of)
 
 
@@ -202,7 +202,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
         if level.reverse:
             raise RuntimeError(f"{name}: called inside {level.name}, which would not see through it")
         level = level.outer
-    level = Level(name)
+    level = new_level(name)
     cdef list args = []
     cdef int k
     for parts in inputs:

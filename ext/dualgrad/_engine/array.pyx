@@ -28,6 +28,7 @@ cdef extern from "dg_memory.h":
     void *dg_alloc(size_t n)
     void dg_free(void *p, size_t n)
     void dg_use_slabs(PyTypeObject *type)
+    const size_t DG_OBJECT_HEAD
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, cnp.npy_intp *dims,
@@ -46,12 +47,13 @@ for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uin
     ITEM_SIZE[np.dtype(_name).num] = np.dtype(_name).itemsize
     _CANONICAL[np.dtype(_name).str] = np.dtype(_name).num
 
-live = {"Array": 0, "Dual": 0, "Node": 0, "Tape": 0}    # objects alive; counted in debug builds only
+cdef dict LIVE = {"Array": 0, "Dual": 0, "Node": 0, "Tape": 0}
+live = LIVE             # objects alive; counted in debug builds only
 
 
 cdef void count(str name, int change):
-    """Keep count of the objects of a type."""
-    live[name] += change
+    """Keep count of the objects of a type, also after the module's names are gone at the end of the interpreter."""
+    LIVE[name] += change
 
 
 cdef int item_size(int typenum) noexcept nogil:
@@ -95,6 +97,15 @@ cdef class Array(Value):
 
 
 dg_use_slabs(<PyTypeObject *>Array)
+
+
+def _check_layout():
+    cdef Array a = Array.__new__(Array)
+    if <size_t>a.inline_dims - <size_t><void *>a > DG_OBJECT_HEAD:
+        raise ImportError("array objects are laid out differently than their allocation expects")
+
+
+_check_layout()
 
 
 cdef inline Array blank(int ndim):

@@ -18,13 +18,12 @@ Both are written over a `Run`, so a transform that is itself differentiated agai
 nesting needs no further rule.
 """
 from cpython.mem cimport PyMem_RawFree
-from cpython.object cimport PyObject
 
 from .array cimport DUAL, Value
 from .opcodes cimport *
-from .rules cimport add, zeros_like
-from .tape cimport (DROP_SPENT, KEEP_ALL, Node, Run, Slots, SubTape, Tape, accumulate, dual_sweep, inner_run_of, lift_tape, reach, replay,
-                    sweep, tangent_sweep)
+from .rules cimport zeros_like
+from .tape cimport (new_slots, DROP_SPENT, KEEP_ALL, Run, Slots, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
+                    replay, sweep, tangent_sweep)
 from .values cimport Dual, Level, make_dual, part
 
 
@@ -77,7 +76,7 @@ cdef Value joined(Level level, Value a, Value b):
 
 cdef Slots dual_slots(Slots primals, Slots dots, Level level):
     """Slot by slot, the dual of a value and its tangent."""
-    cdef Slots duals = Slots(primals.n)
+    cdef Slots duals = new_slots(primals.n)
     cdef Py_ssize_t i
     cdef Value v, dot
     for i in range(primals.n):
@@ -99,36 +98,42 @@ cdef dict enriched_inner(Run run, dict records, Level level):
     return inner
 
 
+cdef dict NO_RECORDS = {}           # of a tape that holds no inner transforms; stays empty
+
+
 cdef class SubGradient(SubTape):
     """A gradient call. Operands: the linked leaves, then the seeds that are differentiated. Results: the values that
     left the call, then the gradients."""
 
-    def __init__(self, str name):
-        self.name = name
-
     cdef list pull(self, Run run, list cts):
         cdef Py_ssize_t n = run.primals.n, i, n_values = len(self.value_slots)
-        cdef Slots dots = Slots(n)
-        cdef Slots adjoint_dots = Slots(n)
-        cdef dict records = {}
+        cdef Slots dots = new_slots(n)
+        cdef Slots adjoint_dots = new_slots(n)
+        cdef dict records = {} if run.tape.holds_subtapes else NO_RECORDS
         cdef char *needed
+        cdef list of_seeds = []
         for i in range(len(self.gradient_slots)):
             accumulate(dots, self.gradient_slots[i], <Value>cts[n_values + i])
         for i in range(n_values):
             accumulate(adjoint_dots, self.value_slots[i], <Value>cts[i])
         tangent_sweep(run, dots, records)
-        of_seeds = [dots.get(self.seed_slots[k]) for k in self.seed_operands]
+        for k in self.seed_operands:
+            of_seeds.append(dots.get(self.seed_slots[k]))
         needed = reach(run.tape, self.leaf_slots)
         try:
             dual_sweep(run, dots, adjoint_dots, records, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
-        return [adjoint_dots.get(slot) for slot in self.leaf_slots] + of_seeds
+        terms = []
+        for slot in self.leaf_slots:
+            terms.append(adjoint_dots.get(slot))
+        terms.extend(of_seeds)
+        return terms
 
     cdef list push(self, Run run, list tangents, list record):
         cdef Py_ssize_t n = run.primals.n, i, n_leaves = len(self.leaf_slots)
-        cdef Slots dots = Slots(n)
-        cdef Slots adjoint_dots = Slots(n)
+        cdef Slots dots = new_slots(n)
+        cdef Slots adjoint_dots = new_slots(n)
         cdef dict records = {}
         cdef char *needed
         cdef list seed_dots = [None] * len(self.seed_slots)
@@ -160,7 +165,7 @@ cdef class SubGradient(SubTape):
     cdef Run lift(self, Run run, list operands):
         cdef Run lifted = Run()
         cdef Py_ssize_t i, n_leaves = len(self.leaf_slots)
-        cdef Slots adjoints = Slots(run.primals.n)
+        cdef Slots adjoints = new_slots(run.primals.n)
         cdef list seeds = list(run.seeds)
         cdef char *needed
         lifted.tape = run.tape
@@ -183,13 +188,9 @@ cdef class SubForward(SubTape):
     """A forward transform. Operands: primal and tangent of each input, then the values it reads. Results: primal and
     tangent of each output."""
 
-    def __init__(self, str name, Level level):
-        self.name = name
-        self.level = level
-
     cdef list pull(self, Run run, list cts):
         cdef Py_ssize_t n = run.primals.n, i
-        cdef Slots adjoints = Slots(n)
+        cdef Slots adjoints = new_slots(n)
         cdef Value value_ct, tangent_ct, ct
         cdef char *needed
         cdef list terms = []
@@ -214,7 +215,7 @@ cdef class SubForward(SubTape):
         return terms
 
     cdef list push(self, Run run, list tangents, list record):
-        cdef Slots dots = Slots(run.primals.n)
+        cdef Slots dots = new_slots(run.primals.n)
         cdef dict records = {}
         cdef Py_ssize_t i, n_inputs = len(self.input_slots)
         cdef Value v, t

@@ -10,19 +10,19 @@ Levels are closed by `finally`, before any sweep, so nothing that raises can lea
 
 The faces (GradOperation, grad, jvp ...) check their arguments and arrange the results in Python.
 """
-cimport cython
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 from libc.string cimport memset
 
-from .array cimport ARRAY, DUAL, NODE, Array, Value, is_inexact, same_shape, shape_tuple
+from .array cimport DUAL, NODE, Value, same_shape
 from .composite cimport SubForward, SubGradient
 from .opcodes cimport *
 from .rules cimport add, ones_like, zeros_like
-from .tape cimport (CONSUME, DROP_SPENT, KEEP_ALL, CustomRule, Node, Run, Slots, Tape, accumulate, lift_tape, reach, settle, stripped, sweep)
+from .tape cimport (new_slots, new_tape, CONSUME, DROP_SPENT, KEEP_ALL, CustomRule, Node, Run, Slots, Tape, accumulate, lift_tape, reach,
+                    settle, stripped, sweep)
 from .tape import observers
-from .tensor cimport TensorBase, read, value_of, wrap
-from .values cimport (Dual, Level, array_of, bind1, current_level, make_dual, part, pop_level, push_level, shape_of,
+from .tensor cimport TensorBase, read, wrap
+from .values cimport (new_level, Dual, Level, array_of, bind1, current_level, make_dual, part, pop_level, push_level, shape_of,
                       type_of)
 
 
@@ -74,19 +74,18 @@ cdef object lift(Tape tape, object x, list leaves):
     return x
 
 
-cdef int collect(Tape tape, object out, list slots, list tensors) except -1:
-    """The differentiable tensors of an output, in order: their slots, and all tensors of numbers."""
+cdef int collect(Tape tape, object out, list slots) except -1:
+    """The slots of the tensors of an output, in order; -1 for those that are constants of the tape."""
     cdef Value v
     if isinstance(out, TensorBase):
-        v = (<TensorBase>out).value if not (<TensorBase>out).parameter else read(<TensorBase>out)
-        tensors.append(out)
+        v = read(<TensorBase>out)
         slots.append((<Node>v).slot if v.kind == NODE and (<Node>v).level is tape else -1)
     elif isinstance(out, (tuple, list)):
         for item in out:
-            collect(tape, item, slots, tensors)
+            collect(tape, item, slots)
     elif isinstance(out, dict):
         for item in out.values():
-            collect(tape, item, slots, tensors)
+            collect(tape, item, slots)
     elif callable(out) and not isinstance(out, type):
         raise TypeError(f"{tape.name}: the function returned a function ({out!r}); a derivative of a function that "
                         f"returns functions has no meaning, return tensors")
@@ -97,7 +96,7 @@ cdef object replaced(Tape tape, object out, dict exported):
     """The output with values of the closed tape replaced by what left it."""
     cdef Value v
     if isinstance(out, TensorBase):
-        v = (<TensorBase>out).value if not (<TensorBase>out).parameter else read(<TensorBase>out)
+        v = read(<TensorBase>out)
         if v.kind == NODE and (<Node>v).level is tape:
             return wrap(<Value>exported[(<Node>v).slot])
         return wrap(v)
@@ -134,8 +133,8 @@ cdef int match(str name, object out, object sens, str where, list seeds) except 
         v = read(<TensorBase>out)
         s = read(<TensorBase>sens)
         if not same_shape(array_of(v), array_of(s)):
-            raise ValueError(f"{name}: the sensitivity{where} has shape {shape_of(s)}; expected the shape of the output, "
-                             f"{shape_of(v)}")
+            raise ValueError(f"{name}: the sensitivity{where} has shape {shape_of(s)}; expected the shape of the "
+                             f"output, {shape_of(v)}")
         if type_of(v) != type_of(s):
             raise TypeError(f"{name}: the sensitivity{where} has type {sens.dtype}; expected the type of the output, "
                             f"{out.dtype}")
@@ -146,8 +145,8 @@ cdef int match(str name, object out, object sens, str where, list seeds) except 
                 f"{name}: the sensitivity{where} is a {type(sens).__name__}; expected a tuple of {len(out)}, one entry "
                 f"for each output")
         if len(out) != len(sens):
-            raise ValueError(f"{name}: the sensitivity{where} has {len(sens)} entries; expected {len(out)}, one for each "
-                             f"output")
+            raise ValueError(f"{name}: the sensitivity{where} has {len(sens)} entries; expected {len(out)}, one for "
+                             f"each output")
         for i, (item, s_item) in enumerate(zip(out, sens)):
             match(name, item, s_item, f"{where}[{i}]", seeds)
     elif isinstance(out, dict):
@@ -160,6 +159,7 @@ cdef int match(str name, object out, object sens, str where, list seeds) except 
 
 # ------------------------------------------------------------------------------------------------------- gradients
 
+cdef list NOTHING = []              # stays empty
 cdef bint TAPE_BACKWARD = False
 
 
@@ -197,11 +197,12 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
 
 cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, tuple positions, list parameters,
                      object sens, bint has_sens, bint has_aux, bint want_value):
-    cdef Tape tape = Tape(name)
+    cdef Tape tape = new_tape(name)
     cdef list call_args
     cdef list slots = []                # leaves whose gradients are wanted, inputs first
     cdef list originals = []            # the inputs they came from
-    cdef list seed_slots = [], seeds = [], out_slots = [], tensors = [], out_seeds = None, parameter_at = []
+    cdef list seed_slots = [], seeds = [], out_slots = [], out_seeds = None
+    cdef list parameter_at = [] if parameters else NOTHING
     cdef Py_ssize_t i, n_inputs
     cdef object out, aux = None
     cdef bint by_name = False           # keyword inputs are differentiated too
@@ -235,11 +236,11 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
         out = fn(*call_args, **kwargs) if kwargs else fn(*call_args)
         if has_aux:
             if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more, the first "
-                                 f"entry to be differentiated; it returned {described(out)}")
+                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more, the "
+                                 f"first entry to be differentiated; it returned {described(out)}")
             aux = tuple(out[1:])
             out = out[0]
-        collect(tape, out, out_slots, tensors)
+        collect(tape, out, out_slots)
         if has_sens:
             out_seeds = []
             match(name, out, sens, "", out_seeds)
@@ -257,9 +258,6 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
             slots.extend(found)
     return finish(tape, slots, n_inputs, originals, parameters, parameter_at, seed_slots, seeds,
                   out if want_value else None, aux)
-
-
-cdef list NOTHING = []
 
 
 cdef class GradientFunction:
@@ -293,12 +291,12 @@ cdef class GradientFunction:
                 sens = args[len(args) - 1]
                 args = args[:len(args) - 1]
             else:
-                raise TypeError("GradOperation: the sensitivity is missing; with sens_param=True it is the last argument, "
-                                "or the keyword sens")
+                raise TypeError("GradOperation: the sensitivity is missing; with sens_param=True it is the last "
+                                "argument, or the keyword sens")
         if not self.by_list:
             which = ALL_INPUTS if self.get_all else FIRST_INPUT
-            result = gradients("GradOperation", self.fn, args, kwargs, which, None, NOTHING, sens, self.sens_param, False,
-                               False)
+            result = gradients("GradOperation", self.fn, args, kwargs, which, None, NOTHING, sens, self.sens_param,
+                               False, False)
             inputs = <list>result[2]
             if self.get_all:
                 return tuple(inputs)
@@ -309,6 +307,10 @@ cdef class GradientFunction:
                            False)
         found = (<list>result[3])[0] if self.single else tuple(<list>result[3])
         return (tuple(<list>result[2]), found) if self.get_all else found
+
+    def __reduce__(self):
+        return GradientFunction, (self.fn, self.get_all, self.by_list, self.sens_param, self.parameters, self.single,
+                                  self.parameters_of)
 
     def __repr__(self):
         return f"<gradient of {self.fn!r}>"
@@ -334,9 +336,9 @@ cdef tuple links_of(Tape tape):
 
 
 cdef int release(Tape tape, list outer) except -1:
-    """A closed tape that stays alive: what it depends on is remembered as levels, not as values of other tapes, so that
+    """A closed tape that stays alive: of what it depends on the claims are remembered, not values or levels, so that
     tapes never refer to each other in a circle."""
-    tape.outer_levels = [(<Node>link).level for link in outer if (<Value>link).kind == NODE]
+    tape.claim().outer = [(<Node>link).level.claim() for link in outer if (<Value>link).kind == NODE]
     tape.leaf_links = [None] * len(tape.leaf_links)
     tape.linked = None
     tape.parameter_leaves = None
@@ -345,11 +347,12 @@ cdef int release(Tape tape, list outer) except -1:
 
 cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list seed_slots, list seeds, list value_slots,
                     list gradients, dict exported, bint once) except -1:
-    """Sweep a closed tape (once: for the only time). `gradients` receives those of `slots` (None for zero), `exported` the values that leave the
-    call. If an outer value stands behind it, the call goes on that value's tape; returns whether it did."""
+    """Sweep a closed tape (once: for the only time). `gradients` receives those of `slots` (None for zero), `exported`
+    the values that leave the call. If an outer value stands behind it, the call goes on that value's tape; returns
+    whether it did."""
     cdef Py_ssize_t n = tape.values.n, i
     cdef Run run = Run()
-    cdef Slots adjoints = Slots(n)
+    cdef Slots adjoints = new_slots(n)
     cdef bint retain = len(links) > 0
     cdef char *needed
     cdef Value v
@@ -393,24 +396,31 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
                   list seed_slots, list seeds, object out, object aux):
     """Sweep the tape of a call that has returned, and arrange its results."""
     cdef Py_ssize_t at = 0
-    cdef list leaf_slots, links, gradients = [], value_slots = [], inputs = [], weights
-    cdef dict exported = {}
+    cdef list leaf_slots, links, gradients = [], value_slots = NOTHING, inputs = [], weights = NOTHING
+    cdef list reports = NOTHING
+    cdef dict exported = None
     cdef bint retain
     leaf_slots, links = links_of(tape)
-    if out is not None:
-        collect_quietly(tape, out, value_slots)
-    if aux is not None:
-        collect_quietly(tape, aux, value_slots)
-    reports = [tape.report() for _ in observers]
+    if out is not None or aux is not None or not tape.exact or TAPE_BACKWARD:
+        value_slots = []
+        exported = {}
+        if out is not None:
+            collect_quietly(tape, out, value_slots)
+        if aux is not None:
+            collect_quietly(tape, aux, value_slots)
+    if observers:
+        reports = [tape.report() for _ in observers]
     retain = pull_back(tape, slots, leaf_slots, links, seed_slots, seeds, value_slots, gradients, exported, True)
     fill_zeros(tape, slots, gradients)
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
     for x in originals:
         inputs.append(arranged(x, gradients, &at))
-    weights = of_parameters(parameters, parameter_at, gradients, n_inputs)
-    for observer, report in zip(observers, reports):
-        observer(report)
+    if parameters:
+        weights = of_parameters(parameters, parameter_at, gradients, n_inputs)
+    if reports:
+        for observer, report in zip(observers, reports):
+            observer(report)
     if retain:
         release(tape, links)
     else:
@@ -446,7 +456,7 @@ cdef int collect_quietly(Tape tape, object out, list slots) except -1:
     cdef Value v
     if isinstance(out, TensorBase):
         v = (<TensorBase>out).value
-        if v.kind == NODE and (<Node>v).level is tape and (<Node>v).slot not in slots:
+        if v is not None and v.kind == NODE and (<Node>v).level is tape and (<Node>v).slot not in slots:
             slots.append((<Node>v).slot)
     elif isinstance(out, (tuple, list)):
         for item in out:
@@ -462,21 +472,23 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
     """The call as one instruction on the highest tape among its links and sensitivities."""
     cdef Tape tape = run.tape
     cdef Tape target = None
-    cdef SubGradient sub = SubGradient(tape.name)
+    cdef SubGradient sub = SubGradient.__new__(SubGradient)
     cdef list operands = list(links)
-    cdef list kept = []
     cdef Value v
     cdef Py_ssize_t i
     cdef PyObject **args
+    sub.name = tape.name
     sub.run = run
     sub.leaf_slots = leaf_slots
     sub.seed_slots = seed_slots
     sub.seed_operands = []
-    run.seeds = [stripped(<Value>seed) for seed in seeds]
+    run.seeds = seeds
     for i in range(len(seeds)):
-        if (<Value>seeds[i]).kind == NODE:
+        v = <Value>seeds[i]
+        if v.kind == NODE:
             sub.seed_operands.append(i)
-            operands.append(seeds[i])
+            operands.append(v)
+            seeds[i] = stripped(v)
     sub.value_slots = value_slots
     sub.gradient_slots = [slots[i] for i in range(len(slots)) if gradients[i] is not None]
     for v in operands:
@@ -503,7 +515,7 @@ cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list see
     """Gradients as values of outer tapes, for a tape whose rules are not all exact."""
     cdef Tape tape = run.tape
     cdef Run lifted = Run()
-    cdef Slots adjoints = Slots(tape.values.n)
+    cdef Slots adjoints = new_slots(tape.values.n)
     cdef Py_ssize_t i
     cdef char *needed
     lifted.tape = tape
@@ -559,10 +571,10 @@ cdef class Pullback:
 
 
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
-    """(value, pullback, aux); `arrange` puts the pullback's results, gradients of inputs and of parameters, together."""
-    cdef Tape tape = Tape(name)
+    """(value, pullback, aux); `arrange` puts the pullback's results together, gradients of inputs and parameters."""
+    cdef Tape tape = new_tape(name)
     cdef Pullback pull = Pullback()
-    cdef list call_args = [], tensors = [], value_slots = []
+    cdef list call_args = [], value_slots = []
     cdef dict exported = {}
     cdef object out, aux = None
     pull.name = name
@@ -586,11 +598,11 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
         out = fn(*call_args)
         if has_aux:
             if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it returned "
-                                 f"{described(out)}")
+                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it "
+                                 f"returned {described(out)}")
             aux = tuple(out[1:])
             out = out[0]
-        collect(tape, out, pull.out_slots, tensors)
+        collect(tape, out, pull.out_slots)
     finally:
         pop_level(tape)
     for p in parameters:
@@ -617,12 +629,13 @@ cdef object lift_forward(Tape tape, Level level, str name, object x, object t, s
     cdef Node node
     if isinstance(x, TensorBase):
         if not isinstance(t, TensorBase):
-            raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} and "
-                            f"type {x.dtype}")
+            raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} "
+                            f"and type {x.dtype}")
         v = read(<TensorBase>x)
         d = read(<TensorBase>t)
         if not same_shape(array_of(v), array_of(d)):
-            raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, {x.shape}")
+            raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, "
+                             f"{x.shape}")
         if type_of(v) != type_of(d):
             raise TypeError(f"{name}: the tangent{where} has type {t.dtype}; expected the type of its input, {x.dtype}")
         if v.kind == NODE and not (<Node>v).level.open:
@@ -663,13 +676,14 @@ cdef object forward_parts(object out, Level level, int k):
 
 def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     """(output, tangent of the output, aux) of a function along a direction."""
-    cdef Level level = Level(name)
-    cdef Tape tape = Tape(name) if outer_reverse(current_level()) else None
+    cdef Level level = new_level(name)
+    cdef Tape tape = new_tape(name) if outer_reverse(current_level()) else None
     cdef list inputs = [], links = []
     cdef Level opened = level if tape is None else tape
     cdef object out, aux = None
     if len(primals) != len(tangents):
-        raise ValueError(f"{name}: {len(primals)} inputs but {len(tangents)} tangents; expected one tangent for each input")
+        raise ValueError(f"{name}: {len(primals)} inputs but {len(tangents)} tangents; expected one tangent for each "
+                         "input")
     args = [lift_forward(tape, level, name, primals[i], tangents[i], f" of input {i}", inputs, links)
             for i in range(len(primals))]
     push_level(opened)
@@ -677,8 +691,8 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
         out = fn(*args)
         if has_aux:
             if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it returned "
-                                 f"{described(out)}")
+                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it "
+                                 f"returned {described(out)}")
             aux = tuple(out[1:])
             out = out[0]
     finally:
@@ -695,7 +709,7 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
 
 cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, object out, object aux):
     """A forward call under a reverse level, as one instruction of the outer tape."""
-    cdef SubForward sub = SubForward(tape.name, level)
+    cdef SubForward sub = SubForward.__new__(SubForward)
     cdef Run run = Run()
     cdef list operands = list(links), leaf_slots = [], slots = []
     cdef Tape target = None
@@ -703,6 +717,8 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
     cdef Py_ssize_t i
     cdef PyObject **args
     cdef dict values = {}, tangents = {}
+    sub.name = tape.name
+    sub.level = level
     run.tape = tape
     run.primals = tape.values
     for i in range(len(tape.leaf_links)):
@@ -716,8 +732,8 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
     if aux is not None:
         collect_quietly(tape, aux, slots)
     if not tape.exact:
-        raise NotImplementedError(f"{tape.name}: a forward derivative, inside a gradient, of a Cell with its own bprop; "
-                                  f"use a gradient instead of {tape.name} there")
+        raise NotImplementedError(f"{tape.name}: a forward derivative, inside a gradient, of a Cell with its own "
+                                  f"bprop; use a gradient instead of {tape.name} there")
     if target is not None:
         sub.run = run
         sub.input_slots = inputs
@@ -769,7 +785,7 @@ cdef object zeroed(Tape tape, object out, dict tangents):
 cdef class CellRule(CustomRule):
     """A function with a reverse rule written by the user, at one call."""
     cdef object backward
-    cdef tuple template             # the arguments of the call; tensors are put in their places
+    cdef tuple template             # the arguments of the call; tensors are put in their places, which are empty
     cdef list places
     cdef object out_template
 
@@ -794,8 +810,8 @@ cdef class CellRule(CustomRule):
         if isinstance(result, TensorBase):
             result = (result,)
         if not isinstance(result, (tuple, list)):
-            raise TypeError(f"{self.name}.bprop: returned {described(result)}; expected one gradient (a Tensor) for each "
-                            f"of the {len(self.template)} inputs")
+            raise TypeError(f"{self.name}.bprop: returned {described(result)}; expected one gradient (a Tensor) for "
+                            f"each of the {len(self.template)} inputs")
         if len(result) < len(self.template):
             raise RuntimeError(f"{self.name}.bprop: returned {len(result)} gradients for {len(self.template)} inputs; "
                                f"expected one for each input")
@@ -805,12 +821,12 @@ cdef class CellRule(CustomRule):
                 terms.append(None)
                 continue
             if not isinstance(term, TensorBase):
-                raise TypeError(f"{self.name}.bprop: gradient {self.places[i]} is {described(term)}; expected a Tensor of "
-                                f"shape {shape_of(<Value>ins[i])}, or None for zero")
+                raise TypeError(f"{self.name}.bprop: gradient {self.places[i]} is {described(term)}; expected a Tensor "
+                                f"of shape {shape_of(<Value>ins[i])}, or None for zero")
             v = read(<TensorBase>term)
             if shape_of(<Value>v) != shape_of(<Value>ins[i]):
-                raise ValueError(f"{self.name}.bprop: gradient {self.places[i]} has shape {shape_of(<Value>v)}; expected "
-                                 f"the shape of its input, {shape_of(<Value>ins[i])}")
+                raise ValueError(f"{self.name}.bprop: gradient {self.places[i]} has shape {shape_of(<Value>v)}; "
+                                 f"expected the shape of its input, {shape_of(<Value>ins[i])}")
             if type_of(<Value>v) != type_of(<Value>ins[i]):
                 v = bind1(OP_CAST, type_of(<Value>ins[i]), <Value>v)
             terms.append(v)
@@ -878,7 +894,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
     if not reverse:
         return custom_forward(backward, args, values, places, inner, out, found, top, name)
     tape = <Tape>top
-    rule = CellRule(name, backward, args, places, out)
+    rule = CellRule(name, backward, tuple([None if isinstance(x, TensorBase) else x for x in args]), places, out)
     operands = <PyObject **>PyMem_RawMalloc(max(len(values), 1) * sizeof(PyObject *))
     if operands is NULL:
         raise MemoryError()
@@ -894,7 +910,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
 
 cdef object detached_call(object forward, list args, dict kwargs, Level top):
     """The forward function itself, with no level to record on: its rule stands for all of it."""
-    cdef Level hidden = Level("a function with its own rule")
+    cdef Level hidden = new_level("a function with its own rule")
     cdef Level outer = current_level()
     push_level(hidden)
     hidden.outer = None

@@ -52,7 +52,7 @@ cdef class Tape(Level):
     cdef dict parameter_slots           # id of a parameter -> slots of its leaves
     cdef dict parameter_leaves          # id of a parameter -> (value read, leaf)
     cdef readonly bint exact            # no custom rule on it
-    cdef list outer_levels              # after closing: levels its links belong to
+    cdef bint holds_subtapes
 
     cdef int free_entries(self) except -1
     cdef Node leaf(self, Value primal, Value link)
@@ -90,6 +90,8 @@ cdef class CustomRule:
     cdef Value push(self, list ins, list outs, list tangents)
 
 
+cdef Slots new_slots(Py_ssize_t n)
+cdef Tape new_tape(str name)
 cdef Value settle(Node v)
 cdef Value stripped(Value v)
 cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1

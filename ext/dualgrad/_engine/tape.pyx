@@ -32,10 +32,10 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
 from .array cimport DG_DEBUG, ARRAY, DUAL, NODE, Array, Value, count
-from .execute cimport FAMILY_CONSTANT, add_into, family_of, op_name
+from .execute cimport add_into, op_name
 from .opcodes cimport *
-from .rules cimport add, has_slope, jvp, vjp, vjp_tangent, zeros_like
-from .values cimport (Dual, Level, Node, array_of, bind, bind2, bind_list, make_dual, misuse, next_serial, part, set_node_rule,
+from .rules cimport has_slope, jvp, vjp, vjp_tangent, zeros_like
+from .values cimport (Dual, Level, Node, bind, bind2, bind_list, make_dual, misuse, new_level, part, set_node_rule,
                       this_thread)
 
 cdef extern from *:
@@ -63,12 +63,9 @@ cdef void *resized(void *block, size_t nbytes) except NULL:
 cdef class Slots:
     """An array of values, some of them missing."""
 
-    def __cinit__(self, Py_ssize_t n=0):
+    def __cinit__(self):
         self.p = self.few           # extension objects start zeroed
         self.capacity = INLINE_SLOTS
-        if n > INLINE_SLOTS:
-            self.grow(n)
-        self.n = n
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -125,17 +122,24 @@ cdef class Slots:
         return 0
 
 
+cdef Slots new_slots(Py_ssize_t n):
+    """So many slots, all empty."""
+    cdef Slots slots = Slots.__new__(Slots)
+    if n > INLINE_SLOTS:
+        slots.grow(n)
+    slots.n = n
+    return slots
+
+
 # ---------------------------------------------------------------------------------------------------------- tape
 
 cdef class Tape(Level):
     """The instructions of one reverse level."""
 
-    def __cinit__(self, str name, bint reverse=True):
+    def __cinit__(self):
         self.reverse = True
-        self.entries = NULL
-        self.refs = NULL
-        self.values = Slots()
-        self.constants = Slots()
+        self.values = Slots.__new__(Slots)
+        self.constants = Slots.__new__(Slots)
         self.leaf_slots = []
         self.leaf_links = []
         self.exact = True
@@ -171,16 +175,6 @@ cdef class Tape(Level):
         self.linked = None
         self.parameter_leaves = None
         return 0
-
-    cdef bint depends_on_open(self):
-        cdef Level level
-        if self.open:
-            return True
-        if self.outer_levels is not None:
-            for level in self.outer_levels:
-                if level.depends_on_open():
-                    return True
-        return False
 
     cdef Node node_at(self, Py_ssize_t slot):
         cdef Node node = Node.__new__(Node)
@@ -265,6 +259,8 @@ cdef class Tape(Level):
         self.n_entries += 1
         if op == OP_CUSTOM:
             self.exact = False
+        elif op == OP_SUBTAPE:
+            self.holds_subtapes = True
         return entry
 
     cdef Value operand(self, Slots primals, Py_ssize_t r):
@@ -319,6 +315,13 @@ cdef Py_ssize_t bytes_of(Slots slots, set seen) except -1:
     return total
 
 
+cdef Tape new_tape(str name):
+    """An empty tape of an open level that is on no stack yet."""
+    cdef Tape tape = Tape.__new__(Tape)
+    tape.name = name
+    return tape
+
+
 # -------------------------------------------------------------------------------------------- the rule of a node
 
 cdef Value settle(Node v):
@@ -337,7 +340,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
     """A primitive with a node among its operands: executed one level down and, if it has a slope, recorded."""
     cdef PyObject *few[8]
     cdef PyObject **work = few
-    cdef Value v, out
+    cdef Value v
     cdef Node node
     cdef Tape tape = None
     cdef int i
@@ -653,7 +656,7 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
     cdef Tape tape = run.tape
     cdef Slots primals = run.primals
     cdef Slots adjoints = run.adjoints
-    cdef Level level = Level("a gradient inside a gradient")
+    cdef Level level = None         # of the duals that slopes of partials are found with
     cdef Entry *entry
     cdef Py_ssize_t e, k, r
     cdef int n
@@ -664,11 +667,13 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
     cdef PyObject **many = NULL
     cdef Value ct, ct_dot, out_dot
     cdef bint moves
-    cdef list cts, terms
+    cdef list terms
     try:
         for e in range(tape.n_entries - 1, -1, -1):
             entry = &tape.entries[e]
             n = entry.n_in
+            if level is None and entry.op != OP_MUL and entry.op != OP_ADD:
+                level = new_level("a gradient inside a gradient")
             if entry.op == OP_SUBTAPE:
                 sub = <SubTape>entry.params
                 terms = dual_pull(<SubTape>sub, inner_run_of(run, e, <SubTape>sub), entry, adjoints, adjoint_dots,
@@ -749,7 +754,7 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     """
     cdef Tape tape = run.tape
     cdef Tape target
-    cdef Slots lifted = Slots(tape.values.n)
+    cdef Slots lifted = new_slots(tape.values.n)
     cdef Entry *entry
     cdef Py_ssize_t e, k
     cdef list operands
@@ -792,7 +797,7 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
 cdef Slots replay(Run run, dict leaf_values):
     """The slots of a tape when its program is run again on other leaves."""
     cdef Tape tape = run.tape
-    cdef Slots values = Slots(tape.values.n)
+    cdef Slots values = new_slots(tape.values.n)
     cdef Entry *entry
     cdef Py_ssize_t e
     for slot in tape.leaf_slots:

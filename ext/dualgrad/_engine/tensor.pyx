@@ -23,8 +23,8 @@ from .array cimport (DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, i
 from .execute cimport op_name
 from .opcodes cimport *
 from .tape cimport Tape
-from .values cimport (Dual, Level, Node, array_of, bind1, bind2, bind_list, current_level, ndim_of, last_serial, shape_of,
-                      type_of)
+from .values cimport (Dual, Level, Node, array_of, bind1, bind2, bind_list, current_level, ndim_of, last_serial,
+                      shape_of, type_of)
 
 cdef extern from *:
     """
@@ -61,24 +61,29 @@ cdef object wrap(Value v):
     return t
 
 
+cdef inline Value held(TensorBase t):
+    """The value of a tensor by itself."""
+    if t.value is None:
+        raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first")
+    return t.value
+
+
 cdef Value read(TensorBase t):
     """The value of a tensor as the open levels see it."""
     cdef Level level
     cdef Value v
     cdef list levels
-    if t.value is None:
-        raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first")
+    v = held(t)
     if not t.parameter:
-        return t.value
+        return v
     level = current_level()
     if level is None:
-        return t.value
+        return v
     levels = []
     while level is not None:
         if level.reverse and (<Tape>level).wanted is not None and id(t) in (<Tape>level).wanted:
             levels.append(level)
         level = level.outer
-    v = t.value
     for level in reversed(levels):
         v = (<Tape>level).parameter_leaf(t, v)
     return v
@@ -328,7 +333,7 @@ def convert(x, int typenum):
 
 def stop(TensorBase t not None):
     """The tensor's number as a constant of every level."""
-    return wrap(array_of(t.value))
+    return wrap(array_of(held(t)))
 
 
 # -------------------------------------------------------------------------------------------------------- handles
@@ -351,7 +356,7 @@ cdef class TensorBase:
 
     def _detached(self):
         """A plain Tensor of the current number, a constant of every level."""
-        return wrap(array_of(self.value))
+        return wrap(array_of(held(self)))
 
     @property
     def _is_parameter(self):
@@ -368,41 +373,42 @@ cdef class TensorBase:
     @property
     def _level_serial(self):
         """The serial of the innermost transform whose level the value belongs to; 0 for plain arrays."""
-        if self.value.kind == NODE:
-            return (<Node>self.value).level.serial
-        return (<Dual>self.value).level.serial if self.value.kind == DUAL else 0
+        cdef Value v = held(self)
+        if v.kind == NODE:
+            return (<Node>v).level.serial
+        return (<Dual>v).level.serial if v.kind == DUAL else 0
 
     def _numpy(self):
         """A read-only view of the number."""
-        return to_ndarray(array_of(self.value))
+        return to_ndarray(array_of(held(self)))
 
     @property
     def shape(self):
-        return shape_of(self.value)
+        return shape_of(held(self))
 
     @property
     def dtype(self):
-        return DTYPES[type_of(self.value)]
+        return DTYPES[type_of(held(self))]
 
     @property
     def _typenum(self):
-        return type_of(self.value)
+        return type_of(held(self))
 
     @property
     def ndim(self):
-        return ndim_of(self.value)
+        return ndim_of(held(self))
 
     @property
     def size(self):
-        return array_of(self.value).size
+        return array_of(held(self)).size
 
     def __len__(self):
-        if ndim_of(self.value) == 0:
+        if ndim_of(held(self)) == 0:
             raise TypeError("len() of a tensor without axes (shape ()); it is a single number")
-        return array_of(self.value).shape[0]
+        return array_of(held(self)).shape[0]
 
     def __bool__(self):
-        cdef Array a = array_of(self.value)
+        cdef Array a = array_of(held(self))
         if a.size != 1:
             raise ValueError(f"bool(): a tensor of shape {shape_tuple(a)} has no single truth value; use .any() or "
                              ".all()")

@@ -3,6 +3,12 @@ from cpython.object cimport PyObject
 from .array cimport Array, Value
 
 
+cdef class Claim:
+    cdef bint open
+    cdef list outer                     # claims of the levels it depends on
+    cdef bint stands(self)
+
+
 cdef class Level:
     cdef readonly long long serial      # later levels have larger numbers
     cdef readonly str name              # the transform that opened it, for messages
@@ -10,6 +16,8 @@ cdef class Level:
     cdef readonly bint reverse
     cdef unsigned long thread
     cdef Level outer                    # the level that was innermost when this one was opened
+    cdef Claim own_claim
+    cdef Claim claim(self)
     cdef bint depends_on_open(self)
 
 
@@ -43,6 +51,7 @@ cdef void set_node_rule(rule_t rule) noexcept
 cdef Algebra DUAL_NUMBERS
 cdef long long next_serial() noexcept
 cdef long long last_serial() noexcept
+cdef Level new_level(str name)
 cdef Level current_level()
 cdef int push_level(Level level) except -1
 cdef int pop_level(Level level) except -1

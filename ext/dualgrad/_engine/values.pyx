@@ -25,8 +25,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
-from .array cimport DG_DEBUG, ARRAY, BATCH, DUAL, NODE, Array, Value, count, shape_tuple
-from .execute cimport FAMILY_CONSTANT, execute, family_of, op_name
+from .array cimport DG_DEBUG, ARRAY, DUAL, NODE, Array, Value, count, shape_tuple
+from .execute cimport execute
 from .opcodes cimport *
 
 cdef extern from "pythread.h":
@@ -74,22 +74,51 @@ cdef unsigned long this_thread() noexcept nogil:
 
 # --------------------------------------------------------------------------------------------------- levels
 
+cdef class Claim:
+    """Whether a derivative can still be asked of the values of a level: while it or one it depends on is open.
+
+    It is apart from the level because a closed tape remembers the levels it depends on. Those are tapes as well, which
+    hold the instruction that the closed one has become: if it held them, neither would ever be freed.
+    """
+
+    cdef bint stands(self):
+        cdef Claim claim
+        if self.open:
+            return True
+        if self.outer is not None:
+            for claim in self.outer:
+                if claim.stands():
+                    return True
+        return False
+
+
 cdef class Level:
     """One active transform."""
 
-    def __cinit__(self, str name, bint reverse=False):
-        self.name = name
+    def __cinit__(self):
         self.serial = next_serial()
         self.open = True
-        self.reverse = reverse
         self.thread = this_thread()
+
+    cdef Claim claim(self):
+        if self.own_claim is None:
+            self.own_claim = Claim()
+            self.own_claim.open = self.open
+        return self.own_claim
 
     cdef bint depends_on_open(self):
         """Whether a value of this level could still have a derivative somebody waits for."""
-        return self.open
+        return self.open or (self.own_claim is not None and self.own_claim.stands())
 
     def __repr__(self):
         return f"<level {self.serial} of {self.name}, {'open' if self.open else 'closed'}>"
+
+
+cdef Level new_level(str name):
+    """A level that is open, but on no stack."""
+    cdef Level level = Level.__new__(Level)
+    level.name = name
+    return level
 
 
 cdef Level current_level():
@@ -108,6 +137,8 @@ cdef int push_level(Level level) except -1:
 cdef int pop_level(Level level) except -1:
     global dg_innermost
     level.open = False
+    if level.own_claim is not None:
+        level.own_claim.open = False
     dg_innermost = NULL if level.outer is None else <PyObject *>level.outer
     level.outer = None
     Py_DECREF(level)

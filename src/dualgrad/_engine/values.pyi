@@ -5,6 +5,9 @@ from typing_extensions import disjoint_base
 from .array import Value
 
 @disjoint_base
+class Claim: ...
+
+@disjoint_base
 class Level:
     open: bool
     @property

@@ -1,0 +1,317 @@
+"""No object outlives its use: memory stays constant, interpreters end in silence, levels are not copied.
+
+Memory is measured in a process of its own, since the peak of this one belongs to all tests before. Arrays and
+tapes take their memory past Python's allocator, so what is watched is the size of the process, beside the
+number of Python's own blocks. In debug builds the engine counts its objects itself, and the counts must come
+back.
+"""
+
+import copy
+import gc
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dualgrad as dg
+from dualgrad import nn, ops
+from dualgrad._engine import algebra, array, gradient, tape, values
+
+
+class Layer(nn.Cell):
+    """A small network with a derivative inside its forward function."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = dg.Parameter(np.linspace(-1.0, 1.0, 12).reshape(3, 4), name="w")
+        self.slope = ops.GradOperation()(self.energy)
+
+    def energy(self, x):
+        return ops.tanh(ops.matmul(x, self.w))
+
+    def construct(self, x):
+        return self.slope(x) * x
+
+
+class Doubled(nn.Cell):
+    """A rule of its own, so that outer derivatives are taken by recording the backward pass."""
+
+    def construct(self, x):
+        return x * 2
+
+    def bprop(self, x, out, dout):
+        return (dout * 2,)
+
+
+def cube(x):
+    return x * x * x
+
+
+X = dg.Tensor(np.linspace(0.5, 1.5, 6).reshape(2, 3))
+LAYER = Layer()
+DOUBLED = Doubled()
+SECOND = ops.GradOperation(get_all=True, sens_param=True)(
+    ops.GradOperation(get_all=True)(lambda x, y: x * x * y)
+)
+TRAINING = dg.value_and_grad(lambda x: LAYER(x).sum(), None, weights=LAYER.trainable_params())
+ESCAPED = []
+
+
+def raises_inside():
+    def broken(x):
+        ESCAPED[:] = [x * x]
+        raise ArithmeticError
+
+    nested = dg.grad(lambda x: LAYER(x) * broken(x), 0, weights=LAYER.trainable_params())
+    for transform in (dg.grad(dg.grad(nested)), dg.grad(lambda x: x * dg.jvp(broken, x, x)[0])):
+        with pytest.raises(ArithmeticError):
+            transform(X)
+
+
+def escapes():
+    def leaking(x):
+        ESCAPED[:] = [x, x * x, dg.grad(cube)(x)]
+        return cube(x)
+
+    dg.grad(dg.grad(leaking))(X)
+    return ESCAPED[0] + ESCAPED[1] * ESCAPED[2]
+
+
+def pulls():
+    _, pull = dg.vjp(lambda x: dg.grad(cube)(x) * x, X)
+    pull(X)
+    dg.grad(lambda v: pull(v)[0].sum())(X)
+    ESCAPED[:] = [pull]
+
+
+def assigns():
+    def function(x):
+        h = x * 1.0
+        h[0] = x[1] * x[0]
+        return dg.grad(cube)(h).sum()
+
+    dg.grad(function)(X)
+
+
+USES = {
+    "a gradient in a gradient": lambda: SECOND(X, X, (X, X)),
+    "third order": lambda: dg.grad(dg.grad(dg.grad(lambda x: ops.sin(cube(x)))))(X),
+    "training through a derivative": lambda: TRAINING(X),
+    "forward over reverse over forward": lambda: dg.jvp(dg.grad(lambda x: dg.jvp(cube, x, x)[1] * x), X, X),
+    "a rule of its own": lambda: dg.grad(dg.grad(lambda x: DOUBLED(x) * x * x))(X),
+    "pullbacks": pulls,
+    "values that escape": escapes,
+    "errors inside levels": raises_inside,
+    "assignment to a part": assigns,
+    "printing and pickling": lambda: (repr(X * X), pickle.loads(pickle.dumps(X)), copy.deepcopy(LAYER)),
+}
+
+
+def repeat(use, times):
+    for _ in range(times):
+        use()
+    ESCAPED.clear()
+    gc.collect()
+
+
+def growth(use, warm_up, calls):
+    """Bytes by which the process has grown beyond a warm-up, and blocks that Python holds more."""
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    repeat(use, warm_up)
+    size, blocks = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, sys.getallocatedblocks()
+    repeat(use, calls)
+    return (
+        (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - size) * unit,
+        sys.getallocatedblocks() - blocks,
+    )
+
+
+def interpreter(*arguments):
+    """A new process that finds this package."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(dg.__file__).parents[1])}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the size of a process this way")
+@pytest.mark.parametrize("name", USES)
+def test_memory_stays_constant(name):
+    """In 10,000 calls: a leak of 100 bytes for each is seen, or of a Python object for every fiftieth."""
+    result = interpreter(__file__, name)
+    assert result.returncode == 0, result.stderr
+    size, blocks = map(int, result.stdout.split())
+    assert size < 1_000_000
+    assert blocks < 200
+
+
+@pytest.mark.skipif(not array.live["Array"], reason="the engine counts its objects in debug builds")
+@pytest.mark.parametrize("name", USES)
+def test_no_object_of_the_engine_is_left(name):
+    repeat(USES[name], 3)
+    before = dict(array.live)
+    repeat(USES[name], 20)
+    assert array.live == before
+
+
+SCRIPT = """
+import sys, threading
+import dualgrad as dg
+from dualgrad import ops
+
+x = dg.Tensor([1.0, 2.0])
+kept = []
+
+def f(x):
+    kept.append(x * x)
+    return ops.sin(x) * x
+
+class Box:
+    def __del__(self):                  # derivatives while the interpreter ends
+        dg.grad(dg.grad(f))(x)
+
+box = Box()
+box.me = box
+dg.grad(dg.grad(f))(x)
+kept.append(dg.vjp(lambda x: dg.grad(f)(x), x)[1])
+kept.append(ops.GradOperation()(f))
+
+def broken(x):
+    kept.append(dg.grad(f)(x))
+    raise KeyError
+
+try:
+    dg.grad(lambda x: dg.jvp(broken, x, x)[1])(x)
+except KeyError as error:
+    kept.append(error)
+
+def work():
+    for _ in range(50):
+        kept.append(dg.grad(dg.grad(f))(x))
+
+def work_for_ever():
+    while True:
+        dg.grad(lambda x: x * dg.grad(f)(x))(x)
+
+threads = [threading.Thread(target=work) for _ in range(3)]
+threads.append(threading.Thread(target=work_for_ever, daemon=True))
+for thread in threads:
+    thread.start()
+END
+"""
+
+ENDS = {
+    "by itself": "",
+    "by an exit inside a level": "dg.grad(lambda x: x * dg.grad(lambda z: sys.exit(0))(x))(x)",
+    "with a generator inside a level": """
+def steps(x):
+    yield x * x
+    yield x
+dg.grad(lambda x: kept.append(steps(x)) or next(kept[-1]) * x)(x)
+""",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_interpreters_end_in_silence(end):
+    """With tapes alive, values escaped, levels left by exceptions, and threads at work."""
+    result = interpreter("-X", "dev", "-W", "error", "-c", SCRIPT.replace("END", ENDS[end]))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def engine_objects():
+    """Objects that hold a level or a tape, and a level that is open, by name."""
+    found = {}
+
+    def function(x):
+        found["open tape"] = values.open_levels()[0]
+        return cube(x)
+
+    found["pullback"] = dg.vjp(function, X)[1]
+    found["closed tape"] = found["open tape"]
+    found["rule"] = gradient.CellRule("rule", cube, (), [], None)
+    found["slots"] = tape.Slots(3)
+    found["algebra"] = algebra.jets(2)
+    return found
+
+
+@pytest.mark.parametrize("name", engine_objects())
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_objects_of_the_engine_are_not_copied(name, copied):
+    """A tape belongs to one call; a copy of it would be no tape of that call."""
+    with pytest.raises(TypeError, match="cannot pickle 'dualgrad"):
+        copied(engine_objects()[name])
+
+
+def test_an_open_level_is_not_copied():
+    def function(x):
+        with pytest.raises(TypeError, match="cannot pickle 'dualgrad"):
+            copy.deepcopy({"level": values.open_levels()[0]})
+        return cube(x)
+
+    assert dg.grad(function)(dg.Tensor(2.0)).item() == 12.0
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: x.copy()], ids=["copy", "deepcopy", "method"]
+)
+def test_a_copy_inside_a_derivative_keeps_it(copied):
+    x, v = dg.Tensor(3.0), dg.Tensor(1.0)
+    assert dg.grad(lambda x: copied(x * x) * x)(x).item() == 27.0
+    assert dg.grad(dg.grad(lambda x: copied(x * x) * x))(x).item() == 18.0
+    assert dg.jvp(lambda x: copied(x * x) * x, x, v)[1].item() == 27.0
+
+
+def test_gradient_functions_are_copied():
+    """They own no level. That of a Cell's method goes with the Cell: a copy has weights of its own."""
+    twin = copy.deepcopy(LAYER)
+    twin.w.set_data(np.zeros((3, 4)))
+    assert LAYER(X).asnumpy().all()
+    assert not twin(X).asnumpy().any()
+    assert pickle.loads(pickle.dumps(ops.GradOperation()(cube)))(dg.Tensor(2.0)).item() == 12.0
+
+
+def test_a_pickle_holds_the_number_alone():
+    """Like `asnumpy`: what leaves the process is a constant."""
+    x = dg.Tensor(3.0)
+    assert dg.grad(lambda x: pickle.loads(pickle.dumps(x * x)) * x)(x).item() == 9.0
+
+
+READINGS = {
+    "shape": lambda t: t.shape,
+    "dtype": lambda t: t.dtype,
+    "size": lambda t: t.size,
+    "len": len,
+    "truth": bool,
+    "text": repr,
+    "array": lambda t: t.asnumpy(),
+    "sum": lambda t: t + t,
+    "constant": ops.stop_gradient,
+    "input": lambda t: dg.grad(cube)(t),
+    "output": lambda t: dg.grad(lambda x: t)(X),
+    "aux": lambda t: dg.grad(lambda x: (x, t), has_aux=True)(X),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_tensors_that_were_never_made_are_refused(name):
+    """A subclass whose __init__ forgets, or comes before, that of Tensor."""
+    with pytest.raises(RuntimeError, match=r"before its __init__ has run; call super\(\).__init__\(\) first"):
+        READINGS[name](dg.Tensor.__new__(dg.Tensor))
+
+
+if __name__ == "__main__":
+    print(*growth(USES[sys.argv[1]], 500, 10_000))
