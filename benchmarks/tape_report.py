@@ -77,9 +77,7 @@ def main():
     """Both ways side by side."""
     print(f"{'one Burgers PINN step':<36}{'nodes':>8}{'kept, MiB':>12}{'peak, MiB':>12}")
     for way in ("composite", "taped"):
-        out = subprocess.run(
-            [sys.executable, __file__, way], capture_output=True, text=True, check=True
-        ).stdout
+        out = subprocess.run([sys.executable, __file__, way], capture_output=True, text=True, check=True).stdout
         nodes, kept, peak = map(int, out.split())
         print(f"{way + ' backward pass':<36}{nodes:>8}{kept / 2**20:>12.1f}{peak / 2**20:>12.1f}")
     print()
@@ -96,8 +94,7 @@ def main():
             f(Tensor(0.5))
         outer = [r for r in reports if "subtape" in r["by_primitive"]]
         print(
-            f"{k} nested gradients: outer tapes "
-            + "; ".join(f"{r['leaves']} leaf, {r['by_primitive']}" for r in outer)
+            f"{k} nested gradients: outer tapes " + "; ".join(f"{r['leaves']} leaf, {r['by_primitive']}" for r in outer)
         )
 
 

@@ -73,9 +73,7 @@ def repeated_grad(f: Callable[..., Any], order: int) -> Callable[..., Any]:
     return f
 
 
-def assert_close(
-    actual: Any, expected: Any, rtol: float | None = None, scale: float = 0.0, dtype: Any = None
-) -> None:
+def assert_close(actual: Any, expected: Any, rtol: float | None = None, scale: float = 0.0, dtype: Any = None) -> None:
     """Check a result, nested or not, against the expected one.
 
     In ``expected`` a tuple, list or dict stands for the same container, a float or an array (or a list where
@@ -99,9 +97,7 @@ def assert_close(
         _assert_tensor_close(actual, np.asarray(expected), rtol, scale, dtype)
 
 
-def _assert_tensor_close(
-    actual: Any, expected: np.ndarray, rtol: float | None, scale: float, dtype: Any
-) -> None:
+def _assert_tensor_close(actual: Any, expected: np.ndarray, rtol: float | None, scale: float, dtype: Any) -> None:
     assert type(actual) is Tensor, f"a {type(actual).__name__} instead of a Tensor: {actual!r}"
     assert actual.shape == expected.shape, f"shape {actual.shape} instead of {expected.shape}"
     if dtype is not None:

@@ -164,9 +164,7 @@ def test_python_files_import_downwards(name):
     assert not [*faults_of(name, sorted(target for target, _ in ours - excepted))]
 
 
-@pytest.mark.parametrize(
-    ("name", "path"), engine_files(), ids=lambda x: x.name if isinstance(x, Path) else ""
-)
+@pytest.mark.parametrize(("name", "path"), engine_files(), ids=lambda x: x.name if isinstance(x, Path) else "")
 def test_engine_files_import_downwards(name, path):
     assert not [*faults_of(name, imports_of_cython(name, path))]
 
@@ -204,18 +202,14 @@ def test_the_parsers_see_imports():
 
 @pytest.mark.parametrize("name", python_files())
 def test_only_numpy_is_imported_at_the_top(name):
-    foreign = {
-        t for t, lazy, foreign in imports_of_python(name, python_files()[name]) if foreign and not lazy
-    }
+    foreign = {t for t, lazy, foreign in imports_of_python(name, python_files()[name]) if foreign and not lazy}
     assert not {t.partition(".")[0] for t in foreign} - sys.stdlib_module_names - {"numpy"}
 
 
 def run(*arguments):
     """A fresh interpreter that finds this package."""
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False
-    )
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False)
 
 
 def test_import_brings_numpy_and_the_standard_library_only():

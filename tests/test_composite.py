@@ -155,9 +155,7 @@ MIXED = {
         lambda x: dg.grad(lambda z: z * forward(lambda y: f(y) * z * x)(z))(x)
     ),
     "forward of a gradient": lambda f: lambda x: x * forward(dg.grad(f))(x),
-    "gradient of a forward of a gradient": lambda f: (
-        lambda x: dg.grad(lambda z: x * forward(dg.grad(f))(z))(x)
-    ),
+    "gradient of a forward of a gradient": lambda f: lambda x: dg.grad(lambda z: x * forward(dg.grad(f))(z))(x),
 }
 
 

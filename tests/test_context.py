@@ -131,9 +131,7 @@ def test_a_keyword_that_is_not_the_target_does_not_warn():
     dg.set_context(mode=dg.GRAPH_MODE, device_id=1)
 
 
-@pytest.mark.parametrize(
-    "set_target", [lambda: dg.set_context(device_target="GPU"), lambda: context.set_device("GPU")]
-)
+@pytest.mark.parametrize("set_target", [lambda: dg.set_context(device_target="GPU"), lambda: context.set_device("GPU")])
 def test_the_warning_points_at_the_callers_line(set_target):
     with pytest.warns(UserWarning, match="GPU") as caught:
         set_target()

@@ -76,9 +76,7 @@ SMALLEST = {
 def test_ties_of_max_over_an_axis_share_in_equal_parts(largest):
     x = f64([[3.0, 1.0, 3.0, 3.0], [0.0, 5.0, 5.0, 1.0], [7.0, 1.0, 2.0, 3.0]])
     third = 1 / 3
-    assert_close(
-        dg.grad(largest)(x), [[third, 0.0, third, third], [0.0, 0.5, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]]
-    )
+    assert_close(dg.grad(largest)(x), [[third, 0.0, third, third], [0.0, 0.5, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("smallest", SMALLEST.values(), ids=SMALLEST)

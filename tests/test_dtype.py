@@ -128,9 +128,7 @@ def test_equality_with_python_types_is_that_of_as_dtype(python, dtype):
     assert as_dtype(python) is dtype
 
 
-@pytest.mark.parametrize(
-    "other", [None, 11, 1.0, "float", "float31", object, str, np.str_, [], np.ones(1)], ids=repr
-)
+@pytest.mark.parametrize("other", [None, 11, 1.0, "float", "float31", object, str, np.str_, [], np.ones(1)], ids=repr)
 def test_a_type_differs_from_what_is_no_type(other):
     assert not np.any(dg.float32 == other)
     assert np.all(dg.float32 != other)

@@ -16,9 +16,7 @@ from dualgrad import Parameter, Tensor, nn, ops
 pytestmark = pytest.mark.usefixtures("mode")
 
 X = f64([1.0, 2.0])
-TRANSFORMS = pytest.mark.parametrize(
-    "transform", [dg.grad, dg.value_and_grad], ids=["grad", "value_and_grad"]
-)
+TRANSFORMS = pytest.mark.parametrize("transform", [dg.grad, dg.value_and_grad], ids=["grad", "value_and_grad"])
 
 
 def square(x):
@@ -87,9 +85,7 @@ def test_a_position_beyond_the_inputs_is_two_kinds_of_error(transform, position)
 
 
 @TRANSFORMS
-@pytest.mark.parametrize(
-    "other", [3, 2.5, None, "text", np.array([1.0, 2.0])], ids=lambda x: type(x).__name__
-)
+@pytest.mark.parametrize("other", [3, 2.5, None, "text", np.array([1.0, 2.0])], ids=lambda x: type(x).__name__)
 def test_a_position_that_names_no_tensor(transform, other):
     call = transform(lambda other, x: x * x, (0, 1))
     assert_raises(TypeError, lambda: call(other, X), "grad_position", type(other).__name__, "Tensor")
@@ -170,9 +166,7 @@ def test_the_sensitivity_is_a_tensor(sens):
     assert_raises(TypeError, lambda: function(X, sens=sens), *words)
 
 
-@pytest.mark.parametrize(
-    "sens", [X, (X,), (X, X, X), (X, X), (X, (X, X, X))], ids=["bare", "1", "3", "flat", "deep"]
-)
+@pytest.mark.parametrize("sens", [X, (X,), (X, X, X), (X, X), (X, (X, X, X))], ids=["bare", "1", "3", "flat", "deep"])
 def test_the_sensitivity_has_the_nesting_of_the_output(sens):
     function = ops.GradOperation(sens_param=True)(lambda x: (x, (x * 2, x * 3)))
     assert_raises(ValueError, lambda: function(X, sens), "sens")

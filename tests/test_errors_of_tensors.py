@@ -166,9 +166,7 @@ def test_a_tensor_of_none_or_nothing():
 
 @pytest.mark.parametrize("data", [[[1, 2], [3]], [1, [2, 3]], [[1.0], 2.0]], ids=repr)
 def test_ragged_lists(data):
-    assert_raises(
-        (TypeError, ValueError), lambda: Tensor(data), ("ragged", "shape", "length", "inhomogeneous")
-    )
+    assert_raises((TypeError, ValueError), lambda: Tensor(data), ("ragged", "shape", "length", "inhomogeneous"))
 
 
 @pytest.mark.parametrize("dtype", ["float33", "text", 3, object, np.dtype("U3")], ids=repr)
@@ -178,9 +176,7 @@ def test_types_that_are_none(dtype):
 
 
 def test_the_truth_of_many_elements():
-    assert_raises(
-        ValueError, lambda: bool(f64([1.0, 2.0])), ("any", "all"), ("(2,)", "2 elements", "one element")
-    )
+    assert_raises(ValueError, lambda: bool(f64([1.0, 2.0])), ("any", "all"), ("(2,)", "2 elements", "one element"))
     assert_raises(ValueError, lambda: bool(ops.zeros((0,), dg.float32)), ("any", "all", "empty"))
 
 
@@ -193,9 +189,7 @@ def test_parameter_tuples():
     assert_raises(TypeError, lambda: ParameterTuple([w, None]), "ParameterTuple", "NoneType")
     assert_raises(TypeError, lambda: ParameterTuple(3), "ParameterTuple", "int")
     assert_raises(TypeError, lambda: ParameterTuple(w), "ParameterTuple")
-    assert_raises(
-        ValueError, lambda: ParameterTuple([w, Parameter(2.0, name="w")]), "ParameterTuple", "w", "name"
-    )
+    assert_raises(ValueError, lambda: ParameterTuple([w, Parameter(2.0, name="w")]), "ParameterTuple", "w", "name")
 
 
 def test_new_values_of_a_parameter_have_its_shape():
@@ -204,9 +198,7 @@ def test_new_values_of_a_parameter_have_its_shape():
     assert parameter.asnumpy().tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    "value", [lambda: Parameter(1.0, name="w"), lambda: nn.Dense(1, 1)], ids=["Parameter", "Cell"]
-)
+@pytest.mark.parametrize("value", [lambda: Parameter(1.0, name="w"), lambda: nn.Dense(1, 1)], ids=["Parameter", "Cell"])
 def test_attributes_before_init(value):
     class Early(nn.Cell):
         def __init__(self):
@@ -247,9 +239,7 @@ def test_unknown_reductions_of_functions(function):
     assert_raises(ValueError, lambda: function(WIDE, WIDE, reduction="average"), *words)
 
 
-@pytest.mark.parametrize(
-    "make", [nn.SGD, lambda p: nn.Momentum(p, 0.1, 0.9), nn.Adam], ids=["SGD", "Momentum", "Adam"]
-)
+@pytest.mark.parametrize("make", [nn.SGD, lambda p: nn.Momentum(p, 0.1, 0.9), nn.Adam], ids=["SGD", "Momentum", "Adam"])
 def test_parameters_of_an_optimiser(make):
     assert_raises(TypeError, lambda: make(3), "param", "int")
     assert_raises(TypeError, lambda: make([f64(1.0)]), "Parameter", "Tensor")

@@ -129,9 +129,7 @@ def test_the_whole_text(array, text):
 @pytest.mark.parametrize("shape", [(), (1,), (2, 2), (0,), (1, 1, 7)])
 def test_every_type_has_a_text(dtype, shape):
     text = format_repr(np.ones(shape, dtype.numpy), str(dtype))
-    assert text.startswith(
-        f"Tensor(shape={list(shape)}, dtype={dtype}, value={' ' if len(shape) < 2 else chr(10)}"
-    )
+    assert text.startswith(f"Tensor(shape={list(shape)}, dtype={dtype}, value={' ' if len(shape) < 2 else chr(10)}")
     assert text.count("(") == text.count(")")
     assert text.count("[") == text.count("]")
 
@@ -284,8 +282,7 @@ def test_strides_and_byte_order_do_not_show():
 
 def test_vectors_are_shortened_beyond_1000_elements():
     assert value(np.arange(1001, dtype=np.float32)) == (
-        " [ 0.00000000e+00,  1.00000000e+00,  2.00000000e+00 ... "
-        " 9.98000000e+02,  9.99000000e+02,  1.00000000e+03]"
+        " [ 0.00000000e+00,  1.00000000e+00,  2.00000000e+00 ...  9.98000000e+02,  9.99000000e+02,  1.00000000e+03]"
     )
     assert value(np.arange(1001)) == " [   0,    1,    2 ...  998,  999, 1000]"
     assert value(np.arange(1001) > 2) == " [False, False, False ...  True,  True,  True]"

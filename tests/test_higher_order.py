@@ -146,9 +146,7 @@ def exact_gradient(name, order):
 def test_repeated_gradients(name, order):
     point, f, _same = FUNCTIONS[name]
     expected = exact_gradient(name, order)
-    assert_close(
-        repeated_grad(f, order)(f64(point)), expected, rtol=1e-10, scale=max(1.0, np.abs(expected).max())
-    )
+    assert_close(repeated_grad(f, order)(f64(point)), expected, rtol=1e-10, scale=max(1.0, np.abs(expected).max()))
 
 
 ELEMENTWISE = {

@@ -106,17 +106,13 @@ def test_any_integer_index(index, tensors):
     assert_close(found, scattered(index, 2 * DATA[index]))
 
 
-@pytest.mark.parametrize(
-    "index", [3, -4, (0, 4), (0, 0, 0, 0), (slice(None), [0, 9]), np.ones((2, 4), bool)], ids=str
-)
+@pytest.mark.parametrize("index", [3, -4, (0, 4), (0, 0, 0, 0), (slice(None), [0, 9]), np.ones((2, 4), bool)], ids=str)
 def test_an_index_out_of_range(index):
     with pytest.raises(IndexError, match=r"3, 4, 5"):
         f64(DATA)[index]
 
 
-@pytest.mark.parametrize(
-    "index", ["a", 1.5, (0, 2.0), object()], ids=["str", "float", "float inside", "object"]
-)
+@pytest.mark.parametrize("index", ["a", 1.5, (0, 2.0), object()], ids=["str", "float", "float inside", "object"])
 def test_an_index_of_a_wrong_kind(index):
     with pytest.raises((IndexError, TypeError), match=r"(?i)index|indices"):
         f64(DATA)[index]
@@ -239,9 +235,7 @@ def test_a_write_outside_of_gradients():
     assert_close(integers, np.array([1, 5, 5]), dtype=dg.int64)
 
 
-@pytest.mark.parametrize(
-    "value", [np.ones(3), [1.0, 2.0, 3.0], np.ones((2, 2))], ids=["array", "list", "rank"]
-)
+@pytest.mark.parametrize("value", [np.ones(3), [1.0, 2.0, 3.0], np.ones((2, 2))], ids=["array", "list", "rank"])
 def test_a_value_that_does_not_fit(value):
     x = f64([1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ValueError, match=r"shape|broadcast"):

@@ -12,9 +12,7 @@ STEPS = 6
 
 def make_parameters(dtype):
     start = np.array([1.0, -2.0, 0.5]), np.array([[0.25], [3.0]])
-    return ParameterTuple(
-        [Parameter(Tensor(array.astype(dtype)), name=f"p{k}") for k, array in enumerate(start)]
-    )
+    return ParameterTuple([Parameter(Tensor(array.astype(dtype)), name=f"p{k}") for k, array in enumerate(start)])
 
 
 def gradients_at(step):
@@ -135,9 +133,7 @@ def test_a_checkpoint_brings_the_weights_back(tmp_path):
     assert_close(other(x), net(x).asnumpy())
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"]
-)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"])
 def test_a_checkpoint_keeps_types_shapes_and_values(tmp_path, dtype):
     class Net(nn.Cell):
         def __init__(self):

@@ -54,9 +54,7 @@ def cube(x):
 X = dg.Tensor(np.linspace(0.5, 1.5, 6).reshape(2, 3))
 LAYER = Layer()
 DOUBLED = Doubled()
-SECOND = ops.GradOperation(get_all=True, sens_param=True)(
-    ops.GradOperation(get_all=True)(lambda x, y: x * x * y)
-)
+SECOND = ops.GradOperation(get_all=True, sens_param=True)(ops.GradOperation(get_all=True)(lambda x, y: x * x * y))
 TRAINING = dg.value_and_grad(lambda x: LAYER(x).sum(), None, weights=LAYER.trainable_params())
 ESCAPED = []
 
@@ -263,9 +261,7 @@ def test_an_open_level_is_not_copied():
     assert dg.grad(function)(dg.Tensor(2.0)).item() == 12.0
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda x: x.copy()], ids=["copy", "deepcopy", "method"]
-)
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: x.copy()], ids=["copy", "deepcopy", "method"])
 def test_a_copy_inside_a_derivative_keeps_it(copied):
     x, v = dg.Tensor(3.0), dg.Tensor(1.0)
     assert dg.grad(lambda x: copied(x * x) * x)(x).item() == 27.0

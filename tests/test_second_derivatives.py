@@ -68,9 +68,7 @@ FUNCTIONS = {
     "tile": lambda x: ops.tile(x, (2, 1)) * ops.tile(x * x, (2, 1)),
     "tril": lambda x: ops.tril(x @ B) @ ops.tril(x @ B),
     "triu": lambda x: ops.triu(x @ B) * (x @ B),
-    "pairwise differences": lambda x: (
-        ops.sum(ops.square(ops.expand_dims(x, 0) - ops.expand_dims(x, 1)), -1) ** 2
-    ),
+    "pairwise differences": lambda x: ops.sum(ops.square(ops.expand_dims(x, 0) - ops.expand_dims(x, 1)), -1) ** 2,
     "broadcast": lambda x: ops.broadcast_to(x[:1], (3, 4)) * x * x,
     "max over an axis": lambda x: ops.amax(x, 1) ** 3,
     "min of all": lambda x: x.min() * x * x,

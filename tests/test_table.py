@@ -83,13 +83,9 @@ def test_nested_gradients_duals_and_jets_agree(row, order):
         for _ in range(order):
             reverse = dg.grad(reverse)
             forward = lambda x, g=forward: dg.jvp(g, x, ops.ones_like(x))[1]
-        jet = run_forward(
-            "jet", jets(order), along, [[tensors[i], ops.ones_like(tensors[i])] + [None] * (order - 1)]
-        )
+        jet = run_forward("jet", jets(order), along, [[tensors[i], ops.ones_like(tensors[i])] + [None] * (order - 1)])
         reverse, forward = reverse(tensors[i]).asnumpy(), forward(tensors[i]).asnumpy()
-        top = (
-            jet[order].asnumpy() * math.factorial(order) if jet[order] is not None else np.zeros_like(reverse)
-        )
+        top = jet[order].asnumpy() * math.factorial(order) if jet[order] is not None else np.zeros_like(reverse)
         assert np.isfinite(reverse).all()
         close(forward, reverse, 1e-12)
         close(top, reverse, 1e-11)
@@ -110,9 +106,7 @@ def test_operands_broadcast_and_gradients_come_back_in_their_shapes(row):
     for x, g, w in zip(tensors, gradients, whole, strict=True):
         assert g.shape == x.shape
         lead = len(full) - x.ndim
-        axes = tuple(range(lead)) + tuple(
-            lead + k for k in range(x.ndim) if x.shape[k] == 1 and full[lead + k] != 1
-        )
+        axes = tuple(range(lead)) + tuple(lead + k for k in range(x.ndim) if x.shape[k] == 1 and full[lead + k] != 1)
         close(g.asnumpy(), w.asnumpy().sum(axis=axes).reshape(x.shape), 1e-13)
 
 

@@ -138,9 +138,7 @@ def test_one_element_converts_to_python(shape):
     assert complex(Tensor(1 + 2j)) == 1 + 2j
 
 
-@pytest.mark.parametrize(
-    "convert", [bool, float, int, lambda x: x.item()], ids=["bool", "float", "int", "item"]
-)
+@pytest.mark.parametrize("convert", [bool, float, int, lambda x: x.item()], ids=["bool", "float", "int", "item"])
 def test_many_elements_do_not(convert):
     with pytest.raises(ValueError, match=r"\(2,\)|2 elements|one element|single element"):
         convert(f64([1.0, 2.0]))
@@ -233,9 +231,7 @@ def test_methods_that_reduce_several_axes(name):
 
 
 @pytest.mark.usefixtures("mode")
-@pytest.mark.parametrize(
-    ("name", "choose", "where"), [("max", np.max, np.argmax), ("min", np.min, np.argmin)]
-)
+@pytest.mark.parametrize(("name", "choose", "where"), [("max", np.max, np.argmax), ("min", np.min, np.argmin)])
 def test_the_function_max_gives_values_and_indices(name, choose, where):
     values, indices = getattr(ops, name)(f64(DATA), 1)
     assert_close(values, choose(DATA, 1))

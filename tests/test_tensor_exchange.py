@@ -112,9 +112,7 @@ def test_a_shared_parameter_stays_shared_in_a_copy():
 # ----------------------------------------------------------------------------------------------------- DLPack
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"]
-)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"])
 def test_numpy_reads_a_tensor_through_dlpack(dtype):
     array = np.array([[0, 1], [2, 3]]).astype(dtype)
     tensor = Tensor(array)
@@ -132,9 +130,7 @@ def test_a_write_through_dlpack_is_refused_or_harmless():
     assert_close(tensor, [2.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"]
-)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"])
 def test_a_tensor_reads_an_array_through_dlpack(dtype):
     array = np.array([[0, 1, 1], [2, 3, 0]]).astype(dtype)
     for given in array, array.T, array[:, ::2], array[::-1].copy():

@@ -110,9 +110,7 @@ def test_augmented_assignment_makes_a_new_value():
     assert_close((x, y), ([1.0, 2.0], [1.5, 2.0]))
 
 
-@pytest.mark.parametrize(
-    "shapes", [((2, 1), (1, 3)), ((3,), (2, 3)), ((), (2, 3)), ((4, 1, 3), (2, 1))], ids=str
-)
+@pytest.mark.parametrize("shapes", [((2, 1), (1, 3)), ((3,), (2, 3)), ((), (2, 3)), ((4, 1, 3), (2, 1))], ids=str)
 def test_gradients_of_broadcast_operands_have_their_shapes(shapes):
     generator = np.random.default_rng(0)
     a, b = (generator.normal(size=shape) for shape in shapes)
@@ -120,9 +118,7 @@ def test_gradients_of_broadcast_operands_have_their_shapes(shapes):
 
     def reduced(array, shape):
         extra = len(full) - len(shape)
-        axes = tuple(range(extra)) + tuple(
-            extra + k for k, n in enumerate(shape) if n == 1 != full[extra + k]
-        )
+        axes = tuple(range(extra)) + tuple(extra + k for k, n in enumerate(shape) if n == 1 != full[extra + k])
         return array.sum(axes).reshape(shape)
 
     expected = (
@@ -167,9 +163,7 @@ def test_numpy_functions_of_one_tensor(function):
     assert_close(dg.grad(lambda a: function(a))(f64(A)), UNARY[function](A))
 
 
-@pytest.mark.parametrize(
-    "function", [np.add, np.multiply, np.divide, np.power, np.maximum, np.arctan2, np.dot]
-)
+@pytest.mark.parametrize("function", [np.add, np.multiply, np.divide, np.power, np.maximum, np.arctan2, np.dot])
 def test_numpy_functions_of_two(function):
     for left, right in (f64(A), f64(B)), (f64(A), B), (A, f64(B)):
         assert_close(function(left, right), function(A, B))

@@ -92,9 +92,7 @@ def test_signed_with_unsigned_bytes():
     assert_close(b * a, np.array([-20000]), dtype=dg.int16)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"), list(itertools.combinations_with_replacement(WIDTH, 2)), ids=str
-)
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations_with_replacement(WIDTH, 2)), ids=str)
 def test_true_division_gives_floats(first, second):
     a, b = ops.ones((2,), first), ops.ones((), second)
     expected = first if first in FLOATS else dg.float32
@@ -258,9 +256,7 @@ def test_the_transposing_forms_of_matmul(transpose_a, transpose_b):
 # -------------------------------------------------------------------------------------------------- gradients
 
 
-@pytest.mark.parametrize(
-    "operation", [operator.mul, operator.add, operator.truediv, operator.pow, ops.maximum]
-)
+@pytest.mark.parametrize("operation", [operator.mul, operator.add, operator.truediv, operator.pow, ops.maximum])
 def test_each_gradient_has_the_type_of_its_input(operation):
     a, b = f32([1.5, 2.0]), f64([2.5, 3.0])
     da, db = dg.grad(lambda a, b: operation(a, b), (0, 1))(a, b)

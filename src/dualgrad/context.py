@@ -188,8 +188,7 @@ def _set(new: dict[str, object], where: str) -> None:
     # True is an int to Python, but it names no mode.
     if not isinstance(chosen, int) or isinstance(chosen, bool) or chosen not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(
-            f"{where}: got mode={chosen!r}. "
-            f"Expected GRAPH_MODE ({GRAPH_MODE}) or PYNATIVE_MODE ({PYNATIVE_MODE})."
+            f"{where}: got mode={chosen!r}. Expected GRAPH_MODE ({GRAPH_MODE}) or PYNATIVE_MODE ({PYNATIVE_MODE})."
         )
     target = new.get("device_target", "CPU")
     if not isinstance(target, str) or target not in _TARGETS:

@@ -130,9 +130,7 @@ class DType:
         raise AttributeError(f"{self!r} is the same object everywhere: its attribute {name!r} cannot be set.")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(
-            f"{self!r} is the same object everywhere: its attribute {name!r} cannot be deleted."
-        )
+        raise AttributeError(f"{self!r} is the same object everywhere: its attribute {name!r} cannot be deleted.")
 
     def __repr__(self) -> str:
         return f"dualgrad.{self.name}"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._engine.gradient import GradientFunction, call_custom, run_gradient, run_jvp, run_vjp
-from ._engine.tensor import stop
+from ._engine.tensor import CellCall, stop
 from .parameter import Parameter
 from .tensor import Tensor
 
@@ -97,7 +97,7 @@ class GradOperation:
     Tensor(shape=[1], dtype=Float32, value= [ 6.00000000e+00])
     """
 
-    __slots__ = ("get_all", "get_by_list", "sens_param")
+    __slots__ = ("_last", "get_all", "get_by_list", "sens_param")
 
     def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
         for flag, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
@@ -106,17 +106,25 @@ class GradOperation:
         self.get_all = get_all
         self.get_by_list = get_by_list
         self.sens_param = sens_param
+        # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
+        self._last: tuple[Any, Any] = (None, None)
 
     def __call__(self, fn: Callable, weights: Any = None) -> Callable:
+        last, function = self._last
+        if fn is last and weights is None:
+            return function
         if not callable(fn):
             _check_callable("GradOperation", fn)  # type: ignore[unreachable]
         parameters: list[Parameter] | None = None
         single = False
         if self.get_by_list and weights is not None:
             parameters, single = _checked_weights("GradOperation", weights)
-        return GradientFunction(
+        function = GradientFunction(
             fn, self.get_all, self.get_by_list, self.sens_param, parameters, single, _parameters_of
         )
+        if weights is None and isinstance(fn, CellCall):
+            self._last = (fn, function)
+        return function
 
     def __repr__(self) -> str:
         flags = f"get_all={self.get_all}, get_by_list={self.get_by_list}, sens_param={self.sens_param}"
@@ -144,9 +152,7 @@ def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int
         if not isinstance(p, int):
             raise TypeError(f"{name}: grad_position holds {p!r}; expected ints")
         if p < 0:
-            raise ValueError(
-                f"{name}: grad_position holds {p}; positions count from 0, negative ones are not allowed"
-            )
+            raise ValueError(f"{name}: grad_position holds {p}; positions count from 0, negative ones are not allowed")
     if len(set(positions)) != len(positions):
         raise ValueError(f"{name}: grad_position {position} names an input twice")
     return tuple(int(p) for p in positions), len(positions) > 1
@@ -188,9 +194,7 @@ def _make(
             elif args:
                 sens, args = args[-1], args[:-1]
             else:
-                raise TypeError(
-                    f"{name}: the sensitivity is missing; with sens_param=True it is the last argument"
-                )
+                raise TypeError(f"{name}: the sensitivity is missing; with sens_param=True it is the last argument")
         for p in positions:
             if p >= len(args):
                 raise PositionError(f"{name}: grad_position {p} is beyond the {len(args)} positional inputs")
@@ -319,15 +323,11 @@ def get_grad(gradients: Any, identifier: Any) -> Tensor:
     pairs: list[tuple] = []
     _id_pairs(gradients, pairs)
     if not pairs:
-        raise ValueError(
-            "get_grad: the gradients carry no ids; make the gradient function with return_ids=True"
-        )
+        raise ValueError("get_grad: the gradients carry no ids; make the gradient function with return_ids=True")
     for found, gradient in pairs:
         if type(found) is type(wanted) and found == wanted:
             return gradient
-    raise RuntimeError(
-        f"get_grad: no gradient for {wanted!r}; there are gradients for {[found for found, _ in pairs]}"
-    )
+    raise RuntimeError(f"get_grad: no gradient for {wanted!r}; there are gradients for {[found for found, _ in pairs]}")
 
 
 def _id_pairs(x: Any, pairs: list[tuple]) -> None:

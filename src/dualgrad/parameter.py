@@ -41,8 +41,7 @@ def _first_value(data: Any) -> Tensor:
     if isinstance(data, (bool, float, complex, list, tuple, np.ndarray, np.generic)):
         return Tensor(data)
     raise TypeError(
-        "Parameter: default_input must be a Tensor, an array, a number or a list of numbers, got "
-        f"{type(data).__name__}"
+        f"Parameter: default_input must be a Tensor, an array, a number or a list of numbers, got {type(data).__name__}"
     )
 
 
@@ -312,16 +311,12 @@ class ParameterTuple(tuple[Parameter, ...]):
                 f"{type(iterable).__name__}; put it into a list"
             )
         if not isinstance(iterable, Iterable):
-            raise TypeError(
-                f"ParameterTuple: expected a collection of Parameters, got {type(iterable).__name__}"
-            )
+            raise TypeError(f"ParameterTuple: expected a collection of Parameters, got {type(iterable).__name__}")
         members = tuple(iterable)
         names: set[str] = set()
         for index, member in enumerate(members):
             if not isinstance(member, Parameter):
-                raise TypeError(
-                    f"ParameterTuple: entry {index} is not a Parameter but {type(member).__name__}"
-                )
+                raise TypeError(f"ParameterTuple: entry {index} is not a Parameter but {type(member).__name__}")
             if member.name in names:
                 raise ValueError(
                     f"ParameterTuple: entry {index} has the name '{member.name}' of an earlier one; give "

@@ -160,9 +160,7 @@ def _read(path: str) -> list[tuple[dict[str, Any], np.ndarray]]:
             with np.load(file, allow_pickle=False) as archive:
                 return _checked(archive)
         except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise ValueError(
-                f"load_checkpoint: '{path}' is not a checkpoint of this library: {error}"
-            ) from error
+            raise ValueError(f"load_checkpoint: '{path}' is not a checkpoint of this library: {error}") from error
 
 
 def _checked(archive: Mapping[str, np.ndarray]) -> list[tuple[dict[str, Any], np.ndarray]]:
@@ -223,9 +221,7 @@ def load_checkpoint(
     return loaded
 
 
-def load_param_into_net(
-    net: Cell, parameter_dict: Mapping[str, Parameter], strict_load: bool = False
-) -> list[str]:
+def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Parameter], strict_load: bool = False) -> list[str]:
     """Give the parameters of a Cell the values found under their names.
 
     Parameters
@@ -260,9 +256,7 @@ def load_param_into_net(
     if not isinstance(net, Cell):
         raise TypeError(f"load_param_into_net: net must be a Cell, got {type(net).__name__}")
     if not isinstance(parameter_dict, Mapping):
-        raise TypeError(
-            f"load_param_into_net: parameter_dict must be a dict, got {type(parameter_dict).__name__}"
-        )
+        raise TypeError(f"load_param_into_net: parameter_dict must be a dict, got {type(parameter_dict).__name__}")
     found: list[tuple[Parameter, Tensor]] = []
     missing: list[str] = []
     for name, parameter in net.parameters_dict().items():
@@ -273,9 +267,7 @@ def load_param_into_net(
         if not isinstance(value, Tensor):
             raise TypeError(f"load_param_into_net: '{name}' must be a Parameter, got {type(value).__name__}")
         if strict_load and value.dtype != parameter.dtype:
-            raise TypeError(
-                f"load_param_into_net: '{name}' is {parameter.dtype}, the loaded value is {value.dtype}"
-            )
+            raise TypeError(f"load_param_into_net: '{name}' is {parameter.dtype}, the loaded value is {value.dtype}")
         # A clone takes the value first, so that one that does not fit leaves the network untouched.
         found.append((parameter, parameter.clone().set_data(value)))
     for parameter, fitting in found:

@@ -164,9 +164,7 @@ class Tensor(TensorMethods):
         """One element as a Python number."""
         array = self._numpy()
         if not index and array.size != 1:
-            raise ValueError(
-                f"item(): a tensor of shape {self.shape} has {self.size} elements; give an index"
-            )
+            raise ValueError(f"item(): a tensor of shape {self.shape} has {self.size} elements; give an index")
         return array.item(*index)
 
     def tolist(self) -> Any:
@@ -176,9 +174,7 @@ class Tensor(TensorMethods):
     def _single(self, what: str) -> Any:
         array = self._numpy()
         if array.size != 1:
-            raise ValueError(
-                f"{what}(): a tensor of shape {self.shape} has {self.size} elements; expected one element"
-            )
+            raise ValueError(f"{what}(): a tensor of shape {self.shape} has {self.size} elements; expected one element")
         return array.item()
 
     def __float__(self) -> float:

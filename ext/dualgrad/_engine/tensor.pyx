@@ -536,3 +536,11 @@ cdef class PrimitiveCall:
         if self.op == OP_POW:
             return power_op(operands[0], operands[1])
         return binary_op(self.op, operands[0], operands[1])
+
+
+cdef class CellCall:
+    """The call of a Cell: its construct, without a Python frame in between."""
+
+    def __call__(self, *args, **kwargs):
+        construct = self.construct
+        return construct(*args, **kwargs) if kwargs else construct(*args)

@@ -213,9 +213,7 @@ class XavierUniform(_Xavier):
 class _He(Initializer):
     """Keeps the variance through a rectifier: gain^2 / fan."""
 
-    def __init__(
-        self, negative_slope: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
-    ) -> None:
+    def __init__(self, negative_slope: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
         what = type(self).__name__
         if mode not in ("fan_in", "fan_out"):
@@ -304,8 +302,7 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
         value = init._detached() if isinstance(init, Tensor) else Tensor(init)
         if shape is not None and tuple(value.shape) != _shape_of(shape):
             raise ValueError(
-                f"initializer: the tensor given as init has shape {tuple(value.shape)}, expected "
-                f"{_shape_of(shape)}"
+                f"initializer: the tensor given as init has shape {tuple(value.shape)}, expected {_shape_of(shape)}"
             )
         return value
     if shape is None:
@@ -315,14 +312,11 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
         return Tensor(np.full(axes, init), dtype)
     if isinstance(init, str):
         if init.lower() not in _BY_NAME:
-            raise ValueError(
-                f"initializer: no initialiser is named {init!r}; known: {', '.join(sorted(_BY_NAME))}"
-            )
+            raise ValueError(f"initializer: no initialiser is named {init!r}; known: {', '.join(sorted(_BY_NAME))}")
         init = _BY_NAME[init.lower()]()
     elif not isinstance(init, Initializer):
         raise TypeError(
-            "initializer: init must be a name, a number, a Tensor or an Initializer, got "
-            f"{type(init).__name__}"
+            f"initializer: init must be a name, a number, a Tensor or an Initializer, got {type(init).__name__}"
         )
     values = np.empty(axes)
     init(values)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from dualgrad._engine.tensor import CellCall
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Members"]
 
 
-class Members:
+class Members(CellCall):
     """The part of `Cell` that registers, names and finds what the Cell is made of."""
 
     _auto_prefix: bool
@@ -35,9 +36,7 @@ class Members:
 
     def __init__(self, auto_prefix: bool) -> None:
         # Straight into the dictionary: `__setattr__` below needs the registries to exist.
-        self.__dict__.update(
-            _auto_prefix=auto_prefix, _param_prefix="", _params={}, _param_tuples={}, _cells={}
-        )
+        self.__dict__.update(_auto_prefix=auto_prefix, _param_prefix="", _params={}, _param_tuples={}, _cells={})
 
     # Attributes.
 
@@ -71,9 +70,7 @@ class Members:
     def _is_registered(self, name: str) -> bool:
         attributes = self.__dict__
         return "_cells" in attributes and (
-            name in attributes["_params"]
-            or name in attributes["_cells"]
-            or name in attributes["_param_tuples"]
+            name in attributes["_params"] or name in attributes["_cells"] or name in attributes["_param_tuples"]
         )
 
     def _forget(self, name: str, keep: str = "") -> None:
@@ -117,12 +114,8 @@ class Members:
             self._forget(name)
             self.__dict__[name] = None
         else:
-            kind = (
-                "Parameter" if name in self._params else "Cell" if name in self._cells else "ParameterTuple"
-            )
-            remedy = (
-                " (or a Tensor, which becomes its value; see also set_data)" if kind == "Parameter" else ""
-            )
+            kind = "Parameter" if name in self._params else "Cell" if name in self._cells else "ParameterTuple"
+            remedy = " (or a Tensor, which becomes its value; see also set_data)" if kind == "Parameter" else ""
             raise TypeError(
                 f"{type(self).__name__}: attribute '{name}' is a {kind} and cannot become "
                 f"{type(value).__name__}; assign a {kind}{remedy}, or delete the attribute first"
@@ -154,15 +147,11 @@ class Members:
         'fc.weight'
         """
         if not isinstance(child_cell, Members):
-            raise TypeError(
-                f"insert_child_to_cell: child_cell must be a Cell, got {type(child_cell).__name__}"
-            )
+            raise TypeError(f"insert_child_to_cell: child_cell must be a Cell, got {type(child_cell).__name__}")
         self._check_new_name("insert_child_to_cell", child_name, "_cells")
         self._take_cell(child_name, child_cell)
 
-    def insert_param_to_cell(
-        self, param_name: str, param: Parameter, check_name_contain_dot: bool = True
-    ) -> None:
+    def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
         """Add a Parameter under a name that is computed, as if it were assigned to an attribute.
 
         Parameters
@@ -197,9 +186,7 @@ class Members:
     def _check_new_name(self, caller: str, name: str, what: str, dots_refused: bool = True) -> None:
         registry = self._registry(name, what)
         if not isinstance(name, str) or not name or (dots_refused and "." in name):
-            raise KeyError(
-                f"{caller}: the name must be a str that is not empty and has no dots, got {name!r}"
-            )
+            raise KeyError(f"{caller}: the name must be a str that is not empty and has no dots, got {name!r}")
         if hasattr(self, name) and name not in registry:
             raise KeyError(f"{caller}: {type(self).__name__} already has another attribute '{name}'")
 
@@ -285,9 +272,7 @@ class Members:
                 if id(parameter) not in owned_below:
                     yield f"{name}.{index}", parameter
 
-    def cells_and_names(
-        self, cells: Iterable[Cell] = (), name_prefix: str = ""
-    ) -> Iterator[tuple[str, Cell]]:
+    def cells_and_names(self, cells: Iterable[Cell] = (), name_prefix: str = "") -> Iterator[tuple[str, Cell]]:
         """Walk over this Cell, called `name_prefix`, and all below, each once, parents before children.
 
         Parameters
@@ -333,9 +318,7 @@ class Members:
                 children[name] = cell
         return children
 
-    def parameters_and_names(
-        self, name_prefix: str = "", expand: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
+    def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
         """Walk over the parameters, each once, with their paths of attributes.
 
         Parameters

@@ -76,15 +76,10 @@ class Cell(Members):
         if cls.__call__ is _call or cls.__call__ is _call_with_bprop:
             wanted = _call_with_bprop if own_gradient else _call
             if cls.__call__ is not wanted:
-                cls.__call__ = wanted  # type: ignore[method-assign]
+                cls.__call__ = wanted  # type: ignore[method-assign,assignment]
         elif own_gradient:
             # Its `__call__` would reach `construct` without the gradient that `bprop` promises.
-            raise TypeError(
-                f"{cls.__name__}: a Cell that defines bprop must not define __call__; use construct"
-            )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.construct(*args, **kwargs)
+            raise TypeError(f"{cls.__name__}: a Cell that defines bprop must not define __call__; use construct")
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; every Cell that is called must define it."""

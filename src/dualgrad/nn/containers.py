@@ -63,9 +63,7 @@ class _Container(Cell):
         if isinstance(index, slice):
             return self._part(dict(list(self._cells.items())[index]))
         if isinstance(index, str) or not hasattr(index, "__index__"):
-            raise TypeError(
-                f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}"
-            )
+            raise TypeError(f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}")
         return list(self._cells.values())[self._position(index, len(self))]
 
     def _part(self, cells: dict[str, Cell]) -> _Container:
@@ -102,9 +100,7 @@ class _Container(Cell):
             If `cells` is not a collection of Cells.
         """
         if not isinstance(cells, Iterable):
-            raise TypeError(
-                f"{type(self).__name__}: expected Cells or one list of Cells, got {type(cells).__name__}"
-            )
+            raise TypeError(f"{type(self).__name__}: expected Cells or one list of Cells, got {type(cells).__name__}")
         for cell in [self._checked(cell) for cell in cells]:
             self.append(cell)
         return self

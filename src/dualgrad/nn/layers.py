@@ -137,8 +137,7 @@ class Flatten(Cell):
         last = self.end_dim if self.end_dim >= 0 else self.end_dim + x.ndim
         if not 0 <= first <= last < x.ndim:
             raise ValueError(
-                f"Flatten: cannot join axes {self.start_dim} to {self.end_dim} of an input with shape "
-                f"{tuple(x.shape)}"
+                f"Flatten: cannot join axes {self.start_dim} to {self.end_dim} of an input with shape {tuple(x.shape)}"
             )
         shape = x.shape
         return ops.reshape(x, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))

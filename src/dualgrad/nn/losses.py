@@ -41,9 +41,7 @@ class LossBase(Cell):
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction not in ("mean", "sum", "none"):
-            raise ValueError(
-                f"{type(self).__name__}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}"
-            )
+            raise ValueError(f"{type(self).__name__}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
         self.reduction = reduction
 
     def get_loss(self, x: Tensor, weights: Any = 1.0) -> Tensor:

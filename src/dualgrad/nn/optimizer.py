@@ -51,9 +51,7 @@ class _Group(NamedTuple):
     decay: float | None
 
 
-def check_number(
-    what: str, value: Any, low: float = 0.0, below: float = math.inf, positive: bool = False
-) -> float:
+def check_number(what: str, value: Any, low: float = 0.0, below: float = math.inf, positive: bool = False) -> float:
     """Check a setting and return it as a float."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{what} must be a number, got {type(value).__name__}")
@@ -111,9 +109,7 @@ class Optimizer(Cell):
 
     global_step: Parameter
 
-    def __init__(
-        self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0
-    ) -> None:
+    def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         self.weight_decay = check_number(f"{name}: weight_decay", weight_decay)
@@ -136,14 +132,11 @@ class Optimizer(Cell):
         name = type(self).__name__
         if isinstance(parameters, (Tensor, str, Mapping)) or not isinstance(parameters, Iterable):
             raise TypeError(
-                f"{name}: parameters must be a list of Parameters or of dicts, got "
-                f"{type(parameters).__name__}"
+                f"{name}: parameters must be a list of Parameters or of dicts, got {type(parameters).__name__}"
             )
         entries = list(parameters)
         if not entries:
-            raise ValueError(
-                f"{name}: there are no parameters to train; does the Cell have trainable_params()?"
-            )
+            raise ValueError(f"{name}: there are no parameters to train; does the Cell have trainable_params()?")
         if not any(isinstance(entry, Mapping) for entry in entries):
             trained = self._checked_parameters(entries)
             return trained, [_Group(tuple(range(len(trained))), "learning_rate", None)]
@@ -188,8 +181,7 @@ class Optimizer(Cell):
                 raise TypeError(f"{name}: entry {index} is not a Parameter but {type(parameter).__name__}")
             if not parameter.dtype.is_float:
                 raise TypeError(
-                    f"{name}: parameter '{parameter.name}' is {parameter.dtype}; only float types can be "
-                    "trained"
+                    f"{name}: parameter '{parameter.name}' is {parameter.dtype}; only float types can be trained"
                 )
         return ParameterTuple(parameters)
 
@@ -204,9 +196,7 @@ class Optimizer(Cell):
         elif isinstance(rate, (int, float, np.number)):
             rate = check_number(what, rate)
         elif not isinstance(rate, (np.ndarray, Iterable)) or isinstance(rate, (str, Mapping)):
-            raise TypeError(
-                f"{what} must be a number, a Tensor, a sequence or a callable, got {type(rate).__name__}"
-            )
+            raise TypeError(f"{what} must be a number, a Tensor, a sequence or a callable, got {type(rate).__name__}")
         # Float64 whatever the parameters are: the rate is rounded once, to the type of each of them.
         values = np.asarray(rate if isinstance(rate, (float, np.ndarray)) else list(rate), np.float64)
         if values.ndim > 1 or not values.size:
@@ -251,11 +241,7 @@ class Optimizer(Cell):
         rate = getattr(self, attribute)
         if not isinstance(rate, Parameter):
             value = rate(step)
-            return (
-                value._detached().astype(mstype.float64)
-                if isinstance(value, Tensor)
-                else Tensor(np.float64(value))
-            )
+            return value._detached().astype(mstype.float64) if isinstance(value, Tensor) else Tensor(np.float64(value))
         values = rate._detached()
         return values[ops.minimum(step, values.shape[0] - 1)] if values.ndim else values
 
@@ -281,9 +267,7 @@ class Optimizer(Cell):
                     f"{tuple(gradient.shape)}; gradients come in the order of opt.parameters"
                 )
             gradient = gradient._detached()
-            checked.append(
-                gradient if gradient.dtype == parameter.dtype else gradient.astype(parameter.dtype)
-            )
+            checked.append(gradient if gradient.dtype == parameter.dtype else gradient.astype(parameter.dtype))
         return checked
 
     def construct(self, gradients: Any) -> bool:

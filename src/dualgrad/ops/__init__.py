@@ -27,6 +27,18 @@ from . import reductions as _reductions
 from . import shape as _shape
 
 # isort: split
+# Files that others gather: named again for type checkers, some of which see one step only.
+from ._classification import *
+from ._contractions import *
+from ._diagonals import *
+from ._extremes import *
+from ._joining import *
+from ._norms import *
+from ._order import *
+from ._repeating import *
+from ._scatter import *
+from ._truth import *
+from ._windows import *
 from .activations import *
 from .arithmetic import *
 from .choice import *

@@ -21,9 +21,7 @@ from ..dtype import DType, as_dtype, float32
 from ..tensor import Tensor
 
 OP = _engine.OPCODES
-IS_FLOAT = frozenset(
-    np.dtype(name).num for name in ("float16", "float32", "float64", "complex64", "complex128")
-)
+IS_FLOAT = frozenset(np.dtype(name).num for name in ("float16", "float32", "float64", "complex64", "complex128"))
 ALL_AXES = [tuple(range(n)) for n in range(65)]
 _RESHAPE, _TRANSPOSE, _BROADCAST, _SUM = OP["reshape"], OP["transpose"], OP["broadcast_to"], OP["sum"]
 
@@ -53,9 +51,7 @@ class Reduction(Primitive):
 
     def __init__(self, keep_dims: bool = False) -> None:
         if not isinstance(keep_dims, bool):
-            raise TypeError(
-                f"{type(self).__name__}: keep_dims must be a bool, got {type(keep_dims).__name__}"
-            )
+            raise TypeError(f"{type(self).__name__}: keep_dims must be a bool, got {type(keep_dims).__name__}")
         self.keep_dims = keep_dims
 
 
@@ -78,9 +74,7 @@ def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
             )
             raise TypeError(f"{name}: unexpected keyword argument {word!r}; expected one of {known}")
         if canonical[right] is not None and canonical[right] is not False:
-            raise TypeError(
-                f"{name}: {right} is given twice, as {canonical[right]!r} and as {word}={value!r}"
-            )
+            raise TypeError(f"{name}: {right} is given twice, as {canonical[right]!r} and as {word}={value!r}")
         canonical[right] = value
     values = tuple(canonical.values())
     return values[0] if len(values) == 1 else values
@@ -106,8 +100,7 @@ def operands(name: str, many: Any) -> list[Tensor]:
     """A collection of operands as a list of tensors."""
     if isinstance(many, Tensor | np.ndarray) or not hasattr(many, "__iter__") or isinstance(many, str | dict):
         raise TypeError(
-            f"{name}: expected a tuple or list of Tensors, got {type(many).__name__}; put the tensors in "
-            "parentheses"
+            f"{name}: expected a tuple or list of Tensors, got {type(many).__name__}; put the tensors in parentheses"
         )
     return [operand(name, x) for x in many]
 

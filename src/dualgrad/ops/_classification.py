@@ -177,9 +177,7 @@ def cross_entropy(
     x, name = floating("cross_entropy", input), "cross_entropy"
     if not x.ndim:
         raise ValueError("cross_entropy: the input has no axes; expected shape (N, C, ...) or (C,)")
-    return _entropy(
-        name, log_softmax(x, _class_axis(x)), target, weight, ignore_index, reduction, label_smoothing
-    )
+    return _entropy(name, log_softmax(x, _class_axis(x)), target, weight, ignore_index, reduction, label_smoothing)
 
 
 def nll_loss(
@@ -253,15 +251,11 @@ def _entropy(
     classes = logs.shape[axis]
     w = None if weight is None else operand(name, weight)
     if w is not None and w.shape != (classes,):
-        raise ValueError(
-            f"{name}: weight has shape {w.shape}; expected ({classes},), one factor for each class"
-        )
+        raise ValueError(f"{name}: weight has shape {w.shape}; expected ({classes},), one factor for each class")
     samples = logs.shape[:axis] + logs.shape[axis + 1 :]
     if t.dtype.is_float:
         if t.shape != logs.shape:
-            raise ValueError(
-                f"{name}: the target has shape {t.shape}; expected probabilities of shape {logs.shape}"
-            )
+            raise ValueError(f"{name}: the target has shape {t.shape}; expected probabilities of shape {logs.shape}")
         mixed = t * (1.0 - smoothing) + smoothing / classes if smoothing else t
         loss = -total(_engine.binary_op(_ABSORB_MUL, mixed, _by_class(logs, w, axis)), (axis,), False)
         if reduction == "none":

@@ -222,9 +222,7 @@ def _triangle(name: str, x: Any, diagonal: Any) -> Tensor:
         raise ValueError(f"{name}: a tensor of shape {x.shape} has no triangle; expected at least two axes")
     k = integer(name, "diagonal", diagonal)
     rows, columns = x.shape[-2:]
-    mask = (
-        np.tri(rows, columns, k, dtype=bool) if name == "tril" else ~np.tri(rows, columns, k - 1, dtype=bool)
-    )
+    mask = np.tri(rows, columns, k, dtype=bool) if name == "tril" else ~np.tri(rows, columns, k - 1, dtype=bool)
     return _engine.apply(_WHERE, None, mask, x, np.zeros((), x.dtype.numpy))
 
 

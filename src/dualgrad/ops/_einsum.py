@@ -87,33 +87,23 @@ def _parsed(equation: str, tensors: list[Tensor]) -> tuple[list[str], str, list[
     for letters, x in zip(inputs, tensors, strict=True):
         named = letters.replace(_DOTS, "", 1)
         if not all(c in string.ascii_letters for c in named):
-            raise ValueError(
-                f"einsum: {letters!r} in {equation!r} holds something other than letters and one '...'"
-            )
+            raise ValueError(f"einsum: {letters!r} in {equation!r} holds something other than letters and one '...'")
         width = x.ndim - len(named)
         if width < 0 or (width and _DOTS not in letters):
-            raise ValueError(
-                f"einsum: {letters!r} in {equation!r} does not fit an operand of shape {x.shape}"
-            )
+            raise ValueError(f"einsum: {letters!r} in {equation!r} does not fit an operand of shape {x.shape}")
         widths.append(width)
     most = max(width if _DOTS in letters else 0 for letters, width in zip(inputs, widths, strict=True))
     dots = "".join(free[:most])
     if not arrow:
         names = left.replace(_DOTS, "").replace(",", "")
-        output = (_DOTS if _DOTS in left else "") + "".join(
-            sorted(c for c in set(names) if names.count(c) == 1)
-        )
+        output = (_DOTS if _DOTS in left else "") + "".join(sorted(c for c in set(names) if names.count(c) == 1))
     if _DOTS in left and _DOTS not in output and most:
         raise ValueError(f"einsum: the result of {equation!r} lacks the '...' of the operands")
-    inputs = [
-        letters.replace(_DOTS, dots[most - width :]) for letters, width in zip(inputs, widths, strict=True)
-    ]
+    inputs = [letters.replace(_DOTS, dots[most - width :]) for letters, width in zip(inputs, widths, strict=True)]
     output = output.replace(_DOTS, dots, 1)
     known = set("".join(inputs))
     if len(set(output)) != len(output) or not set(output) <= known:
-        raise ValueError(
-            f"einsum: the result of {equation!r} must have letters of the operands, each of them once"
-        )
+        raise ValueError(f"einsum: the result of {equation!r} must have letters of the operands, each of them once")
     return inputs, output, tensors
 
 
@@ -126,8 +116,7 @@ def _lengths(equation: str, inputs: list[str], tensors: list[Tensor]) -> dict[st
                 lengths[c] = n
             elif n not in (1, lengths[c]):
                 raise ValueError(
-                    f"einsum: axis {c!r} of {equation!r} has length {lengths[c]} in one operand and {n} in "
-                    "another"
+                    f"einsum: axis {c!r} of {equation!r} has length {lengths[c]} in one operand and {n} in another"
                 )
     for k, x in enumerate(tensors):
         letters, shape = inputs[k], x.shape
@@ -162,14 +151,11 @@ def _contracted(
     rows = [c for c in first if c not in second]
     columns = [c for c in second if c not in first]
     size = {
-        name: [lengths[c] for c in group]
-        for name, group in zip("hrcs", (shared, rows, columns, summed), strict=True)
+        name: [lengths[c] for c in group] for name, group in zip("hrcs", (shared, rows, columns, summed), strict=True)
     }
     stack = tuple(size["h"])
     m, n, k = math.prod(size["r"]), math.prod(size["c"]), math.prod(size["s"])
     left = to_shape(permuted(x, tuple([first.index(c) for c in (*shared, *rows, *summed)])), (*stack, m, k))
-    right = to_shape(
-        permuted(y, tuple([second.index(c) for c in (*shared, *summed, *columns)])), (*stack, k, n)
-    )
+    right = to_shape(permuted(y, tuple([second.index(c) for c in (*shared, *summed, *columns)])), (*stack, k, n))
     product = left * right if k == 1 else left @ right
     return "".join((*shared, *rows, *columns)), to_shape(product, (*stack, *size["r"], *size["c"]))

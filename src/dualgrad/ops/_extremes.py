@@ -94,9 +94,7 @@ def _extreme(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
     if not x.size:
         shape = x.shape
         if not builtins.all(shape[k] for k in axes):
-            raise ValueError(
-                f"{name}: there is no element to choose along axes {axes} of a tensor of shape {shape}"
-            )
+            raise ValueError(f"{name}: there is no element to choose along axes {axes} of a tensor of shape {shape}")
         return to_shape(x, kept(shape, axes) if keepdims else dropped(shape, axes))
     return _engine.apply(op, (axes, builtins.bool(keepdims)), x)
 
@@ -233,9 +231,7 @@ def _position(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
     else:
         place = one_axis(name, axis, shape)
     if x.shape[place] == 0:
-        raise ValueError(
-            f"{name}: a tensor of shape {shape} has no elements to choose from along axis {axis}"
-        )
+        raise ValueError(f"{name}: a tensor of shape {shape} has no elements to choose from along axis {axis}")
     if axis is None:
         found = _engine.apply(op, (0, False), x)
         return to_shape(found, (1,) * len(shape)) if keepdims else found

@@ -25,9 +25,7 @@ def index_tensor(name: str, indices: Any) -> Tensor:
 def along(name: str, x: Tensor, axis: int, index: Tensor) -> list[Any]:
     """Index arrays for all axes of `x`: `index` along one axis, every place itself along the others."""
     shape = index.shape
-    if len(shape) != x.ndim or any(
-        m > n for k, (m, n) in enumerate(zip(shape, x.shape, strict=True)) if k != axis
-    ):
+    if len(shape) != x.ndim or any(m > n for k, (m, n) in enumerate(zip(shape, x.shape, strict=True)) if k != axis):
         raise ValueError(
             f"{name}: indices of shape {shape} do not fit a tensor of shape {x.shape}; expected as many "
             f"axes, none longer but for axis {axis}"
@@ -48,9 +46,7 @@ def columns(name: str, x_shape: tuple[int, ...], indices: Tensor) -> list[Tensor
             "one index for each of the first axes of the tensor"
         )
     outer = tuple([(0, n, 1) for n in shape[:-1]])
-    return [
-        to_shape(_engine.apply(_SLICE, (*outer, (k, 1, 1)), indices), shape[:-1]) for k in range(shape[-1])
-    ]
+    return [to_shape(_engine.apply(_SLICE, (*outer, (k, 1, 1)), indices), shape[:-1]) for k in range(shape[-1])]
 
 
 def read(name: str, pattern: tuple[Any, ...], x: Tensor, *indices: Any) -> Tensor:
@@ -61,9 +57,7 @@ def read(name: str, pattern: tuple[Any, ...], x: Tensor, *indices: Any) -> Tenso
         raise IndexError(f"{name}: {error}; the tensor has shape {x.shape}") from None
 
 
-def added(
-    name: str, shape: tuple[int, ...], pattern: tuple[Any, ...], updates: Tensor, *indices: Any
-) -> Tensor:
+def added(name: str, shape: tuple[int, ...], pattern: tuple[Any, ...], updates: Tensor, *indices: Any) -> Tensor:
     """The scatter_add primitive, with errors that name the function."""
     try:
         return _engine.apply(_SCATTER_ADD, (shape, pattern), updates, *indices)

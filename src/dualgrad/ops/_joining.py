@@ -436,9 +436,7 @@ class Unstack(Primitive):
     def __call__(self, x: Any) -> tuple[Tensor, ...]:
         found = unstack(x, self.axis)
         if self.num is not None and self.num != len(found):
-            raise ValueError(
-                f"Unstack: axis {self.axis} of shape {x.shape} has {len(found)} elements, not {self.num}"
-            )
+            raise ValueError(f"Unstack: axis {self.axis} of shape {x.shape} has {len(found)} elements, not {self.num}")
         return found
 
 

@@ -86,8 +86,7 @@ def norm(
     everything = axis is None or axis == ()
     if everything and ord is not None and ord != "fro" and x.ndim > 2:
         raise ValueError(
-            f"norm: ord={ord!r} of a tensor of shape {x.shape} needs an axis (vectors) or two (matrices); "
-            "pass axis="
+            f"norm: ord={ord!r} of a tensor of shape {x.shape} needs an axis (vectors) or two (matrices); pass axis="
         )
     axes = ALL_AXES[x.ndim] if everything else reduced_axes("norm", axis, x)
     if ord is None or (ord == "fro" and (everything or len(axes) == 2)):

@@ -183,8 +183,7 @@ def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Tensor:
 def _np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
         raise ValueError(
-            f"np.split: axis {axis} of shape {ary.shape} cannot be cut into {indices_or_sections} equal "
-            "pieces"
+            f"np.split: axis {axis} of shape {ary.shape} cannot be cut into {indices_or_sections} equal pieces"
         )
     return _np_array_split(ary, indices_or_sections, axis)
 
@@ -250,9 +249,7 @@ def _np_flip(m: Any, axis: Any = None) -> Tensor:
 @_implements(np.roll)
 def _np_roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     if axis is not None and isinstance(shift, tuple | list) != isinstance(axis, tuple | list):
-        raise TypeError(
-            f"np.roll: shift={shift!r} and axis={axis!r}; with Tensors both are ints, or both tuples"
-        )
+        raise TypeError(f"np.roll: shift={shift!r} and axis={axis!r}; with Tensors both are ints, or both tuples")
     return roll(a, shift, axis)
 
 

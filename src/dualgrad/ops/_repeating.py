@@ -61,11 +61,7 @@ def _broadcast(name: str, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     old = x.shape
     lead = len(shape) - len(old)
     target = tuple([old[k - lead] if n == -1 and k >= lead else n for k, n in enumerate(shape)])
-    if (
-        lead < 0
-        or any(n < 0 for n in target)
-        or any(m not in (1, n) for m, n in zip(old, target[lead:], strict=True))
-    ):
+    if lead < 0 or any(n < 0 for n in target) or any(m not in (1, n) for m, n in zip(old, target[lead:], strict=True)):
         raise ValueError(
             f"{name}: a tensor of shape {old} does not broadcast to {shape}; its axes, counted from the "
             "last, must have that length or length 1"

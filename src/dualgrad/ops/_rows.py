@@ -169,9 +169,7 @@ def _operands(row: Row) -> list[str]:
     types = "any type" if any_type else "integers become float32"
     if row.arity == 1:
         return _section("Parameters", "x : Tensor or numpy.ndarray", f"    Any shape; {types}.")
-    return _section(
-        "Parameters", "x, y : Tensor, numpy.ndarray or number", f"    Shapes that broadcast; {types}."
-    )
+    return _section("Parameters", "x, y : Tensor, numpy.ndarray or number", f"    Shapes that broadcast; {types}.")
 
 
 def _result(row: Row) -> list[str]:
@@ -233,8 +231,7 @@ def _example(row: Row, call: str) -> list[str]:
         return []
     operands, printed = _EXAMPLES[row.name]
     wrapped = ", ".join(
-        f"dg.Tensor({part})" if part.startswith("[") else part
-        for part in operands.replace("], ", "]; ").split("; ")
+        f"dg.Tensor({part})" if part.startswith("[") else part for part in operands.replace("], ", "]; ").split("; ")
     )
     return _section(
         "Examples",

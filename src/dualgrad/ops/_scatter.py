@@ -221,17 +221,14 @@ def _elements(name: str, x: Any, axis: Any, index: Any, src: Any) -> tuple[Tenso
         values = values + np.zeros(shape, x.dtype.numpy)
     if values.ndim != len(shape) or any(m < n for m, n in zip(values.shape, shape, strict=True)):
         raise ValueError(
-            f"{name}: values of shape {values.shape} for indices of shape {shape}; expected that shape or "
-            "longer axes"
+            f"{name}: values of shape {values.shape} for indices of shape {shape}; expected that shape or longer axes"
         )
     if values.shape != shape:
         values = _engine.apply(_SLICE, tuple([(0, n, 1) for n in shape]), values)
     return x, places, values
 
 
-def tensor_scatter_elements(
-    x: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none"
-) -> Tensor:
+def tensor_scatter_elements(x: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Tensor:
     """Replace elements along an axis, or add to them, one for each element of an index tensor.
 
     Parameters
@@ -275,9 +272,7 @@ def tensor_scatter_elements(
     return (scatter if reduction == "none" else scatter_add)(x, axis, indices, updates)
 
 
-def index_add(
-    x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True
-) -> Tensor:
+def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Tensor:
     """Add slices along an axis.
 
     Parameters

@@ -66,9 +66,7 @@ def any(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tenso
     return reduced("any", _ANY, x, axis, keepdims)
 
 
-def count_nonzero(
-    x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = _dtype.int32, **other: Any
-) -> Tensor:
+def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = _dtype.int32, **other: Any) -> Tensor:
     """Number of elements along axes that are not 0.
 
     Parameters

@@ -55,9 +55,7 @@ def slice(x: Any, begin: Any, size: Any) -> Tensor:
     for start, count, n in zip(starts, counts, shape, strict=True):
         stop = n if count == -1 else start + count
         if not 0 <= start <= stop <= n:
-            raise ValueError(
-                f"slice: the window that begins at {starts} with size {counts} leaves the shape {shape}"
-            )
+            raise ValueError(f"slice: the window that begins at {starts} with size {counts} leaves the shape {shape}")
         parts.append(builtins.slice(start, stop))
     return getitem(x, tuple(parts))
 
@@ -112,8 +110,7 @@ def strided_slice(
     steps = (1,) * len(starts) if strides is None else lengths("strided_slice", strides)
     if not len(starts) == len(stops) == len(steps) or 0 in steps:
         raise ValueError(
-            f"strided_slice: begin {starts}, end {stops} and strides {steps}; expected equally many numbers, "
-            "no step 0"
+            f"strided_slice: begin {starts}, end {stops} and strides {steps}; expected equally many numbers, no step 0"
         )
     parts: list[Any] = []
     for k, (start, stop, step) in enumerate(zip(starts, stops, steps, strict=True)):

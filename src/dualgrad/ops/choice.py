@@ -138,9 +138,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
     if mask._typenum != _BOOL:
         raise TypeError(f"masked_fill: the mask has type {mask.dtype}; expected Bool, as a comparison gives")
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
-        raise ValueError(
-            f"masked_fill: value has shape {value.shape}; expected a single number (where takes more)"
-        )
+        raise ValueError(f"masked_fill: value has shape {value.shape}; expected a single number (where takes more)")
     return _choose("masked_fill", mask, value, x)
 
 

@@ -198,8 +198,7 @@ def _mapped(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
                 f"{type(x).__name__} of {len(x)}; expected nests of one structure"
             )
     entries = [
-        _mapped(fn, tuple([x[key] if isinstance(x, tuple | list | dict) else x for x in arguments]))
-        for key in keys
+        _mapped(fn, tuple([x[key] if isinstance(x, tuple | list | dict) else x for x in arguments])) for key in keys
     ]
     if isinstance(first, dict):
         return dict(zip(keys, entries, strict=True))

@@ -74,9 +74,7 @@ def _make() -> dict[str, Callable[..., Tensor] | type[ElementwisePrimitive]]:
             METHODS[row.method or name] = function
     for alias, name in _ALIASES.items():
         made[alias] = METHODS[alias] = made[name]
-    classes = {row.cls: row for row in ROWS if row.cls} | {
-        name: BY_NAME[row] for name, row in _CLASSES.items()
-    }
+    classes = {row.cls: row for row in ROWS if row.cls} | {name: BY_NAME[row] for name, row in _CLASSES.items()}
     called = {row: name for name, row in _FUNCTIONS.items()}
     for name, row in classes.items():
         made[name] = class_of(row, name, row.function or called.get(row.name, row.name), __name__)

@@ -114,9 +114,7 @@ def lerp(x: Any, end: Any, weight: Any) -> Tensor:
     [2. 3.]
     """
     x = operand("lerp", x)
-    return x + (operand("lerp", end) - x) * (
-        weight if isinstance(weight, int | float) else operand("lerp", weight)
-    )
+    return x + (operand("lerp", end) - x) * (weight if isinstance(weight, int | float) else operand("lerp", weight))
 
 
 def addn(x: Any) -> Tensor:

@@ -22,8 +22,10 @@ from ._windows import *  # noqa: F403
 
 __all__ = [
     "Gather", "GatherD", "GatherNd", "OneHot", "gather", "gather_d", "gather_elements", "gather_nd",
-    "index_select", "one_hot", "take", *_scatter.__all__, *_windows.__all__,
+    "index_select", "one_hot", "take",
 ]  # fmt: skip
+__all__ += _scatter.__all__
+__all__ += _windows.__all__
 
 _EQ, _MAXIMUM, _MINIMUM, _MOD, _WHERE = OP["eq"], OP["maximum"], OP["minimum"], OP["mod"], OP["where"]
 
@@ -89,16 +91,12 @@ def _gathered_in_batches(name: str, x: Tensor, index: Tensor, axis: int, batch: 
     behind = tuple(range(axis + 1, x.ndim))
     first = permuted(x, (*range(batch), axis, *between, *behind))  # the axis right behind the shared ones
     inner = index.ndim - batch
-    rulers = [
-        np.arange(n).reshape([n if j == k else 1 for j in range(index.ndim)]) for k, n in enumerate(shared)
-    ]
+    rulers = [np.arange(n).reshape([n if j == k else 1 for j in range(index.ndim)]) for k, n in enumerate(shared)]
     found = read(name, many_axes_pattern(batch + 1), first, *rulers, index)
     # found: shared axes, inner axes of the index, then `between` and `behind`
     place = batch + inner
     middle = tuple(range(place, place + len(between)))
-    return permuted(
-        found, (*range(batch), *middle, *range(batch, place), *range(place + len(between), found.ndim))
-    )
+    return permuted(found, (*range(batch), *middle, *range(batch, place), *range(place + len(between), found.ndim)))
 
 
 def gather_elements(x: Any, dim: Any = None, index: Any = None, **other: Any) -> Tensor:
@@ -139,9 +137,7 @@ def gather_elements(x: Any, dim: Any = None, index: Any = None, **other: Any) ->
     if "axis" in other and dim is None:
         dim = other.pop("axis")
     if other or dim is None or index is None:
-        raise TypeError(
-            f"gather_elements: expected (x, dim, index), got dim={dim!r}, index={index!r}, {other}"
-        )
+        raise TypeError(f"gather_elements: expected (x, dim, index), got dim={dim!r}, index={index!r}, {other}")
     return _gathered_elements("gather_elements", x, dim, index)
 
 

@@ -93,9 +93,7 @@ def getitem(t: Tensor, index: Any) -> Tensor:
     return found if extra is None else to_shape(found, found.shape[:extra] + found.shape[extra + 1 :])
 
 
-def _basic(
-    shape: tuple[int, ...], parts: tuple[Any, ...]
-) -> tuple[Spec | None, tuple[int, ...] | None] | None:
+def _basic(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Spec | None, tuple[int, ...] | None] | None:
     """The slice that an index takes, and the shape to give to what it takes; None for an index with arrays.
 
     Either is None where it would change nothing.
@@ -162,15 +160,12 @@ def _stretch(part: slice, n: int) -> tuple[int, int, int]:
 
 def _out_of_range(index: int, axis: int, shape: tuple[int, ...]) -> IndexError:
     return IndexError(
-        f"index {index} is out of bounds for axis {axis} with size {shape[axis]}; the tensor has shape "
-        f"{shape}"
+        f"index {index} is out of bounds for axis {axis} with size {shape[axis]}; the tensor has shape {shape}"
     )
 
 
 def _too_many(shape: tuple[int, ...], parts: tuple[Any, ...]) -> IndexError:
-    return IndexError(
-        f"too many indices in {parts!r:.80} for a tensor of shape {shape} with {len(shape)} axes"
-    )
+    return IndexError(f"too many indices in {parts!r:.80} for a tensor of shape {shape} with {len(shape)} axes")
 
 
 def _entries(shape: tuple[int, ...], parts: tuple[Any, ...]) -> list[Any]:
@@ -381,9 +376,7 @@ def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
     source[written.ravel()] = np.arange(written.size)
     if not written.size:
         return +t
-    picked = _engine.apply(
-        _GATHER, (0,), to_shape(value, (value.size,)), np.maximum(source, 0).reshape(shape)
-    )
+    picked = _engine.apply(_GATHER, (0,), to_shape(value, (value.size,)), np.maximum(source, 0).reshape(shape))
     return _engine.apply(_WHERE, None, (source >= 0).reshape(shape), picked, t)
 
 
@@ -411,8 +404,7 @@ def _as_value(value: Any, typenum: int) -> Tensor:
     if isinstance(value, Tensor | np.ndarray | bool | int | float | complex | np.generic):
         return _engine.convert(value, typenum)
     raise TypeError(
-        f"t[index] = value: expected a Tensor, a NumPy array, a number or a list of numbers, got "
-        f"{type(value).__name__}"
+        f"t[index] = value: expected a Tensor, a NumPy array, a number or a list of numbers, got {type(value).__name__}"
     )
 
 

@@ -62,9 +62,7 @@ def dense(input: Any, weight: Any, bias: Any = None) -> Tensor:
         return y
     b = operand("dense", bias)
     if b.shape != w.shape[:-1]:
-        raise ValueError(
-            f"dense: the bias has shape {b.shape}; expected {w.shape[:-1]} for a weight of {w.shape}"
-        )
+        raise ValueError(f"dense: the bias has shape {b.shape}; expected {w.shape[:-1]} for a weight of {w.shape}")
     return y + b
 
 
@@ -109,9 +107,7 @@ def _biased(x: Any, bias: Any, channel: int) -> Tensor:
     return x + (to_shape(b, b.shape + (1,) * after) if after else b)
 
 
-def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Tensor:
+def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
     """Normalise over the last axes to mean 0 and variance 1, then scale and shift.
 
     Parameters

@@ -17,7 +17,8 @@ from ._classification import *  # noqa: F403
 from ._reduction import check_reduction, positive, reduce_loss, same_or_broadcast
 from .choice import where
 
-__all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss", *_classification.__all__]
+__all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
+__all__ += _classification.__all__
 
 _ABS, _LE, _LT, _SQUARE = OP["abs"], OP["le"], OP["lt"], OP["square"]
 

@@ -44,11 +44,7 @@ def _elementwise() -> dict[Any, Callable[..., Any]]:
     def binary(op: int) -> Callable[..., Any]:
         return lambda x, y: _engine.binary_op(op, x, y)
 
-    return {
-        getattr(np, row.ufunc): (unary if row.arity == 1 else binary)(OP[row.name])
-        for row in ROWS
-        if row.ufunc
-    }
+    return {getattr(np, row.ufunc): (unary if row.arity == 1 else binary)(OP[row.name]) for row in ROWS if row.ufunc}
 
 
 def _degrees(x: Any) -> Tensor:
@@ -114,9 +110,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
         if function is None:
             raise TypeError(f"{name}: has no rule for Tensors; {_alternative(ufunc.__name__)}")
         if kwargs:
-            raise TypeError(
-                f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out"
-            )
+            raise TypeError(f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out")
         return function(*[np.asarray(x) if isinstance(x, list | tuple) else x for x in inputs])
     if method == "reduce" and ufunc in REDUCTIONS:
         axis, keepdims = kwargs.pop("axis", 0), kwargs.pop("keepdims", False)

@@ -20,8 +20,8 @@ from ._einsum import einsum
 
 __all__ = [
     "BatchMatMul", "MatMul", "addmm", "addmv", "baddbmm", "bmm", "einsum", "matmul", "mm", "mv",
-    *_contractions.__all__,
 ]  # fmt: skip
+__all__ += _contractions.__all__
 
 
 def matmul(x: Any, y: Any) -> Tensor:

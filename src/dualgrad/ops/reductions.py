@@ -47,8 +47,11 @@ from ._truth import *  # noqa: F403
 
 __all__ = [
     "CumSum", "ReduceMean", "ReduceProd", "ReduceSum", "cumsum", "logsumexp", "mean", "prod", "std", "sum",
-    "var", *_extremes.__all__, *_norms.__all__, *_truth.__all__,
+    "var",
 ]  # fmt: skip
+__all__ += _extremes.__all__
+__all__ += _norms.__all__
+__all__ += _truth.__all__
 
 _CUMSUM, _MAX = OP["cumsum"], OP["reduce_max"]
 _SLICE, _UNSLICE, _WHERE = OP["slice"], OP["unslice"], OP["where"]
@@ -152,9 +155,7 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
 
 def _average(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> Tensor:
     """The sum over axes divided by the number of elements, or by `less` less than it."""
-    if (
-        x._typenum == _dtype.float16.num
-    ):  # neither the sum nor the count need fit into float16 where the mean does
+    if x._typenum == _dtype.float16.num:  # neither the sum nor the count need fit into float16 where the mean does
         wide = _average(_engine.convert(x, _dtype.float32.num), axes, keepdims, less)
         return _engine.convert(wide, _dtype.float16.num)
     return _engine.binary_op(_DIV, total(x, axes, keepdims), float(builtins.max(_count(x, axes) - less, 0)))
@@ -505,9 +506,7 @@ class CumSum(Primitive):
         return _engine.apply(_UNSLICE, (x.shape, tuple(placed)), _engine.apply(_SLICE, tuple(taken), sums))
 
 
-def _sum_method(
-    x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, **other: Any
-) -> Tensor:
+def _sum_method(x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
     if isinstance(dtype, bool):  # x.sum(axis, keepdim), the order of the function
         dtype, keepdims = None, dtype
     return sum(x, axis, keepdims, dtype=dtype, **other)

@@ -34,9 +34,12 @@ from ._repeating import *  # noqa: F403
 
 __all__ = [
     "Cast", "ExpandDims", "Flatten", "Identity", "Reshape", "Squeeze", "cast", "expand_dims", "flatten",
-    "identity", "ravel", "reshape", "squeeze", "unsqueeze", *_order.__all__, *_repeating.__all__,
-    *_joining.__all__, *_diagonals.__all__,
+    "identity", "ravel", "reshape", "squeeze", "unsqueeze",
 ]  # fmt: skip
+__all__ += _order.__all__
+__all__ += _repeating.__all__
+__all__ += _joining.__all__
+__all__ += _diagonals.__all__
 
 _IDENTITY = OP["identity"]
 
@@ -145,9 +148,7 @@ def flatten(x: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) 
     return to_shape(x, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-def _flatten_method(
-    x: Tensor, order: Any = "C", end: int = -1, *, start_dim: int = 0, end_dim: int = -1
-) -> Tensor:
+def _flatten_method(x: Tensor, order: Any = "C", end: int = -1, *, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if isinstance(order, int):  # x.flatten(start_dim, end_dim)
         return flatten(x, start_dim=order, end_dim=end)
     return flatten(x, order, start_dim=start_dim, end_dim=end_dim)
