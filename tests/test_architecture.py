@@ -24,17 +24,21 @@ EXT = Path(__file__).parents[1] / "ext"
 # empty name is the package's own __init__. Headers have their places among the files that include them.
 LAYERS = (
     ("_table", "_engine.opcodes", "generated/kernels.h"),
-    ("dg_pages.h",),
+    ("dg_pages.h", "dg_loop.h"),
     ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h"),
     ("_engine.array",),
+    ("_engine.primitives",),
+    ("_engine.elementwise", "_engine.structural"),
     ("_engine.execute",),
     ("_engine.values",),
     ("_engine.rules",),
     ("_engine.tape",),
+    ("_engine.sweeps",),
     ("_engine.composite",),
     ("_engine.tensor",),
-    ("_engine.algebra",),
+    ("_engine.algebra", "_engine.nests"),
     ("_engine.gradient",),
+    ("_engine.forward", "_engine.custom"),
     ("_format", "context", "dtype", "modes", "random"),
     ("tensor",),
     ("parameter",),
@@ -187,8 +191,8 @@ def test_every_exception_is_needed():
 def test_the_parsers_see_imports():
     """The tests above find nothing to complain about; here is that they would."""
     engine = {name: path for name, path in engine_files() if path.suffix == ".pyx"}
-    execute = imports_of_cython("_engine.execute", engine["_engine.execute"])
-    assert {"_table", "_engine.array", "_engine.opcodes", "dg_kernels.h"} <= {*execute}
+    primitives = imports_of_cython("_engine.primitives", engine["_engine.primitives"])
+    assert {"_table", "_engine.array", "_engine.opcodes", "dg_kernels.h"} <= {*primitives}
     assert "dg_pages.h" in C_INCLUDE.findall((EXT / "include/dg_memory.h").read_text())
     tensor = imports_of_python("tensor", PACKAGE / "tensor.py")
     assert ("_engine.tensor", False, False) in tensor

@@ -11,11 +11,9 @@
 #define DG_KERNELS_H
 
 #include <Python.h>
-#include <numpy/ndarraytypes.h>
+#include "dg_loop.h"
 #include <tgmath.h>
 #undef I /* tgmath brings complex.h, whose I is too short a name to keep */
-
-typedef void (*dg_loop)(char **, const npy_intp *, const npy_intp *, void *);
 
 /* One function, three machine codes, chosen by the loader. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12

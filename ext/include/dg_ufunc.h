@@ -4,6 +4,7 @@
 #define DG_UFUNC_H
 
 #include <string.h>
+#include "dg_loop.h"
 #include "numpy/ufuncobject.h"
 
 static int dg_find_loop(PyObject *o, const char *sig, int n, dg_loop *fn, void **data)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.gradient import GradientFunction, call_custom, run_gradient, run_jvp, run_vjp
+from ._engine.custom import call_custom
+from ._engine.forward import run_jvp
+from ._engine.gradient import GradientFunction, run_gradient, run_vjp
 from ._engine.tensor import CellCall, stop
 from .parameter import Parameter
 from .tensor import Tensor

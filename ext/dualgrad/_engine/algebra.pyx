@@ -17,12 +17,12 @@ numbers, by far the most frequent, have their own short path in rules.pyx.
 from cpython.object cimport PyObject
 
 from .array cimport DUAL, Value, scalar
-from .execute cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_SELECTION, family_of
+from .primitives cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_SELECTION, family_of
 from .opcodes cimport *
 from .rules cimport add, has_slope, partial_uses_out, partial_value, set_algebra_rule, share, widen, zeros_like
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (new_level, Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, part, pop_level,
-                      push_level, type_of)
+from .values cimport (Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, new_level, part,
+                      pop_level, push_level, type_of)
 
 
 # ---------------------------------------------------------------------------------------------------- algebras

@@ -56,3 +56,5 @@ cdef int item_size(int typenum) noexcept nogil
 cdef bint is_inexact(int typenum) noexcept nogil
 cdef bint is_complex(int typenum) noexcept nogil
 cdef void count(str name, int change)
+cdef Array cast(Array a, int typenum)
+cdef int fill(Array out, object source) except -1

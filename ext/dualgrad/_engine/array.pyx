@@ -319,3 +319,28 @@ cdef tuple shape_tuple(Array a):
 
 cdef bint same_shape(Array a, Array b) noexcept:
     return a.ndim == b.ndim and memcmp(a.shape, b.shape, a.ndim * sizeof(Py_ssize_t)) == 0
+
+
+cdef Array cast(Array a, int typenum):
+    cdef Array out
+    if a.typenum == typenum:
+        return a
+    out = new_array(typenum, a.ndim, a.shape)
+    if a.size == 1 and a.typenum == cnp.NPY_DOUBLE and typenum == cnp.NPY_FLOAT:
+        (<float *>out.data)[0] = <float>(<double *>a.data)[0]
+    elif a.size == 1 and a.typenum == cnp.NPY_FLOAT and typenum == cnp.NPY_DOUBLE:
+        (<double *>out.data)[0] = (<float *>a.data)[0]
+    else:
+        fill(out, to_ndarray(a))
+    return out
+
+
+cdef int fill(Array out, object source) except -1:
+    """Copy (and convert) the elements of a NumPy array into an array that was just made."""
+    cdef object view = writable(out)
+    if view.dtype.kind in "iub" and source.dtype.kind in "fc":
+        with np.errstate(all="ignore"):         # nan has no integer; NumPy's choice stands
+            PyArray_CopyInto(view, source)
+    else:
+        PyArray_CopyInto(view, source)
+    return 0

@@ -1,5 +1,5 @@
 # Transforms inside transforms. See composite.pyx.
-from .tape cimport Run, SubTape
+from .sweeps cimport Run, SubTape
 from .values cimport Level
 
 

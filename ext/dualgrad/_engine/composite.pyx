@@ -22,8 +22,9 @@ from cpython.mem cimport PyMem_RawFree
 from .array cimport DUAL, Value
 from .opcodes cimport *
 from .rules cimport zeros_like
-from .tape cimport (new_slots, DROP_SPENT, KEEP_ALL, Run, Slots, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
-                    replay, sweep, tangent_sweep)
+from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
+                      replay, sweep, tangent_sweep)
+from .tape cimport Slots, new_slots
 from .values cimport Dual, Level, make_dual, part
 
 

@@ -25,8 +25,8 @@ import ast
 from dualgrad._table import BY_NAME, CONSTANTS, ROWS
 
 from .array cimport DUAL, N_TYPES, Array, Value, full, is_inexact, same_shape, scalar, shape_tuple
-from .execute cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION, family_of,
-                       keeps_ints, op_name)
+from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION,
+                          family_of, keeps_ints, op_name)
 from .opcodes cimport *
 from .values cimport (DUAL_NUMBERS, Algebra, Dual, Level, array_of, bind, bind1, bind2, bind3, bind_list, make_dual,
                       misuse, ndim_of, part, set_dual_rule, shape_of, this_thread, type_of)

@@ -1,4 +1,4 @@
-# The reverse tape and its sweeps. See tape.pyx.
+# The reverse tape. See tape.pyx.
 from cpython.object cimport PyObject
 from .array cimport Value
 from .values cimport Level, Node
@@ -15,12 +15,6 @@ cdef struct Entry:
 
 cdef enum:
     INLINE_SLOTS = 10
-
-
-cdef enum After:
-    KEEP_ALL
-    DROP_SPENT
-    CONSUME
 
 
 cdef class Slots:
@@ -66,39 +60,7 @@ cdef class Tape(Level):
     cdef int clear(self) except -1
 
 
-cdef class Run:
-    cdef Tape tape
-    cdef Slots primals
-    cdef Slots adjoints
-    cdef list seeds
-    cdef dict inner             # runs of inner transforms that belong to this one
-    cdef bint lifted            # its duals have nodes as coefficients
-
-
-cdef class SubTape:
-    cdef readonly str name
-    cdef Run run
-    cdef list pull(self, Run run, list cts)
-    cdef list push(self, Run run, list tangents, list record)
-    cdef Run enrich(self, Run run, list record, Level level)
-    cdef Run lift(self, Run run, list operands)
-
-
-cdef class CustomRule:
-    cdef readonly str name
-    cdef list pull(self, list ins, list outs, list cts)
-    cdef Value push(self, list ins, list outs, list tangents)
-
-
 cdef Slots new_slots(Py_ssize_t n)
 cdef Tape new_tape(str name)
 cdef Value settle(Node v)
 cdef Value stripped(Value v)
-cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1
-cdef char *reach(Tape tape, list slots) except NULL
-cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except -1
-cdef int tangent_sweep(Run run, Slots dots, dict records) except -1
-cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed, After after) except -1
-cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
-cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
-cdef Slots replay(Run run, dict leaf_values)

@@ -20,7 +20,7 @@ from dualgrad._table import ROWS
 
 from .array cimport (DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
                      shape_tuple, to_ndarray)
-from .execute cimport op_name
+from .primitives cimport op_name
 from .opcodes cimport *
 from .tape cimport Tape
 from .values cimport (Dual, Level, Node, array_of, bind1, bind2, bind_list, current_level, ndim_of, last_serial,

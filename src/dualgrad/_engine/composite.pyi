@@ -1,12 +1,9 @@
 from typing_extensions import disjoint_base
 
-from .tape import SubTape
-from .values import Level
+from .sweeps import SubTape
 
 @disjoint_base
-class SubGradient(SubTape):
-    def __init__(self, name: str) -> None: ...
+class SubGradient(SubTape): ...
 
 @disjoint_base
-class SubForward(SubTape):
-    def __init__(self, name: str, level: Level) -> None: ...
+class SubForward(SubTape): ...

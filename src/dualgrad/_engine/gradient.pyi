@@ -5,7 +5,6 @@ from typing_extensions import disjoint_base
 
 from ..parameter import Parameter
 from ..tensor import Tensor
-from .tape import CustomRule
 
 def tape_backward(flag: bool) -> bool: ...
 def run_gradient(
@@ -28,16 +27,6 @@ def run_vjp(
     has_aux: bool,
     arrange: Callable[[tuple[Any, ...], list[Tensor]], Any],
 ) -> tuple[Any, Pullback, Any]: ...
-def run_jvp(
-    name: str, fn: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool
-) -> tuple[Any, Any, Any]: ...
-def call_custom(
-    forward: Callable[..., Any],
-    backward: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    name: str,
-) -> Any: ...
 
 @disjoint_base
 class GradientFunction:
@@ -59,14 +48,3 @@ class GradientFunction:
 @disjoint_base
 class Pullback:
     def __call__(self, *cotangents: Any) -> Any: ...
-
-@disjoint_base
-class CellRule(CustomRule):
-    def __init__(
-        self,
-        name: str,
-        backward: Callable[..., Any],
-        template: tuple[Any, ...],
-        places: list[int],
-        out_template: Any,
-    ) -> None: ...

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any, Self, final
+from typing import Any, final
 
 from typing_extensions import disjoint_base
 
@@ -9,8 +9,7 @@ from .values import Level
 observers: list[Callable[[dict[str, Any]], object]]
 
 @final
-class Slots:
-    def __new__(cls, n: int = 0) -> Self: ...
+class Slots: ...
 
 @disjoint_base
 class Tape(Level):
@@ -22,18 +21,3 @@ class Tape(Level):
     def leaf_slots(self) -> list[int]: ...
     @property
     def n_entries(self) -> int: ...
-    def __new__(cls, name: str, reverse: bool = True) -> Self: ...
-    def report(self) -> dict[str, Any]: ...
-
-@disjoint_base
-class Run: ...
-
-@disjoint_base
-class SubTape:
-    @property
-    def name(self) -> str: ...
-
-@disjoint_base
-class CustomRule:
-    @property
-    def name(self) -> str: ...

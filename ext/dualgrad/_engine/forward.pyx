@@ -1,0 +1,178 @@
+"""Forward calls: the engine's side of `jvp`.
+
+Design
+------
+Inputs become dual numbers of a level, the function runs once, the parts of its results are read. Under an open reverse
+level the call gets a tape of its own, whose leaves are those duals, and becomes one instruction of the outer tape
+(composite.pyx): nodes stay outermost.
+"""
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.object cimport PyObject
+
+from .array cimport NODE, Value, same_shape
+from .composite cimport SubForward
+from .gradient cimport outer_reverse, release
+from .nests cimport collect_quietly, described, rebuilt, replaced
+from .opcodes cimport *
+from .rules cimport zeros_like
+from .sweeps cimport Run, report
+from .tape cimport Node, Tape, new_tape, settle, stripped
+from .tape import observers
+from .tensor cimport TensorBase, read, wrap
+from .values cimport (Level, array_of, current_level, make_dual, new_level, part, pop_level, push_level, type_of)
+
+
+cdef object lift_forward(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
+    cdef Value v, d
+    cdef Node node
+    if isinstance(x, TensorBase):
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} "
+                            f"and type {x.dtype}")
+        v = read(<TensorBase>x)
+        d = read(<TensorBase>t)
+        if not same_shape(array_of(v), array_of(d)):
+            raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, "
+                             f"{x.shape}")
+        if type_of(v) != type_of(d):
+            raise TypeError(f"{name}: the tangent{where} has type {t.dtype}; expected the type of its input, {x.dtype}")
+        if v.kind == NODE and not (<Node>v).level.open:
+            v = settle(<Node>v)
+        if d.kind == NODE and not (<Node>d).level.open:
+            d = settle(<Node>d)
+        if tape is None:
+            return wrap(make_dual(level, v, d))
+        node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
+        inputs.append(node.slot)
+        links.append(v)
+        links.append(d)
+        return wrap(node)
+    if isinstance(x, (tuple, list)):
+        if not isinstance(t, (tuple, list)) or len(x) != len(t):
+            raise ValueError(f"{name}: the tangents{where} do not have the nesting of the inputs")
+        return rebuilt(x, [lift_forward(tape, level, name, a, b, f"{where}[{i}]", inputs, links)
+                           for i, (a, b) in enumerate(zip(x, t))])
+    if isinstance(x, dict):
+        return {key: lift_forward(tape, level, name, x[key], t[key], f"{where}[{key!r}]", inputs, links) for key in x}
+    return x
+
+
+cdef object forward_parts(object out, Level level, int k):
+    """Value (k = 0) or tangent (k = 1) of an output, in its nesting."""
+    cdef Value v
+    if isinstance(out, TensorBase):
+        v = read(<TensorBase>out)
+        if k == 0:
+            return wrap(part(v, level, 0))
+        return wrap(zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))
+    if isinstance(out, (tuple, list)):
+        return rebuilt(out, [forward_parts(item, level, k) for item in out])
+    if isinstance(out, dict):
+        return {key: forward_parts(item, level, k) for key, item in out.items()}
+    return out
+
+
+def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
+    """(output, tangent of the output, aux) of a function along a direction."""
+    cdef Level level = new_level(name)
+    cdef Tape tape = new_tape(name) if outer_reverse(current_level()) else None
+    cdef list inputs = [], links = []
+    cdef Level opened = level if tape is None else tape
+    cdef object out, aux = None
+    if len(primals) != len(tangents):
+        raise ValueError(f"{name}: {len(primals)} inputs but {len(tangents)} tangents; expected one tangent for each "
+                         "input")
+    args = [lift_forward(tape, level, name, primals[i], tangents[i], f" of input {i}", inputs, links)
+            for i in range(len(primals))]
+    push_level(opened)
+    try:
+        out = fn(*args)
+        if has_aux:
+            if not isinstance(out, (tuple, list)) or len(out) < 2:
+                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it "
+                                 f"returned {described(out)}")
+            aux = tuple(out[1:])
+            out = out[0]
+    finally:
+        pop_level(opened)
+    if tape is not None:
+        return finish_forward(tape, level, inputs, links, out, aux)
+    level.open = True           # the parts are read from duals of this level
+    value = forward_parts(out, level, 0)
+    tangent = forward_parts(out, level, 1)
+    aux = None if aux is None else forward_parts(aux, level, 0)
+    level.open = False
+    return value, tangent, aux
+
+
+cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, object out, object aux):
+    """A forward call under a reverse level, as one instruction of the outer tape."""
+    cdef SubForward sub = SubForward.__new__(SubForward)
+    cdef Run run = Run()
+    cdef list operands = list(links), leaf_slots = [], slots = []
+    cdef Tape target = None
+    cdef Value v, dual
+    cdef Py_ssize_t i
+    cdef PyObject **args
+    cdef dict values = {}, tangents = {}
+    sub.name = tape.name
+    sub.level = level
+    run.tape = tape
+    run.primals = tape.values
+    for i in range(len(tape.leaf_links)):
+        if tape.leaf_links[i] is not None:
+            leaf_slots.append(tape.leaf_slots[i])
+            operands.append(tape.leaf_links[i])
+    for v in operands:
+        if v.kind == NODE and (target is None or (<Node>v).level.serial > target.serial):
+            target = <Tape>(<Node>v).level
+    collect_quietly(tape, out, slots)
+    if aux is not None:
+        collect_quietly(tape, aux, slots)
+    if not tape.exact:
+        raise NotImplementedError(f"{tape.name}: a forward derivative, inside a gradient, of a Cell with its own "
+                                  f"bprop; use a gradient instead of {tape.name} there")
+    if target is not None:
+        sub.run = run
+        sub.input_slots = inputs
+        sub.leaf_slots = leaf_slots
+        sub.value_slots = slots
+        args = <PyObject **>PyMem_RawMalloc(len(operands) * sizeof(PyObject *))
+        if args is NULL:
+            raise MemoryError()
+        try:
+            for i in range(len(operands)):
+                args[i] = <PyObject *>operands[i]
+            target.append(OP_SUBTAPE, sub, args, len(operands), 2 * len(slots))
+        finally:
+            PyMem_RawFree(args)
+    for slot in slots:
+        dual = tape.values.get(slot)
+        v = part(dual, level, 0)
+        values[slot] = v if target is None else target.place(v)
+        v = part(dual, level, 1)
+        if v is None:
+            v = zeros_like(dual)
+        tangents[slot] = v if target is None else target.place(v)
+    value = replaced(tape, out, values)
+    tangent = zeroed(tape, out, tangents)
+    aux = None if aux is None else replaced(tape, aux, values)
+    for observer in observers:
+        observer(report(tape))
+    release(tape, operands)
+    return value, tangent, aux
+
+
+cdef object zeroed(Tape tape, object out, dict tangents):
+    """Tangents of an output; zeros where it does not depend on the inputs."""
+    cdef Value v
+    if isinstance(out, TensorBase):
+        v = read(<TensorBase>out)
+        if v.kind == NODE and (<Node>v).level is tape:
+            return wrap(<Value>tangents[(<Node>v).slot])
+        return wrap(zeros_like(v))
+    if isinstance(out, (tuple, list)):
+        return rebuilt(out, [zeroed(tape, item, tangents) for item in out])
+    if isinstance(out, dict):
+        return {key: zeroed(tape, item, tangents) for key, item in out.items()}
+    return out

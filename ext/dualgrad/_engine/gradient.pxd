@@ -1,0 +1,15 @@
+# Gradient calls. See gradient.pyx.
+from .tape cimport Tape
+from .values cimport Level
+
+cdef enum Which:
+    AT_POSITIONS
+    FIRST_INPUT
+    ALL_INPUTS
+
+cdef list NOTHING
+
+cdef bint outer_reverse(Level level)
+cdef int release(Tape tape, list outer) except -1
+cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, tuple positions, list parameters,
+                     object sens, bint has_sens, bint has_aux, bint want_value)

@@ -1,0 +1,1 @@
+# Nothing here is for Python: the transforms walk nests of tensors with it.
