@@ -210,3 +210,30 @@ def test_an_error_inside_a_bprop_surfaces():
 
     assert_raises(KeyError, lambda: dg.grad(Failing())(f64(X)), "the error of the rule")
     assert_close(dg.grad(FiveSquares())(f64(X)), 5 * X**2)
+
+
+class SumOfSquares(nn.Cell):
+    """A rule on a nest of tensors: twice the true gradient, so that it is seen to be used."""
+
+    def construct(self, xs, scale):
+        return scale * (xs[0] * xs[0] + xs[1]["second"] * xs[1]["second"])
+
+    def bprop(self, xs, scale, out, dout):
+        return [4 * scale * xs[0] * dout, {"second": 4 * scale * xs[1]["second"] * dout}], None
+
+
+def test_inputs_that_are_nests_of_tensors():
+    cell = SumOfSquares()
+    f = lambda x, y: cell([x, {"second": y}], 3.0)
+    x, y = f64([1.0, 2.0]), f64([5.0, -1.0])
+    dx, dy = dg.grad(f, (0, 1))(x, y)
+    assert_close(dx, [12.0, 24.0])
+    assert_close(dy, [60.0, -12.0])
+    assert_close(dg.grad(dg.grad(f, 1), 1)(x, y), [12.0, 12.0])
+    assert_close(dg.jvp(f, (x, y), (f64([1.0, 1.0]), f64([0.0, 1.0])))[1], [12.0, 12.0])
+
+
+def test_a_differentiated_tensor_by_keyword_is_refused():
+    cell = SumOfSquares()
+    with pytest.raises(TypeError, match="position"):
+        dg.grad(lambda x: cell([x, {"second": x}], scale=x))(f64([1.0, 2.0]))

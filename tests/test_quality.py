@@ -146,12 +146,12 @@ def interpreter(*arguments):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the size of a process this way")
 @pytest.mark.parametrize("name", USES)
 def test_memory_stays_constant(name):
-    """In 10,000 calls: a leak of 100 bytes for each is seen, or of a Python object for every fiftieth."""
+    """In 10,000 calls: a leak of 100 bytes for each is seen, or of a Python object for every tenth."""
     result = interpreter(__file__, name)
     assert result.returncode == 0, result.stderr
     size, blocks = map(int, result.stdout.split())
     assert size < 1_000_000
-    assert blocks < 200
+    assert blocks < 1_000
 
 
 @pytest.mark.skipif(not array.live["Array"], reason="the engine counts its objects in debug builds")
@@ -238,7 +238,7 @@ def engine_objects():
 
     found["pullback"] = dg.vjp(function, X)[1]
     found["closed tape"] = found["open tape"]
-    found["rule"] = custom.CellRule("rule", cube, (), [], None)
+    found["rule"] = custom.CellRule("rule", cube, (), None)
     found["slots"] = tape.Slots()
     found["algebra"] = algebra.jets(2)
     return found
@@ -310,4 +310,4 @@ def test_tensors_that_were_never_made_are_refused(name):
 
 
 if __name__ == "__main__":
-    print(*growth(USES[sys.argv[1]], 500, 10_000))
+    print(*growth(USES[sys.argv[1]], 2_000, 10_000))

@@ -10,9 +10,9 @@ linear in its cotangent.
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 
-from .array cimport DUAL, NODE, Value
+from .array cimport ARRAY, DUAL, NODE, Value
 from .gradient cimport ALL_INPUTS, NOTHING, gradients
-from .nests cimport described, filled, tensors_in
+from .nests cimport described, rebuilt, tensors_in
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport CustomRule
@@ -22,96 +22,147 @@ from .values cimport (Dual, Level, array_of, bind1, current_level, make_dual, ne
                       shape_of, type_of)
 
 
+cdef class Hole:
+    """Where a tensor stood in the arguments of a call; the rule holds none of the tape's own tensors."""
+
+
+cdef Hole HOLE = Hole()
+
+
+cdef object emptied(object x):
+    """A nest with holes in place of its tensors."""
+    if isinstance(x, TensorBase):
+        return HOLE
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [emptied(item) for item in x])
+    if isinstance(x, dict):
+        return {key: emptied(item) for key, item in x.items()}
+    return x
+
+
+cdef object refilled(object x, object tensors):
+    """A nest with its holes filled, in order."""
+    if x is HOLE:
+        return next(tensors)
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [refilled(item, tensors) for item in x])
+    if isinstance(x, dict):
+        return {key: refilled(item, tensors) for key, item in x.items()}
+    return x
+
+
+cdef int gradient_terms(str name, str where, object x, object result, list terms) except -1:
+    """The gradients at the holes of one input, in order; None where the rule gave none."""
+    if x is HOLE:
+        if result is not None and not isinstance(result, TensorBase):
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a Tensor, or None for zero")
+        terms.append(result)
+    elif isinstance(x, (tuple, list)):
+        if result is not None and (not isinstance(result, (tuple, list)) or len(result) != len(x)):
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected {described(x)}, the nesting "
+                            f"of the input, or None for zero")
+        for i, item in enumerate(x):
+            gradient_terms(name, f"{where}[{i}]", item, None if result is None else result[i], terms)
+    elif isinstance(x, dict):
+        if result is not None and (not isinstance(result, dict) or result.keys() < x.keys()):
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a dict with the keys of the "
+                            f"input, {list(x)}, or None for zero")
+        for key, item in x.items():
+            gradient_terms(name, f"{where}[{key!r}]", item, None if result is None else result[key], terms)
+    return 0
+
+
+cdef list pulled_terms(str name, object backward, tuple template, list ins, object out, object dout):
+    """What the rule gives for each tensor among the inputs: tensors, or None for zero."""
+    cdef list terms = []
+    cdef Py_ssize_t i
+    args = refilled(template, iter([wrap(<Value>v) for v in ins]))
+    result = backward(*args, out, dout)
+    if isinstance(result, TensorBase):
+        result = (result,)
+    if not isinstance(result, (tuple, list)):
+        raise TypeError(f"{name}.bprop: returned {described(result)}; expected one gradient (a Tensor) for each of the "
+                        f"{len(template)} inputs")
+    if len(result) < len(template):
+        raise RuntimeError(f"{name}.bprop: returned {len(result)} gradients for {len(template)} inputs; expected one for "
+                           f"each input")
+    for i in range(len(template)):
+        gradient_terms(name, str(i), template[i], result[i], terms)
+    return terms
+
+
 cdef class CellRule(CustomRule):
     """A function with a reverse rule written by the user, at one call."""
     cdef object backward
-    cdef tuple template             # the arguments of the call; tensors are put in their places, which are empty
-    cdef list places
+    cdef tuple template             # the arguments of the call, with holes for tensors
     cdef object out_template
 
-    def __init__(self, str name, backward, tuple template, list places, out_template):
+    def __init__(self, str name, backward, tuple template, out_template):
         self.name = name
         self.backward = backward
         self.template = template
-        self.places = places
         self.out_template = out_template
 
     cdef list pull(self, list ins, list outs, list cts):
-        cdef list args = list(self.template)
         cdef list terms = []
         cdef Py_ssize_t i
-        for i in range(len(self.places)):
-            args[self.places[i]] = wrap(<Value>ins[i])
-        out_tensors = [wrap(<Value>out) for out in outs]
-        dout_tensors = [wrap(zeros_like(<Value>out) if ct is None else <Value>ct) for out, ct in zip(outs, cts)]
-        out = filled(self.out_template, iter(out_tensors))
-        dout = filled(self.out_template, iter(dout_tensors))
-        result = self.backward(*args, out, dout)
-        if isinstance(result, TensorBase):
-            result = (result,)
-        if not isinstance(result, (tuple, list)):
-            raise TypeError(f"{self.name}.bprop: returned {described(result)}; expected one gradient (a Tensor) for "
-                            f"each of the {len(self.template)} inputs")
-        if len(result) < len(self.template):
-            raise RuntimeError(f"{self.name}.bprop: returned {len(result)} gradients for {len(self.template)} inputs; "
-                               f"expected one for each input")
-        for i in range(len(self.places)):
-            term = result[self.places[i]]
+        cdef Value v
+        out = refilled(self.out_template, iter([wrap(<Value>o) for o in outs]))
+        dout = refilled(self.out_template, iter([wrap(zeros_like(<Value>o) if ct is None else <Value>ct)
+                                                 for o, ct in zip(outs, cts)]))
+        for i, term in enumerate(pulled_terms(self.name, self.backward, self.template, ins, out, dout)):
             if term is None:
                 terms.append(None)
                 continue
-            if not isinstance(term, TensorBase):
-                raise TypeError(f"{self.name}.bprop: gradient {self.places[i]} is {described(term)}; expected a Tensor "
-                                f"of shape {shape_of(<Value>ins[i])}, or None for zero")
             v = read(<TensorBase>term)
-            if shape_of(<Value>v) != shape_of(<Value>ins[i]):
-                raise ValueError(f"{self.name}.bprop: gradient {self.places[i]} has shape {shape_of(<Value>v)}; "
-                                 f"expected the shape of its input, {shape_of(<Value>ins[i])}")
-            if type_of(<Value>v) != type_of(<Value>ins[i]):
-                v = bind1(OP_CAST, type_of(<Value>ins[i]), <Value>v)
-            terms.append(v)
+            if shape_of(v) != shape_of(<Value>ins[i]):
+                raise ValueError(f"{self.name}.bprop: a gradient has shape {shape_of(v)}; expected the shape of its input, "
+                                 f"{shape_of(<Value>ins[i])}")
+            terms.append(v if type_of(v) == type_of(<Value>ins[i]) else bind1(OP_CAST, type_of(<Value>ins[i]), v))
         return terms
 
 
 def call_custom(forward, backward, tuple args, dict kwargs, str name):
     """forward(*args), differentiated by backward(*args, out, dout) -> one gradient for each input."""
     cdef Level top = None
-    cdef Value v
     cdef Level level
+    cdef Value v
     cdef Tape tape
     cdef bint reverse = False
-    cdef list values = [], places = [], inner = list(args)
+    cdef list values = [], tensors = [], found = [], by_name = []
     cdef Py_ssize_t i
     cdef PyObject **operands
-    for i in range(len(args)):
-        if isinstance(args[i], TensorBase):
-            v = read(<TensorBase>args[i])
-            if v.kind == NODE and not (<Node>v).level.open:
-                v = settle(<Node>v)
-            places.append(i)
-            values.append(v)
-            if v.kind == NODE:
-                level = (<Node>v).level
-                if not reverse or level.serial > top.serial:
-                    top = level
-                reverse = True
-            elif v.kind == DUAL and not reverse:
-                level = (<Dual>v).level
-                if level.open and (top is None or level.serial > top.serial):
-                    top = level
+    tensors_in(args, tensors)
+    tensors_in(kwargs, by_name)
+    for t in by_name:
+        if (<TensorBase>t).parameter or read(<TensorBase>t).kind != ARRAY:
+            raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own bprop, "
+                            f"which is given positional inputs only; pass it by position")
+    for t in tensors:
+        v = read(<TensorBase>t)
+        if v.kind == NODE and not (<Node>v).level.open:
+            v = settle(<Node>v)
+        values.append(v)
+        if v.kind == NODE:
+            level = (<Node>v).level
+            if not reverse or level.serial > top.serial:
+                top = level
+            reverse = True
+        elif v.kind == DUAL and not reverse:
+            level = (<Dual>v).level
+            if level.open and (top is None or level.serial > top.serial):
+                top = level
     if top is None:
-        return detached_call(forward, inner, kwargs, top)
+        return detached_call(forward, args, kwargs)
     # one level down: the same call on the primals of the highest level
-    for i in range(len(places)):
-        v = <Value>values[i]
-        inner[places[i]] = wrap(stripped(v) if reverse else part(v, top, 0))
-    out = call_custom(forward, backward, tuple(inner), kwargs, name)
-    found = []
+    template = emptied(args)
+    primals = [stripped(<Value>v) if reverse else part(<Value>v, top, 0) for v in values]
+    out = call_custom(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name)
     tensors_in(out, found)
     if not reverse:
-        return custom_forward(backward, args, values, places, inner, out, found, top, name)
+        return custom_forward(backward, template, values, primals, out, found, top, name)
     tape = <Tape>top
-    rule = CellRule(name, backward, tuple([None if isinstance(x, TensorBase) else x for x in args]), places, out)
+    rule = CellRule(name, backward, template, emptied(out))
     operands = <PyObject **>PyMem_RawMalloc(max(len(values), 1) * sizeof(PyObject *))
     if operands is NULL:
         raise MemoryError()
@@ -121,14 +172,14 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
         tape.append(OP_CUSTOM, rule, operands, len(values), len(found))
     finally:
         PyMem_RawFree(operands)
-    placed = [wrap(tape.place(stripped((<TensorBase>t).value))) for t in found]
-    return filled(out, iter(placed))
+    return refilled(rule.out_template, iter([wrap(tape.place(stripped((<TensorBase>t).value))) for t in found]))
 
 
-cdef object detached_call(object forward, list args, dict kwargs, Level top):
+cdef object detached_call(object forward, tuple args, dict kwargs):
     """The forward function itself, with no level to record on: its rule stands for all of it."""
     cdef Level hidden = new_level("a function with its own rule")
     cdef Level outer = current_level()
+    cdef list found = []
     push_level(hidden)
     hidden.outer = None
     try:
@@ -136,28 +187,26 @@ cdef object detached_call(object forward, list args, dict kwargs, Level top):
     finally:
         hidden.outer = outer
         pop_level(hidden)
-    found = []
     tensors_in(out, found)
-    return filled(out, iter([wrap(array_of((<TensorBase>t).value)) for t in found]))
+    return refilled(emptied(out), iter([wrap(array_of((<TensorBase>t).value)) for t in found]))
 
 
-cdef object custom_forward(object backward, tuple args, list values, list places, list inner, object out, list found,
-                           Level top, str name):
+cdef object custom_forward(object backward, tuple template, list values, list primals, object out, list found, Level top,
+                           str name):
     """The forward derivative of a function that has only a reverse rule: the transpose of that rule, which is linear
     in its cotangent, so its gradient with respect to the cotangent along the tangents."""
-    cdef Value t
     cdef list tangents = []
-    cdef Py_ssize_t i
+    cdef Value tangent
+    out_template = emptied(out)
 
     def pulled(*douts):
-        result = backward(*inner, out, filled(out, iter(douts)))
-        result = (result,) if isinstance(result, TensorBase) else tuple(result)
-        return tuple([result[place] for place in places])
+        terms = pulled_terms(name, backward, template, primals, out, refilled(out_template, iter(douts)))
+        return tuple([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, primals)])
 
-    for i in range(len(values)):
-        t = part(<Value>values[i], top, 1)
-        tangents.append(wrap(zeros_like(<Value>values[i]) if t is None else t))
+    for v in values:
+        tangent = part(<Value>v, top, 1)
+        tangents.append(wrap(zeros_like(<Value>v) if tangent is None else tangent))
     zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in found])
     moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, tuple(tangents), True, False, False)[2]
-    results = [wrap(make_dual(top, (<TensorBase>o).value, (<TensorBase>m).value)) for o, m in zip(found, moved)]
-    return filled(out, iter(results))
+    return refilled(out_template, iter([wrap(make_dual(top, (<TensorBase>o).value, (<TensorBase>m).value))
+                                        for o, m in zip(found, moved)]))

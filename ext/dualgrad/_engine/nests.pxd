@@ -8,7 +8,6 @@ cdef int collect(Tape tape, object out, list slots) except -1
 cdef object replaced(Tape tape, object out, dict exported)
 cdef object arranged(object x, list gradients, Py_ssize_t *at)
 cdef int collect_quietly(Tape tape, object out, list slots) except -1
-cdef object filled(object template, object tensors)
 cdef int tensors_in(object x, list found) except -1
 cdef object described(object x)
 cdef int match(str name, object out, object sens, str where, list seeds) except -1

@@ -113,17 +113,6 @@ cdef int collect_quietly(Tape tape, object out, list slots) except -1:
     return 0
 
 
-cdef object filled(object template, object tensors):
-    """A nest with its tensors replaced, in order."""
-    if isinstance(template, TensorBase):
-        return next(tensors)
-    if isinstance(template, (tuple, list)):
-        return rebuilt(template, [filled(item, tensors) for item in template])
-    if isinstance(template, dict):
-        return {key: filled(item, tensors) for key, item in template.items()}
-    return template
-
-
 cdef int tensors_in(object x, list found) except -1:
     if isinstance(x, TensorBase):
         found.append(x)

@@ -14,12 +14,14 @@ def call_custom(
 ) -> Any: ...
 
 @disjoint_base
+class Hole: ...
+
+@disjoint_base
 class CellRule(CustomRule):
     def __init__(
         self,
         name: str,
         backward: Callable[..., Any],
         template: tuple[Any, ...],
-        places: list[int],
         out_template: Any,
     ) -> None: ...
