@@ -71,7 +71,7 @@ EXPONENTIAL = (
                 method="log10", summary="logarithm of x to base 10"),
     elementwise("sigmoid", "out * sigmoid(-x)", c="dg_sigmoid(x)", function="sigmoid", cls="Sigmoid",
                 method="sigmoid", summary="1 / (1 + exp(-x))"),
-    elementwise("softplus", "sigmoid(x)", c="fmax(x, (T)0) + log1p(exp(-fabs(x))) + (x != x ? x : (T)0)",
+    elementwise("softplus", "sigmoid(x)", c="fmax(x, (T)0) + log1p(dg_exp_negative(-fabs(x))) + (x != x ? x : (T)0)",
                 function="softplus", cls="Softplus", summary="log(1 + exp(x))"),
     elementwise("relu", "step(x)", c="(x > 0) ? x : ((x != x) ? x : (T)0)", function="relu", cls="ReLU",
                 summary="max(x, 0)", slope_note="0 at 0"),
