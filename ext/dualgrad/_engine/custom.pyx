@@ -55,18 +55,19 @@ cdef int gradient_terms(str name, str where, object x, object result, list terms
     """The gradients at the holes of one input, in order; None where the rule gave none."""
     if x is HOLE:
         if result is not None and not isinstance(result, TensorBase):
-            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a Tensor, or None for zero")
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a Tensor, or None for "
+                            f"zero")
         terms.append(result)
     elif isinstance(x, (tuple, list)):
         if result is not None and (not isinstance(result, (tuple, list)) or len(result) != len(x)):
-            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected {described(x)}, the nesting "
-                            f"of the input, or None for zero")
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected {described(x)}, the "
+                            f"nesting of the input, or None for zero")
         for i, item in enumerate(x):
             gradient_terms(name, f"{where}[{i}]", item, None if result is None else result[i], terms)
     elif isinstance(x, dict):
         if result is not None and (not isinstance(result, dict) or result.keys() < x.keys()):
-            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a dict with the keys of the "
-                            f"input, {list(x)}, or None for zero")
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a dict with the keys of "
+                            f"the input, {list(x)}, or None for zero")
         for key, item in x.items():
             gradient_terms(name, f"{where}[{key!r}]", item, None if result is None else result[key], terms)
     return 0
@@ -84,8 +85,8 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
         raise TypeError(f"{name}.bprop: returned {described(result)}; expected one gradient (a Tensor) for each of the "
                         f"{len(template)} inputs")
     if len(result) < len(template):
-        raise RuntimeError(f"{name}.bprop: returned {len(result)} gradients for {len(template)} inputs; expected one for "
-                           f"each input")
+        raise RuntimeError(f"{name}.bprop: returned {len(result)} gradients for {len(template)} inputs; expected one "
+                           f"for each input")
     for i in range(len(template)):
         gradient_terms(name, str(i), template[i], result[i], terms)
     return terms
@@ -116,8 +117,8 @@ cdef class CellRule(CustomRule):
                 continue
             v = read(<TensorBase>term)
             if shape_of(v) != shape_of(<Value>ins[i]):
-                raise ValueError(f"{self.name}.bprop: a gradient has shape {shape_of(v)}; expected the shape of its input, "
-                                 f"{shape_of(<Value>ins[i])}")
+                raise ValueError(f"{self.name}.bprop: a gradient has shape {shape_of(v)}; expected the shape of its "
+                                 f"input, {shape_of(<Value>ins[i])}")
             terms.append(v if type_of(v) == type_of(<Value>ins[i]) else bind1(OP_CAST, type_of(<Value>ins[i]), v))
         return terms
 
@@ -136,8 +137,8 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
     tensors_in(kwargs, by_name)
     for t in by_name:
         if (<TensorBase>t).parameter or read(<TensorBase>t).kind != ARRAY:
-            raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own bprop, "
-                            f"which is given positional inputs only; pass it by position")
+            raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own "
+                            f"bprop, which is given positional inputs only; pass it by position")
     for t in tensors:
         v = read(<TensorBase>t)
         if v.kind == NODE and not (<Node>v).level.open:
@@ -191,8 +192,8 @@ cdef object detached_call(object forward, tuple args, dict kwargs):
     return refilled(emptied(out), iter([wrap(array_of((<TensorBase>t).value)) for t in found]))
 
 
-cdef object custom_forward(object backward, tuple template, list values, list primals, object out, list found, Level top,
-                           str name):
+cdef object custom_forward(object backward, tuple template, list values, list primals, object out, list found,
+                           Level top, str name):
     """The forward derivative of a function that has only a reverse rule: the transpose of that rule, which is linear
     in its cotangent, so its gradient with respect to the cotangent along the tangents."""
     cdef list tangents = []

@@ -13,7 +13,6 @@ def call_custom(
     name: str,
 ) -> Any: ...
 
-@disjoint_base
 class Hole: ...
 
 @disjoint_base
