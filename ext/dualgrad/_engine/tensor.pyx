@@ -41,8 +41,7 @@ cdef bint[N_OPS] WANTS_FLOAT        # integers become float32 first
 cdef tuple EMPTY = ()
 
 for _code, _row in enumerate(ROWS):
-    WANTS_FLOAT[_code] = (_row.family == "elementwise" and not _row.keeps_ints
-                          and _row.name not in ("maximum", "minimum", "mod", "fmod", "pow", "relu", "power"))
+    WANTS_FLOAT[_code] = _row.family == "elementwise" and not _row.keeps_ints and not _row.takes_ints
 
 
 def install(type tensor, dict dtypes, dict promotion):

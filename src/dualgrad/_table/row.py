@@ -53,6 +53,8 @@ class Row:
         ``same`` (type of the operands), ``bool``, ``int`` or ``any`` (the primitive decides).
     keeps_ints
         Integers are differentiated formally through this primitive (they stay integers).
+    takes_ints
+        Defined on integers, with an integer result; elsewhere integers become float32 first.
     domain
         Where it is defined and smooth: one interval for each operand, for tests and documentation.
     function, cls, method
@@ -69,6 +71,7 @@ class Row:
     partials: tuple[str | None, ...] = ()
     result: str = "same"
     keeps_ints: bool = False
+    takes_ints: bool = False
     domain: tuple[tuple[float, float], ...] = ()
     function: str | None = None
     cls: str | None = None

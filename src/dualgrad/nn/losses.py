@@ -1,7 +1,7 @@
 """Losses: how far predictions are from labels, element by element, then reduced to one number.
 
-`reduction` is 'mean', 'sum' or 'none'. The elementwise part is written so that every derivative of it exists
-where the mathematics has one; at the joints of the two piecewise losses both pieces and their slopes agree.
+`reduction` is 'mean', 'sum' or 'none'. The formulas are those of the functions in `dualgrad.ops`; a loss is such a
+function with its settings.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class MSELoss(LossBase):
     """
 
     def construct(self, logits: Tensor, labels: Any) -> Tensor:
-        return self.get_loss(ops.square(logits - labels))
+        return ops.mse_loss(logits, labels, self.reduction)
 
 
 class L1Loss(LossBase):
@@ -114,7 +114,7 @@ class L1Loss(LossBase):
     """
 
     def construct(self, logits: Tensor, labels: Any) -> Tensor:
-        return self.get_loss(ops.abs(logits - labels))
+        return ops.l1_loss(logits, labels, self.reduction)
 
 
 class SmoothL1Loss(LossBase):
@@ -153,15 +153,7 @@ class SmoothL1Loss(LossBase):
                 f"SmoothL1Loss: logits and labels must have one shape, got {tuple(logits.shape)} and "
                 f"{tuple(labels.shape)}"
             )
-        difference = logits - labels
-        distance = ops.abs(difference)
-        return self.get_loss(
-            ops.where(
-                distance < self.beta,
-                ops.square(difference) * (0.5 / self.beta),
-                distance - 0.5 * self.beta,
-            )
-        )
+        return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
 
     def extend_repr(self) -> str:
         return f"beta={self.beta}, reduction={self.reduction}"
@@ -198,15 +190,7 @@ class HuberLoss(LossBase):
         self.delta = delta
 
     def construct(self, logits: Tensor, labels: Any) -> Tensor:
-        difference = logits - labels
-        distance = ops.abs(difference)
-        return self.get_loss(
-            ops.where(
-                distance <= self.delta,
-                0.5 * ops.square(difference),
-                self.delta * (distance - 0.5 * self.delta),
-            )
-        )
+        return ops.huber_loss(logits, labels, self.reduction, self.delta)
 
     def extend_repr(self) -> str:
         return f"reduction={self.reduction}, delta={self.delta}"

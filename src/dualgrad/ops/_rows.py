@@ -17,8 +17,6 @@ from ..tensor import Tensor
 
 __all__ = ["ElementwisePrimitive", "class_of", "function_of"]
 
-_KEEP_INTEGERS = {"maximum", "minimum", "mod", "fmod", "pow", "relu"}
-
 # Row: operands and printed result. Results to six digits, by hand and from the C library.
 _EXAMPLES = {
     "add": ("[1.0, 2.0], [10.0, 20.0]", "[11. 22.]"),
@@ -165,7 +163,7 @@ def _summary(row: Row) -> list[str]:
 
 
 def _operands(row: Row) -> list[str]:
-    any_type = row.family == "constant" or row.keeps_ints or row.name in _KEEP_INTEGERS
+    any_type = row.family == "constant" or row.keeps_ints or row.takes_ints
     types = "any type" if any_type else "integers become float32"
     if row.arity == 1:
         return _section("Parameters", "x : Tensor or numpy.ndarray", f"    Any shape; {types}.")
