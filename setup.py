@@ -85,7 +85,7 @@ def generate_sources():
     """
     package = ROOT / "src" / "dualgrad"
     # Imported as a package of its own, since `import dualgrad` needs the engine that is about to be built.
-    sys.path.insert(0, str(package))
+    sys.path.append(str(package))  # last, so that its modules shadow nobody else's
     try:
         importlib.import_module("_table.generate").write(root=ROOT)
     finally:
