@@ -237,3 +237,28 @@ def test_a_differentiated_tensor_by_keyword_is_refused():
     cell = SumOfSquares()
     with pytest.raises(TypeError, match="position"):
         dg.grad(lambda x: cell([x, {"second": x}], scale=x))(f64([1.0, 2.0]))
+
+
+class HalfSlope(nn.Cell):
+    """sin(x) w with half of its slope as the rule, whose tangents and cotangents are easy to tell from true ones."""
+
+    def construct(self, x, w):
+        return ops.sin(x) * w
+
+    def bprop(self, x, w, out, dout):
+        return 0.5 * ops.cos(x) * w * dout, ops.sin(x) * dout
+
+
+def test_a_forward_derivative_inside_a_gradient():
+    cell = HalfSlope()
+    x, w = 0.7, 1.3
+    # y = cell(x, w) x^2: tangent along 1 is 0.5 cos(x) w x^2 + 2 x cell; of that the gradient by x and w, by the rule
+    f = lambda x, w: dg.jvp(lambda z: cell(z, w) * z * z, x, f64(1.0))[1]
+    sin, cos = np.sin(x), np.cos(x)
+    by_x = -0.5 * sin * w * x**2 + cos * w * x + 2 * sin * w + 2 * x * 0.5 * cos * w
+    by_w = 0.5 * cos * x**2 + 2 * x * sin
+    dx, dw = dg.grad(f, (0, 1))(f64(x), f64(w))
+    assert_close(dx, by_x)
+    assert_close(dw, by_w)
+    # beside a level that has nothing to do with it
+    assert_close(dg.grad(lambda s: s * f(f64(x), f64(w)))(f64(2.0)), 0.5 * cos * w * x**2 + 2 * x * sin * w)

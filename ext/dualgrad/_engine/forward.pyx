@@ -11,12 +11,12 @@ from cpython.object cimport PyObject
 
 from .array cimport NODE, Value, same_shape
 from .composite cimport SubForward
-from .gradient cimport outer_reverse, release
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, outer_reverse, release
 from .nests cimport collect_quietly, described, rebuilt, replaced
 from .opcodes cimport *
 from .rules cimport zeros_like
-from .sweeps cimport Run, report
-from .tape cimport Node, Tape, new_tape, settle, stripped
+from .sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, sweep
+from .tape cimport Node, Slots, Tape, new_slots, new_tape, settle, stripped
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Level, array_of, current_level, make_dual, new_level, part, pop_level, push_level, type_of)
@@ -129,10 +129,9 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
     collect_quietly(tape, out, slots)
     if aux is not None:
         collect_quietly(tape, aux, slots)
-    if not tape.exact:
-        raise NotImplementedError(f"{tape.name}: a forward derivative, inside a gradient, of a Cell with its own "
-                                  f"bprop; use a gradient instead of {tape.name} there")
-    if target is not None:
+    if target is not None and not tape.exact:
+        transposed(run, level, inputs, links, leaf_slots, operands[len(links):], slots, values, tangents)
+    elif target is not None:
         sub.run = run
         sub.input_slots = inputs
         sub.leaf_slots = leaf_slots
@@ -147,6 +146,8 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
         finally:
             PyMem_RawFree(args)
     for slot in slots:
+        if slot in values:
+            continue
         dual = tape.values.get(slot)
         v = part(dual, level, 0)
         values[slot] = v if target is None else target.place(v)
@@ -161,6 +162,52 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
         observer(report(tape))
     release(tape, operands)
     return value, tangent, aux
+
+
+cdef int transposed(Run run, Level level, list inputs, list links, list leaf_slots, list leaf_links, list slots,
+                    dict values, dict tangents) except -1:
+    """A forward call whose tape holds a rule that is not exact, as values of outer tapes.
+
+    The tape is lifted on the primals alone. The tangent is then the transpose of its reverse sweep, which is linear in
+    the cotangents: the gradient of <sweep(c), v> by c, where v are the tangents of the inputs.
+    """
+    cdef Tape tape = run.tape
+    cdef Run primal = Run(), lifted = Run()
+    cdef Py_ssize_t i
+    cdef dict leaves = {}
+    if tape.holds_subtapes:
+        raise NotImplementedError(f"{tape.name}: called inside a gradient, of a function that takes a derivative and "
+                                  f"calls a Cell with its own bprop; use a gradient instead of {tape.name} there")
+    primal.tape = tape
+    primal.primals = new_slots(tape.values.n)
+    for i in range(tape.values.n):
+        primal.primals.put(i, part(tape.values.get(i), level, 0))
+    for i in range(len(inputs)):
+        leaves[inputs[i]] = links[2 * i]
+    for i in range(len(leaf_slots)):
+        leaves[leaf_slots[i]] = leaf_links[i]
+    lifted.tape = tape
+    lifted.primals = lift_tape(primal, leaves, None)
+
+    def pulled(*cotangents):
+        cdef Slots adjoints = new_slots(tape.values.n)
+        cdef char *needed = reach(tape, inputs)
+        try:
+            for slot, c in zip(slots, cotangents):
+                accumulate(adjoints, slot, read(<TensorBase>c))
+            sweep(lifted, adjoints, needed, DROP_SPENT)
+        finally:
+            PyMem_RawFree(needed)
+        return tuple([wrap(zeros_like(primal.primals.get(slot)) if adjoints.get(slot) is None else adjoints.get(slot))
+                      for slot in inputs])
+
+    along = tuple([wrap(<Value>links[2 * i + 1]) for i in range(len(inputs))])
+    zeros = tuple([wrap(zeros_like(primal.primals.get(slot))) for slot in slots])
+    moved = gradients(tape.name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
+    for slot, t in zip(slots, moved):
+        values[slot] = lifted.primals.get(slot)
+        tangents[slot] = read(<TensorBase>t)
+    return 0
 
 
 cdef object zeroed(Tape tape, object out, dict tangents):
