@@ -7,16 +7,13 @@ instruction that calls the rule when it is swept. The rule need not be the trans
 marked as not exact (tape.pyx says what follows). In forward mode the tangent is the transpose of the rule, which is
 linear in its cotangent.
 """
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from cpython.object cimport PyObject
-
 from .array cimport ARRAY, DUAL, NODE, Value
 from .gradient cimport ALL_INPUTS, NOTHING, gradients
 from .nests cimport described, rebuilt, tensors_in
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport CustomRule
-from .tape cimport Node, Tape, settle, stripped
+from .tape cimport Node, Tape, settled, stripped
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Dual, Level, array_of, bind1, current_level, make_dual, new_level, part, pop_level, push_level,
                       shape_of, type_of)
@@ -131,8 +128,6 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
     cdef Tape tape
     cdef bint reverse = False
     cdef list values = [], tensors = [], found = [], by_name = []
-    cdef Py_ssize_t i
-    cdef PyObject **operands
     tensors_in(args, tensors)
     tensors_in(kwargs, by_name)
     for t in by_name:
@@ -140,9 +135,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
             raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own "
                             f"bprop, which is given positional inputs only; pass it by position")
     for t in tensors:
-        v = read(<TensorBase>t)
-        if v.kind == NODE and not (<Node>v).level.open:
-            v = settle(<Node>v)
+        v = settled(read(<TensorBase>t))
         values.append(v)
         if v.kind == NODE:
             level = (<Node>v).level
@@ -164,15 +157,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
         return custom_forward(backward, template, values, primals, out, found, top, name)
     tape = <Tape>top
     rule = CellRule(name, backward, template, emptied(out))
-    operands = <PyObject **>PyMem_RawMalloc(max(len(values), 1) * sizeof(PyObject *))
-    if operands is NULL:
-        raise MemoryError()
-    try:
-        for i in range(len(values)):
-            operands[i] = <PyObject *>values[i]
-        tape.append(OP_CUSTOM, rule, operands, len(values), len(found))
-    finally:
-        PyMem_RawFree(operands)
+    tape.append_list(OP_CUSTOM, rule, values, len(found))
     return refilled(rule.out_template, iter([wrap(tape.place(stripped((<TensorBase>t).value))) for t in found]))
 
 

@@ -6,17 +6,16 @@ Inputs become dual numbers of a level, the function runs once, the parts of its 
 level the call gets a tape of its own, whose leaves are those duals, and becomes one instruction of the outer tape
 (composite.pyx): nodes stay outermost.
 """
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from cpython.object cimport PyObject
+from cpython.mem cimport PyMem_RawFree
 
 from .array cimport NODE, Value, same_shape
 from .composite cimport SubForward
-from .gradient cimport ALL_INPUTS, NOTHING, gradients, outer_reverse, release
-from .nests cimport collect_quietly, described, rebuilt, replaced
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, release
+from .nests cimport collect_quietly, rebuilt, replaced, split_aux
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, sweep
-from .tape cimport Node, Slots, Tape, new_slots, new_tape, settle, stripped
+from .tape cimport Node, Slots, Tape, highest, new_slots, new_tape, settled, stripped
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Level, array_of, current_level, make_dual, new_level, part, pop_level, push_level, type_of)
@@ -29,17 +28,13 @@ cdef object lift_forward(Tape tape, Level level, str name, object x, object t, s
         if not isinstance(t, TensorBase):
             raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} "
                             f"and type {x.dtype}")
-        v = read(<TensorBase>x)
-        d = read(<TensorBase>t)
+        v = settled(read(<TensorBase>x))
+        d = settled(read(<TensorBase>t))
         if not same_shape(array_of(v), array_of(d)):
             raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, "
                              f"{x.shape}")
         if type_of(v) != type_of(d):
             raise TypeError(f"{name}: the tangent{where} has type {t.dtype}; expected the type of its input, {x.dtype}")
-        if v.kind == NODE and not (<Node>v).level.open:
-            v = settle(<Node>v)
-        if d.kind == NODE and not (<Node>d).level.open:
-            d = settle(<Node>d)
         if tape is None:
             return wrap(make_dual(level, v, d))
         node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
@@ -88,20 +83,14 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     try:
         out = fn(*args)
         if has_aux:
-            if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it "
-                                 f"returned {described(out)}")
-            aux = tuple(out[1:])
-            out = out[0]
+            out, aux = split_aux(name, out)
     finally:
         pop_level(opened)
     if tape is not None:
         return finish_forward(tape, level, inputs, links, out, aux)
-    level.open = True           # the parts are read from duals of this level
     value = forward_parts(out, level, 0)
     tangent = forward_parts(out, level, 1)
     aux = None if aux is None else forward_parts(aux, level, 0)
-    level.open = False
     return value, tangent, aux
 
 
@@ -109,42 +98,28 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
     """A forward call under a reverse level, as one instruction of the outer tape."""
     cdef SubForward sub = SubForward.__new__(SubForward)
     cdef Run run = Run()
-    cdef list operands = list(links), leaf_slots = [], slots = []
-    cdef Tape target = None
+    cdef list operands, leaf_slots, leaf_links, slots = []
+    cdef Tape target
     cdef Value v, dual
-    cdef Py_ssize_t i
-    cdef PyObject **args
     cdef dict values = {}, tangents = {}
     sub.name = tape.name
     sub.level = level
     run.tape = tape
     run.primals = tape.values
-    for i in range(len(tape.leaf_links)):
-        if tape.leaf_links[i] is not None:
-            leaf_slots.append(tape.leaf_slots[i])
-            operands.append(tape.leaf_links[i])
-    for v in operands:
-        if v.kind == NODE and (target is None or (<Node>v).level.serial > target.serial):
-            target = <Tape>(<Node>v).level
+    leaf_slots, leaf_links = links_of(tape)
+    operands = links + leaf_links
+    target = highest(operands)
     collect_quietly(tape, out, slots)
     if aux is not None:
         collect_quietly(tape, aux, slots)
     if target is not None and not tape.exact:
-        transposed(run, level, inputs, links, leaf_slots, operands[len(links):], slots, values, tangents)
+        transposed(run, level, inputs, links, leaf_slots, leaf_links, slots, values, tangents)
     elif target is not None:
         sub.run = run
         sub.input_slots = inputs
         sub.leaf_slots = leaf_slots
         sub.value_slots = slots
-        args = <PyObject **>PyMem_RawMalloc(len(operands) * sizeof(PyObject *))
-        if args is NULL:
-            raise MemoryError()
-        try:
-            for i in range(len(operands)):
-                args[i] = <PyObject *>operands[i]
-            target.append(OP_SUBTAPE, sub, args, len(operands), 2 * len(slots))
-        finally:
-            PyMem_RawFree(args)
+        target.append_list(OP_SUBTAPE, sub, operands, 2 * len(slots))
     for slot in slots:
         if slot in values:
             continue

@@ -12,16 +12,15 @@ The faces (GradOperation, grad, vjp ...) check their arguments and arrange the r
 made of small parts, so the lists and dicts that a part may not need are not made until it does.
 """
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from cpython.object cimport PyObject
 from libc.string cimport memset
 
 from .array cimport NODE, Value
 from .composite cimport SubGradient
-from .nests cimport arranged, collect, collect_quietly, described, holds_tensor, lift, match, replaced
+from .nests cimport arranged, collect, collect_quietly, holds_tensor, lift, match, replaced, split_aux
 from .opcodes cimport *
 from .rules cimport add, ones_like, zeros_like
 from .sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep
-from .tape cimport Node, Slots, Tape, new_slots, new_tape, settle, stripped
+from .tape cimport Node, Slots, Tape, highest, new_slots, new_tape, settled, stripped
 from .tape import observers
 from .tensor cimport TensorBase, wrap
 from .values cimport Level, array_of, current_level, pop_level, push_level
@@ -99,11 +98,7 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
     try:
         out = fn(*call_args, **kwargs) if kwargs else fn(*call_args)
         if has_aux:
-            if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more, the "
-                                 f"first entry to be differentiated; it returned {described(out)}")
-            aux = tuple(out[1:])
-            out = out[0]
+            out, aux = split_aux(name, out)
         collect(tape, out, out_slots)
         if has_sens:
             out_seeds = []
@@ -115,13 +110,19 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
         if out_slots[i] >= 0:
             seed_slots.append(out_slots[i])
             seeds.append(out_seeds[i] if has_sens else ones_like(<Value>tape.values.get(out_slots[i])))
+    find_parameters(tape, parameters, parameter_at, slots)
+    return finish(tape, slots, n_inputs, originals, parameters, parameter_at, seed_slots, seeds,
+                  out if want_value else None, aux)
+
+
+cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slots) except -1:
+    """The leaves at which each parameter was read (None: not at all), added to the slots whose gradients are wanted."""
     for p in parameters:
         found = None if tape.parameter_slots is None else tape.parameter_slots.get(id(p))
         parameter_at.append(found)
         if found is not None:
             slots.extend(found)
-    return finish(tape, slots, n_inputs, originals, parameters, parameter_at, seed_slots, seeds,
-                  out if want_value else None, aux)
+    return 0
 
 
 cdef class GradientFunction:
@@ -215,14 +216,11 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
     run.tape = tape
     run.primals = tape.values
     for i in range(len(seeds)):
-        v = <Value>seeds[i]
-        if v.kind == NODE:
-            if (<Node>v).level.open:
-                retain = True
-            else:
-                seeds[i] = settle(<Node>v)
+        v = settled(<Value>seeds[i])
+        seeds[i] = v
+        retain = retain or v.kind == NODE
     if (not tape.exact or TAPE_BACKWARD) and outer_reverse(current_level()):
-        gradients.extend(taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, exported))
+        gradients.extend(taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, value_slots, exported))
         return retain
     if not retain:
         for slot in value_slots:
@@ -257,7 +255,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
     cdef dict exported = None
     cdef bint retain
     leaf_slots, links = links_of(tape)
-    if out is not None or aux is not None or not tape.exact or TAPE_BACKWARD:
+    if out is not None or aux is not None:
         value_slots = []
         exported = {}
         if out is not None:
@@ -312,12 +310,11 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
                  list value_slots, dict exported) except -1:
     """The call as one instruction on the highest tape among its links and sensitivities."""
     cdef Tape tape = run.tape
-    cdef Tape target = None
+    cdef Tape target
     cdef SubGradient sub = SubGradient.__new__(SubGradient)
     cdef list operands = list(links)
     cdef Value v
     cdef Py_ssize_t i
-    cdef PyObject **args
     sub.name = tape.name
     sub.run = run
     sub.leaf_slots = leaf_slots
@@ -332,18 +329,8 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
             seeds[i] = stripped(v)
     sub.value_slots = value_slots
     sub.gradient_slots = [slots[i] for i in range(len(slots)) if gradients[i] is not None]
-    for v in operands:
-        if target is None or (<Node>v).level.serial > target.serial:
-            target = <Tape>(<Node>v).level
-    args = <PyObject **>PyMem_RawMalloc(len(operands) * sizeof(PyObject *))
-    if args is NULL:
-        raise MemoryError()
-    try:
-        for i in range(len(operands)):
-            args[i] = <PyObject *>operands[i]
-        target.append(OP_SUBTAPE, sub, args, len(operands), len(sub.value_slots) + len(sub.gradient_slots))
-    finally:
-        PyMem_RawFree(args)
+    target = highest(operands)
+    target.append_list(OP_SUBTAPE, sub, operands, len(sub.value_slots) + len(sub.gradient_slots))
     for slot in sub.value_slots:
         exported[slot] = target.place(tape.values.get(slot))
     for i in range(len(slots)):
@@ -352,7 +339,8 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
     return 0
 
 
-cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list seed_slots, list seeds, dict exported):
+cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list seed_slots, list seeds, list value_slots,
+                      dict exported):
     """Gradients as values of outer tapes, for a tape whose rules are not all exact."""
     cdef Tape tape = run.tape
     cdef Run lifted = Run()
@@ -369,8 +357,8 @@ cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list see
         sweep(lifted, adjoints, needed, DROP_SPENT)
     finally:
         PyMem_RawFree(needed)
-    for i in range(tape.values.n):
-        exported[i] = lifted.primals.get(i)
+    for slot in value_slots:
+        exported[slot] = lifted.primals.get(slot)
     return [adjoints.get(slot) for slot in slots]
 
 
@@ -388,7 +376,6 @@ cdef class Pullback:
     def __call__(self, *cotangents):
         cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = [], leaf_slots = [], links = []
         cdef Py_ssize_t i, at = 0
-        cdef Node link
         cts = cotangents[0] if len(cotangents) == 1 and not isinstance(self.out, dict) else cotangents
         if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
             cts = (cts,)
@@ -398,12 +385,9 @@ cdef class Pullback:
                 seed_slots.append(self.out_slots[i])
                 seeds.append(given[i])
         for i in range(len(self.links)):
-            link = <Node>self.links[i]
-            if link.level.open:
+            if settled(<Node>self.links[i]).kind == NODE:
                 leaf_slots.append(self.leaf_slots[i])
-                links.append(link)
-            else:
-                settle(link)
+                links.append(self.links[i])
         pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], gradients, {}, False)
         fill_zeros(self.tape, self.slots, gradients)
         for x in self.originals:
@@ -438,19 +422,11 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     try:
         out = fn(*call_args)
         if has_aux:
-            if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more; it "
-                                 f"returned {described(out)}")
-            aux = tuple(out[1:])
-            out = out[0]
+            out, aux = split_aux(name, out)
         collect(tape, out, pull.out_slots)
     finally:
         pop_level(tape)
-    for p in parameters:
-        found = None if tape.parameter_slots is None else tape.parameter_slots.get(id(p))
-        pull.parameter_at.append(found)
-        if found is not None:
-            pull.slots.extend(found)
+    find_parameters(tape, parameters, pull.parameter_at, pull.slots)
     pull.leaf_slots, pull.links = links_of(tape)
     collect_quietly(tape, out, value_slots)
     if aux is not None:

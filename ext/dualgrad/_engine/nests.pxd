@@ -11,3 +11,4 @@ cdef int collect_quietly(Tape tape, object out, list slots) except -1
 cdef int tensors_in(object x, list found) except -1
 cdef object described(object x)
 cdef int match(str name, object out, object sens, str where, list seeds) except -1
+cdef tuple split_aux(str name, object out)

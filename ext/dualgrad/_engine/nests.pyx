@@ -4,7 +4,7 @@ What a transform takes and returns may be any nest. The functions here walk one,
 change it.
 """
 from .array cimport NODE, Value, same_shape
-from .tape cimport Node, Tape, settle, stripped
+from .tape cimport Node, Tape, settled, stripped
 from .tensor cimport TensorBase, read, wrap
 from .values cimport array_of, shape_of, type_of
 
@@ -40,9 +40,7 @@ cdef object lift(Tape tape, object x, list leaves):
     cdef Value v
     cdef Node node
     if isinstance(x, TensorBase):
-        v = read(<TensorBase>x)
-        if v.kind == NODE and not (<Node>v).level.open:
-            v = settle(<Node>v)
+        v = settled(read(<TensorBase>x))
         node = tape.leaf(stripped(v), v if v.kind == NODE else None)
         leaves.append(node.slot)
         if (<TensorBase>x).parameter and not x.requires_grad:
@@ -131,6 +129,14 @@ cdef object described(object x):
     if isinstance(x, TensorBase):
         return f"one tensor of shape {x.shape}"
     return f"a {type(x).__name__}"
+
+
+cdef tuple split_aux(str name, object out):
+    """For has_aux=True: the entry that is differentiated, and the others."""
+    if not isinstance(out, (tuple, list)) or len(out) < 2:
+        raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more, the first entry "
+                         f"to be differentiated; it returned {described(out)}")
+    return out[0], tuple(out[1:])
 
 
 # --------------------------------------------------------------------------------------------------- sensitivities

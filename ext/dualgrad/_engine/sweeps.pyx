@@ -23,13 +23,13 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 from libc.string cimport memset
 
-from .array cimport ARRAY, DUAL, NODE, Array, Value
+from .array cimport ARRAY, DUAL, Array, Value
 from .elementwise cimport add_into
 from .primitives cimport op_name
 from .opcodes cimport *
 from .rules cimport jvp, vjp, vjp_tangent, zeros_like
-from .tape cimport Entry, Slots, Tape, new_slots
-from .values cimport Dual, Level, Node, bind2, bind_list, make_dual, new_level, part
+from .tape cimport Entry, Slots, Tape, highest, new_slots, resized
+from .values cimport Dual, Level, bind2, bind_list, make_dual, new_level, part
 
 cdef extern from *:
     """
@@ -104,6 +104,11 @@ cdef char *reach(Tape tape, list slots) except NULL:
                 memset(mark + entry.slot, 1, entry.n_out)
                 break
     return mark
+
+
+cdef PyObject **room(PyObject **block, Py_ssize_t n) except NULL:
+    """Room for so many operands: a block, made anew or resized; the caller frees it."""
+    return <PyObject **>resized(block, n * sizeof(PyObject *))
 
 
 cdef object params_of(Entry *entry):
@@ -184,8 +189,7 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                 out = <Value>primals.p[entry.slot]
                 params = params_of(entry)
                 if n > 8:
-                    PyMem_RawFree(many)
-                    many = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
+                    many = room(many, n)
                     ins = many
                 else:
                     ins = few
@@ -235,8 +239,7 @@ cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
             ins = few
             in_dots = few_dots
             if n > 8:
-                PyMem_RawFree(many)
-                many = <PyObject **>PyMem_RawMalloc(2 * n * sizeof(PyObject *))
+                many = room(many, 2 * n)
                 ins = many
                 in_dots = many + n
             moves = False
@@ -313,8 +316,7 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
             ins = few
             in_dots = few_dots
             if n > 8:
-                PyMem_RawFree(many)
-                many = <PyObject **>PyMem_RawMalloc(2 * n * sizeof(PyObject *))
+                many = room(many, 2 * n)
                 ins = many
                 in_dots = many + n
             moves = ct_dot is not None
@@ -378,39 +380,23 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     cdef Entry *entry
     cdef Py_ssize_t e, k
     cdef list operands
-    cdef PyObject *few[8]
-    cdef PyObject **args
-    cdef PyObject **many = NULL
     cdef Value v
     for k in range(tape.values.n):
         lifted.put(k, <Value>run.primals.p[k])
     for slot, v in leaf_values.items():
         lifted.put(slot, v)
-    try:
-        for e in range(tape.n_entries):
-            entry = &tape.entries[e]
-            operands = operands_of(tape, entry, lifted)
-            target = None
-            for v in operands:
-                if v.kind == NODE and (target is None or (<Node>v).level.serial > target.serial):
-                    target = <Tape>(<Node>v).level
-            if target is None:
-                continue
-            args = few
-            if entry.n_in > 8:
-                PyMem_RawFree(many)
-                many = <PyObject **>PyMem_RawMalloc(entry.n_in * sizeof(PyObject *))
-                args = many
-            for k in range(entry.n_in):
-                args[k] = <PyObject *>operands[k]
-            target.append(entry.op, params_of(entry), args, entry.n_in, entry.n_out)
-            for k in range(entry.n_out):
-                lifted.put(entry.slot + k, target.place(<Value>run.primals.p[entry.slot + k]))
-            if entry.op == OP_SUBTAPE:
-                sub = <SubTape>entry.params
-                inner[e] = (<SubTape>sub).lift(inner_run_of(run, e, <SubTape>sub), operands)
-    finally:
-        PyMem_RawFree(many)
+    for e in range(tape.n_entries):
+        entry = &tape.entries[e]
+        operands = operands_of(tape, entry, lifted)
+        target = highest(operands)
+        if target is None:
+            continue
+        target.append_list(entry.op, params_of(entry), operands, entry.n_out)
+        for k in range(entry.n_out):
+            lifted.put(entry.slot + k, target.place(<Value>run.primals.p[entry.slot + k]))
+        if entry.op == OP_SUBTAPE:
+            sub = <SubTape>entry.params
+            inner[e] = (<SubTape>sub).lift(inner_run_of(run, e, <SubTape>sub), operands)
     return lifted
 
 

@@ -54,13 +54,17 @@ cdef class Tape(Level):
     cdef Node parameter_leaf(self, object parameter, Value v)
     cdef Py_ssize_t ref(self, Value v) except? -1
     cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL
+    cdef int append_list(self, int op, object params, list operands, int n_out) except -1
     cdef Node place(self, Value primal)
     cdef Node node_at(self, Py_ssize_t slot)
     cdef Value operand(self, Slots primals, Py_ssize_t r)
     cdef int clear(self) except -1
 
 
+cdef void *resized(void *block, size_t nbytes) except NULL
 cdef Slots new_slots(Py_ssize_t n)
 cdef Tape new_tape(str name)
 cdef Value settle(Node v)
+cdef Value settled(Value v)
+cdef Tape highest(list values)
 cdef Value stripped(Value v)

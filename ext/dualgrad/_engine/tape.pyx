@@ -240,6 +240,20 @@ cdef class Tape(Level):
             self.holds_subtapes = True
         return entry
 
+    cdef int append_list(self, int op, object params, list operands, int n_out) except -1:
+        """`append` for operands in a list."""
+        cdef int n = len(operands), i
+        cdef PyObject **args = <PyObject **>PyMem_RawMalloc(max(n, 1) * sizeof(PyObject *))
+        if args is NULL:
+            raise MemoryError()
+        try:
+            for i in range(n):
+                args[i] = <PyObject *>operands[i]
+            self.append(op, params, args, n, n_out)
+        finally:
+            PyMem_RawFree(args)
+        return 0
+
     cdef Value operand(self, Slots primals, Py_ssize_t r):
         return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
 
@@ -258,6 +272,21 @@ cdef Value settle(Node v):
     if v.level.depends_on_open():
         raise misuse(v.level)
     return v.primal
+
+
+cdef Value settled(Value v):
+    """A value as it may be used now: a node of a closed tape has become plain, or is an error."""
+    return settle(<Node>v) if v.kind == NODE and not (<Node>v).level.open else v
+
+
+cdef Tape highest(list values):
+    """The innermost tape among those of the nodes in a list; None if there are none."""
+    cdef Tape tape = None
+    cdef Value v
+    for v in values:
+        if v.kind == NODE and (tape is None or (<Node>v).level.serial > tape.serial):
+            tape = <Tape>(<Node>v).level
+    return tape
 
 
 cdef Value stripped(Value v):
