@@ -144,7 +144,7 @@ def test_every_row_is_complete():
         if row.family == "elementwise" and row.partials:
             assert row.c or row.ufunc, f"{row.name} has no kernel"
             assert len(row.domain) == row.arity == len(row.partials)
-    assert len(BY_NAME) == len(ROWS) == len(OPCODES)
+    assert len(BY_NAME) == len(ROWS) <= len(OPCODES)
 
 
 def test_public_names_of_the_rows_exist():

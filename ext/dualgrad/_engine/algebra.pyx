@@ -17,7 +17,8 @@ numbers, by far the most frequent, have their own short path in rules.pyx.
 from cpython.object cimport PyObject
 
 from .array cimport DUAL, Value, scalar
-from .primitives cimport FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_SELECTION, family_of
+from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
+                          Rule, family_of, rule_of)
 from .opcodes cimport *
 from .rules cimport add, has_slope, partial_uses_out, partial_value, set_algebra_rule, share, widen, zeros_like
 from .tensor cimport TensorBase, read, wrap
@@ -88,6 +89,8 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
         if not has_slope(op, params, p, n):
             return bind_list(op, params, primals)
         return elementwise(op, params, args, n, level, algebra)
+    if family == FAMILY_RULE:
+        return by_rule(op, params, args, n, level, algebra, primals)
     out[0] = bind_list(op, params, primals)
     if family == FAMILY_CONSTANT or (op == OP_CAST and not cast_has_slope(params, <Value>primals[0])):
         return <Value>out[0]
@@ -118,6 +121,86 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
                 out[k] = bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, tangent, weight))
             else:
                 out[k] = bind_list(op, params, [tangent] + primals[1:])
+    return make(level, algebra, out)
+
+
+cdef Value by_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
+    """A primitive whose derivative is a function, degree by degree, lowest first.
+
+    With a jvp, D y = jvp(x, y; D x). An implicit function y(x), the solution of R(x, y) = 0, has instead the correction
+    of the residual that is left when y is known to the degree below (Newton's method in the algebra, by one degree a
+    step).
+    """
+    cdef list out = [None] * algebra.dim
+    cdef Rule rule = rule_of(op)
+    out[0] = bind_list(op, params, primals)
+    if rule.implicit:
+        return by_residual(rule, params, args, n, level, algebra, primals, out)
+    if (op, level.serial) in LIFTING:
+        raise NotImplementedError(f"{rule.name}: its jvp applies {rule.name} to what it differentiates, so Taylor "
+                                  f"coefficients cannot be found from it; give residual and correction instead of jvp")
+    LIFTING.append((op, level.serial))
+    try:
+        return by_jvp(rule, params, args, n, level, algebra, out)
+    finally:
+        LIFTING.pop()
+
+
+cdef list LIFTING = []              # primitives whose jvp is being read in an algebra, with the level
+
+
+cdef Value by_residual(Rule rule, object params, PyObject **args, int n, Level level, Algebra algebra, list primals,
+                       list out):
+    cdef list ins
+    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
+    cdef PyObject **p = <PyObject **><char *>room
+    cdef PyObject **bottom = p + n
+    cdef Algebra quotient
+    cdef Value left
+    cdef int degree, i, k
+    for i in range(n):
+        bottom[i] = <PyObject *>primals[i]
+    for degree in range(1, algebra.top + 1):
+        quotient = algebra.truncated(degree)
+        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
+        for i in range(n):
+            p[i] = <PyObject *>ins[i]
+        left = rule.residual(params, p, n, make(level, quotient, out))
+        for k in range(1, algebra.dim):
+            if algebra.degrees[k] == degree and part(left, level, k) is not None:
+                out[k] = rule.correction(params, bottom, n, <Value>out[0], part(left, level, k))
+    return make(level, algebra, out)
+
+
+cdef Value by_jvp(Rule rule, object params, PyObject **args, int n, Level level, Algebra algebra, list out):
+    cdef list held, ins, dots
+    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
+    cdef PyObject **p = <PyObject **><char *>room
+    cdef PyObject **dot = p + n
+    cdef Algebra quotient
+    cdef Value moved, c
+    cdef int degree, i, k
+    for degree in range(1, algebra.top + 1):
+        quotient = algebra.truncated(degree)
+        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
+        dots = []
+        for i in range(n):
+            held = [None] * algebra.dim
+            for k in range(1, algebra.dim):
+                c = part(<Value>ins[i], level, k)
+                if c is not None:
+                    held[k] = times(c, algebra.degrees[k])
+                    held[0] = zeros_like(c)
+            dots.append(None if held[0] is None else make(level, quotient, held))
+        for i in range(n):
+            p[i] = <PyObject *>ins[i]
+            dot[i] = NULL if dots[i] is None else <PyObject *>dots[i]
+        moved = rule.push(params, p, n, make(level, quotient, out), dot)
+        if moved is None:
+            return <Value>out[0]
+        for k in range(1, algebra.dim):
+            if algebra.degrees[k] == degree and part(moved, level, k) is not None:
+                out[k] = times(part(moved, level, k), 1.0 / degree)
     return make(level, algebra, out)
 
 

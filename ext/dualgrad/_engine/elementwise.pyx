@@ -13,7 +13,7 @@ from cpython.object cimport PyObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from .array cimport MAX_DIMS, NPY_HALF, Array, cast, new_array, same_shape
+from .array cimport MAX_DIMS, NPY_HALF, Array, cast, is_inexact, new_array, same_shape
 from .opcodes cimport *
 from .primitives cimport Loop, broadcast_shape, find_loop, no_loop, np_name, op_name
 
@@ -31,7 +31,7 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
     cdef cnp.npy_intp[4] steps
     cdef cnp.npy_intp size
     if loop.fn is NULL:
-        return through_float32(op, args, n)
+        return through_wider(op, args, n)
     if n == 1:
         if not a.contiguous:
             return walk(op, loop, args, n)
@@ -75,19 +75,23 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
     return out
 
 
-cdef Array through_float32(int op, PyObject **args, int n):
-    """float16 where only wider loops exist: computed in float32, rounded once."""
+cdef Array through_wider(int op, PyObject **args, int n):
+    """Float types where only wider loops exist: computed in float32 or float64, rounded once."""
     cdef Array a = <Array>args[0]
     cdef Array r
-    cdef int i
-    if a.typenum != NPY_HALF:
+    cdef int i, wider
+    if a.typenum == NPY_HALF and find_loop(op, cnp.NPY_FLOAT).fn is not NULL:
+        wider = cnp.NPY_FLOAT
+    elif op >= N_OPS and is_inexact(a.typenum) and find_loop(op, cnp.NPY_DOUBLE).fn is not NULL:
+        wider = cnp.NPY_DOUBLE
+    else:
         raise no_loop(op, a.typenum)
-    wide = [cast(<Array>args[i], cnp.NPY_FLOAT) for i in range(n)]
+    wide = [cast(<Array>args[i], wider) for i in range(n)]
     cdef PyObject *p[3]
     for i in range(n):
         p[i] = <PyObject *>wide[i]
     r = execute_elementwise(op, p, n)
-    return cast(r, NPY_HALF) if r.typenum == cnp.NPY_FLOAT else r
+    return cast(r, a.typenum) if r.typenum == wider else r
 
 
 cdef Array walk(int op, Loop *loop, PyObject **args, int n):

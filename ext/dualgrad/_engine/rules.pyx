@@ -22,11 +22,11 @@ from cpython.object cimport PyObject
 
 import ast
 
-from dualgrad._table import BY_NAME, CONSTANTS, ROWS
+from dualgrad._table import CONSTANTS
 
 from .array cimport DUAL, N_TYPES, Array, Value, full, is_inexact, same_shape, scalar, shape_tuple
-from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_SELECTION,
-                          family_of, keeps_ints, op_name)
+from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_RULE,
+                          FAMILY_SELECTION, family_of, keeps_ints, op_name, op_named, row_of, rule_of)
 from .opcodes cimport *
 from .values cimport (DUAL_NUMBERS, Algebra, Dual, Level, array_of, bind, bind1, bind2, bind3, bind_list, make_dual,
                       misuse, ndim_of, part, set_dual_rule, shape_of, this_thread, type_of)
@@ -36,7 +36,7 @@ from .values cimport (DUAL_NUMBERS, Algebra, Dual, Level, array_of, bind, bind1,
 
 cdef enum:
     X_REGISTERS = 4             # x, y, z, out
-    MAX_STEPS = 16
+    MAX_STEPS = 32
 
 OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Eq: "eq", ast.Gt: "gt"}
 
@@ -95,8 +95,11 @@ cdef class Partial:
             name, operands = node.func.id, node.args
         registers = [self.compile(operand) for operand in operands]
         k = self.n_steps
+        if k == MAX_STEPS:
+            raise ValueError(f"a partial derivative is longer than {MAX_STEPS} steps; make a part of it a primitive of "
+                             f"its own")
         self.n_steps += 1
-        self.op[k] = ROWS.index(BY_NAME[name])
+        self.op[k] = op_named(name)
         self.arity[k] = len(registers)
         for i, r in enumerate(registers):
             self.operand[k][i] = r
@@ -134,15 +137,21 @@ cdef class Partial:
         return <Value>registers[self.result]
 
 
-cdef list PARTIALS = [[None] * max(row.arity, 0) for row in ROWS]
+cdef list PARTIALS = []             # for each opcode the partials parsed so far, or None
 
 
 cdef Partial partial_of(int op, int i):
     """The partial of a primitive with respect to operand i; None where the slope is zero."""
-    cdef list row = <list>PARTIALS[op]
+    cdef list row = None
     cdef object text
+    if op < len(PARTIALS):
+        row = <list>PARTIALS[op]
+    if row is None:
+        while len(PARTIALS) <= op:
+            PARTIALS.append(None)
+        PARTIALS[op] = row = [None] * max(row_of(op).arity, 0)
     if row[i] is None:
-        text = ROWS[op].partials[i]
+        text = row_of(op).partials[i]
         row[i] = False if text is None else Partial(text)
     return None if row[i] is False else <Partial>row[i]
 
@@ -266,13 +275,18 @@ cdef bint has_slope(int op, object params, PyObject **args, int n):
     """Whether a derivative can pass: not through constant rows, integers (but for formal sums and products), casts
     from or to integers."""
     cdef int family = family_of(op)
-    cdef int typenum
+    cdef int typenum, i
     if family == FAMILY_CONSTANT:
         return False
     if op == OP_CAST:
         typenum = type_of(<Value>args[0])
         return (is_inexact(<int>params) == is_inexact(typenum) and typenum != cnp.NPY_BOOL
                 and <int>params != cnp.NPY_BOOL)
+    if family == FAMILY_RULE:
+        for i in range(n):
+            if is_inexact(type_of(<Value>args[i])):
+                return True
+        return False
     typenum = type_of(<Value>args[1 if op == OP_WHERE else 0])
     return is_inexact(typenum) or (keeps_ints(op) and typenum != cnp.NPY_BOOL)
 
@@ -330,6 +344,8 @@ cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject
             return None
         return bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, <Value>tangents[0],
                                            share(params, <Value>ins[0], out)))
+    if family == FAMILY_RULE:
+        return rule_of(op).push(params, ins, n, out, tangents)
     raise RuntimeError(f"{op_name(op)}: no forward rule")
 
 
@@ -355,13 +371,31 @@ cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, V
         return to_shape_of(scaled(ct, p, None if p.is_number else p.evaluate(ins, n, out)), x)
     if family == FAMILY_LINEAR:
         return transpose(op, params, ins, n, i, ct)
-    if op == OP_MATMUL:
-        return matmul_vjp(<Value>ins[0], <Value>ins[1], i, ct)
+    if family == FAMILY_BILINEAR:
+        return bilinear_vjp(op, params, ins[0], ins[1], i, ct)
+    if family == FAMILY_RULE:
+        return rule_vjp(op, params, ins, n, out, i, ct)
     if family == FAMILY_SELECTION:
         return bind2(OP_ABSORB_MUL, None, bind1(OP_RESHAPE, kept_shape(x, params[0]), ct), share(params, x, out))
     if family == FAMILY_CONSTANT:
         return None
     raise RuntimeError(f"{op_name(op)}: no reverse rule")
+
+
+cdef Value rule_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """The cotangent of one operand by a rule that gives those of all."""
+    cdef bytearray wanted = bytearray(n)
+    wanted[i] = 1
+    return rule_of(op).pull(params, ins, n, out, ct, wanted)[i]
+
+
+cdef Value bilinear_vjp(int op, object params, PyObject *a, PyObject *b, int i, Value ct):
+    cdef PyObject *ins[2]
+    if op == OP_MATMUL:
+        return matmul_vjp(<Value>a, <Value>b, i, ct)
+    ins[0] = a
+    ins[1] = b
+    return rule_vjp(op, params, ins, 2, None, i, ct)
 
 
 cdef Value matmul_vjp(Value a, Value b, int i, Value ct):
@@ -426,6 +460,8 @@ cdef Value transpose(int op, object params, PyObject **ins, int n, int i, Value 
         spec = [(0, length, 1) for length in shape_of(x)]
         spec[axis] = (start, shape_of(x)[axis], 1)
         return bind1(OP_SLICE, tuple(spec), ct)
+    if op >= N_OPS:
+        return rule_vjp(op, params, ins, n, None, i, ct) if i == 0 else None
     raise RuntimeError(f"{op_name(op)}: no transpose")
 
 
@@ -447,14 +483,16 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
     cdef bint moves
     if family == FAMILY_LINEAR:
         return None if ct_dot is None else transpose(op, params, ins, n, i, ct_dot)
-    if op == OP_MATMUL:
+    if family == FAMILY_BILINEAR:
         if ct_dot is not None:
-            total = matmul_vjp(<Value>ins[0], <Value>ins[1], i, ct_dot)
+            total = bilinear_vjp(op, params, ins[0], ins[1], i, ct_dot)
         k = 1 - i
         if ct is not None and in_dots[k] is not NULL:
-            total = add(total, matmul_vjp(<Value>(in_dots[0] if k == 0 else ins[0]),
-                                          <Value>(in_dots[1] if k == 1 else ins[1]), i, ct))
+            total = add(total, bilinear_vjp(op, params, in_dots[0] if k == 0 else ins[0],
+                                            in_dots[1] if k == 1 else ins[1], i, ct))
         return total
+    if family == FAMILY_RULE:
+        return rule_vjp_tangent(op, params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
     if family == FAMILY_ELEMENTWISE:
         if op == OP_POWER:
             if params == 0 or params == 1:
@@ -499,6 +537,30 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
         return None if total is None else to_shape_of(total, x)
     # what is left is linear in the cotangent with a constant of every level: the elements it picks do not move
     return None if ct_dot is None else vjp(op, params, ins, n, out, i, ct_dot)
+
+
+cdef Value rule_vjp_tangent(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
+                            PyObject **in_dots, Value out_dot, Level level):
+    """The tangent of a rule written as a function: the function on duals."""
+    cdef list held = []
+    cdef PyObject **duals
+    cdef bytearray room = bytearray(n * sizeof(PyObject *))
+    cdef bint moves = False
+    cdef int k
+    for k in range(n):
+        moves = moves or in_dots[k] is not NULL
+    if not moves:
+        return None if ct_dot is None else rule_vjp(op, params, ins, n, out, i, ct_dot)
+    duals = <PyObject **><char *>room
+    for k in range(n):
+        held.append(make_dual(level, <Value>ins[k], None if in_dots[k] is NULL else <Value>in_dots[k]))
+        duals[k] = <PyObject *>held[k]
+    if ct is None:
+        if ct_dot is None:
+            return None
+        ct = zeros_like(ct_dot)
+    return part(rule_vjp(op, params, duals, n, make_dual(level, out, out_dot), i, make_dual(level, ct, ct_dot)), level,
+                1)
 
 
 # ------------------------------------------------------------------------------------------------ duals, one level

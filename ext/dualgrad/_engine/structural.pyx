@@ -392,7 +392,7 @@ STRUCTURAL[OP_COUNT_NONZERO] = execute_count_nonzero
 
 
 cdef bint is_structural(int op) noexcept:
-    return STRUCTURAL[op] is not NULL
+    return op < N_OPS and STRUCTURAL[op] is not NULL
 
 
 cdef Array execute_structural(int op, object params, PyObject **args, int n):

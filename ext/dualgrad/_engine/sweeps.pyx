@@ -25,7 +25,7 @@ from libc.string cimport memset
 
 from .array cimport ARRAY, DUAL, Array, Value
 from .elementwise cimport add_into
-from .primitives cimport op_name
+from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
 from .opcodes cimport *
 from .rules cimport jvp, vjp, vjp_tangent, zeros_like
 from .tape cimport Entry, Slots, Tape, highest, new_slots, resized
@@ -144,6 +144,20 @@ cdef int spread(Tape tape, Entry *entry, Slots adjoints, const char *needed, lis
     return 0
 
 
+cdef list pulled_by_rule(Tape tape, Entry *entry, Slots primals, const char *needed, Value ct):
+    """Cotangents of all operands at once, where a function gives them together."""
+    cdef Py_ssize_t k, r
+    cdef int n = entry.n_in
+    cdef bytearray wanted = bytearray(n)
+    cdef bytearray room = bytearray(n * sizeof(PyObject *))
+    cdef PyObject **ins = <PyObject **><char *>room
+    for k in range(n):
+        r = tape.refs[entry.first_in + k]
+        wanted[k] = r >= 0 and needed[r] != 0
+        ins[k] = primals.p[r] if r >= 0 else tape.constants.p[-1 - r]
+    return rule_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
+
+
 cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except -1:
     """Cotangents of the slots that are `needed`, from those already in `adjoints`.
 
@@ -184,6 +198,9 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                 spread(tape, entry, adjoints, needed,
                        (<CustomRule>entry.params).pull(operands_of(tape, entry, primals),
                                                        results_in(entry, primals), cts))
+            elif entry.op >= N_OPS and family_of(entry.op) == FAMILY_RULE:
+                spread(tape, entry, adjoints, needed,
+                       pulled_by_rule(tape, entry, primals, needed, <Value>adjoints.p[entry.slot]))
             else:
                 ct = <Value>adjoints.p[entry.slot]
                 out = <Value>primals.p[entry.slot]

@@ -20,7 +20,7 @@ from dualgrad._table import ROWS
 
 from .array cimport (DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
                      shape_tuple, to_ndarray)
-from .primitives cimport op_name
+from .primitives cimport op_name, wants_float
 from .opcodes cimport *
 from .tape cimport Tape
 from .values cimport (Dual, Level, Node, array_of, bind1, bind2, bind_list, current_level, ndim_of, last_serial,
@@ -37,11 +37,7 @@ OPCODES = {row.name: code for code, row in enumerate(ROWS)}
 cdef type TENSOR = None             # dualgrad.Tensor, once it exists
 cdef dict DTYPES = {}               # type number -> dualgrad.dtype object
 cdef int[N_TYPES][N_TYPES] PROMOTED
-cdef bint[N_OPS] WANTS_FLOAT        # integers become float32 first
 cdef tuple EMPTY = ()
-
-for _code, _row in enumerate(ROWS):
-    WANTS_FLOAT[_code] = _row.family == "elementwise" and not _row.keeps_ints and not _row.takes_ints
 
 
 def install(type tensor, dict dtypes, dict promotion):
@@ -143,7 +139,7 @@ cdef object plain_number(object x):
 cdef Value apply_unary(int op, object x):
     cdef Value v = value_of(x)
     cdef int typenum
-    if WANTS_FLOAT[op]:
+    if wants_float(op):
         typenum = type_of(v)
         if not is_inexact(typenum):
             v = as_type(v, cnp.NPY_FLOAT)
@@ -182,7 +178,7 @@ cdef object apply_binary(int op, object x, object y):
         ta = type_of(a)
         tb = type_of(b)
         common = ta if ta == tb else PROMOTED[ta][tb]
-    if WANTS_FLOAT[op] and not is_inexact(common):
+    if wants_float(op) and not is_inexact(common):
         common = cnp.NPY_FLOAT
     a = number_as(x, common) if a is None else as_type(a, common)
     b = number_as(y, common) if b is None else as_type(b, common)

@@ -1,1 +1,3 @@
-# Nothing here is for Python: primitives are executed through `values.bind` and the entry points in `tensor`.
+from .._table import Row
+
+def table() -> tuple[Row, ...]: ...

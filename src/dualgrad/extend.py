@@ -1,0 +1,452 @@
+"""Primitives of your own, valid in every mode and at every order.
+
+Most new functions need nothing from here: whatever is composed of dualgrad's operators can be differentiated as often
+as wanted. A primitive is for what is not: a function that some library computes, or a formula that is more stable, or
+much cheaper, than what the chain rule makes of its parts. There are four ways to state one:
+
+`elementwise`
+    one number from each element: a kernel, and the partial derivatives as expressions;
+`linear`
+    a linear map: a kernel, and its transpose;
+`bilinear`
+    a product, linear in each of two operands: a kernel, and its two transposes;
+`primitive`
+    anything else: a kernel, and its derivative forwards (``jvp``) or backwards (``vjp``), or both.
+
+The rules are written with dualgrad's own operators. They are therefore differentiated themselves when a higher order
+is asked for: one first-order rule serves gradients, Hessians, Taylor coefficients and batches. Rules have to be
+exact; for a gradient that is *meant* to differ from the derivative, give a Cell a method ``bprop``.
+`dualgrad.testing.check` tests a primitive in all of these ways with one call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._engine.extension import add_elementwise, add_rule
+from ._engine.primitives import table
+from ._engine.tensor import apply, common_type, convert
+from ._table import BY_NAME, CONSTANTS, Row
+from ._table.partials import check_partial
+from .tensor import Tensor
+
+__all__ = ["Primitive", "bilinear", "elementwise", "linear", "primitive", "rows"]
+
+_CFunction: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the class of all functions of ctypes
+_INEXACT = {np.dtype(code).num for code in "efdFD"}
+
+Kernel = Callable[..., Any]
+Rule = Callable[..., Any]
+
+
+class Primitive:
+    """What the functions of this module return: a function of tensors.
+
+    Operands are Tensors, NumPy arrays or numbers; keywords are settings, which are passed on to the kernel and the
+    rules and are not differentiated.
+
+    Attributes
+    ----------
+    row : Row
+        The entry in the table of primitives.
+    """
+
+    def __init__(self, row: Row, opcode: int, settings: bool, types: str) -> None:
+        self.row = row
+        self.__name__ = row.name
+        self.__doc__ = row.summary
+        self._opcode = opcode
+        self._settings = settings
+        self._types = types
+
+    def __call__(self, *operands: Any, **settings: Any) -> Tensor:
+        """Apply the primitive."""
+        row = self.row
+        if row.arity >= 0 and len(operands) != row.arity:
+            raise TypeError(f"{row.name}: expected {_count(row.arity, 'operand')}, got {len(operands)}")
+        if settings and not self._settings:
+            raise TypeError(f"{row.name}: an elementwise primitive takes no settings, got {', '.join(settings)}")
+        for x in operands:
+            if not isinstance(x, Tensor | np.ndarray | np.generic | bool | int | float | complex):
+                raise TypeError(f"{row.name}: expected Tensors, NumPy arrays or numbers, got {type(x).__name__}")
+        if self._types == "together":
+            common = common_type(*operands)
+            if common not in _INEXACT:
+                common = np.dtype(np.float32).num
+            operands = tuple([convert(x, common) for x in operands])
+        else:
+            operands = tuple([x if isinstance(x, Tensor) else Tensor(np.asarray(x)) for x in operands])
+        return apply(self._opcode, tuple(sorted(settings.items())) or None, *operands)
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.row.name} of {_count(self.row.arity, 'operand')}, {self.row.family}>"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def rows() -> tuple[Row, ...]:
+    """The table of primitives: the built-in rows, then those added here.
+
+    Examples
+    --------
+    >>> from dualgrad import extend
+    >>> [row.partials for row in extend.rows() if row.name == "sin"]
+    [('cos(x)',)]
+    """
+    return table()
+
+
+def elementwise(
+    name: str,
+    kernel: Any,
+    *partials: str | None,
+    domain: tuple[Any, ...] | None = None,
+    exact: str = "",
+    summary: str = "",
+    slope_note: str = "",
+) -> Primitive:
+    """A primitive that makes one number of each element, stated by its kernel and its partial derivatives.
+
+    Parameters
+    ----------
+    name : str
+        A name that no built-in primitive has. Partials of later primitives may use it.
+    kernel : numpy.ufunc, callable or ctypes function
+        Computes the value: a NumPy ufunc (its compiled loops are used directly); a function of NumPy arrays that
+        broadcasts; or a C function of one to three doubles or floats, as a ``ctypes`` function with ``argtypes`` and
+        ``restype`` set (a Numba ``cfunc`` has one as its attribute ``ctypes``).
+    *partials : str or None
+        The partial derivative for each operand, as an expression in the operands ``x, y, z``, the result ``out``,
+        numbers, ``+ - * /`` and names of elementwise primitives, this one included; None where the slope is zero.
+    domain : tuple, optional
+        Where the function is defined and smooth, ``(low, high)`` for each operand; for tests.
+    exact : str, optional
+        The function as an expression of mpmath (``mp``), for tests of its accuracy.
+    summary, slope_note : str, optional
+        What it computes, and the convention where the derivative needs one; for documentation.
+
+    Returns
+    -------
+    Primitive
+        A function of as many operands as there are partials; shapes broadcast, types combine as they do for ``+``.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken or is no identifier, or a partial cannot be read.
+    TypeError
+        If the kernel is nothing that can be called.
+
+    Examples
+    --------
+    The Gaussian, with a slope written in terms of the result:
+
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import extend
+    >>> bell = extend.elementwise("bell", lambda x: np.exp(-x * x), "-2 * x * out")
+    >>> x = dg.Tensor([0.0, 1.0], dg.float64)
+    >>> print(dg.grad(dg.grad(bell))(x))
+    [-2.          0.73575888]
+    """
+    _check_name("extend.elementwise", name)
+    if not 1 <= len(partials) <= 3:
+        raise ValueError(
+            f"extend.elementwise: {name} has {len(partials)} partials; expected one for each of its "
+            f"operands, of which there may be 1 to 3"
+        )
+    _check_partials(name, partials)
+    limits = domain or ((-np.inf, np.inf),) * len(partials)
+    if not isinstance(limits[0], tuple):
+        limits = (limits,)
+    family = "constant" if all(partial is None for partial in partials) else "elementwise"
+    row = Row(
+        name, family, len(partials), partials=partials, domain=limits, summary=summary or name, slope_note=slope_note
+    )
+    return Primitive(row, add_elementwise(row, _kernel(name, kernel, len(partials))), False, "together")
+
+
+def linear(
+    name: str,
+    kernel: Kernel,
+    transpose: Rule,
+    *,
+    arity: int = 1,
+    types: str = "together",
+    core: Sequence[int] | None = None,
+    summary: str = "",
+) -> Primitive:
+    """A primitive that is linear in its first operand, stated by its kernel and its transpose.
+
+    Parameters
+    ----------
+    name : str
+        A name that no built-in primitive has.
+    kernel : callable
+        ``kernel(x, *others, **settings)``, of NumPy arrays, returns one array.
+    transpose : callable
+        ``transpose(cotangent, x, *others, **settings)``, of tensors, returns the cotangent of ``x``: the map A^T where
+        the kernel is A. ``x`` is given for its shape and type.
+    arity : int, default 1
+        Number of operands; those after the first are constants (indices, masks).
+    types : {'together', 'apart'}, default 'together'
+        Whether operands are converted to a common float type or kept as they come.
+    core : sequence of int, optional
+        For each operand the number of its last axes that one application works on, if all axes before them are a
+        stack that the kernel broadcasts; see `primitive`.
+    summary : str, optional
+        What it computes.
+
+    Returns
+    -------
+    Primitive
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import extend
+    >>> backwards = extend.linear("backwards", lambda x: x[::-1].copy(), lambda ct, x: backwards(ct))
+    >>> f = lambda x: (backwards(x) * x * x).sum()
+    >>> print(dg.grad(f)(dg.Tensor([1.0, 2.0, 3.0])))
+    [15. 12.  7.]
+    """
+    _check_callables("extend.linear", name, kernel=kernel, transpose=transpose)
+
+    def pulled(cotangent: Tensor, out: Tensor, *operands: Tensor, **settings: Any) -> Any:
+        return transpose(cotangent, *operands, **settings)
+
+    return _add(
+        "extend.linear", name, "linear", kernel, arity, None, (pulled,) + (None,) * (arity - 1), types, core, summary
+    )
+
+
+def bilinear(
+    name: str,
+    kernel: Kernel,
+    transposes: Sequence[Rule],
+    *,
+    types: str = "together",
+    core: Sequence[int] | None = None,
+    summary: str = "",
+) -> Primitive:
+    """A product: linear in each of two operands, stated by its kernel and its two transposes.
+
+    Parameters
+    ----------
+    name : str
+        A name that no built-in primitive has.
+    kernel : callable
+        ``kernel(x, y, **settings)``, of NumPy arrays, returns one array.
+    transposes : sequence of two callables
+        The first, ``(cotangent, x, y, **settings)``, returns the cotangent of ``x``, linear in ``y``; the second that
+        of ``y``, linear in ``x``.
+    types, core, summary
+        As for `linear`.
+
+    Returns
+    -------
+    Primitive
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import extend
+    >>> convolve = extend.bilinear(
+    ...     "circular_convolution",
+    ...     lambda x, y: np.fft.irfft(np.fft.rfft(x) * np.fft.rfft(y), len(x)),
+    ...     (
+    ...         lambda ct, x, y: convolve(ct, dg.ops.roll(dg.ops.flip(y, (0,)), 1, 0)),
+    ...         lambda ct, x, y: convolve(ct, dg.ops.roll(dg.ops.flip(x, (0,)), 1, 0)),
+    ...     ),
+    ... )
+    >>> x, y = dg.Tensor([1.0, 2.0, 0.0], dg.float64), dg.Tensor([1.0, 0.0, 3.0], dg.float64)
+    >>> print(dg.grad(lambda x: convolve(x, y)[0] ** 2)(x).round(6))
+    [14. 42.  0.]
+    """
+    if len(transposes) != 2:
+        raise ValueError(f"extend.bilinear: {name} was given {_count(len(transposes), 'transpose')}; expected two")
+    _check_callables("extend.bilinear", name, kernel=kernel, first=transposes[0], second=transposes[1])
+
+    def without_out(transpose: Rule) -> Rule:
+        return lambda cotangent, out, *operands, **settings: transpose(cotangent, *operands, **settings)
+
+    pulled = tuple([without_out(transpose) for transpose in transposes])
+    return _add("extend.bilinear", name, "bilinear", kernel, 2, None, pulled, types, core, summary)
+
+
+def primitive(
+    name: str,
+    kernel: Kernel,
+    *,
+    jvp: Rule | Sequence[Rule | None] | None = None,
+    vjp: Rule | Sequence[Rule | None] | None = None,
+    residual: Rule | None = None,
+    correction: Rule | None = None,
+    arity: int = 1,
+    types: str = "together",
+    core: Sequence[int] | None = None,
+    summary: str = "",
+) -> Primitive:
+    """A primitive stated by its kernel and an exact rule for its derivative.
+
+    One rule is enough: the derivative forwards (``jvp``), backwards (``vjp``), or, for a function that solves an
+    equation, the ``residual`` of that equation and its ``correction``. From ``jvp`` or the pair, ``vjp`` is found as
+    the transpose, and the other way round; giving ``vjp`` as well saves that work. A rule that applies the primitive
+    itself to what it is linear in (a linear solve does) cannot be transposed so: give ``vjp`` with it.
+    `dualgrad.testing.check` verifies that the rules belong together.
+
+    Parameters
+    ----------
+    name : str
+        A name that no built-in primitive has.
+    kernel : callable
+        ``kernel(*arrays, **settings)``, of NumPy arrays, returns one array. Results that belong together (values and
+        vectors of an eigenproblem) are joined into one array by the kernel and taken apart again with slices.
+    jvp : callable or sequence of callables
+        For each operand ``rule(tangent, out, *operands, **settings)``, linear in the tangent, which returns the
+        tangent of the result; None for slope zero. Or one callable ``rule(tangents, out, *operands, **settings)``.
+    vjp : callable or sequence of callables
+        For each operand ``rule(cotangent, out, *operands, **settings)``, linear in the cotangent, which returns the
+        cotangent of that operand; None for slope zero. Or one callable that returns a tuple of them.
+    residual : callable
+        ``residual(out, *operands, **settings)``, zero where ``out`` is the result: ``b - a @ out`` for a linear solve.
+    correction : callable
+        ``correction(residual, out, *operands, **settings)``, linear in the residual: the change of ``out`` that
+        removes a small residual, ``solve(a, residual)`` for a linear solve. Taylor coefficients of any order then
+        come from one residual each (Newton's method in the algebra).
+    arity : int, default 1
+        Number of operands.
+    types : {'together', 'apart'}, default 'together'
+        Whether operands are converted to a common float type or kept as they come.
+    core : sequence of int, optional
+        For each operand the number of its last axes that one application works on, if all axes before them are a
+        stack that the kernel broadcasts, as the functions of ``numpy.linalg`` do: (2,) for ``inv``. Batches are then
+        computed in one call; otherwise in one call for each sample.
+    summary : str, optional
+        What it computes.
+
+    Returns
+    -------
+    Primitive
+
+    Raises
+    ------
+    ValueError
+        If the name is taken or is no identifier, neither rule is given, or the numbers of rules and operands differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import extend
+    >>> invert = extend.primitive("invert", np.linalg.inv, jvp=(lambda dx, out, x: -(out @ dx @ out),), core=(2,))
+    >>> x = dg.Tensor([[2.0, 1.0], [0.0, 4.0]], dg.float64)
+    >>> print(dg.grad(lambda x: invert(x).sum())(x))
+    [[-0.1875   -0.125   ]
+     [-0.046875 -0.03125 ]]
+    """
+    if (residual is None) != (correction is None):
+        raise ValueError(f"extend.primitive: {name} has only one of residual and correction; give both")
+    if jvp is not None and residual is not None:
+        raise ValueError(f"extend.primitive: {name} has both jvp and residual; one of them is enough")
+    if jvp is None and vjp is None and residual is None:
+        raise ValueError(
+            f"extend.primitive: {name} has neither jvp nor vjp nor residual; give one, or define a function of "
+            f"slope zero with extend.elementwise(name, kernel, None)"
+        )
+    for label, rules in (("jvp", jvp), ("vjp", vjp)):
+        if rules is None or callable(rules):
+            continue
+        if len(rules) != arity:
+            raise ValueError(
+                f"extend.primitive: {name} has {_count(arity, 'operand')} but {len(rules)} rules in {label}; "
+                f"expected one for each operand (None for slope zero)"
+            )
+        _check_callables(
+            "extend.primitive", name, **{f"{label}[{i}]": rule for i, rule in enumerate(rules) if rule is not None}
+        )
+    _check_callables("extend.primitive", name, kernel=kernel)
+    return _add("extend.primitive", name, "rule", kernel, arity, jvp, vjp, types, core, summary, residual, correction)
+
+
+def _add(
+    where: str,
+    name: str,
+    family: str,
+    kernel: Kernel,
+    arity: int,
+    jvp: Any,
+    vjp: Any,
+    types: str,
+    core: Sequence[int] | None,
+    summary: str,
+    residual: Rule | None = None,
+    correction: Rule | None = None,
+) -> Primitive:
+    _check_name(where, name)
+    if types not in ("together", "apart"):
+        raise ValueError(f"{where}: {name}: types is {types!r}; expected 'together' or 'apart'")
+    if core is not None and len(core) != arity:
+        raise ValueError(f"{where}: {name}: core has {len(core)} entries; expected one for each of {arity} operands")
+    row = Row(name, family, arity, result="any", summary=summary or name)
+    jvp, vjp = (rule if rule is None or callable(rule) else tuple(rule) for rule in (jvp, vjp))
+    opcode = add_rule(row, kernel, jvp, vjp, residual, correction, None if core is None else tuple(core))
+    return Primitive(row, opcode, True, types)
+
+
+def _check_name(where: str, name: str) -> None:
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"{where}: {name!r} is no name; expected letters, digits and _")
+    if name in BY_NAME or name in CONSTANTS or name in ("x", "y", "z", "out"):
+        raise ValueError(f"{where}: the name {name} is taken by dualgrad; choose another")
+
+
+def _check_callables(where: str, name: str, **functions: Any) -> None:
+    for what, function in functions.items():
+        if not callable(function):
+            raise TypeError(f"{where}: {name}: {what} is a {type(function).__name__}; expected a function")
+
+
+def _kernel(name: str, kernel: Any, arity: int) -> Any:
+    """A kernel as the engine takes it: a ufunc, the address of a C function, or a function of arrays."""
+    if isinstance(kernel, np.ufunc):
+        if (kernel.nin, kernel.nout) != (arity, 1):
+            raise ValueError(
+                f"extend.elementwise: {name} has {_count(arity, 'partial')}, but its kernel {kernel} takes "
+                f"{_count(kernel.nin, 'operand')} and returns {kernel.nout}"
+            )
+        return kernel
+    if isinstance(kernel, _CFunction):
+        real = kernel.restype
+        if real not in (ctypes.c_double, ctypes.c_float) or list(kernel.argtypes or ()) != [real] * arity:
+            raise TypeError(
+                f"extend.elementwise: {name}: the C function takes {kernel.argtypes} and returns {real}; "
+                f"expected argtypes and restype set to c_double (or c_float) for {_count(arity, 'operand')}"
+            )
+        _KEPT.append(kernel)
+        return ctypes.cast(kernel, ctypes.c_void_p).value, real is ctypes.c_double
+    if not callable(kernel):
+        raise TypeError(
+            f"extend.elementwise: {name}: the kernel is a {type(kernel).__name__}; expected a NumPy ufunc, a "
+            f"function of arrays or a ctypes function"
+        )
+    return kernel
+
+
+_KEPT: list[Any] = []  # C functions: the table holds their addresses
+
+
+def _check_partials(name: str, partials: tuple[str | None, ...]) -> None:
+    """Read every partial once, so that a slip is an error here and not at the first gradient."""
+    arities = {row.name: row.arity for row in table() if row.partials} | {name: len(partials), "where": 3}
+    for i, partial in enumerate(partials):
+        if partial is not None:
+            check_partial(f"extend.elementwise: {name}: partial {i}", partial, "xyz"[: len(partials)], arities)
