@@ -32,6 +32,7 @@ LAYERS = (
     ("_engine.execute",),
     ("_engine.values",),
     ("_engine.rules",),
+    ("_engine.series",),
     ("_engine.tape",),
     ("_engine.sweeps",),
     ("_engine.composite",),

@@ -6,21 +6,21 @@ An algebra is a table of products; this file applies primitives to its elements,
 
 linear        coefficient by coefficient;
 bilinear      sums over the table of products;
-elementwise   for y = phi(x) and the derivation D that multiplies a coefficient by its degree, D y = phi'(x) D x. Read
-              at degree d this gives d y_k from coefficients of phi'(x) of lower degree and those of x, so phi' is all
-              that is needed of phi, and it is evaluated in the quotient where degree d is zero (Griewank and Walther,
-              Evaluating Derivatives, 2008, section 13.2, for jets).
+elementwise   degree by degree, from the slope as a series of lower degree (series.pyx);
+rules         of primitives whose derivative is a function: degree by degree from that function, evaluated in the
+              quotient of the algebra up to the degree; implicit functions by Newton's method.
 
 Coefficients are normalised: derivative / k!. A coefficient that is None is zero and costs nothing. Ordinary dual
 numbers, by far the most frequent, have their own short path in rules.pyx.
 """
 from cpython.object cimport PyObject
 
-from .array cimport DUAL, Value, scalar
+from .array cimport DUAL, Value
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
                           Rule, family_of, rule_of)
 from .opcodes cimport *
-from .rules cimport add, has_slope, partial_uses_out, partial_value, set_algebra_rule, share, widen, zeros_like
+from .rules cimport add, has_slope, set_algebra_rule, share, widen, zeros_like
+from .series cimport elementwise_series, times
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, new_level, part,
                       pop_level, push_level, type_of)
@@ -63,10 +63,6 @@ cdef Value make(Level level, Algebra algebra, list parts):
     return <Value>parts[0]
 
 
-cdef Value times(Value v, double number):
-    return v if number == 1.0 or v is None else bind2(OP_MUL, None, v, scalar(type_of(v), number))
-
-
 cdef Value truncated(Value v, Level level, Algebra quotient):
     """A value without its coefficients above the quotient's degree."""
     cdef int k
@@ -88,7 +84,12 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
             p[i] = <PyObject *>primals[i]
         if not has_slope(op, params, p, n):
             return bind_list(op, params, primals)
-        return elementwise(op, params, args, n, level, algebra)
+        ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
+        out = elementwise_series(op, params, ins, algebra)
+        for k in range(1, algebra.dim):
+            if out[k] is not None:
+                out[k] = widen(<Value>out[k], <Value>out[0])
+        return make(level, algebra, out)
     if family == FAMILY_RULE:
         return by_rule(op, params, args, n, level, algebra, primals)
     out[0] = bind_list(op, params, primals)
@@ -227,47 +228,6 @@ cdef int product(int op, object params, list a, list b, list out, Algebra algebr
         if a[i] is not None and b[j] is not None:
             out[k] = add(<Value>out[k], times(bind2(op, params, <Value>a[i], <Value>b[j]), c))
     return 0
-
-
-cdef Value elementwise(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
-    """phi of duals, degree by degree; see the design note."""
-    cdef Algebra quotient = algebra.truncated(algebra.top - 1)
-    cdef list short = [truncated(<Value>args[i], level, quotient) for i in range(n)]
-    cdef PyObject *p[3]
-    cdef int i, k, lowest
-    cdef bint uses_out = False
-    cdef Value y, partial
-    cdef list out, partial_parts, x
-    for i in range(n):
-        p[i] = <PyObject *>short[i]
-        uses_out = uses_out or partial_uses_out(op, i)
-    if algebra.top == 1:
-        y = bind_list(op, params, [part(<Value>args[i], level, 0) for i in range(n)])
-    elif uses_out:                  # lower degrees first: the slope is written in terms of them
-        y = bind(op, params, p, n)
-    else:
-        y = bind_list(op, params, [part(<Value>args[i], level, 0) for i in range(n)])
-    out = [part(y, level, k) for k in range(algebra.dim)]
-    lowest = algebra.top if uses_out else 1
-    terms = [None] * algebra.dim
-    for i in range(n):
-        x = [part(<Value>args[i], level, k) for k in range(algebra.dim)]
-        partial = partial_value(op, params, p, n, y, i)
-        if partial is None:
-            continue
-        partial_parts = [part(partial, level, k) for k in range(algebra.dim)]
-        for k in range(1, algebra.dim):
-            if x[k] is not None and lowest <= algebra.degrees[k] <= algebra.top:
-                terms[k] = add(<Value>terms[k], times(bind2(OP_ABSORB_MUL, None, <Value>x[k], <Value>partial_parts[0]),
-                                                      algebra.degrees[k]))
-        for a, b, k, c in algebra.products:
-            if partial_parts[a] is not None and x[b] is not None and algebra.degrees[k] >= lowest:
-                terms[k] = add(<Value>terms[k], times(bind2(OP_ABSORB_MUL, None, <Value>x[b], <Value>partial_parts[a]),
-                                                      c * algebra.degrees[b]))
-    for k in range(1, algebra.dim):
-        if terms[k] is not None:
-            out[k] = widen(times(<Value>terms[k], 1.0 / algebra.degrees[k]), <Value>out[0])
-    return make(level, algebra, out)
 
 
 set_algebra_rule(algebra_rule)

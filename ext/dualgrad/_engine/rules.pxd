@@ -3,6 +3,27 @@ from cpython.object cimport PyObject
 from .array cimport Value
 from .values cimport Algebra, Level
 
+cdef enum:
+    X_REGISTERS = 4             # x, y, z, out
+    MAX_STEPS = 32
+
+
+cdef class Partial:
+    cdef bint is_number
+    cdef double number
+    cdef int n_steps
+    cdef int result
+    cdef int[MAX_STEPS] op
+    cdef int[MAX_STEPS][3] operand
+    cdef int[MAX_STEPS] arity
+    cdef list constants             # numbers
+    cdef list typed                 # for each constant, the array of each type made so far
+    cdef object literal(self, node)
+    cdef int compile(self, node) except -1
+    cdef Value constant(self, int k, int typenum)
+    cdef Value evaluate(self, PyObject **ins, int n, Value out)
+
+
 ctypedef Value (*algebra_rule_t)(int op, object params, PyObject **args, int n, Level level, Algebra algebra)
 
 cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents)
@@ -15,6 +36,5 @@ cdef Value zeros_like(Value v)
 cdef Value ones_like(Value v)
 cdef Value share(object params, Value x, Value out)
 cdef Value widen(Value term, Value like)
-cdef bint partial_uses_out(int op, int i)
-cdef Value partial_value(int op, object params, PyObject **ins, int n, Value out, int i)
+cdef Partial partial_of(int op, int i)
 cdef void set_algebra_rule(algebra_rule_t rule) noexcept

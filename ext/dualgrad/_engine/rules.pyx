@@ -34,25 +34,11 @@ from .values cimport (DUAL_NUMBERS, Algebra, Dual, Level, array_of, bind, bind1,
 
 # ---------------------------------------------------------------------------------------------------- partials
 
-cdef enum:
-    X_REGISTERS = 4             # x, y, z, out
-    MAX_STEPS = 32
-
 OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Eq: "eq", ast.Gt: "gt"}
 
 
 cdef class Partial:
     """A partial derivative as a list of steps, or a plain number."""
-    cdef bint is_number
-    cdef double number
-    cdef int n_steps
-    cdef int n_constants
-    cdef int result
-    cdef int[MAX_STEPS] op
-    cdef int[MAX_STEPS][3] operand
-    cdef int[MAX_STEPS] arity
-    cdef list constants             # numbers
-    cdef list typed                 # for each constant, the array of each type made so far
 
     def __init__(self, str text):
         self.constants = []
@@ -161,37 +147,6 @@ cdef Value power_partial(object exponent, Value x):
     if exponent == 2:
         return bind2(OP_MUL, None, scalar(type_of(x), 2.0), x)
     return bind2(OP_MUL, None, scalar(type_of(x), exponent), bind1(OP_POWER, exponent - 1, x))
-
-
-cdef bint partial_uses_out(int op, int i):
-    """Whether the partial is written in terms of the result."""
-    cdef Partial p
-    cdef int k, j
-    if op == OP_POWER:
-        return False
-    p = partial_of(op, i)
-    if p is None or p.is_number:
-        return False
-    if p.result == 3:
-        return True
-    for k in range(p.n_steps):
-        for j in range(p.arity[k]):
-            if p.operand[k][j] == 3:
-                return True
-    return False
-
-
-cdef Value partial_value(int op, object params, PyObject **ins, int n, Value out, int i):
-    """The partial with respect to operand i as a value; None where it is zero."""
-    cdef Partial p
-    if op == OP_POWER:
-        if params == 0:
-            return None
-        return scalar(type_of(<Value>ins[0]), 1.0) if params == 1 else power_partial(params, <Value>ins[0])
-    p = partial_of(op, i)
-    if p is None:
-        return None
-    return scalar(type_of(<Value>ins[i]), p.number) if p.is_number else p.evaluate(ins, n, out)
 
 
 # ------------------------------------------------------------------------------------------------- small helpers

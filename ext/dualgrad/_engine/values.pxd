@@ -27,6 +27,8 @@ cdef class Algebra:
     cdef readonly list products         # (i, j, k, c): basis element i times basis element j holds c times k
     cdef readonly list degrees
     cdef readonly int top               # the highest degree
+    cdef list into                      # for each k the (i, j, c) of the products that land on it
+    cdef list of_degree                 # for each degree its basis elements
     cdef dict truncations
     cdef Algebra truncated(self, int degree)
 

@@ -182,6 +182,10 @@ cdef class Algebra:
         self.products = products
         self.top = max(degrees)
         self.truncations = {}
+        self.into = [[] for _ in degrees]
+        self.of_degree = [[k for k in range(self.dim) if degrees[k] == d] for d in range(self.top + 1)]
+        for i, j, k, c in products:
+            (<list>self.into[k]).append((i, j, c))
         for i, j, k, _ in products:
             if degrees[i] + degrees[j] != degrees[k]:
                 raise ValueError(f"algebra {name}: the product of elements {i} and {j} does not have the degree of {k}")
