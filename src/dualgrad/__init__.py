@@ -28,6 +28,7 @@ from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from .tensor import Tensor, tensor
+from .vectorize import vmap
 
 __all__ = [
     "GRAPH_MODE",
@@ -71,6 +72,7 @@ __all__ = [
     "uint64",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 

@@ -1,6 +1,6 @@
 # Transforms inside transforms. See composite.pyx.
 from .sweeps cimport Run, SubTape
-from .values cimport Level
+from .values cimport BatchLevel, Level
 
 
 cdef class SubGradient(SubTape):
@@ -9,6 +9,13 @@ cdef class SubGradient(SubTape):
     cdef list seed_operands         # which of them are operands
     cdef list value_slots           # values that left the call
     cdef list gradient_slots        # leaves whose gradients left the call
+
+
+cdef class SubMap(SubTape):
+    cdef BatchLevel level
+    cdef list input_slots
+    cdef list leaf_slots
+    cdef list value_slots
 
 
 cdef class SubForward(SubTape):

@@ -14,18 +14,22 @@ the same algebra with the index-reversed seed: for dual numbers, the cotangent o
 that of the value at e^1 (multiplication by an element of the algebra is its own adjoint under the pairing that reads
 the top coefficient of a product). Its forward rule is the tangent sweep.
 
-Both are written over a `Run`, so a transform that is itself differentiated again is swept on richer values, and any
+*A vmap.* The inner tape holds batches. Cotangents of inputs and outputs are batches in turn; those of what every sample
+reads are added up over the samples.
+
+All are written over a `Run`, so a transform that is itself differentiated again is swept on richer values, and any
 nesting needs no further rule.
 """
 from cpython.mem cimport PyMem_RawFree
 
-from .array cimport DUAL, Value
+from .array cimport BATCH, DUAL, Value
+from .batching cimport enter, leave
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
                       replay, sweep, tangent_sweep)
 from .tape cimport Slots, new_slots
-from .values cimport Dual, Level, make_dual, part
+from .values cimport Batch, BatchLevel, Dual, Level, bind1, make_batch, make_dual, part
 
 
 cdef Value rebuilt(Dual like, list parts):
@@ -47,6 +51,10 @@ cdef Value rebuilt(Dual like, list parts):
 cdef Value coefficient(Value v, Level level, int k):
     """Coefficient k at a level, which later levels may stand around: theirs stay around it."""
     cdef Dual d
+    cdef Value inner
+    if v is not None and v.kind == BATCH and (<Batch>v).level.serial > level.serial:
+        inner = coefficient((<Batch>v).value, level, k)
+        return None if inner is None else make_batch((<Batch>v).level, inner)
     if v is None or v.kind != DUAL:
         return v if k == 0 else None
     d = <Dual>v
@@ -60,6 +68,7 @@ cdef Value coefficient(Value v, Level level, int k):
 cdef Value joined(Level level, Value a, Value b):
     """a + e b at a level, with later levels in a and b kept outermost."""
     cdef Dual around = None
+    cdef BatchLevel batch = None
     cdef int k
     if b is None:
         return a
@@ -69,6 +78,11 @@ cdef Value joined(Level level, Value a, Value b):
         if (<Value>v).kind == DUAL and (<Dual>v).level.serial > level.serial:
             if around is None or (<Dual>v).level.serial > around.level.serial:
                 around = <Dual>v
+        elif (<Value>v).kind == BATCH and (<Batch>v).level.serial > level.serial:
+            if batch is None or (<Batch>v).level.serial > batch.serial:
+                batch = (<Batch>v).level
+    if batch is not None and (around is None or batch.serial > around.level.serial):
+        return make_batch(batch, joined(level, leave(batch, a), leave(batch, b)))
     if around is None:
         return make_dual(level, a, b)
     return rebuilt(around, [joined(level, part(a, around.level, k), part(b, around.level, k))
@@ -254,6 +268,65 @@ cdef class SubForward(SubTape):
         for i in range(len(self.leaf_slots)):       # duals as well, so that they are met inside this level
             leaves[self.leaf_slots[i]] = make_dual(self.level, operands[2 * n_inputs + i],
                                                    zeros_like(operands[2 * n_inputs + i]))
+        lifted.tape = run.tape
+        lifted.primals = replay(run, leaves)
+        lifted.lifted = True
+        return lifted
+
+
+cdef class SubMap(SubTape):
+    """A vmap. Operands: the inputs, samples along their first axis, then the values that every sample reads. Results:
+    the outputs, samples along their first axis."""
+
+    cdef list pull(self, Run run, list cts):
+        cdef Slots adjoints = new_slots(run.primals.n)
+        cdef Py_ssize_t i
+        cdef Value ct
+        cdef char *needed
+        cdef list terms = []
+        for i in range(len(self.value_slots)):
+            accumulate(adjoints, self.value_slots[i], enter(self.level, <Value>cts[i]))
+        needed = reach(run.tape, self.input_slots + self.leaf_slots)
+        try:
+            sweep(run, adjoints, needed, DROP_SPENT)
+        finally:
+            PyMem_RawFree(needed)
+        for slot in self.input_slots:
+            terms.append(leave(self.level, adjoints.get(slot)))
+        for slot in self.leaf_slots:
+            ct = leave(self.level, adjoints.get(slot))
+            terms.append(None if ct is None else bind1(OP_SUM, ((0,), False), ct))
+        return terms
+
+    cdef list push(self, Run run, list tangents, list record):
+        cdef Slots dots = new_slots(run.primals.n)
+        cdef dict records = {}
+        cdef Py_ssize_t i, n_inputs = len(self.input_slots)
+        for i in range(n_inputs):
+            dots.put(self.input_slots[i], enter(self.level, <Value>tangents[i]))
+        for i in range(len(self.leaf_slots)):
+            if tangents[n_inputs + i] is not None:
+                dots.put(self.leaf_slots[i], <Value>tangents[n_inputs + i])
+        tangent_sweep(run, dots, records)
+        record.extend((dots, records))
+        return [leave(self.level, dots.get(slot)) for slot in self.value_slots]
+
+    cdef Run enrich(self, Run run, list record, Level level):
+        cdef Run rich = Run()
+        rich.tape = run.tape
+        rich.primals = dual_slots(run.primals, <Slots>record[0], level)
+        rich.inner = enriched_inner(run, <dict>record[1], level)
+        return rich
+
+    cdef Run lift(self, Run run, list operands):
+        """On values of outer tapes the batches hold nodes: the program is run again on those."""
+        cdef Run lifted = Run()
+        cdef Py_ssize_t i, n_inputs = len(self.input_slots)
+        cdef dict leaves = {}
+        for i in range(n_inputs):
+            leaves[self.input_slots[i]] = make_batch(self.level, operands[i])
+        for i in range(len(self.leaf_slots)):       # batches as well, so that they are met inside this level
+            leaves[self.leaf_slots[i]] = make_batch(self.level, leave(self.level, operands[n_inputs + i]))
         lifted.tape = run.tape
         lifted.primals = replay(run, leaves)
         lifted.lifted = True

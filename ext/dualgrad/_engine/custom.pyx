@@ -15,7 +15,7 @@ from .rules cimport zeros_like
 from .sweeps cimport CustomRule
 from .tape cimport Node, Tape, settled, stripped
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Dual, Level, array_of, bind1, current_level, make_dual, new_level, part, pop_level, push_level,
+from .values cimport (Dual, Level, bind1, constant_of, current_level, make_dual, new_level, part, pop_level, push_level,
                       shape_of, type_of)
 
 
@@ -174,7 +174,7 @@ cdef object detached_call(object forward, tuple args, dict kwargs):
         hidden.outer = outer
         pop_level(hidden)
     tensors_in(out, found)
-    return refilled(emptied(out), iter([wrap(array_of((<TensorBase>t).value)) for t in found]))
+    return refilled(emptied(out), iter([wrap(constant_of((<TensorBase>t).value)) for t in found]))
 
 
 cdef object custom_forward(object backward, tuple template, list values, list primals, object out, list found,

@@ -16,12 +16,14 @@ import numpy as np
 
 from .array cimport MAX_DIMS, Array, Value, copy_of, from_ndarray, is_inexact, to_ndarray
 from .gradient cimport ALL_INPUTS, NOTHING, gradients
-from .opcodes cimport OP_CAST
+from .batching cimport leave, padded
+from .opcodes cimport OP_CAST, OP_CONCAT, OP_RESHAPE, OP_SLICE
 from .primitives cimport Rule, add_row, broadcast_shape
 from .rules cimport add, zeros_like
 from .tensor cimport TensorBase, read, wrap
 from .tensor import OPCODES
-from .values cimport Level, bind1, make_dual, new_level, part, shape_of, this_thread, type_of
+from .values cimport (BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part, shape_of, this_thread,
+                      type_of)
 
 
 cdef Array array_from(str name, object result):
@@ -56,13 +58,14 @@ cdef class ElementwiseKernel(Rule):
 
 cdef class FunctionRule(Rule):
     """Kernel and derivatives as functions: kernel(*arrays), jvp and vjp of tensors."""
+    cdef int op
     cdef object kernel
     cdef object jvps                # one function for each operand (or None: slope zero), or one for all, or None
     cdef object vjps
     cdef object residual_of         # of an implicit function: residual(out, *operands)
     cdef object correction_of       # and correction(residual, out, *operands)
     cdef set transposing            # threads on which the transpose of jvp is being taken
-    cdef object mapped              # how it maps over a batch: core dimensions of each operand, or None
+    cdef tuple core                 # for each operand the number of axes one application works on, or None
 
     cdef Array execute(self, object params, PyObject **args, int n):
         cdef int i
@@ -134,6 +137,25 @@ cdef class FunctionRule(Rule):
                 term = self.vjps[i](wrap(ct), wrap(out), *primals, **settings)
                 terms[i] = self.checked("vjp", f"cotangent of operand {i}", term, <Value>ins[i])
         return terms
+
+    cdef Value map(self, object params, PyObject **args, int n, object level):
+        cdef int i, ndim = 0
+        cdef Py_ssize_t sample, size = (<BatchLevel>level).size
+        cdef list results = [], operands
+        cdef Value v
+        if self.core is not None:
+            for i in range(n):
+                ndim = max(ndim, ndim_of(<Value>args[i]) - <int>self.core[i])
+            return bind_list(self.op, params,
+                             [padded(<Value>args[i], <BatchLevel>level, ndim, self.core[i]) for i in range(n)])
+        if size == 0:
+            raise ValueError(f"{self.name}: mapped over no samples, so the shape of its result is not known; state "
+                             f"core when you define it")
+        operands = [leave(<BatchLevel>level, <Value>args[i]) for i in range(n)]
+        for sample in range(size):
+            v = bind_list(self.op, params, [sample_of(<Value>x, sample) for x in operands])
+            results.append(bind1(OP_RESHAPE, (1,) + shape_of(v), v))
+        return bind_list(OP_CONCAT, 0, results)
 
     cdef Value checked(self, str rule, str what, object term, Value like):
         """A result of a user's rule: zero, or a tensor of the shape and type it stands for."""
@@ -214,6 +236,13 @@ cdef class FunctionRule(Rule):
         return terms
 
 
+cdef Value sample_of(Value v, Py_ssize_t sample):
+    """One sample of a value that has them along its first axis."""
+    cdef tuple shape = shape_of(v)
+    v = bind1(OP_SLICE, ((sample, 1, 1),) + tuple([(0, extent, 1) for extent in shape[1:]]), v)
+    return bind1(OP_RESHAPE, shape[1:], v)
+
+
 cdef object described(object x):
     if isinstance(x, (tuple, list)):
         return f"a {type(x).__name__} of {len(x)}"
@@ -237,7 +266,7 @@ def add_elementwise(row, kernel):
     return op
 
 
-def add_rule(row, kernel, jvps, vjps, residual, correction, mapped):
+def add_rule(row, kernel, jvps, vjps, residual, correction, core):
     """The opcode of a new primitive whose kernel and rules are functions."""
     cdef FunctionRule rule = FunctionRule()
     cdef int op
@@ -248,8 +277,9 @@ def add_rule(row, kernel, jvps, vjps, residual, correction, mapped):
     rule.residual_of = residual
     rule.correction_of = correction
     rule.implicit = residual is not None
-    rule.mapped = mapped
+    rule.core = core
     rule.transposing = set()
     op = add_row(row, rule, None)
+    rule.op = op
     OPCODES[row.name] = op
     return op

@@ -8,7 +8,7 @@ level the call gets a tape of its own, whose leaves are those duals, and becomes
 """
 from cpython.mem cimport PyMem_RawFree
 
-from .array cimport NODE, Value, same_shape
+from .array cimport NODE, Value
 from .composite cimport SubForward
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, release
 from .nests cimport collect_quietly, rebuilt, replaced, split_aux
@@ -18,7 +18,8 @@ from .sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, swee
 from .tape cimport Node, Slots, Tape, highest, new_slots, new_tape, settled, stripped
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Level, array_of, current_level, make_dual, new_level, part, pop_level, push_level, type_of)
+from .values cimport (Level, current_level, make_dual, new_level, part, pop_level, push_level, same_shape_of,
+                      type_of)
 
 
 cdef object lift_forward(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
@@ -30,7 +31,7 @@ cdef object lift_forward(Tape tape, Level level, str name, object x, object t, s
                             f"and type {x.dtype}")
         v = settled(read(<TensorBase>x))
         d = settled(read(<TensorBase>t))
-        if not same_shape(array_of(v), array_of(d)):
+        if not same_shape_of(v, d):
             raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, "
                              f"{x.shape}")
         if type_of(v) != type_of(d):

@@ -3,10 +3,10 @@
 What a transform takes and returns may be any nest. The functions here walk one, always in the same order, and never
 change it.
 """
-from .array cimport NODE, Value, same_shape
+from .array cimport NODE, Value
 from .tape cimport Node, Tape, settled, stripped
 from .tensor cimport TensorBase, read, wrap
-from .values cimport array_of, shape_of, type_of
+from .values cimport same_shape_of, shape_of, type_of
 
 
 cdef bint holds_tensor(object x):
@@ -154,7 +154,7 @@ cdef int match(str name, object out, object sens, str where, list seeds) except 
                             f"{shape_of((<TensorBase>out).value)} and type {out.dtype}")
         v = read(<TensorBase>out)
         s = read(<TensorBase>sens)
-        if not same_shape(array_of(v), array_of(s)):
+        if not same_shape_of(v, s):
             raise ValueError(f"{name}: the sensitivity{where} has shape {shape_of(s)}; expected the shape of the "
                              f"output, {shape_of(v)}")
         if type_of(v) != type_of(s):

@@ -38,6 +38,7 @@ cdef class Rule:
 cdef int family_of(int op) noexcept
 cdef bint keeps_ints(int op) noexcept
 cdef bint wants_float(int op) noexcept
+cdef bint is_elementwise(int op) noexcept
 cdef Rule rule_of(int op)
 cdef object row_of(int op)
 cdef int op_named(str name) except -1

@@ -31,6 +31,7 @@ cdef Loop[MAX_OPS][N_TYPES] LOOPS
 cdef int[MAX_OPS] FAMILY
 cdef bint[MAX_OPS] KEEPS_INTS
 cdef bint[MAX_OPS] WANTS_FLOAT      # integers become float32 first
+cdef bint[MAX_OPS] ELEMENTWISE      # works element by element, with or without a slope
 cdef list TABLE = []                # the row of each opcode
 cdef list RULES = []                # its rule, or None
 cdef list KERNELS = []              # its kernel, if that is not built in
@@ -78,6 +79,7 @@ cdef int add_row(object row, Rule rule, object kernel) except -1:
     FAMILY[op] = _FAMILIES[row.family]
     KEEPS_INTS[op] = row.keeps_ints
     WANTS_FLOAT[op] = row.family == "elementwise" and not row.keeps_ints and not row.takes_ints
+    ELEMENTWISE[op] = len(row.partials) > 0 or row.family == "elementwise"
     TABLE.append(row)
     RULES.append(rule)
     KERNELS.append(kernel)
@@ -102,6 +104,10 @@ cdef int family_of(int op) noexcept:
 
 cdef bint wants_float(int op) noexcept:
     return WANTS_FLOAT[op]
+
+
+cdef bint is_elementwise(int op) noexcept:
+    return ELEMENTWISE[op]
 
 
 cdef Rule rule_of(int op):

@@ -24,12 +24,13 @@ import ast
 
 from dualgrad._table import CONSTANTS
 
-from .array cimport DUAL, N_TYPES, Array, Value, full, is_inexact, same_shape, scalar, shape_tuple
+from .array cimport BATCH, DUAL, N_TYPES, Array, Value, full, is_inexact, scalar
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_RULE,
                           FAMILY_SELECTION, family_of, keeps_ints, op_name, op_named, row_of, rule_of)
 from .opcodes cimport *
-from .values cimport (DUAL_NUMBERS, Algebra, Dual, Level, array_of, bind, bind1, bind2, bind3, bind_list, make_dual,
-                      misuse, ndim_of, part, set_dual_rule, shape_of, this_thread, type_of)
+from .values cimport (DUAL_NUMBERS, Algebra, Batch, BatchLevel, Dual, Level, batch_rule, bind, bind1, bind2, bind3,
+                      bind_list, make_dual, misuse, ndim_of, part, same_shape_of, set_dual_rule, shape_of,
+                      shaped_array, size_of, this_thread, type_of)
 
 
 # ---------------------------------------------------------------------------------------------------- partials
@@ -161,8 +162,9 @@ cdef Value add(Value a, Value b):
 
 
 cdef Value filled_like(Value v, double number):
-    cdef Array a = array_of(v)
-    return full(a.typenum, a.ndim, a.shape, number)
+    cdef int first
+    cdef Array a = shaped_array(v, &first)
+    return full(a.typenum, a.ndim - first, a.shape + first, number)
 
 
 cdef Value zeros_like(Value v):
@@ -175,20 +177,16 @@ cdef Value ones_like(Value v):
 
 cdef Value to_shape_of(Value term, Value like):
     """A cotangent summed down to the shape of the operand it belongs to."""
-    cdef Array a = array_of(term)
-    cdef Array b = array_of(like)
-    if same_shape(a, b):
+    if same_shape_of(term, like):
         return term
-    return bind1(OP_SUM_TO, shape_tuple(b), term)
+    return bind1(OP_SUM_TO, shape_of(like), term)
 
 
 cdef Value widen(Value term, Value like):
     """A tangent repeated up to the shape of the result."""
-    cdef Array a = array_of(term)
-    cdef Array b = array_of(like)
-    if same_shape(a, b):
+    if same_shape_of(term, like):
         return term
-    return bind1(OP_BROADCAST_TO, shape_tuple(b), term)
+    return bind1(OP_BROADCAST_TO, shape_of(like), term)
 
 
 cdef Value scaled(Value derivative, Partial p, Value partial):
@@ -355,15 +353,19 @@ cdef Value bilinear_vjp(int op, object params, PyObject *a, PyObject *b, int i, 
 
 cdef Value matmul_vjp(Value a, Value b, int i, Value ct):
     """For c = a @ b: the cotangent of a is ct @ b^T, that of b is a^T @ ct, summed over broadcast leading axes."""
-    cdef Py_ssize_t k, m
     if i == 0:
         return to_shape_of(bind2(OP_MATMUL, None, ct, swapped(b)), a)
     if ndim_of(b) == 2 and ndim_of(a) > 2:          # one product over all rows instead of one for each stack
-        k = array_of(a).shape[ndim_of(a) - 1]
-        m = array_of(ct).shape[ndim_of(ct) - 1]
-        a = bind1(OP_RESHAPE, (array_of(a).size // max(k, 1), k), a)
-        ct = bind1(OP_RESHAPE, (array_of(ct).size // max(m, 1), m), ct)
+        a = rows(a)
+        ct = rows(ct)
     return to_shape_of(bind2(OP_MATMUL, None, swapped(a), ct), b)
+
+
+cdef Value rows(Value v):
+    """A stack of matrices as one matrix of all their rows."""
+    cdef tuple shape = shape_of(v)
+    cdef Py_ssize_t length = shape[len(shape) - 1]
+    return bind1(OP_RESHAPE, (size_of(v) // max(length, 1), length), v)
 
 
 cdef Value transpose(int op, object params, PyObject **ins, int n, int i, Value ct):
@@ -529,7 +531,8 @@ cdef void set_algebra_rule(algebra_rule_t rule) noexcept:
 
 
 cdef Value dual_rule(int op, object params, PyObject **args, int n):
-    """A primitive on duals: the highest level among the operands is unpacked, the rest is one level down."""
+    """A primitive on duals and batches: the highest level among the operands is unpacked, the rest is one level down.
+    """
     cdef Level top = None
     cdef Algebra algebra = None
     cdef Dual d
@@ -549,6 +552,12 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n):
             if top is None or d.level.serial > top.serial:
                 top = d.level
                 algebra = d.algebra
+        elif v.kind == BATCH:
+            if top is None or (<Batch>v).level.serial > top.serial:
+                top = (<Batch>v).level
+                algebra = None
+    if algebra is None:
+        return batch_rule()(op, params, args, n, <BatchLevel>top)
     if algebra is not DUAL_NUMBERS:
         return ALGEBRA_RULE(op, params, args, n, top, algebra)
     if n > 8:

@@ -18,13 +18,13 @@ import numpy as np
 
 from dualgrad._table import ROWS
 
-from .array cimport (DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
+from .array cimport (BATCH, DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
                      shape_tuple, to_ndarray)
 from .primitives cimport op_name, wants_float
 from .opcodes cimport *
 from .tape cimport Tape
-from .values cimport (Dual, Level, Node, array_of, bind1, bind2, bind_list, current_level, ndim_of, last_serial,
-                      shape_of, type_of)
+from .values cimport (Batch, Dual, Level, Node, bind1, bind2, bind_list, constant_of, current_level, last_serial,
+                      ndim_of, shape_of, shaped_array, size_of, type_of)
 
 cdef extern from *:
     """
@@ -82,6 +82,17 @@ cdef Value read(TensorBase t):
     for level in reversed(levels):
         v = (<Tape>level).parameter_leaf(t, v)
     return v
+
+
+cdef Array number_of(Value v, str what):
+    """The numbers of a value that is one number (or array) whatever the sample."""
+    cdef int first
+    cdef Array a = shaped_array(v, &first)
+    if first:
+        raise ValueError(f"a tensor inside vmap stands for all samples at once, so Python cannot be given {what}, "
+                         f"which may differ from sample to sample; use ops.where to choose by value, or take the "
+                         f"numbers outside of vmap")
+    return a
 
 
 cdef Value value_of(object x):
@@ -328,7 +339,7 @@ def convert(x, int typenum):
 
 def stop(TensorBase t not None):
     """The tensor's number as a constant of every level."""
-    return wrap(array_of(held(t)))
+    return wrap(constant_of(held(t)))
 
 
 # -------------------------------------------------------------------------------------------------------- handles
@@ -351,7 +362,7 @@ cdef class TensorBase:
 
     def _detached(self):
         """A plain Tensor of the current number, a constant of every level."""
-        return wrap(array_of(held(self)))
+        return wrap(constant_of(held(self)))
 
     @property
     def _is_parameter(self):
@@ -371,11 +382,13 @@ cdef class TensorBase:
         cdef Value v = held(self)
         if v.kind == NODE:
             return (<Node>v).level.serial
+        if v.kind == BATCH:
+            return (<Batch>v).level.serial
         return (<Dual>v).level.serial if v.kind == DUAL else 0
 
     def _numpy(self):
         """A read-only view of the number."""
-        return to_ndarray(array_of(held(self)))
+        return to_ndarray(number_of(held(self), "its numbers"))
 
     @property
     def shape(self):
@@ -395,15 +408,15 @@ cdef class TensorBase:
 
     @property
     def size(self):
-        return array_of(held(self)).size
+        return size_of(held(self))
 
     def __len__(self):
         if ndim_of(held(self)) == 0:
             raise TypeError("len() of a tensor without axes (shape ()); it is a single number")
-        return array_of(held(self)).shape[0]
+        return shape_of(held(self))[0]
 
     def __bool__(self):
-        cdef Array a = array_of(held(self))
+        cdef Array a = number_of(held(self), "a single truth value")
         if a.size != 1:
             raise ValueError(f"bool(): a tensor of shape {shape_tuple(a)} has no single truth value; use .any() or "
                              ".all()")

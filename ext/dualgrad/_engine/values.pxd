@@ -21,6 +21,10 @@ cdef class Level:
     cdef bint depends_on_open(self)
 
 
+cdef class BatchLevel(Level):
+    cdef public Py_ssize_t size         # number of samples
+
+
 cdef class Algebra:
     cdef readonly str name
     cdef readonly int dim
@@ -39,6 +43,11 @@ cdef class Dual(Value):
     cdef tuple parts                    # coefficients, parts[0] the primal; None where zero
 
 
+cdef class Batch(Value):
+    cdef BatchLevel level
+    cdef Value value                    # the mapped axis is its first
+
+
 cdef class Node(Value):
     cdef Level level                    # the tape it stands on
     cdef Value primal                   # an array or a dual, never a node
@@ -46,14 +55,18 @@ cdef class Node(Value):
 
 
 ctypedef Value (*rule_t)(int op, object params, PyObject **args, int n)
+ctypedef Value (*batch_rule_t)(int op, object params, PyObject **args, int n, BatchLevel level)
 
 cdef void set_dual_rule(rule_t rule) noexcept
 cdef void set_node_rule(rule_t rule) noexcept
+cdef void set_batch_rule(batch_rule_t rule) noexcept
+cdef batch_rule_t batch_rule() noexcept
 
 cdef Algebra DUAL_NUMBERS
 cdef long long next_serial() noexcept
 cdef long long last_serial() noexcept
 cdef Level new_level(str name)
+cdef BatchLevel new_batch_level(str name)
 cdef Level current_level()
 cdef int push_level(Level level) except -1
 cdef int pop_level(Level level) except -1
@@ -67,6 +80,11 @@ cdef Value bind3(int op, object params, Value a, Value b, Value c)
 cdef Value bind_list(int op, object params, list args)
 
 cdef Array array_of(Value v)
+cdef Array shaped_array(Value v, int *first)
+cdef bint same_shape_of(Value a, Value b) noexcept
+cdef Py_ssize_t size_of(Value v) noexcept
+cdef Value make_batch(BatchLevel level, Value v)
+cdef Value constant_of(Value v)
 cdef Value make_dual(Level level, Value primal, Value tangent)
 cdef Value part(Value v, Level level, int k)
 cdef tuple shape_of(Value v)

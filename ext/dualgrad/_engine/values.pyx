@@ -7,7 +7,8 @@ level by identity, so two perturbations can never be confused. `bind` looks at i
 
 * all arrays: the primitive is executed;
 * a node among them: the rule of the reverse tape (tape.pyx);
-* else duals: the rule of the highest level among them (rules.pyx), which calls `bind` again, one level down.
+* else duals or batches: the rule of the highest level among them (rules.pyx, batching.pyx), which calls `bind` again,
+  one level down.
 
 Nodes are always outermost: the primal of a node is a dual or an array, never another node, because a reverse level
 works on values from which outer reverse levels are stripped (its leaves keep the link). So stripping a node is
@@ -15,6 +16,9 @@ reading one field, and duals of higher order are plain towers of duals over arra
 
 A dual is an element of a small commutative algebra with values of lower level as coefficients, `parts`; a part that
 is None is zero and costs nothing. Coefficients are normalised (derivative / k!).
+
+A batch is many values of one shape, one for each sample of a `vmap`; its value has the samples along its first axis,
+which nobody sees: the shape of a batch is that of one sample.
 
 The stack of open levels belongs to the thread: a level is open only while one synchronous call lasts, so tasks of an
 event loop cannot interleave inside it, and a thread-local pointer costs a hundredth of a context variable. The stack is
@@ -25,7 +29,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
-from .array cimport DG_DEBUG, ARRAY, DUAL, NODE, Array, Value, count, shape_tuple
+from .array cimport DG_DEBUG, ARRAY, BATCH, DUAL, NODE, Array, Value, count, shape_tuple
 from .execute cimport execute
 from .opcodes cimport *
 
@@ -46,6 +50,7 @@ cdef extern from *:
 cdef long long SERIAL = 0
 cdef rule_t DUAL_RULE = NULL
 cdef rule_t NODE_RULE = NULL
+cdef batch_rule_t BATCH_RULE = NULL
 
 
 cdef void set_dual_rule(rule_t rule) noexcept:
@@ -56,6 +61,15 @@ cdef void set_dual_rule(rule_t rule) noexcept:
 cdef void set_node_rule(rule_t rule) noexcept:
     global NODE_RULE
     NODE_RULE = rule
+
+
+cdef void set_batch_rule(batch_rule_t rule) noexcept:
+    global BATCH_RULE
+    BATCH_RULE = rule
+
+
+cdef batch_rule_t batch_rule() noexcept:
+    return BATCH_RULE
 
 
 cdef long long next_serial() noexcept:
@@ -112,6 +126,18 @@ cdef class Level:
 
     def __repr__(self):
         return f"<level {self.serial} of {self.name}, {'open' if self.open else 'closed'}>"
+
+
+cdef class BatchLevel(Level):
+    """One active `vmap`."""
+
+
+cdef BatchLevel new_batch_level(str name):
+    """A level for samples whose number is not known yet."""
+    cdef BatchLevel level = BatchLevel.__new__(BatchLevel)
+    level.name = name
+    level.size = -1
+    return level
 
 
 cdef Level new_level(str name):
@@ -242,6 +268,28 @@ cdef class Node(Value):
             count("Node", -1)
 
 
+@cython.final
+cdef class Batch(Value):
+    """Many values of one shape; the rules are in batching.pyx."""
+
+    def __cinit__(self):
+        self.kind = BATCH
+        if DG_DEBUG:
+            count("Batch", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Batch", -1)
+
+
+cdef Value make_batch(BatchLevel level, Value v):
+    """The batch whose samples lie along the first axis of a value."""
+    cdef Batch b = Batch.__new__(Batch)
+    b.level = level
+    b.value = v
+    return b
+
+
 cdef Value make_dual(Level level, Value primal, Value tangent):
     """primal + e tangent; the primal alone where the tangent is zero (None)."""
     cdef Dual d
@@ -330,10 +378,41 @@ cdef Value bind_many(int op, object params, tuple held, int n):
 # -------------------------------------------------------------------------------------------------- properties
 
 cdef Array array_of(Value v):
-    """The number behind a value: its primal, all levels stripped."""
+    """The numbers behind a value: its primal, all levels stripped, all samples of batches along leading axes."""
     while v.kind != ARRAY:
-        v = (<Node>v).primal if v.kind == NODE else <Value>(<Dual>v).parts[0]
+        if v.kind == NODE:
+            v = (<Node>v).primal
+        elif v.kind == DUAL:
+            v = <Value>(<Dual>v).parts[0]
+        else:
+            v = (<Batch>v).value
     return <Array>v
+
+
+cdef Array shaped_array(Value v, int *first):
+    """The numbers behind a value, and the axis from which on their shape is that of the value."""
+    first[0] = 0
+    while v.kind != ARRAY:
+        if v.kind == NODE:
+            v = (<Node>v).primal
+        elif v.kind == DUAL:
+            v = <Value>(<Dual>v).parts[0]
+        else:
+            v = (<Batch>v).value
+            first[0] += 1
+    return <Array>v
+
+
+cdef Value constant_of(Value v):
+    """The value as a constant of every level; a batch stays one."""
+    while v.kind != ARRAY:
+        if v.kind == NODE:
+            v = (<Node>v).primal
+        elif v.kind == DUAL:
+            v = <Value>(<Dual>v).parts[0]
+        else:
+            return make_batch((<Batch>v).level, constant_of((<Batch>v).value))
+    return v
 
 
 cdef int type_of(Value v) noexcept:
@@ -341,8 +420,35 @@ cdef int type_of(Value v) noexcept:
 
 
 cdef int ndim_of(Value v) noexcept:
-    return array_of(v).ndim
+    cdef int first
+    cdef Array a = shaped_array(v, &first)
+    return a.ndim - first
 
 
 cdef tuple shape_of(Value v):
-    return shape_tuple(array_of(v))
+    cdef int first
+    cdef Array a = shaped_array(v, &first)
+    return shape_tuple(a) if first == 0 else shape_tuple(a)[first:]
+
+
+cdef Py_ssize_t size_of(Value v) noexcept:
+    cdef int first, i
+    cdef Array a = shaped_array(v, &first)
+    cdef Py_ssize_t size = 1
+    if first == 0:
+        return a.size
+    for i in range(first, a.ndim):
+        size *= a.shape[i]
+    return size
+
+
+cdef bint same_shape_of(Value a, Value b) noexcept:
+    cdef int first, second, i
+    cdef Array x = shaped_array(a, &first)
+    cdef Array y = shaped_array(b, &second)
+    if x.ndim - first != y.ndim - second:
+        return False
+    for i in range(x.ndim - first):
+        if x.shape[first + i] != y.shape[second + i]:
+            return False
+    return True

@@ -5,5 +5,5 @@ from .._table import Row
 
 def add_elementwise(row: Row, kernel: Any) -> int: ...
 def add_rule(
-    row: Row, kernel: Callable[..., Any], jvps: Any, vjps: Any, residual: Any, correction: Any, mapped: Any
+    row: Row, kernel: Callable[..., Any], jvps: Any, vjps: Any, residual: Any, correction: Any, core: Any
 ) -> int: ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad, vjp
 from ..tensor import Tensor
+from ..vectorize import vmap
 from . import activations as _activations
 from . import arithmetic as _arithmetic
 from . import choice as _choice
@@ -60,7 +61,7 @@ _MODULES = (
     _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol,
 )  # fmt: skip
 
-__all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))
 
 for _module in _MODULES:

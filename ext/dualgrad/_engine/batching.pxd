@@ -1,0 +1,8 @@
+# Primitives on batches. See batching.pyx.
+from .array cimport Value
+from .values cimport BatchLevel
+
+cdef Value enter(BatchLevel level, Value v)
+cdef Value leave(BatchLevel level, Value v)
+cdef Value padded(Value v, BatchLevel level, int ndim, int core)
+cdef Value moved_axis(Value v, int source, int target)

@@ -1,0 +1,184 @@
+"""Calls on many samples at once: the engine's side of `vmap`.
+
+Design
+------
+Inputs become batches of a level (batching.pyx), the function runs once, its results are unpacked. Under an open reverse
+level the call gets a tape of its own, whose leaves are those batches, and becomes one instruction of the outer tape
+(composite.pyx): nodes stay outermost.
+"""
+from .array cimport BATCH, NODE, Value, scalar
+from .batching cimport enter, leave, moved_axis
+from .composite cimport SubMap
+from .gradient cimport links_of, outer_reverse, release
+from .nests cimport rebuilt
+from .opcodes cimport *
+from .sweeps cimport Run, report
+from .tape cimport Node, Tape, highest, new_tape, settled, stripped
+from .tape import observers
+from .tensor cimport TensorBase, read, wrap
+from .values cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level, pop_level,
+                      push_level, shape_of, type_of)
+
+
+cdef class Call:
+    """What the parts of one call share."""
+    cdef str name
+    cdef BatchLevel level
+    cdef Tape tape                  # under an outer reverse level, else None
+    cdef list inputs                # slots of the leaves that are batched
+    cdef list links                 # and the values they stand for
+    cdef list slots                 # slots of the outputs
+    cdef dict results               # slot -> value outside, samples first
+
+
+cdef object axis_for(Call call, object axes, object x, object key, str what):
+    """The axis (or nest of axes) of one entry of a nest."""
+    if axes is None or isinstance(axes, int):
+        return axes
+    if isinstance(axes, dict) != isinstance(x, dict) or len(axes) != len(x):
+        raise ValueError(f"{call.name}: {what} {axes!r} does not have the nesting of what it belongs to, a "
+                         f"{type(x).__name__} of {len(x)}; pass one axis for all of it, or a nest of axes like it")
+    return axes[key]
+
+
+cdef int checked_axis(Call call, object axis, int ndim, tuple shape, str what) except -1:
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise TypeError(f"{call.name}: {what} holds {axis!r}; expected an int, or None")
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{call.name}: {what} names axis {axis}, but the tensor there has shape {shape}")
+    return axis % ndim
+
+
+cdef object lift(Call call, object x, object axes):
+    """A nest with its mapped tensors as batches."""
+    cdef Value v
+    cdef Node node
+    cdef int axis
+    if isinstance(x, TensorBase):
+        v = settled(read(<TensorBase>x))
+        if axes is None:
+            return wrap(v)
+        axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "in_axes")
+        v = moved_axis(v, axis, 0)
+        if call.level.size < 0:
+            call.level.size = shape_of(v)[0]
+        elif call.level.size != shape_of(v)[0]:
+            raise ValueError(f"{call.name}: mapped axes have different lengths, {call.level.size} and "
+                             f"{shape_of(v)[0]}; expected one sample of each input at a time")
+        if call.tape is None:
+            return wrap(enter(call.level, v))
+        node = call.tape.leaf(enter(call.level, stripped(v)), None)
+        call.inputs.append(node.slot)
+        call.links.append(v)
+        return wrap(node)
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [lift(call, item, axis_for(call, axes, x, i, "in_axes")) for i, item in enumerate(x)])
+    if isinstance(x, dict):
+        return {key: lift(call, item, axis_for(call, axes, x, key, "in_axes")) for key, item in x.items()}
+    if axes is not None:
+        raise TypeError(f"{call.name}: in_axes names axis {axes} of a {type(x).__name__}; expected a Tensor there, or "
+                        f"None in in_axes")
+    return x
+
+
+cdef object drop_out(Call call, object out):
+    """A nest of outputs: those on the tape are batched, and their slots noted."""
+    cdef Value v
+    if isinstance(out, TensorBase):
+        v = read(<TensorBase>out)
+        if call.tape is not None and v.kind == NODE and (<Node>v).level is call.tape:
+            if stripped(v).kind != BATCH or (<Batch>stripped(v)).level is not call.level:   # the same for every sample
+                v = bind2(OP_ADD, None, v, enter(call.level, repeated_zero(call, v)))
+            if (<Node>v).slot not in call.slots:
+                call.slots.append((<Node>v).slot)
+        return wrap(v)
+    if isinstance(out, (tuple, list)):
+        return rebuilt(out, [drop_out(call, item) for item in out])
+    if isinstance(out, dict):
+        return {key: drop_out(call, item) for key, item in out.items()}
+    return out
+
+
+cdef Value repeated_zero(Call call, Value v):
+    """A zero for each sample that broadcasts against a value."""
+    return bind1(OP_BROADCAST_TO, (call.level.size,) + (1,) * ndim_of(v), scalar(type_of(v), 0.0))
+
+
+cdef object unpack(Call call, object out, object axes):
+    """A nest of outputs with the samples along the axes asked for."""
+    cdef Value v
+    cdef int axis
+    if isinstance(out, TensorBase):
+        v = (<TensorBase>out).value
+        if v.kind == NODE and (<Node>v).level is call.tape:
+            v = <Value>call.results[(<Node>v).slot]
+        else:
+            v = leave(call.level, settled(v))
+        if axes is None:
+            raise ValueError(f"{call.name}: out_axes is None for an output; expected the axis the samples go along")
+        axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "out_axes")
+        return wrap(moved_axis(v, 0, axis))
+    if isinstance(out, (tuple, list)):
+        return rebuilt(out, [unpack(call, item, axis_for(call, axes, out, i, "out_axes"))
+                             for i, item in enumerate(out)])
+    if isinstance(out, dict):
+        return {key: unpack(call, item, axis_for(call, axes, out, key, "out_axes")) for key, item in out.items()}
+    return out
+
+
+def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
+    """The results of a function for every sample of its inputs."""
+    cdef Call call = Call()
+    cdef Level opened
+    call.name = name
+    call.level = new_batch_level(name)
+    call.inputs = []
+    call.links = []
+    call.slots = []
+    call.results = {}
+    if outer_reverse(current_level()):
+        call.tape = new_tape(name)
+    lifted = [lift(call, x, axis_for(call, in_axes, args, i, "in_axes")) for i, x in enumerate(args)]
+    if call.level.size < 0:
+        raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input at "
+                         f"least")
+    opened = call.level if call.tape is None else call.tape
+    push_level(opened)
+    try:
+        out = drop_out(call, fn(*lifted, **kwargs))
+    finally:
+        pop_level(opened)
+        call.level.open = False
+    if call.tape is not None:
+        compose(call)
+    return unpack(call, out, out_axes)
+
+
+cdef int compose(Call call) except -1:
+    """A call under a reverse level, as one instruction of the outer tape."""
+    cdef SubMap sub = SubMap.__new__(SubMap)
+    cdef Run run = Run()
+    cdef Tape target
+    cdef list leaf_slots, leaf_links, operands
+    cdef Value v
+    leaf_slots, leaf_links = links_of(call.tape)
+    operands = call.links + leaf_links
+    target = highest(operands)
+    if target is not None:
+        run.tape = call.tape
+        run.primals = call.tape.values
+        sub.name = call.name
+        sub.run = run
+        sub.level = call.level
+        sub.input_slots = call.inputs
+        sub.leaf_slots = leaf_slots
+        sub.value_slots = call.slots
+        target.append_list(OP_SUBTAPE, sub, operands, len(call.slots))
+        target.exact = target.exact and call.tape.exact
+    for slot in call.slots:
+        v = leave(call.level, call.tape.values.get(slot))
+        call.results[slot] = v if target is None else target.place(v)
+    for observer in observers:
+        observer(report(call.tape))
+    release(call.tape, operands)
+    return 0
