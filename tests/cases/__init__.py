@@ -37,6 +37,8 @@ class Case:
         the documented choice, which finite differences cannot confirm.
     rtol
         Agreement of engines, relative to the largest element; more than the default only with a reason beside it.
+    narrow, batched
+        Turned off, with a reason beside it, where the operator has no meaning in float32 or for many samples at once.
     """
 
     operator: str
@@ -45,6 +47,8 @@ class Case:
     args: tuple[np.ndarray, ...]
     smooth: bool = True
     rtol: float = 1e-11
+    narrow: bool = True
+    batched: bool = True
 
     def __str__(self) -> str:
         return f"{self.operator}-{self.label}" if self.label else self.operator

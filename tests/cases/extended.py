@@ -25,7 +25,6 @@ solve = extend.primitive(
     residual=lambda out, a, b: b - a @ out,
     correction=lambda r, out, a, b: solve(a, r),
     vjp=lambda ct, out, a, b: (-(solve(a.T, ct) @ out.T), solve(a.T, ct)),
-    core=(2, 2),
 )
 scaled = extend.primitive(
     "case_scaled_sine",

@@ -22,8 +22,8 @@ from .opcodes cimport *
 from .rules cimport add, has_slope, set_algebra_rule, share, widen, zeros_like
 from .series cimport elementwise_series, times
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Dual, Level, bind, bind1, bind2, bind3, bind_list, current_level, new_level, part,
-                      pop_level, push_level, type_of)
+from .values cimport (Algebra, Dual, Level, bind1, bind2, bind3, bind_list, current_level, new_level, part, pop_level,
+                      push_level)
 
 
 # ---------------------------------------------------------------------------------------------------- algebras

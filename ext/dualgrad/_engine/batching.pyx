@@ -18,8 +18,6 @@ Batches of later levels stand around those of earlier ones, as duals do; `enter`
 """
 from cpython.object cimport PyObject
 
-cimport numpy as cnp
-
 import numpy as np
 
 from .array cimport BATCH, DUAL, Value, from_ndarray

@@ -140,8 +140,8 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
         call.tape = new_tape(name)
     lifted = [lift(call, x, axis_for(call, in_axes, args, i, "in_axes")) for i, x in enumerate(args)]
     if call.level.size < 0:
-        raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input at "
-                         f"least")
+        raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input "
+                         f"at least")
     opened = call.level if call.tape is None else call.tape
     push_level(opened)
     try:

@@ -13,8 +13,6 @@ feed each other, and the cost of K degrees is that of O(K^2) products, for any f
 
 Division has its own recurrence, z y = x, since the slope of a quotient in terms of quotients is a chain without end.
 """
-from cpython.object cimport PyObject
-
 from .array cimport Value, scalar
 from .opcodes cimport *
 from .primitives cimport FAMILY_CONSTANT, family_of

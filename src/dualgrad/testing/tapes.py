@@ -1,4 +1,4 @@
-"""Tools for tests of derivatives: what tapes hold, and which way a gradient inside a gradient is taken."""
+"""What tapes hold, and which way a gradient inside a gradient is taken."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._engine.gradient import tape_backward
-from ._engine.tape import observers
+from .._engine.gradient import tape_backward
+from .._engine.tape import observers
 
 __all__ = ["tape_reports", "taped_backward"]
 

@@ -1,0 +1,410 @@
+"""`check`: one call that puts a function through every way of differentiating it.
+
+Design
+------
+A function of arrays is reduced to one of a single number t: its operands move along random directions, its results go
+through a sine, weighted at random, and are added up. The k-th derivative of that is one number which every engine can
+work out, and which mixes all partial derivatives up to order k. First-order rules are compared directly as well (dot
+products of jvp and vjp), where a wrong element is easier to name.
+
+Errors are relative to the largest number in sight: a derivative that is small by cancellation is not asked for more
+digits than its terms have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._engine.algebra import jets, run_forward
+from ..gradient import grad, jvp, vjp
+from ..tensor import Tensor
+from ..vectorize import vmap
+from .tapes import taped_backward
+
+__all__ = ["Report", "check"]
+
+Function = Callable[..., Any]
+
+
+@dataclass
+class Report:
+    """What `check` compared, and how well it agreed.
+
+    Attributes
+    ----------
+    errors
+        For each comparison the largest error, relative to the largest number compared.
+    """
+
+    errors: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.errors), default=0)
+        return "\n".join(f"{name:{width}}  {error:.1e}" for name, error in self.errors.items())
+
+
+def check(
+    fn: Function,
+    args: Sequence[Any],
+    *,
+    order: int = 4,
+    smooth: bool = True,
+    batched: bool = True,
+    broadcasts: bool = False,
+    narrow: bool = True,
+    special: Sequence[Sequence[Any]] = (),
+    raises: Sequence[Sequence[Any]] = (),
+    value: Function | None = None,
+    rtol: float = 1e-11,
+    seed: int = 0,
+) -> Report:
+    """Compare every way of differentiating a function, up to an order.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of tensors that returns a tensor, or a nest of them. Everything it does not take as an argument is a
+        constant.
+    args : sequence of array_like
+        The point, one float64 array for each argument. All are differentiated.
+    order : int, default 4
+        Highest order of derivatives.
+    smooth : bool, default True
+        The function has derivatives at this point, so that differences of its values confirm the first. Turn it off
+        at corners, where the ways must agree on one convention that differences cannot show.
+    batched : bool, default True
+        Compare `vmap` of the function and of its gradient with one call for each sample.
+    broadcasts : bool, default False
+        The function works element by element: gradients of arguments that were broadcast are sums.
+    narrow : bool, default True
+        Values and gradients of float32 arguments are float32, and near those of float64.
+    special : sequence of sequences of array_like
+        Further points, with infinities or nan or where derivatives are infinite: values and derivatives of all ways
+        must be the same there, nan for nan.
+    raises : sequence of sequences of array_like
+        Points at which the function raises: it has to raise the same when it is differentiated.
+    value : callable, optional
+        The same function of NumPy arrays, to compare values with.
+    rtol : float, default 1e-11
+        Largest relative error between two ways.
+    seed : int, default 0
+        Of the random directions.
+
+    Returns
+    -------
+    Report
+        The errors that were found, by name.
+
+    Raises
+    ------
+    AssertionError
+        At the first comparison that fails, with its name, the order, and both numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad import extend, ops
+    >>> from dualgrad.testing import check
+    >>> cube = extend.elementwise("cube", lambda x: x * x * x, "3 * x * x")
+    >>> report = check(cube, [np.array([0.5, -1.0, 2.0])], value=lambda x: x**3)
+    >>> report.errors["nested gradients and Taylor coefficients, order 4"] < 1e-12
+    True
+    >>> wrong = extend.elementwise("wrong", lambda x: x * x * x, "2 * x * x")
+    >>> check(wrong, [np.array([0.5])])
+    Traceback (most recent call last):
+    AssertionError: wrong: gradient and differences, order 1: 0.21... and 0.33..., relative error 1.1e-01
+    """
+    points = [np.asarray(a, np.float64) for a in args]
+    checks = _Checks(fn, points, rtol, seed)
+    checks.values(value)
+    checks.first_order()
+    checks.orders(order)
+    checks.captured()
+    checks.accumulated()
+    if smooth:
+        checks.differences()
+    if broadcasts:
+        checks.broadcast()
+    if batched:
+        checks.batches()
+    if narrow:
+        checks.narrow()
+    for point in special:
+        checks.special([np.asarray(a, np.float64) for a in point], order)
+    for point in raises:
+        checks.exceptions([np.asarray(a, np.float64) for a in point])
+    return checks.report
+
+
+def _leaves(nest: Any) -> list[Tensor]:
+    """The float64 tensors of a nest: what can be differentiated."""
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    if isinstance(nest, tuple | list):
+        return [leaf for part in nest for leaf in _leaves(part)]
+    return [nest] if isinstance(nest, Tensor) and nest.dtype in ("float32", "float64") else []
+
+
+def _tensors(arrays: Sequence[np.ndarray]) -> list[Tensor]:
+    return [Tensor(a) for a in arrays]
+
+
+def _number(t: Any) -> np.ndarray:
+    return np.asarray(t.asnumpy() if isinstance(t, Tensor) else t, np.float64)
+
+
+class _Checks:
+    """The comparisons, one method each."""
+
+    def __init__(self, fn: Function, points: list[np.ndarray], rtol: float, seed: int) -> None:
+        self.fn = fn
+        self.points = points
+        self.rtol = rtol
+        self.rng = np.random.default_rng(seed)
+        self.directions = [self.rng.standard_normal(a.shape) for a in points]
+        self.report = Report()
+        self.name = getattr(fn, "__name__", None) or type(fn).__name__
+
+    def compare(self, what: str, one: Any, other: Any, rtol: float | None = None, scale: float = 1.0) -> None:
+        a, b = _number(one), _number(other)
+        if a.shape != b.shape:
+            raise AssertionError(f"{self.name}: {what}: shapes {a.shape} and {b.shape}")
+        finite = np.isfinite(a) & np.isfinite(b)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        if not (finite | same).all():
+            raise AssertionError(f"{self.name}: {what}: {a} and {b} are not infinite or nan at the same places")
+        size = max(scale, np.abs(a[finite]).max(initial=0.0), np.abs(b[finite]).max(initial=0.0))
+        error = float(np.abs(a[finite] - b[finite]).max(initial=0.0) / size)
+        self.report.errors[what] = max(error, self.report.errors.get(what, 0.0))
+        if error > (self.rtol if rtol is None else rtol):
+            raise AssertionError(f"{self.name}: {what}: {a} and {b}, relative error {error:.1e}")
+
+    def along(self, points: list[np.ndarray]) -> Function:
+        """The function of one number that the design note speaks of."""
+
+        def f(t: Tensor) -> Any:
+            out = self.fn(*[Tensor(a) + t * Tensor(d) for a, d in zip(points, self.directions, strict=True)])
+            return self.total(out, t)
+
+        return f
+
+    def total(self, out: Any, like: Any) -> Any:
+        """One number from a nest: sines of all results, weighted and added up."""
+        weights = np.random.default_rng(7)
+        total = 0.0 * like
+        for leaf in _leaves(out):
+            w = weights.uniform(0.5, 1.5, leaf.shape).astype(leaf.dtype.name)
+            total = total + ops.sum(ops.sin(leaf) * Tensor(w))
+        return total
+
+    def values(self, value: Function | None) -> None:
+        before = [a.copy() for a in self.points]
+        first, second = (_leaves(self.fn(*_tensors(self.points))) for _ in range(2))
+        if not first:
+            raise AssertionError(f"{self.name}: no float64 tensor among the results, so there is nothing to check")
+        for a, b in zip(first, second, strict=True):
+            if not np.array_equal(_number(a), _number(b), equal_nan=True):
+                raise AssertionError(f"{self.name}: two calls with the same arguments gave {a} and {b}")
+        for a, b in zip(self.points, before, strict=True):
+            if not np.array_equal(a, b, equal_nan=True):
+                raise AssertionError(f"{self.name}: the call changed its argument from {b} to {a}")
+        traced: list[Any] = []
+        grad(lambda *xs: [traced.append(out) or self.total(out, xs[0].sum()) for out in [self.fn(*xs)]][0])(
+            *_tensors(self.points)
+        )
+        for a, b in zip(first, _leaves(traced[0]), strict=True):
+            if not np.array_equal(_number(a), _number(b), equal_nan=True):
+                raise AssertionError(f"{self.name}: the value is {a}, but {b} while it is differentiated")
+        if value is not None:
+            expected = value(*self.points)
+            expected = expected if isinstance(expected, tuple | list) else [expected]
+            for a, b in zip(first, expected, strict=True):
+                self.compare("value and reference", a, b)
+
+    def first_order(self) -> None:
+        """<c, J v> = <J^T c, v>, for all arguments together and each by itself."""
+        args = _tensors(self.points)
+        flat = lambda *xs: tuple(_leaves(self.fn(*xs)))
+        out, pull = vjp(flat, *args)
+        cts = [Tensor(self.rng.standard_normal(o.shape)) for o in out]
+        pulled = pull(tuple(cts)) if len(cts) > 1 else pull(cts[0])
+        for i in range(len(args)):
+            only = [Tensor(d if k == i else 0.0 * d) for k, d in enumerate(self.directions)]
+            moved = jvp(flat, tuple(args), tuple(only))[1]
+            left = sum(float(np.vdot(_number(c), _number(m))) for c, m in zip(cts, moved, strict=True))
+            right = float(np.vdot(_number(pulled[i]), self.directions[i]))
+            self.compare(f"jvp and vjp of argument {i}", left, right)
+
+    def ways(self, f: Function, order: int) -> dict[str, Function]:
+        """The derivative of one order, in every way."""
+        one = Tensor(np.array(1.0))
+        reverse = forward = f
+        outer_forward = outer_reverse = f
+        for k in range(order):
+            reverse = grad(reverse)
+            forward = _pushed(forward, one)
+            outer_forward = grad(outer_forward) if k % 2 == 0 else _pushed(outer_forward, one)
+            outer_reverse = _pushed(outer_reverse, one) if k % 2 == 0 else grad(outer_reverse)
+        return {
+            "nested gradients": reverse,
+            "nested dual numbers": forward,
+            "forward over reverse": outer_forward,
+            "reverse over forward": outer_reverse,
+        }
+
+    def orders(self, order: int) -> None:
+        f = self.along(self.points)
+        zero = Tensor(np.array(0.0))
+        series = _series(f, zero, order)
+        for k in range(1, order + 1):
+            ways = self.ways(f, k)
+            expected = ways.pop("nested gradients")(zero)
+            if not np.isfinite(_number(expected)):
+                raise AssertionError(f"{self.name}: the derivative of order {k} is {_number(expected)}")
+            for name, way in ways.items():
+                self.compare(f"nested gradients and {name}, order {k}", expected, way(zero))
+            self.compare(f"nested gradients and Taylor coefficients, order {k}", expected, series[k])
+            if k == 2:
+                with taped_backward():
+                    self.compare(
+                        "composite node and recorded backward pass", expected, self.ways(f, 2)["nested gradients"](zero)
+                    )
+
+    def captured(self) -> None:
+        """A value of an outer level that the function reads by closure: d/ds d/dt f(t s) at s = 1."""
+        f = self.along(self.points)
+        one, near = Tensor(np.array(1.0)), Tensor(np.array(0.25))
+        inner = lambda s: grad(lambda t: f(t * s))(near)
+        pushed = lambda s: jvp(lambda t: f(t * s), near, one)[1]
+        expected = grad(inner)(one)
+        self.compare("captured value, reverse and forward", expected, jvp(pushed, one, one)[1])
+        self.compare("captured value, reverse and mixed", expected, grad(pushed)(one))
+
+    def accumulated(self) -> None:
+        """A value that is used twice has the sum of both gradients."""
+        g = lambda *xs: self.total(self.fn(*xs), xs[0].sum())
+        positions = tuple(range(len(self.points)))
+        once = _tuple(grad(g, positions)(*_tensors(self.points)))
+        twice = _tuple(grad(lambda *xs: g(*xs) + 2.0 * g(*xs), positions)(*_tensors(self.points)))
+        for a, b in zip(once, twice, strict=True):
+            self.compare("gradient of a value used twice", 3.0 * a, b)
+
+    def differences(self) -> None:
+        f = self.along(self.points)
+        h = 1e-5
+        rough = (_number(f(Tensor(np.array(h)))) - _number(f(Tensor(np.array(-h))))) / (2 * h)
+        self.compare("gradient and differences, order 1", grad(f)(Tensor(np.array(0.0))), rough, 1e-5)
+
+    def broadcast(self) -> None:
+        """Arguments of different shapes: each gradient has the shape of its argument, and is the sum over what it was
+        repeated along.
+        """
+        shapes = [(4, 1, 3), (2, 3), (1,)][: len(self.points)]
+        narrow = [np.resize(a, shape) for a, shape in zip(self.points, shapes, strict=True)]
+        full = np.broadcast_shapes(*shapes)
+        weights = Tensor(self.rng.uniform(0.5, 1.5, full))
+        g = lambda *xs: (self.fn(*xs) * weights).sum()
+        positions = tuple(range(len(shapes)))
+        found = _tuple(grad(g, positions)(*_tensors(narrow)))
+        whole = _tuple(grad(g, positions)(*[Tensor(np.broadcast_to(a, full)) for a in narrow]))
+        for shape, a, b in zip(shapes, found, whole, strict=True):
+            lead = len(full) - len(shape)
+            axes = tuple(range(lead)) + tuple(lead + k for k, n in enumerate(shape) if n == 1 and full[lead + k] != 1)
+            self.compare("gradient of a broadcast argument", a, _number(b).sum(axis=axes).reshape(shape))
+
+    def batches(self) -> None:
+        samples = [
+            np.stack([a + 0.05 * k * d for k in range(3)]) for a, d in zip(self.points, self.directions, strict=True)
+        ]
+        g = lambda *xs: self.total(self.fn(*xs), xs[0].sum())
+        n = len(self.points)
+        gradient = lambda *xs: _tuple(grad(g, tuple(range(n)))(*xs))
+        second = lambda *xs: jvp(lambda x: grad(g)(x, *xs[1:]), xs[0], Tensor(self.directions[0]))[1]
+        alone = [0] if n == 1 else [0, *([None] * (n - 1))]
+        for axes in ([0] * n, alone) if n > 1 else ([0],):
+            at = lambda k: [a[k] if axis == 0 else a[0] for a, axis in zip(samples, axes, strict=True)]  # noqa: B023
+            stacked = _tensors([a if axis == 0 else a[0] for a, axis in zip(samples, axes, strict=True)])
+            for what, function in (("value", self.fn), ("gradient", gradient), ("second derivative", second)):
+                mapped = _leaves(vmap(function, tuple(axes))(*stacked))
+                single = [_leaves(function(*_tensors(at(k)))) for k in range(3)]
+                for i, m in enumerate(mapped):
+                    self.compare(f"{what} of a batch and of its samples", m, np.stack([_number(s[i]) for s in single]))
+            # the gradient through the batch, of what is mapped and of what every sample reads
+            sum_mapped = lambda *xs: vmap(g, tuple(axes))(*xs).sum()  # noqa: B023
+            found = _tuple(grad(sum_mapped, tuple(range(n)))(*stacked))
+            each = [gradient(*_tensors(at(k))) for k in range(3)]
+            for i, axis in enumerate(axes):
+                parts = np.stack([_number(e[i]) for e in each])
+                self.compare("gradient through a batch", found[i], parts if axis == 0 else parts.sum(axis=0))
+
+    def narrow(self) -> None:
+        """float32 stays float32, and is near."""
+        args = [Tensor(a.astype(np.float32)) for a in self.points]
+        wide = [Tensor(a.astype(np.float32).astype(np.float64)) for a in self.points]
+        for a, b in zip(_leaves(self.fn(*args)), _leaves(self.fn(*wide)), strict=True):
+            if a.dtype != "float32":
+                raise AssertionError(f"{self.name}: the value of float32 arguments is {a.dtype}")
+            self.compare("value, float32 and float64", a, b, 2e-4)
+        g = lambda *xs: self.total(self.fn(*xs), xs[0].sum())
+        positions = tuple(range(len(args)))
+        for a, b in zip(_tuple(grad(g, positions)(*args)), _tuple(grad(g, positions)(*wide)), strict=True):
+            if a.dtype != "float32":
+                raise AssertionError(f"{self.name}: the gradient of a float32 argument is {a.dtype}")
+            self.compare("gradient, float32 and float64", a, b, 2e-2)
+
+    def special(self, point: list[np.ndarray], order: int) -> None:
+        """Values and derivatives of all ways, nan for nan, one element at a time."""
+        plain = self.fn(*_tensors(point))
+        for i in range(len(point)):
+            f = lambda x: self.fn(*[x if k == i else Tensor(a) for k, a in enumerate(point)])  # noqa: B023
+            x = Tensor(point[i])
+            one = ops.ones_like(x)
+            out, moved = jvp(f, x, one)
+            self.compare("value at special points", plain, out)
+            self.compare(
+                "derivative at special points, forward and reverse", moved, vjp(f, x)[1](ops.ones_like(out))[0]
+            )
+            reverse = forward = f
+            for k in range(1, min(order, 2) + 1):
+                reverse, forward = grad(reverse), _pushed(forward, one)
+                self.compare(f"derivative of order {k} at special points", reverse(x), forward(x))
+
+    def exceptions(self, point: list[np.ndarray]) -> None:
+        args = _tensors(point)
+        expected = _error(lambda: self.fn(*args))
+        if expected is None:
+            raise AssertionError(f"{self.name}: nothing was raised at {point}")
+        g = lambda *xs: self.total(self.fn(*xs), xs[0].sum())
+        ones = tuple([ops.ones_like(a) for a in args])
+        for what, call in (("grad", lambda: grad(g)(*args)), ("jvp", lambda: jvp(g, tuple(args), ones))):
+            if _error(call) is not expected:
+                raise AssertionError(f"{self.name}: raises {expected.__name__}, but {_error(call)} under {what}")
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def _pushed(f: Function, one: Tensor) -> Function:
+    return lambda x: jvp(f, x, one)[1]
+
+
+def _error(call: Callable[[], Any]) -> type[BaseException] | None:
+    try:
+        call()
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def _series(f: Function, zero: Tensor, order: int) -> list[Any]:
+    """Derivatives of order 0 to `order` from one pass with Taylor coefficients."""
+    coefficients = [zero, Tensor(np.array(1.0))] + [None] * (order - 1)
+    series = run_forward("check", jets(order), f, [coefficients[: order + 1]])
+    return [0.0 if c is None else c * float(math.factorial(k)) for k, c in enumerate(series)]
