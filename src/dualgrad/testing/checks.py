@@ -118,7 +118,8 @@ def check(
     >>> wrong = extend.elementwise("wrong", lambda x: x * x * x, "2 * x * x")
     >>> check(wrong, [np.array([0.5])])
     Traceback (most recent call last):
-    AssertionError: wrong: gradient and differences, order 1: 0.0701... and 0.105..., relative error 3.5e-02
+        ...
+    AssertionError: wrong: gradient and differences, order 1: 0.0702 and 0.1053, relative error 3.5e-02
     """
     points = [np.asarray(a, np.float64) for a in args]
     checks = _Checks(fn, points, rtol, seed)
@@ -358,9 +359,9 @@ class _Checks:
             return vmap(self.scalar, tuple(axes))(*xs).sum()
 
         # the gradient through the batch: of what is mapped, and of what every sample reads
-        single = [self.gradient(*args) for args in each]
+        gradients = [self.gradient(*args) for args in each]
         for i, found in enumerate(_tuple(grad(through, tuple(range(len(axes))))(*stacked))):
-            parts = np.stack([_number(s[i]) for s in single])
+            parts = np.stack([_number(g[i]) for g in gradients])
             self.compare("gradient through a batch", found, parts.sum(axis=0) if axes[i] is None else parts)
 
     def narrow(self) -> None:
