@@ -21,11 +21,16 @@ from . import gather as _gather
 from . import indexing as _indexing
 from . import layers as _layers
 from . import losses as _losses
+from . import masks as _masks
 from . import misc as _misc
 from . import numpy_protocol as _numpy_protocol
 from . import products as _products
 from . import reductions as _reductions
+from . import sampled as _sampled
+from . import segments as _segments
 from . import shape as _shape
+from . import sorting as _sorting
+from . import updates as _updates
 
 # isort: split
 # Files that others gather: named again for type checkers, some of which see one step only.
@@ -34,11 +39,16 @@ from ._contractions import *
 from ._diagonals import *
 from ._extremes import *
 from ._joining import *
+from ._moments import *
 from ._norms import *
 from ._order import *
+from ._padding import *
+from ._patches import *
 from ._repeating import *
+from ._scans import *
 from ._scatter import *
 from ._truth import *
+from ._turning import *
 from ._windows import *
 from .activations import *
 from .arithmetic import *
@@ -51,14 +61,20 @@ from .gather import *
 from .indexing import *
 from .layers import *
 from .losses import *
+from .masks import *
 from .misc import *
 from .products import *
 from .reductions import *
+from .sampled import *
+from .segments import *
 from .shape import *
+from .sorting import *
+from .updates import *
 
 _MODULES = (
     _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather,
-    _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol,
+    _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _dispatch,
+    _numpy_protocol,
 )  # fmt: skip
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]

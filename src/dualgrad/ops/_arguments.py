@@ -11,6 +11,7 @@ and `respell` sorts it out, so the common call costs nothing.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -80,9 +81,9 @@ def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def respelled_axis(name: str, other: dict[str, Any], axis: Any) -> Any:
-    """An axis that is 0 unless it is given, maybe under another spelling."""
-    return respell(name, other, axis=None if axis == 0 else axis)
+def respelled_axis(name: str, other: dict[str, Any], axis: Any, default: int = 0) -> Any:
+    """An axis that has a default unless it is given, maybe under another spelling."""
+    return respell(name, other, axis=None if axis == default else axis)
 
 
 def operand(name: str, x: Any) -> Tensor:
@@ -199,6 +200,14 @@ def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 def dropped(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """A shape without the given axes."""
     return tuple([n for k, n in enumerate(shape) if k not in axes])
+
+
+def reduced_count(x: Tensor, axes: tuple[int, ...]) -> int:
+    """How many elements are reduced to one."""
+    if len(axes) == x.ndim:
+        return x.size
+    shape = x.shape
+    return math.prod([shape[k] for k in axes])
 
 
 def lengths(name: str, shape: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Diagonals and triangles of matrices.
+"""Diagonals and triangles of matrices, and matrices along a diagonal.
 
 Row i, column j of a matrix with n columns is element i*n + j of the flat matrix, so the elements of a
 diagonal lie n + 1 apart: a diagonal is a slice with that step, and a matrix with a given diagonal is the
@@ -14,9 +14,10 @@ import numpy as np
 from .._engine import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
-from ._arguments import ALL_AXES, OP, Primitive, integer, one_axis, operand, permuted, to_shape, total
+from ._arguments import ALL_AXES, OP, Primitive, integer, one_axis, operand, operands, permuted, to_shape, total
+from ._joining import cat
 
-__all__ = ["Trace", "Tril", "Triu", "diag", "diagonal", "trace", "tril", "triu"]
+__all__ = ["Trace", "Tril", "Triu", "block_diag", "diag", "diagonal", "trace", "tril", "triu"]
 
 _SLICE, _UNSLICE, _WHERE = OP["slice"], OP["unslice"], OP["where"]
 
@@ -241,6 +242,47 @@ class Trace(Primitive):
 
     def __call__(self, x: Any) -> Tensor:
         return trace(x)
+
+
+def block_diag(*inputs: Any) -> Tensor:
+    """A matrix with the given ones along its diagonal and 0 elsewhere.
+
+    Parameters
+    ----------
+    *inputs : Tensor
+        Matrices; a vector is a row, a number a matrix of one element.
+
+    Returns
+    -------
+    Tensor
+        In the type the operands have together.
+
+    Raises
+    ------
+    ValueError
+        If a tensor has more than two axes, or there is none.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.block_diag(dg.Tensor([[1.0], [2.0]]), dg.Tensor([3.0, 4.0])))
+    [[1. 0. 0.]
+     [2. 0. 0.]
+     [0. 3. 4.]]
+    """
+    blocks = operands("block_diag", inputs)
+    if not blocks or any(x.ndim > 2 for x in blocks):
+        raise ValueError(f"block_diag: tensors of shapes {[x.shape for x in blocks]}; expected matrices, one at least")
+    blocks = [to_shape(x, (1,) * (2 - x.ndim) + x.shape) for x in blocks]
+    width = sum(x.shape[1] for x in blocks)
+    rows, start = [], 0
+    for x in blocks:
+        height, length = x.shape
+        place = ((0, height, 1), (start if length else 0, length, 1))
+        rows.append(_engine.apply(_UNSLICE, ((height, width), place), x))
+        start += length
+    return cat(rows)
 
 
 class _Triangle(Primitive):

@@ -27,7 +27,8 @@ from ._arguments import (
 )
 
 __all__ = [
-    "Argmax", "Argmin", "ReduceMax", "ReduceMin", "amax", "amin", "argmax", "argmin", "max", "min",
+    "Argmax", "Argmin", "ReduceMax", "ReduceMin", "amax", "amin", "aminmax", "argmax", "argmin", "max",
+    "min",
 ]  # fmt: skip
 
 _MAX, _MIN, _ARGMAX, _ARGMIN = OP["reduce_max"], OP["reduce_min"], OP["argmax"], OP["argmin"]
@@ -86,6 +87,45 @@ def amin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tens
     if other:
         axis, keepdims = respell("amin", other, axis=axis, keepdims=keepdims)
     return _extreme("amin", _MIN, x, axis, keepdims)
+
+
+def aminmax(x: Any, *, axis: Any = 0, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
+    """Smallest and largest elements over axes; elements that tie share the slope in equal parts.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type, not empty.
+    axis : int or tuple of int, default 0
+        What to reduce; None and () stand for all axes. Also spelled `dim`.
+    keepdims : bool, default False
+        Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
+
+    Returns
+    -------
+    minimum, maximum : Tensor
+        Type of `x`; nan where there is a nan.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        If `x` has no such axis.
+    ValueError
+        If `x` is empty.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> low, high = ops.aminmax(dg.Tensor([[1.0, 5.0], [7.0, 2.0]]))
+    >>> print(low, high)
+    [1. 2.] [7. 5.]
+    """
+    if "dim" in other and axis == 0:
+        axis = other.pop("dim")
+    if other:
+        keepdims = respell("aminmax", other, keepdims=keepdims)
+    return _extreme("aminmax", _MIN, x, axis, keepdims), _extreme("aminmax", _MAX, x, axis, keepdims)
 
 
 def _extreme(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
@@ -342,6 +382,7 @@ METHODS: dict[str, Any] = {
     "min": _min_method,
     "amax": amax,
     "amin": amin,
+    "aminmax": aminmax,
     "argmax": argmax,
     "argmin": argmin,
 }

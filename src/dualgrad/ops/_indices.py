@@ -49,6 +49,19 @@ def columns(name: str, x_shape: tuple[int, ...], indices: Tensor) -> list[Tensor
     return [to_shape(_engine.apply(_SLICE, (*outer, (k, 1, 1)), indices), shape[:-1]) for k in range(shape[-1])]
 
 
+def points_for(name: str, shape: tuple[int, ...], indices: Any, updates: Tensor) -> list[Tensor]:
+    """The index tensors of points in a shape, checked to be as many as there are updates."""
+    index = index_tensor(name, indices)
+    points = columns(name, shape, index)
+    expected = index.shape[:-1] + shape[len(points) :]
+    if updates.shape != expected:
+        raise ValueError(
+            f"{name}: updates of shape {updates.shape} do not fit indices of shape {index.shape} into shape "
+            f"{shape}; expected shape {expected}"
+        )
+    return points
+
+
 def read(name: str, pattern: tuple[Any, ...], x: Tensor, *indices: Any) -> Tensor:
     """The gather primitive, with errors that name the function."""
     try:

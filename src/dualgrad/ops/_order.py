@@ -1,8 +1,4 @@
-"""The order of axes, and of elements along them.
-
-Everything here is a view of the same memory: a transpose permutes the axes, a slice with step -1 reverses
-one. Only `roll` copies, since it joins two slices.
-"""
+"""The order of axes, and stretches of them: views of the same memory."""
 
 from __future__ import annotations
 
@@ -20,12 +16,10 @@ from ._arguments import (
     operand,
     permuted,
     several_axes,
-    to_shape,
     unpacked,
 )
-from ._joining import cat
 
-__all__ = ["Transpose", "flip", "moveaxis", "narrow", "permute", "roll", "swapaxes", "t", "transpose"]
+__all__ = ["Transpose", "moveaxis", "narrow", "permute", "swapaxes", "t", "transpose"]
 
 _SLICE = OP["slice"]
 
@@ -197,89 +191,6 @@ def t(x: Any) -> Tensor:
     return permuted(x, ALL_AXES[x.ndim][::-1])
 
 
-def flip(x: Any, dims: Any) -> Tensor:
-    """Reverse the order of the elements along axes.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type.
-    dims : int or tuple of int
-        The axes.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.flip(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), (1,)))
-    [[2. 1.]
-     [4. 3.]]
-    """
-    x = operand("flip", x)
-    axes = several_axes("flip", dims, x.shape)
-    spec = [(n - 1, n, -1) if k in axes and n else (0, n, 1) for k, n in enumerate(x.shape)]
-    return _engine.apply(_SLICE, tuple(spec), x)
-
-
-def _flip_method(x: Tensor, *dims: Any) -> Tensor:
-    return flip(x, unpacked(dims))
-
-
-def roll(x: Any, shifts: Any, dims: Any = None) -> Tensor:
-    """Move the elements along axes; what leaves at one end enters at the other.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type.
-    shifts : int or tuple of int
-        How far, towards larger indices.
-    dims : int or tuple of int, optional
-        The axes; None rolls all elements as one axis and restores the shape.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-    ValueError
-        If there are not as many shifts as axes.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.roll(dg.Tensor([1.0, 2.0, 3.0]), 1, 0))
-    [3. 1. 2.]
-    """
-    x = operand("roll", x)
-    if dims is None:
-        return to_shape(roll(to_shape(x, (x.size,)), shifts, 0), x.shape)
-    by = lengths("roll", shifts)
-    axes = dims if isinstance(dims, tuple | list) else (dims,)
-    if len(by) != len(axes):
-        raise ValueError(f"roll: {len(by)} shifts for {len(axes)} axes; expected one for each")
-    for shift, axis in zip(by, axes, strict=True):
-        axis = one_axis("roll", axis, x.shape)
-        n = x.shape[axis]
-        if n and shift % n:
-            cut = n - shift % n
-            x = cat((narrow(x, axis, cut, n - cut), narrow(x, axis, 0, cut)), axis)
-    return +x
-
-
 def narrow(x: Any, axis: int, start: int, length: int) -> Tensor:
     """Take a stretch along an axis.
 
@@ -345,7 +256,5 @@ METHODS: dict[str, Any] = {
     "swapaxes": swapaxes,
     "moveaxis": moveaxis,
     "t": t,
-    "flip": _flip_method,
-    "roll": roll,
     "narrow": narrow,
 }

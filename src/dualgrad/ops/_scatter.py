@@ -13,7 +13,7 @@ import numpy as np
 from .._engine import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, integer, new_shape, one_axis, operand, to_shape
-from ._indices import added, along, columns, index_tensor, many_axes_pattern, one_axis_pattern
+from ._indices import added, along, index_tensor, many_axes_pattern, one_axis_pattern, points_for
 from .indexing import replaced
 
 __all__ = [
@@ -62,14 +62,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Tensor:
 
 
 def _added_at_points(name: str, shape: tuple[int, ...], indices: Any, updates: Tensor) -> Tensor:
-    index = index_tensor(name, indices)
-    points = columns(name, shape, index)
-    expected = index.shape[:-1] + shape[len(points) :]
-    if updates.shape != expected:
-        raise ValueError(
-            f"{name}: updates of shape {updates.shape} do not fit indices of shape {index.shape} into shape "
-            f"{shape}; expected shape {expected}"
-        )
+    points = points_for(name, shape, indices, updates)
     return added(name, shape, many_axes_pattern(len(points)), updates, *points)
 
 
@@ -133,15 +126,7 @@ def tensor_scatter_update(x: Any, indices: Any, updates: Any) -> Tensor:
 
 def _scatter_updated(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
     x, updates = operand(name, x), operand(name, updates)
-    index = index_tensor(name, indices)
-    points = columns(name, x.shape, index)
-    expected = index.shape[:-1] + x.shape[len(points) :]
-    if updates.shape != expected:
-        raise ValueError(
-            f"{name}: updates of shape {updates.shape} do not fit indices of shape {index.shape} into shape "
-            f"{x.shape}; expected shape {expected}"
-        )
-    return _replaced(name, x, tuple(points), updates)
+    return _replaced(name, x, tuple(points_for(name, x.shape, indices, updates)), updates)
 
 
 def _replaced(name: str, x: Tensor, index: tuple[Any, ...], updates: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Shapes and types: the same elements in another shape or of another type.
 
 Results are always new handles, also where there is nothing to do: writing into them does not reach the
-operand. The order of axes, repetition, joining and splitting, and diagonals stand in files of their own and
-are gathered here.
+operand. The order of axes and of elements, repetition, joining and splitting, diagonals, padding and patches
+stand in files of their own and are gathered here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from .._engine import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
-from . import _diagonals, _joining, _order, _repeating
+from . import _diagonals, _joining, _order, _padding, _patches, _repeating, _turning
 from ._arguments import (
     ALL_AXES,
     OP,
@@ -30,7 +30,10 @@ from ._arguments import (
 from ._diagonals import *  # noqa: F403
 from ._joining import *  # noqa: F403
 from ._order import *  # noqa: F403
+from ._padding import *  # noqa: F403
+from ._patches import *  # noqa: F403
 from ._repeating import *  # noqa: F403
+from ._turning import *  # noqa: F403
 
 __all__ = [
     "Cast", "ExpandDims", "Flatten", "Identity", "Reshape", "Squeeze", "cast", "expand_dims", "flatten",
@@ -40,6 +43,9 @@ __all__ += _order.__all__
 __all__ += _repeating.__all__
 __all__ += _joining.__all__
 __all__ += _diagonals.__all__
+__all__ += _padding.__all__
+__all__ += _patches.__all__
+__all__ += _turning.__all__
 
 _IDENTITY = OP["identity"]
 
@@ -461,4 +467,6 @@ METHODS: dict[str, Any] = {
     **_repeating.METHODS,
     **_joining.METHODS,
     **_diagonals.METHODS,
+    **_patches.METHODS,
+    **_turning.METHODS,
 }
