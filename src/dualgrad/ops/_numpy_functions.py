@@ -21,7 +21,7 @@ from .creation import full_like, linspace, ones_like, zeros_like
 from .gather import gather_elements, take
 from .products import dot, inner, outer, tensor_dot
 from .reductions import all as _all
-from .reductions import amax, amin, argmax, argmin, count_nonzero, cumsum, mean, norm, prod, std, var
+from .reductions import amax, amin, argmax, argmin, count_nonzero, mean, norm, prod, std, var
 from .reductions import any as _any
 from .reductions import sum as _sum
 from .shape import (
@@ -57,7 +57,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
 
 
-def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in `FUNCTIONS`."""
 
     def enter(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,10 +101,10 @@ FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
 FUNCTIONS.update(_SAME_ARGUMENTS)
 
 
-def _reduction(ours: Callable[..., Any], *functions: Any) -> None:
+def reduction(ours: Callable[..., Any], *functions: Any) -> None:
     """A reduction with NumPy's arguments; an empty tuple of axes reduces nothing there."""
 
-    @_implements(*functions)
+    @implements(*functions)
     def reduce(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
         a = operand(functions[0].__name__, a)
         if dtype is not None:
@@ -117,7 +117,7 @@ def _reduction(ours: Callable[..., Any], *functions: Any) -> None:
 def _choice(ours: Callable[..., Any], *functions: Any) -> None:
     """A reduction without a type argument."""
 
-    @_implements(*functions)
+    @implements(*functions)
     def reduce(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
         if axis == ():
             a = operand(functions[0].__name__, a)
@@ -125,9 +125,9 @@ def _choice(ours: Callable[..., Any], *functions: Any) -> None:
         return ours(a, axis, keepdims)
 
 
-_reduction(_sum, np.sum)
-_reduction(mean, np.mean)
-_reduction(prod, np.prod)
+reduction(_sum, np.sum)
+reduction(mean, np.mean)
+reduction(prod, np.prod)
 _choice(amax, np.max, np.amax)
 _choice(amin, np.min, np.amin)
 _choice(_all, np.all)
@@ -136,32 +136,27 @@ _choice(argmax, np.argmax)
 _choice(argmin, np.argmin)
 
 
-@_implements(np.std)
+@implements(np.std)
 def _np_std(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     return std(a if dtype is None else operand("std", a).astype(dtype), axis, ddof, keepdims)
 
 
-@_implements(np.var)
+@implements(np.var)
 def _np_var(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     return var(a if dtype is None else operand("var", a).astype(dtype), axis, ddof, keepdims)
 
 
-@_implements(np.count_nonzero)
+@implements(np.count_nonzero)
 def _np_count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     return count_nonzero(a, axis, keepdims, np.int64)
 
 
-@_implements(np.cumsum)
-def _np_cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
-    return cumsum(a, axis, dtype)
-
-
-@_implements(np.linalg.norm)
+@implements(np.linalg.norm)
 def _np_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
     return norm(x, ord, axis, keepdims)
 
 
-@_implements(np.concatenate)
+@implements(np.concatenate)
 def _np_concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None) -> Tensor:
     parts = [operand("concatenate", x) for x in _arrays(arrays)]
     joined = cat([ravel(x) for x in parts], 0) if axis is None else cat(parts, axis)
@@ -173,13 +168,13 @@ def _arrays(many: Any) -> list[Any]:
     return [np.asarray(x) if isinstance(x, list | tuple) else x for x in many]
 
 
-@_implements(np.stack)
+@implements(np.stack)
 def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Tensor:
     joined = stack(_arrays(arrays), axis)
     return joined if dtype is None else joined.astype(dtype)
 
 
-@_implements(np.split)
+@implements(np.split)
 def _np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
         raise ValueError(
@@ -188,7 +183,7 @@ def _np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
     return _np_array_split(ary, indices_or_sections, axis)
 
 
-@_implements(np.array_split)
+@implements(np.array_split)
 def _np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     n = ary.shape[axis]
     if isinstance(indices_or_sections, int):
@@ -204,101 +199,93 @@ def _c_order(name: str, order: str) -> None:
         raise TypeError(f"np.{name}: order={order!r} is not supported with Tensors; transpose first")
 
 
-@_implements(np.reshape)
+@implements(np.reshape)
 def _np_reshape(a: Any, shape: Any, order: str = "C", *, copy: Any = None) -> Tensor:
     _c_order("reshape", order)
     return reshape(a, shape)
 
 
-@_implements(np.ravel)
+@implements(np.ravel)
 def _np_ravel(a: Any, order: str = "C") -> Tensor:
     _c_order("ravel", order)
     return ravel(a)
 
 
-@_implements(np.transpose)
+@implements(np.transpose)
 def _np_transpose(a: Any, axes: Any = None) -> Tensor:
     return transpose(a, axes)
 
 
-@_implements(np.expand_dims)
+@implements(np.expand_dims)
 def _np_expand_dims(a: Any, axis: Any) -> Tensor:
     return expand_dims(a, axis)
 
 
-@_implements(np.squeeze)
+@implements(np.squeeze)
 def _np_squeeze(a: Any, axis: Any = None) -> Tensor:
     return squeeze(a, axis)
 
 
-@_implements(np.tile)
+@implements(np.tile)
 def _np_tile(A: Any, reps: Any) -> Tensor:
     return tile(A, reps)
 
 
-@_implements(np.repeat)
+@implements(np.repeat)
 def _np_repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
     return repeat_interleave(a, repeats, axis)
 
 
-@_implements(np.flip)
+@implements(np.flip)
 def _np_flip(m: Any, axis: Any = None) -> Tensor:
     return flip(m, tuple(range(m.ndim)) if axis is None else axis)
 
 
-@_implements(np.roll)
+@implements(np.roll)
 def _np_roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     if axis is not None and isinstance(shift, tuple | list) != isinstance(axis, tuple | list):
         raise TypeError(f"np.roll: shift={shift!r} and axis={axis!r}; with Tensors both are ints, or both tuples")
     return roll(a, shift, axis)
 
 
-@_implements(np.diff)
-def _np_diff(a: Any, n: int = 1, axis: int = -1) -> Tensor:
-    for _ in range(n):
-        length = a.shape[axis] - 1
-        a = narrow(a, axis, 1, length) - narrow(a, axis, 0, length)
-    return +a
-
-
-@_implements(np.atleast_1d)
+@implements(np.atleast_1d)
 def _np_atleast_1d(*arys: Any) -> Any:
     found = tuple([reshape(x, (1,)) if np.ndim(x) == 0 else +operand("atleast_1d", x) for x in arys])
     return found[0] if len(found) == 1 else found
 
 
-@_implements(np.atleast_2d)
+@implements(np.atleast_2d)
 def _np_atleast_2d(*arys: Any) -> Any:
     found = tuple([reshape(x, (1, -1)) if np.ndim(x) < 2 else +operand("atleast_2d", x) for x in arys])
     return found[0] if len(found) == 1 else found
 
 
-@_implements(np.tril)
+@implements(np.tril)
 def _np_tril(m: Any, k: int = 0) -> Tensor:
     return tril(m, k)
 
 
-@_implements(np.triu)
+@implements(np.triu)
 def _np_triu(m: Any, k: int = 0) -> Tensor:
     return triu(m, k)
 
 
-@_implements(np.trace)
+@implements(np.trace)
 def _np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
     return trace(a, offset, axis1, axis2, dtype)
 
 
-@_implements(np.diag)
+@implements(np.diag)
 def _np_diag(v: Any, k: int = 0) -> Tensor:
     return diag(v, k)
 
 
-@_implements(np.diagonal)
+@implements(np.diagonal)
 def _np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     return diagonal(a, offset, axis1, axis2)
 
 
-@_implements(np.vdot)
+@implements(np.vdot)
 def _np_vdot(a: Any, b: Any) -> Tensor:
     a, b = ravel(a), ravel(b)
     if a.dtype.is_complex or b.dtype.is_complex:
@@ -306,66 +293,66 @@ def _np_vdot(a: Any, b: Any) -> Tensor:
     return dot(a, b)
 
 
-@_implements(np.outer)
+@implements(np.outer)
 def _np_outer(a: Any, b: Any) -> Tensor:
     return outer(ravel(a), ravel(b))
 
 
-@_implements(np.tensordot)
+@implements(np.tensordot)
 def _np_tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     return tensor_dot(a, b, axes)
 
 
-@_implements(np.einsum)
+@implements(np.einsum)
 def _np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Tensor:
     return einsum(subscripts, *operands)
 
 
-@_implements(np.where)
+@implements(np.where)
 def _np_where(condition: Any, *choices: Any) -> Any:
     return where(condition, *choices) if choices else np.nonzero(numbers(condition))
 
 
-@_implements(np.clip)
+@implements(np.clip)
 def _np_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Tensor:
     return clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
 
 
-@_implements(np.round, np.around)
+@implements(np.round, np.around)
 def _np_round(a: Any, decimals: int = 0) -> Tensor:
     return _round(a, decimals)
 
 
-@_implements(np.take)
+@implements(np.take)
 def _np_take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
     return take(a, indices, axis, mode)
 
 
-@_implements(np.take_along_axis)
+@implements(np.take_along_axis)
 def _np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
     return gather_elements(ravel(arr), 0, indices) if axis is None else gather_elements(arr, axis, indices)
 
 
-@_implements(np.zeros_like)
+@implements(np.zeros_like)
 def _np_zeros_like(a: Any, dtype: Any = None) -> Tensor:
     return zeros_like(a, dtype=dtype)
 
 
-@_implements(np.ones_like)
+@implements(np.ones_like)
 def _np_ones_like(a: Any, dtype: Any = None) -> Tensor:
     return ones_like(a, dtype=dtype)
 
 
-@_implements(np.full_like)
+@implements(np.full_like)
 def _np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     return full_like(a, fill_value, dtype=dtype)
 
 
-@_implements(np.linspace)
+@implements(np.linspace)
 def _np_linspace(start: Any, stop: Any, num: int = 50, *, dtype: Any = None) -> Tensor:
     return linspace(start, stop, num, dtype=dtype)
 
 
-@_implements(np.copy)
+@implements(np.copy)
 def _np_copy(a: Any, order: str = "K") -> Tensor:
     return +a

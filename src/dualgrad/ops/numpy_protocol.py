@@ -20,10 +20,11 @@ import numpy as np
 from .._engine import tensor as _engine
 from .._table import ROWS
 from ..tensor import Tensor
+from . import _numpy_sequences as _numpy_sequences  # enters its functions
 from ._arguments import OP
 from ._numpy_functions import FUNCTIONS, numbers, on_numbers
 from .reductions import all as _all
-from .reductions import amax, amin, cumsum, prod
+from .reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, prod
 from .reductions import any as _any
 from .reductions import sum as _sum
 
@@ -80,6 +81,15 @@ REDUCTIONS: dict[Any, Callable[..., Any]] = {
 }
 """Ufuncs whose `reduce` is a reduction of ours."""
 
+SCANS: dict[Any, Callable[..., Any]] = {
+    np.add: cumsum,
+    np.multiply: cumprod,
+    np.logaddexp: logcumsumexp,
+    np.maximum: lambda x, axis: cummax(x, axis)[0],
+    np.minimum: lambda x, axis: cummin(x, axis)[0],
+}
+"""Ufuncs whose `accumulate` is a scan of ours."""
+
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a NumPy ufunc that was called with a tensor.
@@ -120,8 +130,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
                 raise TypeError(f"{name}: expected the operand and the axis, got {len(inputs)} arguments")
         if not {name for name, value in kwargs.items() if value is not None}:
             return REDUCTIONS[ufunc](inputs[0], None if axis == () else axis, keepdims)
-    elif method == "accumulate" and ufunc is np.add and not kwargs.keys() - {"axis"}:
-        return cumsum(inputs[0], *inputs[1:] or (kwargs.get("axis", 0),))
+    elif method == "accumulate" and ufunc in SCANS and not kwargs.keys() - {"axis"}:
+        return SCANS[ufunc](inputs[0], *inputs[1:] or (kwargs.get("axis", 0),))
     raise TypeError(f"{name}: is not supported with Tensors; {_alternative(method)}")
 
 
