@@ -227,23 +227,6 @@ def _triangle(name: str, x: Any, diagonal: Any) -> Tensor:
     return _engine.apply(_WHERE, None, mask, x, np.zeros((), x.dtype.numpy))
 
 
-class Trace(Primitive):
-    """Sum of the elements on the main diagonal of a matrix; see `trace`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Trace()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-    5.0
-    """
-
-    __slots__ = ()
-
-    def __call__(self, x: Any) -> Tensor:
-        return trace(x)
-
-
 def block_diag(*inputs: Any) -> Tensor:
     """A matrix with the given ones along its diagonal and 0 elsewhere.
 
@@ -283,6 +266,23 @@ def block_diag(*inputs: Any) -> Tensor:
         rows.append(_engine.apply(_UNSLICE, ((height, width), place), x))
         start += length
     return cat(rows)
+
+
+class Trace(Primitive):
+    """Sum of the elements on the main diagonal of a matrix; see `trace`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.Trace()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]])))
+    5.0
+    """
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> Tensor:
+        return trace(x)
 
 
 class _Triangle(Primitive):
