@@ -7,15 +7,18 @@ from dualgrad import Tensor, ops
 
 X = normal(2, 3, 4)
 M = normal(3, 4)
+BLOCK = normal(3, 4, 2)
 V = normal(5)
 MASK = np.array([[True, False, True, True], [False] * 4, [True] * 4])
 EVERY = np.array([True, True, False])
 ROWS = Tensor([2, 0, 2, -1])
 POINTS = Tensor([[0, 1], [2, -1], [0, 1]])
 ELEMENTS = Tensor([[0, 2], [1, 1], [-1, 0]])
+TWICE = Tensor([[1], [0], [1], [1]])
 SEGMENTS = Tensor([2, 0, 2, -1, 2])
 BOTH = Tensor([[0, 1, 1], [1, -1, 3]])
 FLAT = np.array([0.0, 2.0, 0.0, 3.0, -1.5])
+HOLES = np.array([np.nan, 0.0, np.inf, 1.0, -np.inf])
 TIES = np.array([3.0, 1.0, 3.0, 7.0, 3.0])
 
 
@@ -27,11 +30,44 @@ def corner(operator, label, fn, *args):
     return Case(operator, label, fn, args, smooth=False)
 
 
+def callable_named(name):
+    """A function of ops, or a primitive made without settings."""
+    found = getattr(ops, name)
+    return found() if isinstance(found, type) else found
+
+
 def number(seed=0):
     return normal(1, seed=seed)[0]
 
 
+COMPARISONS = (
+    *("gt", "ge", "lt", "le", "equal", "ne"),
+    *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
+)
 CHOICE = [
+    *[case(name, "", callable_named(name), M, normal(4)) for name in ("maximum", "Maximum", "minimum", "Minimum")],
+    corner("maximum", "ties", ops.maximum, np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, -3.0])),
+    corner("minimum", "ties", ops.minimum, np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, -3.0])),
+    *[
+        case(name, "as a mask", lambda x, y, f=f: ops.where(f(x, y), x * x, x * y), M, normal(4))
+        for name in COMPARISONS
+        for f in (callable_named(name),)
+    ],
+    *[
+        case(name, "as a mask", lambda x, y, f=f: ops.where(f(x > 0, y > 0), x * x, x * y), M, normal(4))
+        for name in ("logical_and", "logical_or", "LogicalAnd", "LogicalOr")
+        for f in (callable_named(name),)
+    ],
+    *[
+        case(name, "as a mask", lambda x, f=f: ops.where(f(x > 0), x * x, x), M)
+        for name in ("logical_not", "LogicalNot")
+        for f in (callable_named(name),)
+    ],
+    *[
+        case(name, "as a mask", lambda x, f=f: ops.where(f(HOLES + x), x * x, x), V)
+        for name in ("isnan", "IsNan", "isfinite", "IsFinite")
+        for f in (callable_named(name),)
+    ],
     case("where", "", lambda x, y: ops.where(MASK, x, y), M, normal(4)),
     case("where", "numbers", lambda x: ops.where(x > 0, x * x, 2.0), M),
     case("where", "not taken", lambda x: ops.where(EVERY, x, ops.sqrt(x)), np.array([0.0, -1.0, 4.0])),
@@ -84,27 +120,14 @@ SCATTER = [
     case("ScatterNd", "", lambda u: ops.ScatterNd()(POINTS, u, (3, 4)), normal(3)),
     *[
         case(name, "", lambda x, u, f=f: f(x, POINTS, u), M, normal(3))
-        for name, f in (
-            ("tensor_scatter_add", ops.tensor_scatter_add),
-            ("TensorScatterAdd", ops.TensorScatterAdd()),
-            ("tensor_scatter_update", ops.tensor_scatter_update),
-            ("TensorScatterUpdate", ops.TensorScatterUpdate()),
-            ("tensor_scatter_sub", ops.tensor_scatter_sub),
-            ("TensorScatterSub", ops.TensorScatterSub()),
-            ("tensor_scatter_mul", ops.tensor_scatter_mul),
-            ("TensorScatterMul", ops.TensorScatterMul()),
-            ("tensor_scatter_max", ops.tensor_scatter_max),
-            ("TensorScatterMax", ops.TensorScatterMax()),
-            ("tensor_scatter_min", ops.tensor_scatter_min),
-            ("TensorScatterMin", ops.TensorScatterMin()),
-        )
+        for kind in ("add", "update", "sub", "mul", "max", "min")
+        for name in (f"tensor_scatter_{kind}", f"TensorScatter{kind.title()}")
+        for f in (callable_named(name),)
     ],
-    case("tensor_scatter_mul", "rows", lambda x, u: ops.tensor_scatter_mul(x, POINTS, u), normal(3, 4, 2), normal(3, 2)),
-    case("tensor_scatter_max", "rows", lambda x, u: ops.tensor_scatter_max(x, POINTS, u), normal(3, 4, 2), normal(3, 2)),
-    case(
-        "tensor_scatter_mul", "zeros", lambda x, u: ops.tensor_scatter_mul(x, Tensor([[1], [1], [4], [1]]), u), FLAT, FLAT[:4]
-    ),
-    corner("tensor_scatter_max", "ties", lambda x, u: ops.tensor_scatter_max(x, Tensor([[0], [0]]), u), TIES, TIES[::2][:2]),
+    case("tensor_scatter_mul", "rows", lambda x, u: ops.tensor_scatter_mul(x, POINTS, u), BLOCK, M[:, :2]),
+    case("tensor_scatter_max", "rows", lambda x, u: ops.tensor_scatter_max(x, POINTS, u), BLOCK, M[:, :2]),
+    case("tensor_scatter_mul", "zeros", lambda x, u: ops.tensor_scatter_mul(x, TWICE, u), FLAT, FLAT[:4]),
+    corner("tensor_scatter_max", "ties", lambda x, u: ops.tensor_scatter_max(x, TWICE, u), TIES, TIES[1:]),
     case("scatter", "", lambda x, u: ops.scatter(x, 1, ELEMENTS, u), M, normal(3, 2)),
     case("scatter", "one number", lambda x, u: ops.scatter(x, 0, ELEMENTS, u), M, number()),
     case("scatter_add", "", lambda x, u: ops.scatter_add(x, 1, ELEMENTS, u), M, normal(3, 3)),
@@ -121,7 +144,7 @@ SEGMENTED = [
     one
     for name in ("sum", "max", "min")
     for function in (f"unsorted_segment_{name}", f"UnsortedSegment{name.title()}")
-    for f in (getattr(ops, function) if function.islower() else getattr(ops, function)(),)
+    for f in (callable_named(function),)
     for one in (
         case(function, "vector", lambda x, f=f: f(x, SEGMENTS, 4)[::2], spread(5)),
         case(function, "rows", lambda x, f=f: f(x, SEGMENTS, 3)[2], spread(5, 2)),

@@ -1,6 +1,7 @@
 """Matrix products."""
 
 from cases import Case, normal
+
 from dualgrad import ops
 
 CASES = [

@@ -6,6 +6,7 @@ from cases import Case, normal, positive, spread
 from dualgrad import Tensor, ops
 
 TIES = np.array([[2.0, 1.0, 2.0, 1.0, 2.0], [3.0, 3.0, 3.0, 3.0, 0.0]])
+VALUES = normal(5)
 GRID = np.array([-1.0, 0.0, 0.5, 2.0, 3.5])
 INSIDE = np.array([[-0.7, 0.2], [1.1, 3.3]])
 AT_POINTS = np.array([-1.0, 0.5, 3.5])
@@ -33,18 +34,16 @@ CASES = [
     Case("trapz", "points", lambda y, x: ops.trapz(y, x, dim=0), (normal(4, 2), spread(4))),
     Case("trapezoid", "points of each row", ops.trapezoid, (normal(2, 4), spread(2, 4))),
     Case("trapezoid", "width", lambda y, h: ops.trapezoid(y, dx=h), (normal(3), positive(1).reshape(()))),
-    Case("interp", "everything", ops.interp, (INSIDE, GRID, normal(5))),
-    Case("interp", "points in any order", ops.interp, (INSIDE, GRID[::-1].copy(), normal(5))),
-    Case("interp", "outside", ops.interp, (np.array([-3.0, 0.1, 7.0]), GRID, normal(5))),
+    Case("interp", "everything", ops.interp, (INSIDE, GRID, VALUES)),
+    Case("interp", "points in any order", ops.interp, (INSIDE, GRID[::-1].copy(), VALUES)),
+    Case("interp", "outside", ops.interp, (np.array([-3.0, 0.1, 7.0]), GRID, VALUES)),
     Case(
         "interp",
         "outside, given",
         lambda x, xp, fp, a, b: ops.interp(x, xp, fp, a, b),
-        (np.array([-3.0, 0.1, 7.0]), GRID, normal(5), np.array(0.3), np.array(0.7)),
+        (np.array([-3.0, 0.1, 7.0]), GRID, VALUES, np.array(0.3), np.array(0.7)),
     ),
-    Case(
-        "interp", "period", lambda x, xp, fp: ops.interp(x, xp, fp, period=5.0), (INSIDE + 6.1, GRID + 0.3, normal(5))
-    ),
+    Case("interp", "period", lambda x, xp, fp: ops.interp(x, xp, fp, period=5.0), (INSIDE + 6.1, GRID + 0.3, VALUES)),
     Case("interp", "one point", ops.interp, (normal(3), np.array([9.0]), normal(1))),
-    Case("interp", "at points", lambda x, fp: ops.interp(x, Tensor(GRID), fp), (AT_POINTS, normal(5)), smooth=False),
+    Case("interp", "at points", lambda x, fp: ops.interp(x, Tensor(GRID), fp), (AT_POINTS, VALUES), smooth=False),
 ]
