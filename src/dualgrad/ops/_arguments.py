@@ -97,6 +97,12 @@ def operand(name: str, x: Any) -> Tensor:
     raise TypeError(f"{name}: expected a Tensor, a NumPy array or a number, got {type(x).__name__}")
 
 
+def beside(name: str, x: Any, other: Tensor) -> Tensor:
+    """An operand as a tensor; a number takes the type that it has together with another operand."""
+    found = operand(name, x)
+    return found if isinstance(x, Tensor | np.ndarray) else _engine.convert(x, _engine.common_type(other, x))
+
+
 def operands(name: str, many: Any) -> list[Tensor]:
     """A collection of operands as a list of tensors."""
     if isinstance(many, Tensor | np.ndarray) or not hasattr(many, "__iter__") or isinstance(many, str | dict):

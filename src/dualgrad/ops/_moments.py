@@ -2,7 +2,7 @@
 
 They are sums divided by a count, so derivatives of every order follow. A standard deviation is a root: where the
 spread is 0 the slope of the root is infinite, but the variance below it does not move to first order, and zero
-absorbs. The slope is 0 there, not nan; a second derivative does not exist and comes out infinite.
+absorbs. The slope is 0 there, not nan; there is no second derivative.
 """
 
 from __future__ import annotations

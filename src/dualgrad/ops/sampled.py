@@ -12,6 +12,7 @@ from ._arguments import (
     ALL_AXES,
     OP,
     alike,
+    beside,
     floating,
     integer,
     one_axis,
@@ -85,7 +86,7 @@ def _end(x: Tensor, axis: int, part: Any) -> Tensor | None:
     """What is put before or behind; a number is repeated over the other axes."""
     if part is None:
         return None
-    found = _engine.convert(part, x._typenum) if not isinstance(part, Tensor | np.ndarray) else operand("diff", part)
+    found = beside("diff", part, x)
     if found.ndim:
         return found
     shape = tuple([1 if k == axis else n for k, n in enumerate(x.shape)])
@@ -205,8 +206,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     [ 0. 10.  5.  0.]
     """
     xp, fp = alike([floating("interp", xp), floating("interp", fp)])
-    common = _engine.common_type(xp, x)
-    x, xp, fp = _engine.convert(x, common), _engine.convert(xp, common), _engine.convert(fp, common)
+    x, xp, fp = alike([beside("interp", x, xp), xp, fp])
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ValueError(
             f"interp: points of shape {xp.shape} and values of shape {fp.shape}; expected vectors of one length, one "

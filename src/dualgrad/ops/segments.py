@@ -25,7 +25,8 @@ __all__ = [
     "unsorted_segment_sum",
 ]  # fmt: skip
 
-_CUMSUM, _EQ, _MAXIMUM, _MINIMUM = OP["cumsum"], OP["eq"], OP["maximum"], OP["minimum"]
+_CUMSUM, _EQ, _GATHER = OP["cumsum"], OP["eq"], OP["gather"]
+_MAXIMUM, _MINIMUM = OP["maximum"], OP["minimum"]
 _FIRST = one_axis_pattern((), 0)
 
 
@@ -190,9 +191,9 @@ def _segmented(name: str, op: int | None, x: Any, segment_ids: Any, num_segments
 def _bins(name: str, ids: Tensor, count: int) -> Tensor:
     """Segments, with one more behind them for negative numbers."""
     try:
-        checked = read(name, _FIRST, Tensor(np.arange(count)), _engine.binary_op(_MAXIMUM, ids, 0))
+        checked = _engine.apply(_GATHER, _FIRST, Tensor(np.arange(count)), _engine.binary_op(_MAXIMUM, ids, 0))
     except IndexError as error:
-        raise IndexError(f"{name}: a segment is out of range, there are {count} of them: {error}") from None
+        raise IndexError(f"{name}: there are {count} segments; {error}") from None
     return where(ids < 0, count, checked)
 
 

@@ -17,6 +17,7 @@ from ._arguments import (
     OP,
     Primitive,
     alike,
+    beside,
     integer,
     one_axis,
     operand,
@@ -292,8 +293,7 @@ def searchsorted(
         sequence = take(sequence, order) if sequence.ndim == 1 else gather_elements(sequence, -1, order)
     if isinstance(values, list | tuple):
         values = np.asarray(values)
-    if not isinstance(values, Tensor):
-        values = _engine.convert(values, _engine.common_type(sequence, values))
+    values = beside("searchsorted", values, sequence)
     if sequence.ndim > 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise ValueError(
             f"searchsorted: a sequence of shape {sequence.shape} and values of shape {values.shape}; expected a "
