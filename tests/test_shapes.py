@@ -101,6 +101,7 @@ SEQUENCES = {
     "multiply.accumulate": lambda x: np.multiply.accumulate(x, 2),
     "maximum.accumulate": lambda x: np.maximum.accumulate(x, axis=1),
     "minimum.accumulate": np.minimum.accumulate,
+    "logaddexp.reduce": lambda x: np.logaddexp.reduce(x, 1, keepdims=True),
     "logaddexp.accumulate": lambda x: np.logaddexp.accumulate(x, axis=1),
 }
 

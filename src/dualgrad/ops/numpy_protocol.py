@@ -24,7 +24,7 @@ from . import _numpy_sequences as _numpy_sequences  # enters its functions
 from ._arguments import OP
 from ._numpy_functions import FUNCTIONS, numbers, on_numbers
 from .reductions import all as _all
-from .reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, prod
+from .reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
 from .reductions import any as _any
 from .reductions import sum as _sum
 
@@ -78,6 +78,7 @@ REDUCTIONS: dict[Any, Callable[..., Any]] = {
     np.minimum: amin,
     np.logical_and: _all,
     np.logical_or: _any,
+    np.logaddexp: logsumexp,
 }
 """Ufuncs whose `reduce` is a reduction of ours."""
 

@@ -53,8 +53,8 @@ def segment_extremes(op: int, rows: Tensor, ids: Tensor, count: int, empty: Any)
     if not rows.dtype.is_float:
         return extreme
     reaches = _engine.binary_op(_EQ, rows, read("segments", _FIRST, extreme, ids))
-    ties = segment_sums(_engine.convert(reaches, rows._typenum), ids, count)
-    parts = where(reaches, rows, 0) / read("segments", _FIRST, where(ties > 0, ties, 1), ids)
+    ties = segment_sums(_engine.convert(reaches, ids._typenum), ids, count)
+    parts = where(reaches, rows, 0) / read("segments", _FIRST, _engine.binary_op(_MAXIMUM, ties, 1), ids)
     shared = segment_sums(parts, ids, count)
     return shared + _engine.stop(where(_engine.binary_op(_EQ, shared, extreme), 0, extreme - shared))
 

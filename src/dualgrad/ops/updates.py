@@ -265,10 +265,4 @@ class TensorScatterMin(Primitive):
         return _chosen("TensorScatterMin", _MINIMUM, input_x, indices, updates)
 
 
-METHODS: dict[str, Any] = {
-    "index_fill": index_fill,
-    "tensor_scatter_max": tensor_scatter_max,
-    "tensor_scatter_min": tensor_scatter_min,
-    "tensor_scatter_mul": tensor_scatter_mul,
-    "tensor_scatter_sub": tensor_scatter_sub,
-}
+METHODS: dict[str, Any] = {"index_fill": index_fill}
