@@ -167,6 +167,12 @@ static inline __attribute__((always_inline)) float dg_sech2_f(float x)
 }
 #define dg_sech2(x) _Generic((x), float: dg_sech2_f, default: dg_sech2_d)(x)
 
+/* Complex numbers as NumPy stores them. C's own type is not used: its product repairs infinities, which costs a branch, and
+ * zeros have to absorb part by part. */
+typedef struct { double re, im; } dg_c128;
+typedef struct { float re, im; } dg_c64;
+#define DG_ABSORB(a, b) ((((a) == 0) | ((b) == 0)) ? 0 : (a) * (b))
+
 #include "generated/kernels.h"
 
 #endif

@@ -216,6 +216,18 @@ class Tensor(TensorMethods):
         """The axes in reverse order."""
         return self.transpose()
 
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix."""
+        if self.ndim != 2:
+            raise ValueError(f"H: expected a matrix, got shape {self.shape}; use mH for stacks of matrices")
+        return self.mH
+
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate transpose of the last two axes."""
+        return self.adjoint()
+
     # ------------------------------------------------------------------------------------------------
     # printing
 

@@ -338,6 +338,8 @@ cdef Array cast(Array a, int typenum):
 cdef int fill(Array out, object source) except -1:
     """Copy (and convert) the elements of a NumPy array into an array that was just made."""
     cdef object view = writable(out)
+    if source.dtype.kind == "c" and view.dtype.kind not in "cb":
+        source = source.real                    # the transpose of the cast from real to complex
     if view.dtype.kind in "iub" and source.dtype.kind in "fc":
         with np.errstate(all="ignore"):         # nan has no integer; NumPy's choice stands
             PyArray_CopyInto(view, source)

@@ -6,14 +6,18 @@ An inner loop runs over operands that broadcast. The common shapes (equal and co
 go to the loop directly. The others are walked by an odometer over axes that were merged where strides allow; a short
 row added to many rows, a bias, is written out a few times so that the loop runs over blocks of rows.
 
-float16 has NumPy loops for most primitives and goes through float32 for the rest.
+float16 has NumPy loops for most primitives and goes through float32 for the rest. Complex numbers have NumPy's loops;
+the few analytic primitives without one are written below in NumPy's terms.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from .array cimport MAX_DIMS, NPY_HALF, Array, cast, is_inexact, new_array, same_shape
+import numpy as np
+
+from .array cimport (MAX_DIMS, NPY_HALF, Array, cast, from_ndarray, is_complex, is_inexact, new_array, same_shape,
+                     to_ndarray)
 from .opcodes cimport *
 from .primitives cimport Loop, broadcast_shape, find_loop, no_loop, np_name, op_name
 
@@ -31,7 +35,7 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
     cdef cnp.npy_intp[4] steps
     cdef cnp.npy_intp size
     if loop.fn is NULL:
-        return through_wider(op, args, n)
+        return composed(op, args) if is_complex(a.typenum) and op in COMPOSED else through_wider(op, args, n)
     if n == 1:
         if not a.contiguous:
             return walk(op, loop, args, n)
@@ -92,6 +96,30 @@ cdef Array through_wider(int op, PyObject **args, int n):
         p[i] = <PyObject *>wide[i]
     r = execute_elementwise(op, p, n)
     return cast(r, a.typenum) if r.typenum == wider else r
+
+
+def _rsqrt(z):
+    return 1 / np.sqrt(z)
+
+
+def _sigmoid(z):
+    e = np.exp(np.where(z.real < 0, z, -z))         # nothing overflows on either side
+    return np.where(z.real < 0, e, 1) / (1 + e)
+
+
+def _sech2(z):
+    e = np.exp(-2 * np.where(z.real < 0, -z, z))
+    return 4 * e / ((1 + e) * (1 + e))
+
+
+cdef dict COMPOSED = {OP_RSQRT: _rsqrt, OP_SIGMOID: _sigmoid, OP_SECH2: _sech2}
+
+
+cdef Array composed(int op, PyObject **args):
+    """Analytic primitives of complex numbers for which NumPy has no loop."""
+    cdef Array a = <Array>args[0]
+    with np.errstate(all="ignore"):
+        return from_ndarray(np.asarray(COMPOSED[op](to_ndarray(a)), dtype=cnp.PyArray_DescrFromType(a.typenum)))
 
 
 cdef Array walk(int op, Loop *loop, PyObject **args, int n):

@@ -10,9 +10,9 @@ from libc.string cimport memset
 
 import numpy as np
 
-from dualgrad._table import ROWS
+from dualgrad._table import REAL_ONLY, ROWS
 
-from .array cimport N_TYPES, NPY_HALF, Array, Value, shape_tuple
+from .array cimport N_TYPES, NPY_HALF, Array, Value, is_complex, shape_tuple
 from .opcodes cimport *
 
 cnp.import_array()
@@ -150,7 +150,8 @@ cdef Loop *find_loop(int op, int typenum) except NULL:
         find_given_loop(KERNELS[op], arity, typenum, loop)
         return loop
     loop.fn = dg_own_loop(op, typenum)
-    if loop.fn is NULL and row.ufunc is not None and not (row.c is not None and typenum == NPY_HALF):
+    if (loop.fn is NULL and row.ufunc is not None and not (row.c is not None and typenum == NPY_HALF)
+            and not (is_complex(typenum) and row.name in REAL_ONLY)):
         signature = bytes([typenum] * arity + [loop.out_typenum])
         if dg_find_loop(getattr(np, row.ufunc), signature, arity + 1, &loop.fn, &loop.data) != 0:
             loop.fn = NULL
@@ -174,6 +175,9 @@ cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) exce
 
 
 cdef object no_loop(int op, int typenum):
+    if is_complex(typenum):
+        return TypeError(f"{op_name(op)}: complex numbers have no such operation; apply it to ops.real(x), ops.imag(x) "
+                         f"or ops.abs(x)")
     return TypeError(f"{op_name(op)}: operands of type {np.dtype(cnp.PyArray_DescrFromType(typenum)).name} have no "
                      f"such operation; convert them to a float type first (x.astype(...))")
 

@@ -409,6 +409,12 @@ cdef Value transpose(int op, object params, PyObject **ins, int n, int i, Value 
         zero = scalar(type_of(ct), 0.0)
         return to_shape_of(bind3(OP_WHERE, None, <Value>ins[0], ct, zero) if i == 1
                            else bind3(OP_WHERE, None, <Value>ins[0], zero, ct), x)
+    if op == OP_CONJ:
+        return bind1(OP_CONJ, None, ct)
+    if op == OP_VIEW_AS_REAL:           # cotangents pair as Re(ct * dz); see the table's complex rows
+        return bind1(OP_CONJ, None, bind1(OP_VIEW_AS_COMPLEX, None, ct))
+    if op == OP_VIEW_AS_COMPLEX:
+        return bind1(OP_VIEW_AS_REAL, None, bind1(OP_CONJ, None, ct))
     if op == OP_CONCAT:
         axis = params
         start = 0

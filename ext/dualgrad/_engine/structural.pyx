@@ -9,8 +9,10 @@ from libc.string cimport memset
 
 import numpy as np
 
-from .array cimport (MAX_DIMS, N_TYPES, Array, cast, contiguous, fill, from_ndarray, full, new_array, new_view,
-                     shape_tuple, to_ndarray, writable)
+from dualgrad._table import REAL_ONLY, ROWS
+
+from .array cimport (MAX_DIMS, N_TYPES, Array, cast, contiguous, fill, from_ndarray, full, is_complex, item_size,
+                     new_array, new_view, shape_tuple, to_ndarray, writable)
 from .opcodes cimport *
 from .primitives cimport Loop, broadcast_shape, no_loop, np_name, numpy_loop
 
@@ -21,9 +23,12 @@ ctypedef Array (*execute_t)(object params, PyObject **args, int n)
 cdef execute_t[N_OPS] STRUCTURAL
 cdef Loop[N_TYPES] MATMUL
 cdef Loop[N_TYPES] SUM
+cdef bint[N_OPS] NEEDS_REAL
 memset(STRUCTURAL, 0, sizeof(STRUCTURAL))
 memset(MATMUL, 0, sizeof(MATMUL))
 memset(SUM, 0, sizeof(SUM))
+for _code, _row in enumerate(ROWS):
+    NEEDS_REAL[_code] = _row.name in REAL_ONLY
 
 
 cdef Array execute_cast(object params, PyObject **args, int n):
@@ -365,6 +370,46 @@ cdef Array execute_count_nonzero(object params, PyObject **args, int n):
     return wrap(np.count_nonzero(to_ndarray(<Array>args[0]), axis=params[0], keepdims=params[1]))
 
 
+cdef Array execute_conj(object params, PyObject **args, int n):
+    return wrap(np.conjugate(to_ndarray(<Array>args[0])))
+
+
+cdef Array execute_view_as_real(object params, PyObject **args, int n):
+    """The same memory, with a last axis of two."""
+    cdef Array a = <Array>args[0]
+    return complex_view(a, cnp.NPY_DOUBLE if a.typenum == cnp.NPY_CDOUBLE else cnp.NPY_FLOAT, a.ndim + 1)
+
+
+cdef Array execute_view_as_complex(object params, PyObject **args, int n):
+    """The same memory where pairs lie side by side."""
+    cdef Array a = <Array>args[0]
+    if a.strides[a.ndim - 1] != a.itemsize:
+        a = contiguous(a)
+    return complex_view(a, cnp.NPY_CDOUBLE if a.typenum == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT, a.ndim - 1)
+
+
+cdef Array complex_view(Array a, int typenum, int ndim):
+    """An array's memory read as another of the two types, with one axis more or less."""
+    cdef Py_ssize_t[MAX_DIMS] shape
+    cdef Py_ssize_t[MAX_DIMS] strides
+    cdef Array out
+    cdef int i
+    for i in range(min(ndim, <int>a.ndim)):
+        shape[i] = a.shape[i]
+        strides[i] = a.strides[i]
+    if ndim > a.ndim:
+        shape[a.ndim] = 2
+        strides[a.ndim] = item_size(typenum)
+    out = new_view(a, ndim, shape, strides, a.data)
+    out.typenum = typenum
+    out.itemsize = item_size(typenum)
+    out.contiguous = a.contiguous
+    return out
+
+
+STRUCTURAL[OP_CONJ] = execute_conj
+STRUCTURAL[OP_VIEW_AS_REAL] = execute_view_as_real
+STRUCTURAL[OP_VIEW_AS_COMPLEX] = execute_view_as_complex
 STRUCTURAL[OP_RESHAPE] = execute_reshape
 STRUCTURAL[OP_TRANSPOSE] = execute_transpose
 STRUCTURAL[OP_BROADCAST_TO] = execute_broadcast_to
@@ -396,4 +441,6 @@ cdef bint is_structural(int op) noexcept:
 
 
 cdef Array execute_structural(int op, object params, PyObject **args, int n):
+    if NEEDS_REAL[op] and is_complex((<Array>args[0]).typenum):
+        raise no_loop(op, (<Array>args[0]).typenum)
     return STRUCTURAL[op](params, args, n)

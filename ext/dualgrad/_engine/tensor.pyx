@@ -147,11 +147,17 @@ cdef object plain_number(object x):
     return x.item() if isinstance(x, np.generic) else x
 
 
+COMPLEX_FORMS = {}          # opcode -> function of a tensor, for what is not analytic: filled by the face
+
+
 cdef Value apply_unary(int op, object x):
     cdef Value v = value_of(x)
-    cdef int typenum
+    cdef int typenum = type_of(v)
+    if is_complex(typenum):
+        form = COMPLEX_FORMS.get(op)
+        if form is not None:
+            return read(<TensorBase>form(wrap(v)))
     if wants_float(op):
-        typenum = type_of(v)
         if not is_inexact(typenum):
             v = as_type(v, cnp.NPY_FLOAT)
     return bind1(op, None, v)
@@ -481,7 +487,7 @@ cdef class TensorBase:
         return wrap(read(self))
 
     def __abs__(self):
-        return wrap(bind1(OP_ABS, None, read(self)))
+        return wrap(apply_unary(OP_ABS, self))
 
     def __and__(self, other):
         return binary(OP_BITWISE_AND, self, other)

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -7,6 +8,7 @@ from ..dtype import DType
 from ..tensor import Tensor
 
 OPCODES: dict[str, int]
+COMPLEX_FORMS: dict[int, Callable[[Tensor], Tensor]]  # by opcode, for what is not analytic
 
 def install(tensor: type[Tensor], dtypes: dict[int, DType], promotion: dict[tuple[int, int], int]) -> None: ...
 

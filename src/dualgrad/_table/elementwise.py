@@ -21,6 +21,8 @@ ARITHMETIC = (
     elementwise("div", "reciprocal(y)", "-(out / y)", c="x / y", ufunc="true_divide",
                 domain=((-INF, INF), (0, INF)), summary="x / y"),
     elementwise("absorb_mul", "y", "x", c="((x == 0) | (y == 0)) ? (T)0 : x * y", ufunc="multiply",
+                c_complex="((T){DG_ABSORB(x.re, y.re) - DG_ABSORB(x.im, y.im), "
+                          "DG_ABSORB(x.re, y.im) + DG_ABSORB(x.im, y.re)})",
                 keeps_ints=True, summary="x * y, and 0 where either is 0, also beside inf and nan"),
     elementwise("neg", "-1", c="-x", ufunc="negative", keeps_ints=True, function="neg", cls="Neg", method="neg",
                 summary="-x"),

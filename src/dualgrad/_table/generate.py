@@ -12,6 +12,7 @@ from . import ROWS, Row
 
 HEAD = "generated from src/dualgrad/_table, do not edit"
 TYPES = (("f64", "double", "NPY_DOUBLE"), ("f32", "float", "NPY_FLOAT"))
+COMPLEX_TYPES = (("c128", "dg_c128", "NPY_CDOUBLE"), ("c64", "dg_c64", "NPY_CFLOAT"))
 
 
 def opcodes() -> str:
@@ -24,7 +25,13 @@ def opcodes() -> str:
 
 def _kernel(row: Row) -> list[str]:
     macro = {1: "DG_UNARY", 2: "DG_BINARY"}[row.arity]
-    return [f"{macro}(dg_{row.name}_{tag}, {ctype}, {row.c})" for tag, ctype, _ in TYPES]
+    return [f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})" for tag, ctype, _, body in _bodies(row)]
+
+
+def _bodies(row: Row) -> list[tuple[str, str, str, str]]:
+    """The types a row has a body for, each with that body."""
+    bodies = [(*kind, row.c) for kind in TYPES if row.c] + [(*kind, row.c_complex) for kind in COMPLEX_TYPES]
+    return [(tag, ctype, num, body) for tag, ctype, num, body in bodies if body]
 
 
 def kernels() -> str:
@@ -35,7 +42,7 @@ def kernels() -> str:
         out += _kernel(row)
     out += ["static dg_loop dg_own_loop(int op, int typenum)", "{", "    switch (op) {"]
     for code, row in rows:
-        picks = " : ".join(f"typenum == {num} ? dg_{row.name}_{tag}" for tag, _, num in TYPES)
+        picks = " : ".join(f"typenum == {num} ? dg_{row.name}_{tag}" for tag, _, num, _ in _bodies(row))
         out.append(f"    case {code}: return {picks} : (dg_loop)0;")
     out += ["    }", "    return (dg_loop)0;", "}", ""]
     return "\n".join(out)

@@ -45,6 +45,8 @@ class Row:
         Number of operands; -1 when it varies.
     c
         Scalar body of the kernel in C, on ``x, y, z`` of type ``T``, or None.
+    c_complex
+        The same for complex numbers, on parts ``x.re, x.im``, where no NumPy loop serves.
     ufunc
         Name of the NumPy ufunc whose inner loops serve the types that ``c`` does not, or None.
     partials
@@ -67,6 +69,7 @@ class Row:
     family: str
     arity: int
     c: str | None = None
+    c_complex: str | None = None
     ufunc: str | None = None
     partials: tuple[str | None, ...] = ()
     result: str = "same"

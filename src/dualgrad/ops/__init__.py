@@ -13,6 +13,7 @@ from ..vectorize import vmap
 from . import activations as _activations
 from . import arithmetic as _arithmetic
 from . import choice as _choice
+from . import complex as _complex
 from . import creation as _creation
 from . import dispatch as _dispatch
 from . import elementwise as _elementwise
@@ -53,6 +54,7 @@ from ._windows import *
 from .activations import *
 from .arithmetic import *
 from .choice import *
+from .complex import *
 from .creation import *
 from .dispatch import *
 from .elementwise import *
@@ -72,9 +74,7 @@ from .sorting import *
 from .updates import *
 
 _MODULES = (
-    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather,
-    _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _dispatch,
-    _numpy_protocol,
+    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather, _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol, _complex,
 )  # fmt: skip
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]

@@ -17,6 +17,7 @@ from ._arguments import operand, to_shape
 from ._einsum import einsum
 from .arithmetic import round as _round
 from .choice import clip, where
+from .complex import angle, conj, imag, real
 from .creation import full_like, linspace, ones_like, zeros_like
 from .gather import gather_elements, take
 from .products import dot, inner, outer, tensor_dot
@@ -93,7 +94,7 @@ _WITHOUT_DERIVATIVE: tuple[Any, ...] = (
 
 _SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
     (np.swapaxes, swapaxes), (np.moveaxis, moveaxis), (np.broadcast_to, broadcast_to), (np.hstack, hstack),
-    (np.vstack, vstack), (np.dot, dot), (np.inner, inner), (np.meshgrid, meshgrid),
+    (np.vstack, vstack), (np.dot, dot), (np.inner, inner), (np.meshgrid, meshgrid), (np.real, real), (np.imag, imag),
 )  # fmt: skip
 """Functions whose arguments are called alike, or come by position."""
 
@@ -287,10 +288,12 @@ def _np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
 
 @implements(np.vdot)
 def _np_vdot(a: Any, b: Any) -> Tensor:
-    a, b = ravel(a), ravel(b)
-    if a.dtype.is_complex or b.dtype.is_complex:
-        raise TypeError("np.vdot: complex Tensors are not supported; use np.dot with the conjugate")
-    return dot(a, b)
+    return dot(conj(ravel(a)), ravel(b))
+
+
+@_implements(np.angle)
+def _np_angle(z: Any, deg: bool = False) -> Tensor:
+    return angle(z) * (180.0 / np.pi) if deg else angle(z)
 
 
 @implements(np.outer)

@@ -23,6 +23,7 @@ from ..tensor import Tensor
 from . import _numpy_sequences as _numpy_sequences  # enters its functions
 from ._arguments import OP
 from ._numpy_functions import FUNCTIONS, numbers, on_numbers
+from .complex import conj
 from .reductions import all as _all
 from .reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
 from .reductions import any as _any
@@ -62,6 +63,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.float_power: _engine.power_op,
     np.matmul: _engine.matmul_op,
     np.positive: lambda x: +x,
+    np.conjugate: conj,
     np.fabs: lambda x: _engine.unary(OP["abs"], x),
     np.degrees: _degrees,
     np.rad2deg: _degrees,
