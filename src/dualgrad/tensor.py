@@ -226,7 +226,9 @@ class Tensor(TensorMethods):
     @property
     def mH(self) -> Tensor:
         """The conjugate transpose of the last two axes."""
-        return self.adjoint()
+        from . import ops
+
+        return ops.adjoint(self)
 
     # ------------------------------------------------------------------------------------------------
     # printing

@@ -3,6 +3,9 @@
 ``sech2`` (the slope of tanh), ``half_step`` (the slope of maximum: 1, 1/2 on ties, 0) and ``step`` are primitives of
 their own so that slopes are formed without cancellation, and to any order. ``absorb_mul`` is the product of a
 partial with a tangent or cotangent: zero times anything is zero there, also beside inf and nan.
+
+Partials hold for complex operands too. ``x - -1`` stands where ``1 + x`` would lose the sign of a zero imaginary part,
+which chooses the side of a branch cut.
 """
 
 from __future__ import annotations
@@ -90,17 +93,17 @@ TRIGONOMETRIC = (
     elementwise("tanh", "sech2(x)", ufunc="tanh", function="tanh", cls="Tanh", method="tanh",
                 summary="hyperbolic tangent of x"),
     elementwise("sech2", "-2 * tanh(x) * out", c="dg_sech2(x)", summary="1 / cosh(x)**2, exact at every x"),
-    elementwise("asin", "rsqrt((1 - x) * (1 + x))", ufunc="arcsin", domain=(-1, 1), function="asin", cls="Asin",
+    elementwise("asin", "rsqrt(-((x - 1) * (x - -1)))", ufunc="arcsin", domain=(-1, 1), function="asin", cls="Asin",
                 method="asin", summary="inverse sine of x"),
-    elementwise("acos", "-rsqrt((1 - x) * (1 + x))", ufunc="arccos", domain=(-1, 1), function="acos",
+    elementwise("acos", "-rsqrt(-((x - 1) * (x - -1)))", ufunc="arccos", domain=(-1, 1), function="acos",
                 cls="ACos", method="acos", summary="inverse cosine of x"),
     elementwise("atan", "reciprocal(1 + x * x)", ufunc="arctan", function="atan", cls="Atan", method="atan",
                 summary="inverse tangent of x"),
     elementwise("atan2", "y / (x * x + y * y)", "-(x / (x * x + y * y))", ufunc="arctan2",
                 function="atan2", cls="Atan2", method="atan2", summary="angle of the point with ordinate x and abscissa y"),
-    elementwise("asinh", "rsqrt(1 + x * x)", ufunc="arcsinh", function="asinh", cls="Asinh", method="asinh",
+    elementwise("asinh", "rsqrt(x * x - -1)", ufunc="arcsinh", function="asinh", cls="Asinh", method="asinh",
                 summary="inverse hyperbolic sine of x"),
-    elementwise("acosh", "rsqrt((x - 1) * (x + 1))", ufunc="arccosh", domain=(1, INF), function="acosh",
+    elementwise("acosh", "rsqrt(x - 1) * rsqrt(x - -1)", ufunc="arccosh", domain=(1, INF), function="acosh",
                 cls="Acosh", method="acosh", summary="inverse hyperbolic cosine of x"),
     elementwise("atanh", "reciprocal((1 - x) * (1 + x))", ufunc="arctanh", domain=(-1, 1), function="atanh",
                 cls="Atanh", method="atanh", summary="inverse hyperbolic tangent of x"),

@@ -24,10 +24,11 @@ from ._arguments import (
     to_shape,
     total,
 )
+from .complex import squared_magnitude
 
 __all__ = ["ReduceMean", "mean", "std", "std_mean", "var", "var_mean"]
 
-_DIV, _SQRT, _SQUARE = OP["div"], OP["sqrt"], OP["square"]
+_DIV, _SQRT = OP["div"], OP["sqrt"]
 
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **other: Any) -> Tensor:

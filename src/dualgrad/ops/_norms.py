@@ -26,10 +26,11 @@ from ._arguments import (
     to_shape,
     total,
 )
+from .complex import squared_magnitude
 
 __all__ = ["LpNorm", "norm"]
 
-_ABS, _SQRT, _SQUARE, _NE = OP["abs"], OP["sqrt"], OP["square"], OP["ne"]
+_ABS, _SQRT, _NE = OP["abs"], OP["sqrt"], OP["ne"]
 _MAX, _MIN = OP["reduce_max"], OP["reduce_min"]
 
 
@@ -90,7 +91,7 @@ def norm(
         )
     axes = ALL_AXES[x.ndim] if everything else reduced_axes("norm", axis, x)
     if ord is None or (ord == "fro" and (everything or len(axes) == 2)):
-        return _engine.unary(_SQRT, total(_engine.unary(_SQUARE, x), axes, keepdims))
+        return _engine.unary(_SQRT, total(squared_magnitude(x), axes, keepdims))
     if len(axes) == 2:
         pair = axes if everything else tuple(one_axis("norm", k, x.shape) for k in axis)
         return _matrix_norm(x, ord, pair, keepdims)
@@ -101,10 +102,10 @@ def norm(
 
 def _vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if p == 2:
-        return _engine.unary(_SQRT, total(_engine.unary(_SQUARE, x), axes, keepdims))
-    if p == 0:
-        return total(_engine.convert(_engine.binary_op(_NE, x, 0), x._typenum), axes, keepdims)
+        return _engine.unary(_SQRT, total(squared_magnitude(x), axes, keepdims))
     size = _engine.unary(_ABS, x)
+    if p == 0:
+        return total(_engine.convert(_engine.binary_op(_NE, x, 0), size._typenum), axes, keepdims)
     if math.isinf(p):
         return _engine.apply(_MAX if p > 0 else _MIN, (axes, builtins.bool(keepdims)), size)
     if p == 1:

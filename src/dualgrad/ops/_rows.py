@@ -210,7 +210,7 @@ def _notes(row: Row) -> list[str]:
 
 def _formula(partial: str | None) -> str:
     text = partial or "0"
-    for name, words in ("TWO_OVER_SQRT_PI", "2 / sqrt(pi)"), ("LN2", "log(2)"), ("LN10", "log(10)"):
+    for name, words in ("TWO_OVER_SQRT_PI", "2 / sqrt(pi)"), ("LN2", "log(2)"), ("LN10", "log(10)"), (" - -", " + "):
         text = text.replace(name, words)
     return text
 

@@ -7,7 +7,6 @@ views, so derivatives of every order follow; the convention for gradients is sta
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +26,7 @@ __all__ = [
 _ABS, _ATAN2, _COS, _CONCAT, _CONJ = OP["abs"], OP["atan2"], OP["cos"], OP["concat"], OP["conj"]
 _DIV, _EQ, _HYPOT, _ISNAN, _LOGICAL_AND = OP["div"], OP["eq"], OP["hypot"], OP["isnan"], OP["logical_and"]
 _LT, _SIGN, _SIN, _SLICE, _TRANSPOSE = OP["lt"], OP["sign"], OP["sin"], OP["slice"], OP["transpose"]
+_SQUARE = OP["square"]
 _VIEW_AS_COMPLEX, _VIEW_AS_REAL, _WHERE = OP["view_as_complex"], OP["view_as_real"], OP["where"]
 
 
@@ -266,6 +266,13 @@ def _magnitude(z: Tensor) -> Tensor:
     return _engine.apply(_WHERE, None, zero, _number(0.0, x), _engine.binary_op(_HYPOT, x, y))
 
 
+def squared_magnitude(x: Tensor) -> Tensor:
+    """|x|**2 of a real or complex tensor, a real tensor; smooth at 0 too."""
+    if not x.dtype.is_complex:
+        return _engine.unary(_SQUARE, x)
+    return _engine.unary(_SQUARE, _part(x, 0)) + _engine.unary(_SQUARE, _part(x, 1))
+
+
 def angle(x: Any) -> Tensor:
     """Angle of complex numbers with the positive real axis, in (-pi, pi].
 
@@ -317,8 +324,8 @@ def sgn(x: Any) -> Tensor:
     --------
     >>> import dualgrad as dg
     >>> from dualgrad import ops
-    >>> print(ops.sgn(dg.Tensor([3.0 + 4.0j, 0.0j, -2.0j])))
-    [0.6+0.8j 0. +0.j  0. -1.j ]
+    >>> print(ops.sgn(dg.Tensor([3.0 + 4.0j, 0.0j, 2.0j])))
+    [0.6+0.8j 0. +0.j  0. +1.j ]
     """
     return _engine.unary(_SIGN, operand("sgn", x))
 

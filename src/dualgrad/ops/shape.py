@@ -8,7 +8,10 @@ stand in files of their own and are gathered here.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
+
+import numpy as np
 
 from .._engine import tensor as _engine
 from ..dtype import as_dtype
@@ -301,6 +304,11 @@ def cast(x: Any, dtype: Any) -> Tensor:
     TypeError
         If `dtype` is no type of tensor elements.
 
+    Warns
+    -----
+    numpy.exceptions.ComplexWarning
+        If imaginary parts are dropped; `real` drops them without a warning.
+
     Notes
     -----
     Derivatives do not pass through integers: rounding has slope 0.
@@ -312,11 +320,22 @@ def cast(x: Any, dtype: Any) -> Tensor:
     >>> ops.cast(dg.Tensor([1.5, 2.5]), dg.int32)
     Tensor(shape=[2], dtype=Int32, value= [1, 2])
     """
-    return _engine.convert(operand("cast", x), as_dtype(dtype, where="cast").num)
+    return _converted("cast", operand("cast", x), dtype)
 
 
 def _astype_method(x: Tensor, dtype: Any, copy: bool = True) -> Tensor:
-    return _engine.convert(x, as_dtype(dtype, where="astype").num)
+    return _converted("astype", x, dtype)
+
+
+def _converted(name: str, x: Tensor, dtype: Any) -> Tensor:
+    target = as_dtype(dtype, where=name)
+    if x.dtype.is_complex and not (target.is_complex or target.is_bool):
+        warnings.warn(
+            f"{name}: the imaginary part is dropped on the way from {x.dtype} to {target}; use ops.real(x)",
+            np.exceptions.ComplexWarning,
+            stacklevel=3,
+        )
+    return _engine.convert(x, target.num)
 
 
 def identity(x: Any) -> Tensor:
