@@ -194,7 +194,7 @@ def _variance_and_mean(name: str, x: Any, axis: Any, ddof: float, keepdims: bool
     x = floating(name, x)
     axes = reduced_axes(name, axis, x)
     average = _average(x, axes, True)
-    return _average(_engine.unary(_SQUARE, x - average), axes, keepdims, ddof), average
+    return _average(squared_magnitude(x - average), axes, keepdims, ddof), average
 
 
 class ReduceMean(Reduction):
