@@ -86,7 +86,8 @@ cdef Array through_wider(int op, PyObject **args, int n):
     cdef int i, wider
     if a.typenum == NPY_HALF and find_loop(op, cnp.NPY_FLOAT).fn is not NULL:
         wider = cnp.NPY_FLOAT
-    elif op >= N_OPS and is_inexact(a.typenum) and not is_complex(a.typenum) and find_loop(op, cnp.NPY_DOUBLE).fn is not NULL:
+    elif (op >= N_OPS and is_inexact(a.typenum) and not is_complex(a.typenum)
+          and find_loop(op, cnp.NPY_DOUBLE).fn is not NULL):
         wider = cnp.NPY_DOUBLE
     else:
         raise no_loop(op, a.typenum)

@@ -11,6 +11,7 @@ Levels are closed by `finally`, before any sweep, so nothing that raises can lea
 The faces (GradOperation, grad, vjp ...) check their arguments and arrange the results in Python. A call that nests is
 made of small parts, so the lists and dicts that a part may not need are not made until it does.
 """
+cimport numpy as cnp
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.string cimport memset
 
@@ -23,7 +24,7 @@ from .sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, 
 from .tape cimport Node, Slots, Tape, highest, new_slots, new_tape, settled, stripped
 from .tape import observers
 from .tensor cimport TensorBase, wrap
-from .values cimport Level, array_of, current_level, pop_level, push_level
+from .values cimport Level, array_of, current_level, pop_level, push_level, type_of
 
 
 # ------------------------------------------------------------------------------------------------------- gradients
@@ -226,7 +227,8 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
         for slot in value_slots:
             exported[slot] = tape.values.get(slot)
     for i in range(len(seeds)):
-        accumulate(adjoints, seed_slots[i], stripped(<Value>seeds[i]))
+        if type_of(<Value>seeds[i]) != cnp.NPY_BOOL:        # a truth value has no slope, also as an output
+            accumulate(adjoints, seed_slots[i], stripped(<Value>seeds[i]))
     if len(slots) == len(tape.leaf_slots):
         needed = <char *>PyMem_RawMalloc(n + 1)
         if needed is NULL:

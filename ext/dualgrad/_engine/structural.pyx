@@ -11,8 +11,8 @@ import numpy as np
 
 from dualgrad._table import REAL_ONLY, ROWS
 
-from .array cimport (MAX_DIMS, N_TYPES, Array, cast, contiguous, fill, from_ndarray, full, is_complex, item_size,
-                     new_array, new_view, shape_tuple, to_ndarray, writable)
+from .array cimport (MAX_DIMS, N_TYPES, NPY_HALF, Array, cast, contiguous, fill, from_ndarray, full, is_complex,
+                     item_size, new_array, new_view, shape_tuple, to_ndarray, writable)
 from .opcodes cimport *
 from .primitives cimport Loop, broadcast_shape, no_loop, np_name, numpy_loop
 
@@ -154,8 +154,20 @@ cdef Array execute_sum(object params, PyObject **args, int n):
                     pointers[2] = pointers[0]
                     loop.fn(pointers, &inner, steps, loop.data)
                 return out
-    return wrap(np.add.reduce(to_ndarray(a), axis=axes, keepdims=keepdims,
-                              dtype=np.dtype(cnp.PyArray_DescrFromType(a.typenum))))
+    return narrowed(np.add.reduce(to_ndarray(a), axis=axes, keepdims=keepdims, dtype=sum_type(a)), a)
+
+
+cdef object sum_type(Array a):
+    """The type in which elements are added up: float32 for float16, whose running sums soon stop growing."""
+    return np.dtype(np.float32) if a.typenum == NPY_HALF else to_ndarray(a).dtype
+
+
+cdef Array narrowed(object total, Array a):
+    """A sum as an array of the type of its terms, rounded once."""
+    if a.typenum != NPY_HALF:
+        return wrap(total)
+    with np.errstate(over="ignore"):
+        return wrap(np.asarray(total, dtype=np.float16))
 
 
 cdef Array wrap(object result):
@@ -303,9 +315,9 @@ cdef Array execute_cumsum(object params, PyObject **args, int n):
     """params: (axis, reverse)."""
     a = to_ndarray(<Array>args[0])
     axis, reverse = params
-    if reverse:
-        return wrap(np.flip(np.cumsum(np.flip(a, axis), axis, dtype=a.dtype), axis))
-    return wrap(np.cumsum(a, axis, dtype=a.dtype))
+    kind = sum_type(<Array>args[0])
+    sums = np.flip(np.cumsum(np.flip(a, axis), axis, dtype=kind), axis) if reverse else np.cumsum(a, axis, dtype=kind)
+    return narrowed(sums, <Array>args[0])
 
 
 cdef tuple index_of(tuple pattern, PyObject **args, int n):
@@ -322,9 +334,9 @@ cdef Array execute_gather(object params, PyObject **args, int n):
 cdef Array execute_scatter_add(object params, PyObject **args, int n):
     """params: (shape of the result, pattern)."""
     cdef Array a = <Array>args[0]
-    cdef Array out = zeros_of(a.typenum, params[0])
+    cdef Array out = zeros_of(cnp.NPY_FLOAT if a.typenum == NPY_HALF else a.typenum, params[0])
     np.add.at(writable(out), index_of(params[1], args, n), to_ndarray(a))
-    return out
+    return cast(out, a.typenum)
 
 
 cdef Array execute_reduce_max(object params, PyObject **args, int n):

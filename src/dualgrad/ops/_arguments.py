@@ -112,6 +112,18 @@ def operands(name: str, many: Any) -> list[Tensor]:
     return [operand(name, x) for x in many]
 
 
+def together(name: str, *many: Any) -> list[Tensor]:
+    """Operands as tensors; numbers take the type they have beside the tensors among them."""
+    if not any(isinstance(x, Tensor | np.ndarray) for x in many):
+        return [operand(name, x) for x in many]
+    return [
+        operand(name, x)
+        if isinstance(x, Tensor | np.ndarray) or not isinstance(x, bool | int | float | complex | np.generic)
+        else _engine.convert(x, _engine.common_type(*[y for y in many if isinstance(y, Tensor | np.ndarray)], x))
+        for x in many
+    ]
+
+
 def floating(name: str, x: Any) -> Tensor:
     """An operand of a float type: integers and bools become float32."""
     x = operand(name, x)

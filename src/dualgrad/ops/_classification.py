@@ -17,7 +17,7 @@ import numpy as np
 from .. import dtype as _dtype
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import ALL_AXES, OP, Primitive, floating, integer, operand, permuted, to_shape, total
+from ._arguments import ALL_AXES, OP, Primitive, floating, integer, operand, permuted, to_shape, together, total
 from ._reduction import check_reduction, reduce_loss, same_or_broadcast
 from .activations import log_softmax
 from .choice import where
@@ -68,7 +68,7 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, reduction
     0.693147
     """
     check_reduction("binary_cross_entropy", reduction)
-    p, t = floating("binary_cross_entropy", logits), floating("binary_cross_entropy", labels)
+    p, t = [floating("binary_cross_entropy", x) for x in together("binary_cross_entropy", logits, labels)]
     same_or_broadcast("binary_cross_entropy", "logits", p, "labels", t)
     yes = _engine.binary_op(_ABSORB_MUL, t, _engine.unary(_LOG, p))
     no = _engine.binary_op(_ABSORB_MUL, 1 - t, _engine.unary(_LOG1P, -p))
@@ -113,7 +113,7 @@ def binary_cross_entropy_with_logits(
     """
     name = "binary_cross_entropy_with_logits"
     check_reduction(name, reduction)
-    x, t = floating(name, logits), floating(name, label)
+    x, t = [floating(name, x) for x in together(name, logits, label)]
     same_or_broadcast(name, "logits", x, "label", t)
     yes = _engine.binary_op(_ABSORB_MUL, t, _engine.unary(_SOFTPLUS, -x))
     no = _engine.binary_op(_ABSORB_MUL, 1 - t, _engine.unary(_SOFTPLUS, x))

@@ -10,14 +10,14 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import ALL_AXES, Primitive, alike, operand, permuted, several_axes, to_shape
+from ._arguments import ALL_AXES, Primitive, alike, permuted, several_axes, to_shape, together
 
 __all__ = ["Ger", "dot", "ger", "inner", "outer", "tensor_dot"]
 
 
 def pair(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors; an array beside a tensor takes part in the choice of a common type."""
-    pair = [operand(name, x), operand(name, y)]
+    pair = together(name, x, y)
     if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
         pair = alike(pair)
     return pair[0], pair[1]

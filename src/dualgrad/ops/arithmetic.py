@@ -93,7 +93,7 @@ def pow(x: Any, exponent: Any) -> Tensor:
 
 
 def float_power(x: Any, exponent: Any) -> Tensor:
-    """Power in float64: x to the exponent.
+    """Power in float64 (complex128): x to the exponent.
 
     Parameters
     ----------
@@ -111,7 +111,9 @@ def float_power(x: Any, exponent: Any) -> Tensor:
     >>> print(ops.float_power(dg.Tensor([4]), 0.5).dtype)
     Float64
     """
-    return _engine.power_op(_engine.convert(operand("float_power", x), _dtype.float64.num), exponent)
+    x = operand("float_power", x)
+    wide = _dtype.complex128 if x.dtype.is_complex else _dtype.float64
+    return _engine.power_op(_engine.convert(x, wide.num), exponent)
 
 
 class DivNoNan(Primitive):

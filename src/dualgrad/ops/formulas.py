@@ -11,7 +11,7 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, floating, operand, operands
+from ._arguments import OP, Primitive, floating, operand, operands, together
 
 __all__ = [
     "AddN", "Lerp", "SquaredDifference", "Xlogy", "addcdiv", "addcmul", "addn", "deg2rad", "lerp", "rad2deg",
@@ -176,7 +176,8 @@ def xlogy(x: Any, y: Any) -> Tensor:
     >>> print(ops.xlogy(dg.Tensor([0.0, 2.0]), dg.Tensor([0.0, 1.0])))
     [0. 0.]
     """
-    return _engine.binary_op(_ABSORB_MUL, x, _engine.unary(_LOG, operand("xlogy", y)))
+    x, y = together("xlogy", x, y)
+    return _engine.binary_op(_ABSORB_MUL, x, _engine.unary(_LOG, y))
 
 
 def deg2rad(x: Any) -> Tensor:

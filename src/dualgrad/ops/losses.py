@@ -12,7 +12,7 @@ from typing import Any
 from .._engine import tensor as _engine
 from ..tensor import Tensor
 from . import _classification
-from ._arguments import OP, floating, operand
+from ._arguments import OP, floating, together
 from ._classification import *  # noqa: F403
 from ._reduction import check_reduction, positive, reduce_loss, same_or_broadcast
 from .choice import where
@@ -166,7 +166,8 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 
 def _difference(name: str, input: Any, target: Any) -> Tensor:
-    x, y = floating(name, input), operand(name, target)
+    x, y = together(name, input, target)
+    x = floating(name, x)
     same_or_broadcast(name, "input", x, "target", y)
     return x - y
 
