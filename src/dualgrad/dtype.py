@@ -286,6 +286,9 @@ def _hint(spec: object) -> str:
     if isinstance(kind, type) and issubclass(kind, np.inexact):  # the platform's long doubles
         wanted = "complex128" if issubclass(kind, np.complexfloating) else "float64"
         return f" Convert the data with .astype(np.{wanted})."
+    name = kind.__name__ if isinstance(kind, type) else kind
+    if isinstance(name, str) and name.lower() == "bfloat16":
+        return " There is no bfloat16 here: compute in float32, which holds all its numbers."
     if isinstance(spec, str):
         close = difflib.get_close_matches(spec.lower(), [t.name for t in all_types], n=2, cutoff=0.75)
         return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""

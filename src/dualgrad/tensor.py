@@ -102,7 +102,11 @@ class Tensor(TensorMethods):
         elif isinstance(input_data, np.ndarray | np.generic):
             array = np.asarray(input_data)
             if array.dtype.kind not in "biufc":
-                raise TypeError(f"Tensor: a NumPy array of type {array.dtype} does not hold numbers")
+                raise TypeError(
+                    f"Tensor: a NumPy array of type {array.dtype} does not hold numbers of a type computed with here; "
+                    "expected bools, integers, float16 to float64, complex64 or complex128 (convert numbers of another "
+                    "kind, such as bfloat16, with .astype(np.float32))"
+                )
         else:
             array = _from_python(_plain(input_data), "Tensor", target is not None)
         if target is not None and array.dtype != target.numpy:

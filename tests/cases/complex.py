@@ -3,7 +3,6 @@
 from cases import Case, normal, positive
 from dualgrad import ops
 
-
 PARTS = ("float32",)  # there are no complex numbers of two float16
 
 
@@ -62,7 +61,8 @@ CASES = [
          narrow=PARTS),
     Case("complex", "a real beside a complex operand", lambda t, x: ops.real(ops.exp(1j * t) * ops.complex(x, t) / x),
          (normal(3), positive(3)), narrow=PARTS),
-    Case("view_as_complex", "", lambda x: ops.view_as_real(ops.exp(ops.view_as_complex(x))), (normal(2, 2),), narrow=PARTS),
+    Case("view_as_complex", "", lambda x: ops.view_as_real(ops.exp(ops.view_as_complex(x))), (normal(2, 2),),
+         narrow=PARTS),
     Case("view_as_complex", "of a transpose", lambda x: ops.real(ops.exp(ops.view_as_complex(ops.t(x)))),
          (normal(2, 3),), narrow=PARTS),
 ]  # fmt: skip
