@@ -339,16 +339,24 @@ cdef Array execute_scatter_add(object params, PyObject **args, int n):
     return cast(out, a.typenum)
 
 
+cdef bint nothing_to_choose(Array a, tuple axes):
+    """Whether an axis that is reduced has no elements, while there are results to give."""
+    for axis in axes:
+        if a.shape[<int>axis] == 0:
+            return True
+    return False
+
+
 cdef Array execute_reduce_max(object params, PyObject **args, int n):
     cdef Array a = <Array>args[0]
-    if not a.size:
+    if not a.size and nothing_to_choose(a, params[0]):
         raise ValueError(f"max: the operand of shape {shape_tuple(a)} is empty, so it has no largest element")
     return wrap(np.maximum.reduce(to_ndarray(a), axis=params[0], keepdims=params[1]))
 
 
 cdef Array execute_reduce_min(object params, PyObject **args, int n):
     cdef Array a = <Array>args[0]
-    if not a.size:
+    if not a.size and nothing_to_choose(a, params[0]):
         raise ValueError(f"min: the operand of shape {shape_tuple(a)} is empty, so it has no smallest element")
     return wrap(np.minimum.reduce(to_ndarray(a), axis=params[0], keepdims=params[1]))
 

@@ -291,7 +291,7 @@ def _np_vdot(a: Any, b: Any) -> Tensor:
     return dot(conj(ravel(a)), ravel(b))
 
 
-@_implements(np.angle)
+@implements(np.angle)
 def _np_angle(z: Any, deg: bool = False) -> Tensor:
     return angle(z) * (180.0 / np.pi) if deg else angle(z)
 
