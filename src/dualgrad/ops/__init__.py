@@ -45,9 +45,11 @@ from ._norms import *
 from ._order import *
 from ._padding import *
 from ._patches import *
+from ._rectifiers import *
 from ._repeating import *
 from ._scans import *
 from ._scatter import *
+from ._softmax import *
 from ._truth import *
 from ._turning import *
 from ._windows import *

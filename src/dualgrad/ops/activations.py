@@ -1,9 +1,8 @@
-"""Activation functions.
+"""Activation functions: smooth ones here, those made of pieces in `_rectifiers.py`, softmax in `_softmax.py`.
 
 `relu`, `sigmoid`, `tanh` and the class `Softplus` are rows of the table. What is here is composed, in forms
 that neither overflow nor cancel: the normal distribution function by erfc, the tanh form of GELU by the
-sigmoid it equals, softmax shifted by a maximum that counts as a constant (the result does not depend on the
-shift, so neither do derivatives).
+sigmoid it equals, and what is small for small x by formulas that are small factor by factor.
 """
 
 from __future__ import annotations
@@ -14,22 +13,23 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, floating, one_axis, operand, respell, type_or
+from . import _rectifiers, _softmax
+from ._arguments import OP, Primitive, floating, operand
+from ._rectifiers import *  # noqa: F403
+from ._softmax import *  # noqa: F403
+from ._softmax import softmax
 from .choice import where
 from .elementwise import relu, sigmoid, tanh
 
 __all__ = [
-    "Elu", "GeLU", "LogSoftmax", "SiLU", "Softmax", "Softsign", "elu", "gelu", "leaky_relu", "log_softmax",
-    "logsigmoid", "relu", "sigmoid", "silu", "softmax", "softplus", "softsign", "tanh",
+    "GeLU", "Mish", "SiLU", "Softsign", "gelu", "logsigmoid", "mish", "relu", "sigmoid", "silu", "softplus",
+    "softsign", "tanh", "tanhshrink",
 ]  # fmt: skip
+__all__ += _rectifiers.__all__
+__all__ += _softmax.__all__
 
-_ABS, _DIV, _ERFC, _EXP, _EXPM1, _GT = OP["abs"], OP["div"], OP["erfc"], OP["exp"], OP["expm1"], OP["gt"]
-_LOG, _MAX, _SIGMOID, _SOFTPLUS, _SQUARE, _SUM = (
-    OP["log"], OP["reduce_max"], OP["sigmoid"], OP["softplus"], OP["square"], OP["sum"]
-)  # fmt: skip
-
-
-# ------------------------------------------------------------------------------------------------ elementwise
+_ABS, _ERFC, _LT, _RECIPROCAL, _SIGN = OP["abs"], OP["erfc"], OP["lt"], OP["reciprocal"], OP["sign"]
+_SIGMOID, _SOFTPLUS, _SQUARE, _TANH = OP["sigmoid"], OP["softplus"], OP["square"], OP["tanh"]
 
 
 def softplus(x: Any, beta: float = 1, threshold: float = 20) -> Tensor:
@@ -112,6 +112,29 @@ def silu(x: Any) -> Tensor:
     return x * _engine.unary(_SIGMOID, x)
 
 
+def mish(x: Any) -> Tensor:
+    """``x * tanh(softplus(x))``.
+
+    Parameters
+    ----------
+    x : Tensor or numpy.ndarray
+        Any shape; integers become float32.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.mish(dg.Tensor([-1.0, 0.0, 5.0])))
+    [-0.303401  0.          4.999552 ]
+    """
+    x = floating("mish", x)
+    return x * _engine.unary(_TANH, _engine.unary(_SOFTPLUS, x))
+
+
 def gelu(x: Any, approximate: str | bool = "none") -> Tensor:
     """Gaussian error linear unit: x times the normal distribution function.
 
@@ -148,57 +171,6 @@ def gelu(x: Any, approximate: str | bool = "none") -> Tensor:
     raise ValueError(f"gelu: approximate is {approximate!r}; expected 'none' or 'tanh'")
 
 
-def elu(x: Any, alpha: float = 1.0) -> Tensor:
-    """Exponential linear unit: x above 0, ``alpha * (exp(x) - 1)`` below.
-
-    Parameters
-    ----------
-    x : Tensor or numpy.ndarray
-        Any shape; integers become float32.
-    alpha : float, default 1.0
-        The limit far below 0 is -alpha; the slope at 0 is alpha.
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.elu(dg.Tensor([-1.0, 2.0])))
-    [-0.632121 2.        ]
-    """
-    x = floating("elu", x)
-    low = _engine.unary(_EXPM1, x)
-    return where(_engine.binary_op(_GT, x, 0), x, low if alpha == 1 else low * alpha)
-
-
-def leaky_relu(x: Any, alpha: float = 0.2) -> Tensor:
-    """Leaky rectifier: x above 0, ``alpha * x`` below.
-
-    Parameters
-    ----------
-    x : Tensor or numpy.ndarray
-        Any shape; integers become float32.
-    alpha : float, default 0.2
-        The slope below 0, and at 0.
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.leaky_relu(dg.Tensor([-1.0, 2.0])))
-    [-0.2  2. ]
-    """
-    x = floating("leaky_relu", x)
-    return where(_engine.binary_op(_GT, x, 0), x, x * alpha)
-
-
 def softsign(x: Any) -> Tensor:
     """``x / (1 + abs(x))``.
 
@@ -218,98 +190,43 @@ def softsign(x: Any) -> Tensor:
     >>> print(ops.softsign(dg.Tensor([-1.0, 3.0])))
     [-0.5   0.75]
     """
-    x = operand("softsign", x)
-    return _engine.binary_op(_DIV, x, _engine.unary(_ABS, x) + 1)
+    x = floating("softsign", x)
+    size = _engine.unary(_ABS, x)
+    rest = _engine.unary(_RECIPROCAL, size + 1)  # what is missing to 1: its slope is exact however large x is
+    return where(_engine.binary_op(_LT, size, 1), x * rest, _engine.unary(_SIGN, x) * (1 - rest))
 
 
-# ---------------------------------------------------------------------------------------------- along an axis
-
-
-def _shifted(name: str, x: Any, axis: Any, dtype: Any) -> tuple[Tensor, int]:
-    """Subtract from x its maximum along the axis, and count the axis from the front."""
-    x = floating(name, x)
-    if dtype is not None:
-        x = _engine.convert(x, type_or(name, dtype, x.dtype).num)
-    axis = one_axis(name, axis, x.shape) if x.ndim or axis not in (0, -1) else -1
-    if axis < 0:  # a number is the only one of its axis
-        return x - _engine.stop(x), axis
-    return x - _engine.apply(_MAX, ((axis,), True), _engine.stop(x)), axis
-
-
-def _total(x: Tensor, axis: int) -> Tensor:
-    return x if axis < 0 else _engine.apply(_SUM, ((axis,), True), x)
-
-
-def softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along an axis.
+def tanhshrink(input: Any) -> Tensor:
+    """``x - tanh(x)``, exact near 0, where it is x**3 / 3.
 
     Parameters
     ----------
-    x : Tensor or numpy.ndarray
+    input : Tensor or numpy.ndarray
         Any shape; integers become float32.
-    axis : int, default -1
-        The axis along which the results add up to 1. Also spelled `dim`.
-    dtype : type, optional
-        Convert `x` to this type before.
 
     Returns
     -------
     Tensor
-        The shape of `x`.
 
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis (an error that is both a ValueError and an IndexError).
+    Notes
+    -----
+    Near 0 it is computed from the continued fraction ``tanh(x) = x / (1 + z / (3 + z / (5 + ...)))`` with
+    ``z = x * x``: with D for ``3 + z / (5 + ...)`` the difference is ``x * z / (D + z)``, where nothing cancels.
 
     Examples
     --------
     >>> import dualgrad as dg
     >>> from dualgrad import ops
-    >>> print(ops.softmax(dg.Tensor([[1.0, 1.0], [0.0, 1000.0]])))
-    [[0.5 0.5]
-     [0.  1. ]]
+    >>> print(ops.tanhshrink(dg.Tensor([0.003])), ops.tanhshrink(dg.Tensor([0.5, 100.0])))
+    [8.999968e-09] [3.788284e-02 9.900000e+01]
     """
-    if other:
-        axis = respell("softmax", other, axis=None if axis == -1 else axis)
-    shifted, axis = _shifted("softmax", x, axis, dtype)
-    raised = _engine.unary(_EXP, shifted)
-    return _engine.binary_op(_DIV, raised, _total(raised, axis))
-
-
-def log_softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tensor:
-    """Logarithm of softmax along an axis.
-
-    Parameters
-    ----------
-    x : Tensor or numpy.ndarray
-        Any shape; integers become float32.
-    axis : int, default -1
-        The axis along which the exponentials of the results add up to 1. Also spelled `dim`.
-    dtype : type, optional
-        Convert `x` to this type before.
-
-    Returns
-    -------
-    Tensor
-        The shape of `x`.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.log_softmax(dg.Tensor([0.0, 1000.0])))
-    [-1000. 0.]
-    """
-    if other:
-        axis = respell("log_softmax", other, axis=None if axis == -1 else axis)
-    shifted, axis = _shifted("log_softmax", x, axis, dtype)
-    return shifted - _engine.unary(_LOG, _total(_engine.unary(_EXP, shifted), axis))
+    x = floating("tanhshrink", input)
+    z = _engine.unary(_SQUARE, x)
+    d: Any = 21.0
+    for odd in range(19, 1, -2):
+        d = z / d + float(odd)
+    near = x * (z / (d + z))
+    return where(_engine.binary_op(_LT, z, 0.75), near, x - _engine.unary(_TANH, x))
 
 
 # ------------------------------------------------------------------------------------------ primitive classes
@@ -332,18 +249,6 @@ class GeLU(Primitive):
         return gelu(x, "tanh")
 
 
-class Elu(Primitive):
-    """Primitive class of `elu`: ``ops.Elu(alpha=1.0)(x)``."""
-
-    __slots__ = ("alpha",)
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        self.alpha = alpha
-
-    def __call__(self, x: Any) -> Tensor:
-        return elu(x, self.alpha)
-
-
 class SiLU(Primitive):
     """Primitive class of `silu`: ``ops.SiLU()(x)``."""
 
@@ -353,6 +258,15 @@ class SiLU(Primitive):
         return silu(x)
 
 
+class Mish(Primitive):
+    """Primitive class of `mish`: ``ops.Mish()(x)``."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> Tensor:
+        return mish(x)
+
+
 class Softsign(Primitive):
     """Primitive class of `softsign`: ``ops.Softsign()(x)``."""
 
@@ -360,39 +274,6 @@ class Softsign(Primitive):
 
     def __call__(self, x: Any) -> Tensor:
         return softsign(x)
-
-
-class Softmax(Primitive):
-    """Primitive class of `softmax`: ``ops.Softmax(axis=-1)(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Softmax(0)(dg.Tensor([[1.0, 2.0], [1.0, 2.0]])))
-    [[0.5 0.5]
-     [0.5 0.5]]
-    """
-
-    __slots__ = ("axis",)
-
-    def __init__(self, axis: int = -1) -> None:
-        self.axis = axis
-
-    def __call__(self, x: Any) -> Tensor:
-        return softmax(x, self.axis)
-
-
-class LogSoftmax(Primitive):
-    """Primitive class of `log_softmax`: ``ops.LogSoftmax(axis=-1)(x)``."""
-
-    __slots__ = ("axis",)
-
-    def __init__(self, axis: int = -1) -> None:
-        self.axis = axis
-
-    def __call__(self, x: Any) -> Tensor:
-        return log_softmax(x, self.axis)
 
 
 METHODS: dict[str, Callable[..., Any]] = {"softmax": softmax}
