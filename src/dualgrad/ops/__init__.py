@@ -38,6 +38,8 @@ from . import updates as _updates
 from ._classification import *
 from ._contractions import *
 from ._diagonals import *
+from ._directions import *
+from ._divergences import *
 from ._extremes import *
 from ._joining import *
 from ._moments import *

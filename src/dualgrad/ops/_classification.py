@@ -19,12 +19,12 @@ from .._engine import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, Primitive, floating, integer, operand, permuted, to_shape, together, total
 from ._reduction import check_reduction, reduce_loss, same_or_broadcast
-from .activations import log_softmax
+from ._softmax import log_softmax, softmax
 from .choice import where
 
 __all__ = [
-    "BCEWithLogitsLoss", "NLLLoss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
-    "cross_entropy", "nll_loss",
+    "BCEWithLogitsLoss", "NLLLoss", "SoftmaxCrossEntropyWithLogits", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "cross_entropy", "nll_loss",
 ]  # fmt: skip
 
 _ABSORB_MUL, _GATHER, _LOG, _LOG1P, _NE, _SOFTPLUS = (
@@ -364,3 +364,34 @@ class BCEWithLogitsLoss(Primitive):
 
     def __call__(self, logits: Any, label: Any, weight: Any = None, pos_weight: Any = None) -> Tensor:
         return binary_cross_entropy_with_logits(logits, label, weight, pos_weight, self.reduction)
+
+
+class SoftmaxCrossEntropyWithLogits(Primitive):
+    """Cross entropy of the probabilities ``softmax(logits)`` with target probabilities, and its slope.
+
+    ``ops.SoftmaxCrossEntropyWithLogits()(logits, labels)``, both of shape (N, C), gives the loss of each sample,
+    shape (N,), and its derivative by the logits, shape (N, C).
+
+    Raises
+    ------
+    ValueError
+        If the shapes are others.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> loss, slope = ops.SoftmaxCrossEntropyWithLogits()(dg.Tensor([[1.0, 1.0]]), dg.Tensor([[0.0, 1.0]]))
+    >>> print(loss, slope)
+    [0.693147] [[ 0.5 -0.5]]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, logits: Any, labels: Any) -> tuple[Tensor, Tensor]:
+        name = "SoftmaxCrossEntropyWithLogits"
+        x, t = floating(name, logits), floating(name, labels)
+        if x.ndim != 2 or t.shape != x.shape:
+            raise ValueError(f"{name}: logits have shape {x.shape} and labels {t.shape}; expected (N, C) for both")
+        loss = -total(_engine.binary_op(_ABSORB_MUL, t, log_softmax(x, 1)), (1,), False)
+        return loss, softmax(x, 1) * total(t, (1,), True) - t

@@ -1,4 +1,4 @@
-"""Losses as functions: distances here, cross entropies in `_classification.py`.
+"""Losses as functions: distances here; directions, divergences and cross entropies in files of their own.
 
 `reduction` is 'mean', 'sum' or 'none' throughout. At the joints of the piecewise losses both pieces and their
 slopes agree.
@@ -11,14 +11,18 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from . import _classification
-from ._arguments import OP, floating, together
+from . import _classification, _directions, _divergences
+from ._arguments import OP, floating, operand, together
 from ._classification import *  # noqa: F403
+from ._directions import *  # noqa: F403
+from ._divergences import *  # noqa: F403
 from ._reduction import check_reduction, positive, reduce_loss, same_or_broadcast
 from .choice import where
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 __all__ += _classification.__all__
+__all__ += _directions.__all__
+__all__ += _divergences.__all__
 
 _ABS, _LE, _LT, _SQUARE = OP["abs"], OP["le"], OP["lt"], OP["square"]
 
