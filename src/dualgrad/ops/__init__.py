@@ -14,6 +14,7 @@ from . import activations as _activations
 from . import arithmetic as _arithmetic
 from . import choice as _choice
 from . import complex as _complex
+from . import convolution as _convolution
 from . import creation as _creation
 from . import dispatch as _dispatch
 from . import elementwise as _elementwise
@@ -25,6 +26,7 @@ from . import losses as _losses
 from . import masks as _masks
 from . import misc as _misc
 from . import numpy_protocol as _numpy_protocol
+from . import pooling as _pooling
 from . import products as _products
 from . import reductions as _reductions
 from . import sampled as _sampled
@@ -59,6 +61,7 @@ from .activations import *
 from .arithmetic import *
 from .choice import *
 from .complex import *
+from .convolution import *
 from .creation import *
 from .dispatch import *
 from .elementwise import *
@@ -69,6 +72,7 @@ from .layers import *
 from .losses import *
 from .masks import *
 from .misc import *
+from .pooling import *
 from .products import *
 from .reductions import *
 from .sampled import *
@@ -78,29 +82,7 @@ from .sorting import *
 from .updates import *
 
 _MODULES = (
-    _elementwise,
-    _arithmetic,
-    _formulas,
-    _choice,
-    _reductions,
-    _shape,
-    _products,
-    _indexing,
-    _gather,
-    _masks,
-    _sorting,
-    _segments,
-    _updates,
-    _sampled,
-    _creation,
-    _activations,
-    _losses,
-    _layers,
-    _misc,
-    _dispatch,
-    _numpy_protocol,
-    _complex,
-)
+    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather, _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol, _complex, _convolution, _pooling,
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))
