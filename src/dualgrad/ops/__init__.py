@@ -25,6 +25,7 @@ from . import layers as _layers
 from . import losses as _losses
 from . import masks as _masks
 from . import misc as _misc
+from . import normalisation as _normalisation
 from . import numpy_protocol as _numpy_protocol
 from . import pooling as _pooling
 from . import products as _products
@@ -72,6 +73,7 @@ from .layers import *
 from .losses import *
 from .masks import *
 from .misc import *
+from .normalisation import *
 from .pooling import *
 from .products import *
 from .reductions import *
@@ -82,7 +84,7 @@ from .sorting import *
 from .updates import *
 
 _MODULES = (
-    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather, _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol, _complex, _convolution, _pooling,
+    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather, _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol, _complex, _convolution, _pooling, _normalisation,
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))

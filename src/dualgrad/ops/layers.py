@@ -1,18 +1,28 @@
-"""Layers as functions: dense, bias_add, layer_norm."""
+"""Layers as functions: dense and bias_add, embedding, dropout.
+
+Convolutions, pooling and normalisation have files of their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._engine import tensor as _engine
+from ..parameter import Parameter
+from ..random import generator
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, floating, integer, lengths, operand, permuted, to_shape
-from .reductions import mean
+from ._arguments import Primitive, floating, integer, operand, permuted, to_shape
+from ._indices import index_tensor, one_axis_pattern, read
+from ._norms import norm
+from ._reduction import positive
+from .choice import where
+from .elementwise import equal, logical_or
+from .indexing import replaced
 
-__all__ = ["BiasAdd", "LayerNorm", "bias_add", "dense", "layer_norm"]
-
-_RSQRT, _SQUARE = OP["rsqrt"], OP["square"]
+__all__ = ["BiasAdd", "Dropout", "bias_add", "dense", "dropout", "embedding"]
 
 
 def dense(input: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -107,62 +117,133 @@ def _biased(x: Any, bias: Any, channel: int) -> Tensor:
     return x + (to_shape(b, b.shape + (1,) * after) if after else b)
 
 
-def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
-    """Normalise over the last axes to mean 0 and variance 1, then scale and shift.
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+) -> Tensor:
+    """Rows of a table.
 
     Parameters
     ----------
-    input : Tensor
-        Any shape; integers become float32.
-    normalized_shape : int or tuple of int
-        The lengths of the last axes, over which mean and variance are taken.
-    weight, bias : Tensor, optional
-        Scale and shift, of shape `normalized_shape`.
-    eps : float, default 1e-5
-        Added to the variance.
+    input : Tensor of int
+        Which rows, in any shape; negative numbers count from the end.
+    weight : Tensor
+        The table, of shape (rows, columns).
+    padding_idx : int, optional
+        This row counts as a constant: its slope is 0.
+    max_norm : float, optional
+        Rows that are read and longer than this are shortened in the table before, which must be a Parameter. This is
+        an effect of the call and no part of any derivative.
+    norm_type : float, default 2.0
+        The order of the norm that says how long a row is.
+    scale_grad_by_freq : bool, default False
+        Only False is there: True would stand for something that is not the derivative.
 
     Returns
     -------
     Tensor
-        The shape of `input`.
+        The shape of `input` and one axis more, as long as the rows.
 
     Raises
     ------
+    IndexError
+        If there is no such row.
     ValueError
-        If `normalized_shape` does not match the last axes, or the shapes of weight and bias.
+        If the table does not have two axes, or `scale_grad_by_freq` is True.
+    TypeError
+        If `input` does not hold integers, or the table has to be changed and is no Parameter.
 
     Examples
     --------
     >>> import dualgrad as dg
     >>> from dualgrad import ops
-    >>> print(ops.layer_norm(dg.Tensor([[1.0, 3.0], [-4.0, 4.0]]), (2,), eps=0.0))
-    [[-1.  1.]
-     [-1.  1.]]
+    >>> print(ops.embedding(dg.Tensor([2, 0]), dg.Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])))
+    [[5. 6.]
+     [1. 2.]]
     """
-    x = floating("layer_norm", input)
-    last = lengths("layer_norm", normalized_shape)
-    if not last or x.shape[-len(last) :] != last:
-        raise ValueError(
-            f"layer_norm: normalized_shape is {last} for an input of shape {x.shape}; expected the lengths "
-            f"of its last axes"
+    table, index = operand("embedding", weight), index_tensor("embedding", input)
+    if table.ndim != 2:
+        raise ValueError(f"embedding: the weight has shape {table.shape}; expected two axes, (rows, columns)")
+    if scale_grad_by_freq:
+        raise ValueError("embedding: scale_grad_by_freq is not available, since it asks for no derivative; pass False")
+    rows = table.shape[0]
+    if max_norm is not None:
+        _shorten(table, index, max_norm, norm_type)
+    pattern = one_axis_pattern(table.shape, 0)
+    found = read("embedding", pattern, table, index)
+    if padding_idx is None:
+        return found
+    row = integer("embedding", "padding_idx", padding_idx)
+    if not -rows <= row < rows:
+        raise ValueError(f"embedding: padding_idx is {row}; expected a row of a table of shape {table.shape}")
+    constant = logical_or(equal(index, row % rows), equal(index, row % rows - rows))
+    return where(to_shape(constant, index.shape + (1,)), _engine.stop(found), found)
+
+
+def _shorten(table: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
+    """Shorten those rows of a Parameter that are read and too long."""
+    if not isinstance(table, Parameter):
+        raise TypeError(
+            f"embedding: max_norm changes the weight, which is a {type(table).__name__}; expected a Parameter"
         )
-    y = _normalized(x, x.ndim - len(last), eps)[0]
-    for what, extra in ("weight", weight), ("bias", bias):
-        if extra is not None:
-            part = operand("layer_norm", extra)
-            if part.shape != last:
-                raise ValueError(f"layer_norm: the {what} has shape {part.shape}; expected {last}")
-            y = y * part if what == "weight" else y + part
-    return y
+    positive("embedding", "max_norm", max_norm)
+    now = table._detached()
+    rows = read("embedding", one_axis_pattern(table.shape, 0), now, to_shape(index, (index.size,)))
+    lengths = norm(rows, norm_type, 1, True)
+    factor = where(lengths > max_norm, max_norm / (lengths + 1e-7), 1.0)
+    table.set_data(replaced(now, to_shape(index, (index.size,)), rows * factor))
 
 
-def _normalized(x: Tensor, begin: int, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalise over the axes from `begin`; the mean and the variance come along."""
-    axes = tuple(range(begin, x.ndim))
-    average = mean(x, axes, True)
-    deviation = x - average
-    variance = mean(_engine.unary(_SQUARE, deviation), axes, True)
-    return deviation * _engine.unary(_RSQRT, variance + eps), average, variance
+def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
+    """Set elements to 0 at random and divide the others by the probability to stay, which keeps the mean.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape; integers become float32.
+    p : float, default 0.5
+        The probability of an element to become 0, from 0 to 1.
+    training : bool, default True
+        False returns the input.
+    seed : int, optional
+        Draw from a source of its own with this seed; without it from the one that `dualgrad.set_seed` seeds.
+
+    Returns
+    -------
+    Tensor
+        The shape of `input`. What is drawn is drawn once, in the call: derivatives of every order are those of the
+        function with these elements.
+
+    Raises
+    ------
+    ValueError
+        If `p` is no probability.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> y = ops.dropout(ops.ones((1000,)), 0.2)
+    >>> sorted(set(y.tolist()))
+    [0.0, 1.25]
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: p is {p}; expected a probability, from 0 to 1")
+    x = floating("dropout", input)
+    if not training or p == 0:
+        return +x
+    source = generator() if seed is None else np.random.default_rng(integer("dropout", "seed", seed))
+    return _thinned(x, p, source)[0]
+
+
+def _thinned(x: Tensor, p: float, source: np.random.Generator) -> tuple[Tensor, np.ndarray]:
+    """The elements that stay, divided by the probability to stay, and a mask of them."""
+    stays = np.asarray(source.random(x.shape)) >= p
+    return where(stays, x / (1 - p) if p < 1 else x, 0.0), stays
 
 
 # ------------------------------------------------------------------------------------------ primitive classes
@@ -193,50 +274,45 @@ class BiasAdd(Primitive):
         return _biased(x, bias, -1 if self.data_format == "NHWC" else 1)
 
 
-class LayerNorm(Primitive):
-    """Primitive class of layer normalisation.
-
-    Called as ``ops.LayerNorm(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(x, gamma, beta)`` it gives
-    (y, mean, variance).
+class Dropout(Primitive):
+    """Primitive class of `dropout`: ``ops.Dropout(keep_prob=0.5)(x)`` gives the result and what was kept.
 
     Parameters
     ----------
-    begin_norm_axis : int, default 1
-        Mean and variance are taken over the axes from this one.
-    begin_params_axis : int, default 1
-        `gamma` and `beta` have the shape of `x` from this axis.
-    epsilon : float, default 1e-7
-        Added to the variance.
+    keep_prob : float, default 0.5
+        The probability of an element to stay, above 0 and up to 1.
+    Seed0, Seed1 : int, default 0
+        Draw from a source of its own with these seeds; where both are 0, from the one that `dualgrad.set_seed` seeds.
+
+    Raises
+    ------
+    ValueError
+        If `keep_prob` is no such probability.
 
     Examples
     --------
     >>> import dualgrad as dg
     >>> from dualgrad import ops
-    >>> one = dg.Tensor([1.0, 1.0])
-    >>> y, mean, variance = ops.LayerNorm()(dg.Tensor([[1.0, 3.0]]), one, one)
-    >>> print(y, mean, variance)
-    [[0. 2.]] [[2.]] [[1.]]
+    >>> y, mask = ops.Dropout(0.5)(ops.ones((4,)))
+    >>> bool((y == 2 * mask).all())
+    True
     """
 
-    __slots__ = ("begin_norm_axis", "begin_params_axis", "epsilon")
+    __slots__ = ("_source", "keep_prob")
 
-    def __init__(self, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> None:
-        self.begin_norm_axis = integer("LayerNorm", "begin_norm_axis", begin_norm_axis)
-        self.begin_params_axis = integer("LayerNorm", "begin_params_axis", begin_params_axis)
-        self.epsilon = epsilon
+    def __init__(self, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> None:
+        if not 0 < keep_prob <= 1:
+            raise ValueError(f"Dropout: keep_prob is {keep_prob}; expected a probability above 0 and up to 1")
+        self.keep_prob = keep_prob
+        self._source = np.random.default_rng((Seed0, Seed1)) if Seed0 or Seed1 else None
 
-    def __call__(self, x: Any, gamma: Any, beta: Any) -> tuple[Tensor, Tensor, Tensor]:
-        x = floating("LayerNorm", x)
-        begin, params = self.begin_norm_axis, self.begin_params_axis
-        if not -x.ndim <= begin < x.ndim or not -x.ndim <= params < x.ndim:
-            raise ValueError(f"LayerNorm: axes {begin} and {params} for an input of shape {x.shape}")
-        y, average, variance = _normalized(x, begin % x.ndim, self.epsilon)
-        expected = x.shape[params % x.ndim :]
-        for what, part in ("gamma", operand("LayerNorm", gamma)), ("beta", operand("LayerNorm", beta)):
-            if part.shape != expected:
-                raise ValueError(f"LayerNorm: {what} has shape {part.shape}; expected {expected}")
-            y = y * part if what == "gamma" else y + part
-        return y, average, variance
+    def __repr__(self) -> str:
+        return f"Dropout(keep_prob={self.keep_prob!r})"
+
+    def __call__(self, x: Any) -> tuple[Tensor, Tensor]:
+        x = floating("Dropout", x)
+        y, stays = _thinned(x, 1 - self.keep_prob, self._source or generator())
+        return y, _engine.convert(stays, x._typenum)
 
 
 METHODS: dict[str, Callable[..., Any]] = {}
