@@ -1,55 +1,159 @@
 """Cells: the base class, containers, layers, activations, losses and optimisers."""
 
 from dualgrad.nn.activations import (
-    ELU,
     GELU,
-    LeakyReLU,
+    GLU,
     LogSigmoid,
     LogSoftmax,
-    ReLU,
+    Mish,
     Sigmoid,
     SiLU,
     Softmax,
+    Softmin,
     Softplus,
     Softsign,
     Tanh,
+    Tanhshrink,
     get_activation,
 )
-from dualgrad.nn.cell import Cell
-from dualgrad.nn.containers import CellList, SequentialCell
-from dualgrad.nn.layers import Dense, Flatten, Identity
-from dualgrad.nn.losses import HuberLoss, L1Loss, LossBase, MSELoss, SmoothL1Loss
-from dualgrad.nn.optimizer import LearningRateSchedule, Optimizer
-from dualgrad.nn.optimizers import SGD, Adam, Momentum
+from dualgrad.nn.cell import (
+    Cell,
+)
+from dualgrad.nn.classification import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    NLLLoss,
+    SoftmaxCrossEntropyWithLogits,
+)
+from dualgrad.nn.containers import (
+    CellList,
+    SequentialCell,
+)
+from dualgrad.nn.convolution import (
+    Conv1d,
+    Conv2d,
+    Conv2dTranspose,
+)
+from dualgrad.nn.layers import (
+    Dense,
+    Dropout,
+    Embedding,
+    Flatten,
+    Identity,
+)
+from dualgrad.nn.losses import (
+    CosineEmbeddingLoss,
+    GaussianNLLLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    LossBase,
+    MSELoss,
+    RMSELoss,
+    SmoothL1Loss,
+)
+from dualgrad.nn.normalisation import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    LayerNorm,
+)
+from dualgrad.nn.optimizer import (
+    LearningRateSchedule,
+    Optimizer,
+)
+from dualgrad.nn.optimizers import (
+    SGD,
+    Adam,
+    Momentum,
+)
+from dualgrad.nn.pooling import (
+    AvgPool1d,
+    AvgPool2d,
+    MaxPool1d,
+    MaxPool2d,
+)
+from dualgrad.nn.rectifiers import (
+    CELU,
+    ELU,
+    Hardtanh,
+    HShrink,
+    HSigmoid,
+    HSwish,
+    LeakyReLU,
+    PReLU,
+    ReLU,
+    ReLU6,
+    SeLU,
+    SoftShrink,
+)
 
 __all__ = [
+    "CELU",
     "ELU",
     "GELU",
+    "GLU",
     "SGD",
     "Adam",
+    "AvgPool1d",
+    "AvgPool2d",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "Cell",
     "CellList",
+    "Conv1d",
+    "Conv2d",
+    "Conv2dTranspose",
+    "CosineEmbeddingLoss",
+    "CrossEntropyLoss",
     "Dense",
+    "Dropout",
+    "Embedding",
     "Flatten",
+    "GaussianNLLLoss",
+    "GroupNorm",
+    "HShrink",
+    "HSigmoid",
+    "HSwish",
+    "Hardtanh",
     "HuberLoss",
     "Identity",
+    "KLDivLoss",
     "L1Loss",
+    "LayerNorm",
     "LeakyReLU",
     "LearningRateSchedule",
     "LogSigmoid",
     "LogSoftmax",
     "LossBase",
     "MSELoss",
+    "MaxPool1d",
+    "MaxPool2d",
+    "Mish",
     "Momentum",
+    "NLLLoss",
     "Optimizer",
+    "PReLU",
+    "RMSELoss",
     "ReLU",
+    "ReLU6",
+    "SeLU",
     "SequentialCell",
     "SiLU",
     "Sigmoid",
     "SmoothL1Loss",
+    "SoftShrink",
     "Softmax",
+    "SoftmaxCrossEntropyWithLogits",
+    "Softmin",
     "Softplus",
     "Softsign",
     "Tanh",
+    "Tanhshrink",
     "get_activation",
 ]

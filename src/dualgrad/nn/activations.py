@@ -1,4 +1,4 @@
-"""Activations as Cells, and their names.
+"""Activations as Cells, smooth ones here, those made of pieces in `rectifiers.py`; and the names of all.
 
 Each is one elementwise function of `dualgrad.ops` (softmax works along an axis); the Cells exist so that they
 can stand in a `SequentialCell` and keep their settings.
@@ -11,37 +11,38 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.cell import Cell
+from dualgrad.nn.rectifiers import (
+    CELU,
+    ELU,
+    Hardtanh,
+    HShrink,
+    HSigmoid,
+    HSwish,
+    LeakyReLU,
+    PReLU,
+    ReLU,
+    ReLU6,
+    SeLU,
+    SoftShrink,
+)
 from dualgrad.tensor import Tensor
 
 __all__ = [
-    "ELU",
     "GELU",
-    "LeakyReLU",
+    "GLU",
     "LogSigmoid",
     "LogSoftmax",
-    "ReLU",
+    "Mish",
     "SiLU",
     "Sigmoid",
     "Softmax",
+    "Softmin",
     "Softplus",
     "Softsign",
     "Tanh",
+    "Tanhshrink",
     "get_activation",
 ]
-
-
-class ReLU(Cell):
-    """``max(x, 0)``; the slope at 0 is 0.
-
-    Examples
-    --------
-    >>> from dualgrad import Tensor, nn
-    >>> print(nn.ReLU()(Tensor([-1.0, 2.0])))
-    [0. 2.]
-    """
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.relu(x)
 
 
 class Sigmoid(Cell):
@@ -122,6 +123,44 @@ class LogSoftmax(_AlongAxis):
         return ops.log_softmax(x, self.axis)
 
 
+class Softmin(_AlongAxis):
+    """``softmax(-x)`` along `axis`.
+
+    Parameters
+    ----------
+    axis : int, default -1
+        The axis along which the results add up to 1.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Softmin()(Tensor([[0.0, 1000.0]])))
+    [[1. 0.]]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.softmin(x, self.axis)
+
+
+class GLU(_AlongAxis):
+    """The first half along `axis`, times the sigmoid of the second half.
+
+    Parameters
+    ----------
+    axis : int, default -1
+        The axis, of even length.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.GLU()(Tensor([[2.0, 4.0, 0.0, 800.0]])))
+    [[1. 4.]]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.glu(x, self.axis)
+
+
 class GELU(Cell):
     """Gaussian error linear unit, x times the normal distribution function.
 
@@ -170,63 +209,39 @@ class SiLU(Cell):
         return ops.silu(x)
 
 
-class ELU(Cell):
-    """x above 0, ``alpha * (exp(x) - 1)`` below.
-
-    Parameters
-    ----------
-    alpha : float, default 1.0
-        The limit far below 0 is -alpha.
-
-    Examples
-    --------
-    >>> from dualgrad import Tensor, nn
-    >>> print(nn.ELU()(Tensor([0.0, 2.0])))
-    [0. 2.]
-    """
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        super().__init__()
-        self.alpha = alpha
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.elu(x, self.alpha)
-
-    def extend_repr(self) -> str:
-        return f"alpha={self.alpha}"
-
-
-class LeakyReLU(Cell):
-    """x above 0, ``alpha * x`` below.
-
-    Parameters
-    ----------
-    alpha : float, default 0.2
-        The slope below 0.
-
-    Examples
-    --------
-    >>> from dualgrad import Tensor, nn
-    >>> print(nn.LeakyReLU(0.5)(Tensor([-1.0, 2.0])))
-    [-0.5  2. ]
-    """
-
-    def __init__(self, alpha: float = 0.2) -> None:
-        super().__init__()
-        self.alpha = alpha
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.leaky_relu(x, self.alpha)
-
-    def extend_repr(self) -> str:
-        return f"alpha={self.alpha}"
-
-
 class Softplus(Cell):
     """``log(1 + exp(x))``, computed without overflow."""
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.softplus(x)
+
+
+class Mish(Cell):
+    """``x * tanh(softplus(x))``.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Mish()(Tensor([0.0, 500.0])))
+    [  0. 500.]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.mish(x)
+
+
+class Tanhshrink(Cell):
+    """``x - tanh(x)``, exact near 0.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Tanhshrink()(Tensor([0.0, 100.0])))
+    [ 0. 99.]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.tanhshrink(x)
 
 
 class Softsign(Cell):
@@ -237,19 +252,32 @@ class Softsign(Cell):
 
 
 _BY_NAME: dict[str, type[Cell]] = {
+    "celu": CELU,
     "elu": ELU,
     "gelu": GELU,
+    "glu": GLU,
+    "hardtanh": Hardtanh,
+    "hshrink": HShrink,
+    "hsigmoid": HSigmoid,
+    "hswish": HSwish,
     "leakyrelu": LeakyReLU,
     "logsigmoid": LogSigmoid,
     "logsoftmax": LogSoftmax,
+    "mish": Mish,
+    "prelu": PReLU,
     "relu": ReLU,
+    "relu6": ReLU6,
+    "selu": SeLU,
     "sigmoid": Sigmoid,
     "silu": SiLU,
     "softmax": Softmax,
+    "softmin": Softmin,
     "softplus": Softplus,
+    "softshrink": SoftShrink,
     "softsign": Softsign,
     "swish": SiLU,
     "tanh": Tanh,
+    "tanhshrink": Tanhshrink,
 }
 
 

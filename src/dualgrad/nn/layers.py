@@ -1,4 +1,4 @@
-"""Layers: the linear map with its bias, and the two that only change or keep the shape."""
+"""Layers: the linear map with its bias, a table of rows, dropout, and what only changes or keeps the shape."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dualgrad.nn.cell import Cell
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
-__all__ = ["Dense", "Flatten", "Identity"]
+__all__ = ["Dense", "Dropout", "Embedding", "Flatten", "Identity"]
 
 
-def _count(what: str, number: Any) -> int:
-    """Check a number of channels."""
+def _count(name: str, what: str, number: Any) -> int:
+    """Check a number of channels, rows or columns."""
     if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise TypeError(f"Dense: {what} must be an int, got {type(number).__name__}")
+        raise TypeError(f"{name}: {what} must be an int, got {type(number).__name__}")
     if number.__index__() < 1:
-        raise ValueError(f"Dense: {what} must be at least 1, got {number}")
+        raise ValueError(f"{name}: {what} must be at least 1, got {number}")
     return int(number.__index__())
 
 
@@ -79,8 +79,8 @@ class Dense(Cell):
         dtype: Any = mstype.float32,
     ) -> None:
         super().__init__()
-        self.in_channels = _count("in_channels", in_channels)
-        self.out_channels = _count("out_channels", out_channels)
+        self.in_channels = _count("Dense", "in_channels", in_channels)
+        self.out_channels = _count("Dense", "out_channels", out_channels)
         if not isinstance(has_bias, bool):
             raise TypeError(f"Dense: has_bias must be a bool, got {type(has_bias).__name__}")
         self.has_bias = has_bias
@@ -107,6 +107,112 @@ class Dense(Cell):
         if self.activation is not None and not isinstance(self.activation, Cell):
             text += f", activation={self.activation}"
         return text
+
+
+class Dropout(Cell):
+    """In training, set elements to 0 at random and divide the others by the probability to stay.
+
+    Parameters
+    ----------
+    keep_prob : float, default 0.5
+        The probability of an element to stay, above 0; without meaning where `p` is given.
+    p : float, optional
+        The probability of an element to become 0, below 1.
+    dtype : type
+        Accepted so that ported code runs; the result has the type of the input.
+
+    Raises
+    ------
+    ValueError
+        If the probability is none.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> layer = nn.Dropout(p=0.2)
+    >>> print(layer(ops.ones((3,))))
+    [1. 1. 1.]
+    >>> sorted(set(layer.set_train()(ops.ones((1000,))).tolist()))
+    [0.0, 1.25]
+    """
+
+    def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: Any = mstype.float32) -> None:
+        super().__init__()
+        if p is None and not 0 < keep_prob <= 1:
+            raise ValueError(f"Dropout: keep_prob is {keep_prob}; expected a probability above 0 and up to 1")
+        if p is not None and not 0 <= p < 1:
+            raise ValueError(f"Dropout: p is {p}; expected a probability below 1")
+        self.keep_prob = keep_prob
+        self.p = p
+        self._rate = 1.0 - keep_prob if p is None else p
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.dropout(x, self._rate, self.training)
+
+    def extend_repr(self) -> str:
+        return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"
+
+
+class Embedding(Cell):
+    """A table whose rows are learned and looked up by number.
+
+    Parameters
+    ----------
+    vocab_size, embedding_size : int
+        The number of rows, and their length.
+    use_one_hot : bool, default False
+        Accepted so that ported code runs: the rows are the same.
+    embedding_table : str, number, Tensor or Initializer, default 'normal'
+        The first table.
+    dtype : type, default float32
+        Type of the table.
+    padding_idx : int, optional
+        This row is 0 in the first table.
+
+    Attributes
+    ----------
+    embedding_table : Parameter
+        Shape (vocab_size, embedding_size).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the sizes are no positive ints, or there is no row `padding_idx`.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> nn.Embedding(10, 3)(Tensor([[1, 2], [9, 0]])).shape
+    (2, 2, 3)
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        use_one_hot: bool = False,
+        embedding_table: Any = "normal",
+        dtype: Any = mstype.float32,
+        padding_idx: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = _count("Embedding", "vocab_size", vocab_size)
+        self.embedding_size = _count("Embedding", "embedding_size", embedding_size)
+        self.use_one_hot = use_one_hot
+        self.padding_idx = padding_idx
+        table = initializer(embedding_table, (self.vocab_size, self.embedding_size), dtype)
+        if padding_idx is not None:
+            if not 0 <= padding_idx < self.vocab_size:
+                raise ValueError(f"Embedding: padding_idx is {padding_idx}; expected a row below {vocab_size}")
+            table[padding_idx] = 0.0
+        self.embedding_table = Parameter(table, name="embedding_table")
+
+    def construct(self, ids: Tensor) -> Tensor:
+        return ops.embedding(ids, self.embedding_table)
+
+    def extend_repr(self) -> str:
+        text = f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}"
+        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
 
 
 class Flatten(Cell):

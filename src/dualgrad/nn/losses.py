@@ -12,7 +12,17 @@ from dualgrad import ops
 from dualgrad.nn.cell import Cell
 from dualgrad.tensor import Tensor
 
-__all__ = ["HuberLoss", "L1Loss", "LossBase", "MSELoss", "SmoothL1Loss"]
+__all__ = [
+    "CosineEmbeddingLoss",
+    "GaussianNLLLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "LossBase",
+    "MSELoss",
+    "RMSELoss",
+    "SmoothL1Loss",
+]
 
 
 class LossBase(Cell):
@@ -91,6 +101,28 @@ class MSELoss(LossBase):
 
     def construct(self, logits: Tensor, labels: Any) -> Tensor:
         return ops.mse_loss(logits, labels, self.reduction)
+
+
+class RMSELoss(LossBase):
+    """Root of the mean squared distance, with slope 0 where it is 0.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.RMSELoss()(Tensor([1.0, 2.0, 3.0, 4.0]), Tensor([1.0, 2.0, 3.0, 0.0])))
+    2.0
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def construct(self, logits: Tensor, labels: Any) -> Tensor:
+        return ops.sqrt(ops.mse_loss(logits, labels))
 
 
 class L1Loss(LossBase):
@@ -194,3 +226,108 @@ class HuberLoss(LossBase):
 
     def extend_repr(self) -> str:
         return f"reduction={self.reduction}, delta={self.delta}"
+
+
+class KLDivLoss(LossBase):
+    """Kullback-Leibler divergence ``labels * (log(labels) - logits)``; see `ops.kl_div`.
+
+    Parameters
+    ----------
+    reduction : {'mean', 'sum', 'none', 'batchmean'}, default 'mean'
+        What is done with the elementwise loss; 'batchmean' divides the sum by the length of the first axis.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is something else, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn, ops
+    >>> logits, labels = ops.log(Tensor([0.25, 0.5, 0.25])), Tensor([0.5, 0.5, 0.0])
+    >>> print(nn.KLDivLoss("sum")(logits, labels))
+    0.346574
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self._divergence = ops.KLDivLoss(reduction)
+        self.reduction = reduction
+
+    def construct(self, logits: Tensor, labels: Any) -> Tensor:
+        return self._divergence(logits, labels)
+
+
+class GaussianNLLLoss(LossBase):
+    """Negative log likelihood of a Gaussian; see `ops.gaussian_nll_loss`.
+
+    Parameters
+    ----------
+    full : bool, default False
+        Whether the constant ``0.5 * log(2 * pi)`` is added.
+    eps : float, default 1e-6
+        The smallest variance, positive.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        What is done with the elementwise loss.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is something else, `eps` is not positive, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> mean, label, variance = Tensor([1.0, 2.0]), Tensor([1.0, 4.0]), Tensor([1.0, 4.0])
+    >>> print(nn.GaussianNLLLoss(reduction="none")(mean, label, variance))
+    [0.       1.193147]
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        if not eps > 0:
+            raise ValueError(f"GaussianNLLLoss: eps must be positive, got {eps}")
+        self.full = full
+        self.eps = eps
+
+    def construct(self, logits: Tensor, labels: Any, var: Any) -> Tensor:
+        return ops.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
+
+    def extend_repr(self) -> str:
+        return f"full={self.full}, eps={self.eps}, reduction={self.reduction}"
+
+
+class CosineEmbeddingLoss(LossBase):
+    """``1 - cos`` of vectors with the label 1, ``max(0, cos - margin)`` with the label -1.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        From -1 to 1: directions apart with a cosine below it cost nothing.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        What is done with the loss of each pair.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is something else, `margin` is out of range, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> x, y = Tensor([[3.0, 4.0], [1.0, 0.0]]), Tensor([[4.0, 3.0], [4.0, 3.0]])
+    >>> print(nn.CosineEmbeddingLoss(0.5, "none")(x, y, Tensor([1, -1])))
+    [0.04 0.3 ]
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        if not -1 <= margin <= 1:
+            raise ValueError(f"CosineEmbeddingLoss: margin must be from -1 to 1, got {margin}")
+        self.margin = margin
+
+    def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Any) -> Tensor:
+        return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
+
+    def extend_repr(self) -> str:
+        return f"margin={self.margin}, reduction={self.reduction}"

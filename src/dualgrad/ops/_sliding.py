@@ -75,6 +75,17 @@ def margins(name: str, padding: Any, n: int) -> tuple[tuple[int, int], ...]:
     return tuple([(k, k) for k in found])
 
 
+def padding_of(name: str, pad_mode: Any, padding: Any, n: int) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The kind of padding, and what is added where it is 'pad'; other kinds take no number."""
+    mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
+    if mode not in ("valid", "same", "pad"):
+        raise ValueError(f"{name}: pad_mode is {pad_mode!r}; expected 'valid', 'same' or 'pad'")
+    added = margins(name, padding, n)
+    if mode != "pad" and any(map(any, added)):
+        raise ValueError(f"{name}: padding is {padding} although pad_mode is {pad_mode!r}; pass pad_mode='pad'")
+    return mode, added
+
+
 def laid(
     name: str,
     lengths: tuple[int, ...],
@@ -92,12 +103,7 @@ def laid(
     """
     n = len(lengths)
     strides, dilations = numbers(name, "stride", stride, n), numbers(name, "dilation", dilation, n)
-    mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
-    if mode not in ("valid", "same", "pad"):
-        raise ValueError(f"{name}: pad_mode is {pad_mode!r}; expected 'valid', 'same' or 'pad'")
-    added = margins(name, padding, n)
-    if mode != "pad" and any(map(any, added)):
-        raise ValueError(f"{name}: padding is {padding} although pad_mode is {pad_mode!r}; pass pad_mode='pad'")
+    mode, added = padding_of(name, pad_mode, padding, n)
     found = []
     for length, k, s, d, (low, high) in zip(lengths, kernel, strides, dilations, added, strict=True):
         reach = d * (k - 1) + 1

@@ -228,8 +228,8 @@ def _check_changeable(name: str, what: str, running: Any, x: Tensor) -> None:
     _channels(name, what, running, x)
     if x.size < 2 * x.shape[1]:
         raise ValueError(
-            f"{name}: the input of shape {x.shape} has less than two elements for each channel, too few for an estimate "
-            f"of the variance in training"
+            f"{name}: the input of shape {x.shape} has less than two elements for each channel, too few to estimate "
+            f"a variance in training"
         )
 
 

@@ -1,0 +1,275 @@
+"""Normalisation as Cells: scale and shift are learned, running statistics are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dualgrad import dtype as mstype
+from dualgrad import ops
+from dualgrad.common.initializer import initializer
+from dualgrad.nn.cell import Cell
+from dualgrad.ops._sliding import channels_first, numbers
+from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LayerNorm"]
+
+
+class _BatchNorm(Cell):
+    """Batch normalisation of inputs with so many axes."""
+
+    axes: tuple[int, ...]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: str = "NCHW",
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.num_features = numbers(name, "num_features", num_features, 1)[0]
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
+        if not isinstance(use_batch_statistics, bool | None):
+            raise TypeError(f"{name}: use_batch_statistics must be a bool or None")
+        channels_first(name, data_format)
+        self.eps = eps
+        self.momentum = momentum
+        self.use_batch_statistics = use_batch_statistics
+        shape = (self.num_features,)
+        self.moving_mean = Parameter(initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False)
+        self.moving_variance = Parameter(
+            initializer(moving_var_init, shape, dtype), name="variance", requires_grad=False
+        )
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim not in self.axes:
+            expected = " or ".join(map(str, self.axes))
+            raise ValueError(f"{type(self).__name__}: the input has shape {x.shape}; expected {expected} axes")
+        training = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        statistics = self.moving_mean, self.moving_variance
+        return ops.batch_norm(x, *statistics, self.gamma, self.beta, training, 1.0 - self.momentum, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalise each channel of inputs (N, C) or (N, C, L), then scale and shift it; see `ops.batch_norm`.
+
+    Parameters
+    ----------
+    num_features : int
+        The number of channels.
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float, default 0.9
+        How much of the running statistics stays at each call in training; note that `ops.batch_norm` counts the other
+        way round.
+    affine : bool, default True
+        Whether scale and shift are trained.
+    gamma_init, beta_init, moving_mean_init, moving_var_init : str, number, Tensor or Initializer
+        Initial values: 'ones', 'zeros', 'zeros' and 'ones'.
+    use_batch_statistics : bool, optional
+        Whether mean and variance are those of the input; by default they are in training (see `set_train`).
+    data_format : {'NCHW'}, default 'NCHW'
+        The order of the axes.
+    dtype : type, default float32
+        Type of the parameters.
+
+    Attributes
+    ----------
+    gamma, beta : Parameter
+        Scale and shift, shape (num_features,).
+    moving_mean, moving_variance : Parameter
+        The running statistics, which are not trained. Their own names are 'mean' and 'variance'.
+
+    Raises
+    ------
+    ValueError
+        If settings are out of range, or the shape of an input does not fit.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> layer = nn.BatchNorm1d(1, eps=0.0).set_train()
+    >>> print(layer(Tensor([[1.0], [3.0]])).T, layer.moving_mean.asnumpy())
+    [[-1.  1.]] [0.2]
+    """
+
+    axes = 2, 3
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalise each channel of inputs (N, C, H, W), then scale and shift it.
+
+    Parameters, attributes and errors are those of `BatchNorm1d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.BatchNorm2d(3)(ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    axes = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalise each channel of inputs (N, C, D, H, W), then scale and shift it.
+
+    Parameters, attributes and errors are those of `BatchNorm1d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.BatchNorm3d(3)(ops.ones((2, 3, 1, 4, 4))).shape
+    (2, 3, 1, 4, 4)
+    """
+
+    axes = (5,)
+
+
+class LayerNorm(Cell):
+    """Normalise over the last axes, then scale and shift; see `ops.LayerNorm`.
+
+    Parameters
+    ----------
+    normalized_shape : tuple or list of int
+        The shape of scale and shift.
+    begin_norm_axis : int, default -1
+        Mean and variance are taken over the axes from this one; note the default.
+    begin_params_axis : int, default -1
+        Scale and shift have the shape of the input from this axis.
+    gamma_init, beta_init : str, number, Tensor or Initializer
+        Initial values: 'ones' and 'zeros'.
+    epsilon : float, default 1e-7
+        Added to the variance.
+    dtype : type, default float32
+        Type of the parameters.
+
+    Attributes
+    ----------
+    gamma, beta : Parameter
+        Scale and shift, of shape `normalized_shape`.
+
+    Raises
+    ------
+    TypeError
+        If `normalized_shape` is no tuple or list.
+    ValueError
+        If it is empty, or the shape of an input does not fit.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.LayerNorm((2,))(Tensor([[1.0, 3.0], [-4.0, 4.0]])))
+    [[-1.  1.]
+     [-1.  1.]]
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        begin_norm_axis: int = -1,
+        begin_params_axis: int = -1,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        epsilon: float = 1e-7,
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__()
+        if not isinstance(normalized_shape, tuple | list):
+            raise TypeError(
+                f"LayerNorm: normalized_shape must be a tuple or list of ints, got {type(normalized_shape).__name__}"
+            )
+        if not normalized_shape:
+            raise ValueError("LayerNorm: normalized_shape is empty; expected one length or more")
+        self.normalized_shape = tuple(normalized_shape)
+        self.begin_norm_axis = begin_norm_axis
+        self.begin_params_axis = begin_params_axis
+        self.epsilon = epsilon
+        self.gamma = Parameter(initializer(gamma_init, self.normalized_shape, dtype), name="gamma")
+        self.beta = Parameter(initializer(beta_init, self.normalized_shape, dtype), name="beta")
+        self._normalise = ops.LayerNorm(begin_norm_axis, begin_params_axis, epsilon)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self._normalise(x, self.gamma, self.beta)[0]
+
+    def extend_repr(self) -> str:
+        return (
+            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
+            f"begin_params_axis={self.begin_params_axis}"
+        )
+
+
+class GroupNorm(Cell):
+    """Normalise groups of channels of each sample, then scale and shift each channel; see `ops.group_norm`.
+
+    Parameters
+    ----------
+    num_groups, num_channels : int
+        The number of groups, and that of the channels, which it divides.
+    eps : float, default 1e-5
+        Added to the variance.
+    affine : bool, default True
+        Whether scale and shift are trained.
+    gamma_init, beta_init : str, number, Tensor or Initializer
+        Initial values: 'ones' and 'zeros'.
+    dtype : type, default float32
+        Type of the parameters.
+
+    Attributes
+    ----------
+    gamma, beta : Parameter
+        Scale and shift, shape (num_channels,).
+
+    Raises
+    ------
+    ValueError
+        If the groups do not divide the channels, or the shape of an input does not fit.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.GroupNorm(2, 4, eps=0.0)(Tensor([[1.0, 3.0, -4.0, 4.0]])))
+    [[-1.  1. -1.  1.]]
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__()
+        self.num_groups, self.num_channels = numbers(
+            "GroupNorm", "num_groups, num_channels", (num_groups, num_channels), 2
+        )
+        if self.num_channels % self.num_groups:
+            raise ValueError(f"GroupNorm: {num_groups} groups do not divide {num_channels} channels")
+        self.eps = eps
+        shape = (self.num_channels,)
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"

@@ -1,0 +1,233 @@
+"""Pooling as Cells: the largest element or the average of every window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dualgrad import ops
+from dualgrad.nn.cell import Cell
+from dualgrad.ops._sliding import channels_first, numbers, padding_of
+from dualgrad.tensor import Tensor
+
+__all__ = ["AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]
+
+
+class _Pool(Cell):
+    """The settings of pooling over n axes. A single axis is the last of two, the other one of length 1."""
+
+    n = 2
+
+    def __init__(self, kernel_size: Any, stride: Any, pad_mode: str, padding: Any) -> None:
+        super().__init__()
+        name = type(self).__name__
+        one = (1,) * (2 - self.n)
+        self._kernel = one + numbers(name, "kernel_size", kernel_size, self.n)
+        self._stride = one + numbers(name, "stride", stride, self.n)
+        mode, ends = padding_of(name, pad_mode, padding, self.n)
+        self._padding = tuple([k for pair in ((0, 0),) * len(one) + ends for k in pair])
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.pad_mode = mode.upper()
+        self.padding = padding
+
+    def construct(self, x: Tensor) -> Any:
+        if self.n == 2:
+            return self._pooled(x)
+        y = self._pooled(ops.expand_dims(x, -2))
+        return tuple([ops.squeeze(part, -2) for part in y]) if isinstance(y, tuple) else ops.squeeze(y, -2)
+
+    def _pooled(self, x: Tensor) -> Any:
+        raise NotImplementedError
+
+    def extend_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
+
+
+class _MaxPool(_Pool):
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__(kernel_size, stride, pad_mode, padding)
+        name = type(self).__name__
+        self._dilation = (1,) * (2 - self.n) + numbers(name, "dilation", dilation, self.n)
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+        if self.pad_mode == "SAME" and (max(self._dilation) > 1 or return_indices or ceil_mode):
+            raise ValueError(f"{name}: pad_mode 'same' goes without dilation, return_indices and ceil_mode; use 'pad'")
+
+    def _pooled(self, x: Tensor) -> Any:
+        if self.pad_mode == "SAME":
+            return ops.MaxPool(self._kernel, self._stride, "same")(x)
+        settings = self._padding, self._dilation, self.return_indices, self.ceil_mode
+        return ops.max_pool2d(x, self._kernel, self._stride, *settings)
+
+
+class MaxPool2d(_MaxPool):
+    """Largest element of every window over two axes; see `ops.max_pool2d`.
+
+    Parameters
+    ----------
+    kernel_size, stride : int or tuple of int, default 1
+        The size of a window, and the step from window to window.
+    pad_mode : {'valid', 'same', 'pad'}, default 'valid'
+        'valid': only windows inside. 'same': the output has the length of the input divided by the stride, rounded up.
+        'pad': windows reach out of the image as far as `padding` says.
+    padding : int or tuple of int, default 0
+        On all sides, or (above and below, left and right); at most half a window.
+    dilation : int or tuple of int, default 1
+        The step from element to element of a window.
+    return_indices : bool, default False
+        Whether the positions of the maxima are returned too.
+    ceil_mode : bool, default False
+        Whether there may be a last window that does not end in the image.
+    data_format : {'NCHW'}, default 'NCHW'
+        The order of the axes.
+
+    Raises
+    ------
+    ValueError
+        If settings do not fit together, or the shape of an input does not fit them.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.MaxPool2d(2, 2)(Tensor([[[[1.0, 2.0, 0.0, 5.0], [3.0, 0.0, 4.0, 0.0]]]])))
+    [[[[3. 5.]]]]
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+    ) -> None:
+        channels_first("MaxPool2d", data_format)
+        super().__init__(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
+
+
+class MaxPool1d(_MaxPool):
+    """Largest element of every window over one axis: `MaxPool2d` for inputs (N, C, L) or (C, L).
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, dilation : int
+        As in `MaxPool2d`.
+    pad_mode, return_indices, ceil_mode
+        As in `MaxPool2d`.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.MaxPool1d(2, 2)(Tensor([[[1.0, 2.0, 0.0, 5.0]]])))
+    [[[2. 5.]]]
+    """
+
+    n = 1
+
+
+class _AvgPool(_Pool):
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__(kernel_size, stride, pad_mode, padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+        name = type(self).__name__
+        if divisor_override is not None and divisor_override <= 0:
+            raise ValueError(f"{name}: divisor_override is {divisor_override}; expected a positive number, or None")
+        if self.pad_mode == "SAME" and (ceil_mode or divisor_override):
+            raise ValueError(f"{name}: pad_mode 'same' goes without ceil_mode and divisor_override; use 'pad'")
+
+    def _pooled(self, x: Tensor) -> Tensor:
+        if self.pad_mode == "SAME":
+            return ops.AvgPool(self._kernel, self._stride, "same")(x)
+        settings = self._padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+        return ops.avg_pool2d(x, self._kernel, self._stride, *settings)
+
+
+class AvgPool2d(_AvgPool):
+    """Average of every window over two axes; see `ops.avg_pool2d`.
+
+    Parameters
+    ----------
+    kernel_size, stride : int or tuple of int, default 1
+        The size of a window, and the step from window to window.
+    pad_mode : {'valid', 'same', 'pad'}, default 'valid'
+        'valid': only windows inside. 'same': the output has the length of the input divided by the stride, rounded up;
+        what is outside does not count. 'pad': zeros are added as `padding` says.
+    padding : int or tuple of int, default 0
+        On all sides, or (above and below, left and right); at most half a window.
+    ceil_mode : bool, default False
+        Whether there may be a last window that does not end in the image.
+    count_include_pad : bool, default True
+        Whether the zeros of `padding` count as elements of the window.
+    divisor_override : int, optional
+        What sums are divided by instead of the number of elements.
+    data_format : {'NCHW'}, default 'NCHW'
+        The order of the axes.
+
+    Raises
+    ------
+    ValueError
+        If settings do not fit together, or the shape of an input does not fit them.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.AvgPool2d(2, 2)(Tensor([[[[1.0, 2.0, 0.0, 5.0], [3.0, 0.0, 4.0, 0.0]]]])))
+    [[[[1.5  2.25]]]]
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
+    ) -> None:
+        channels_first("AvgPool2d", data_format)
+        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+class AvgPool1d(_AvgPool):
+    """Average of every window over one axis: `AvgPool2d` for inputs (N, C, L) or (C, L).
+
+    Parameters
+    ----------
+    kernel_size, stride, padding : int
+        As in `AvgPool2d`.
+    pad_mode, ceil_mode, count_include_pad, divisor_override
+        As in `AvgPool2d`.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.AvgPool1d(2, 2)(Tensor([[[1.0, 2.0, 0.0, 5.0]]])))
+    [[[1.5 2.5]]]
+    """
+
+    n = 1

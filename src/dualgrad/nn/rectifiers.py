@@ -1,0 +1,292 @@
+"""Activations made of pieces, as Cells: rectifiers, their limits and thresholds.
+
+Each is a function of `dualgrad.ops` with its settings; slopes where pieces meet are described there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dualgrad import ops
+from dualgrad.common.initializer import initializer
+from dualgrad.nn.cell import Cell
+from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "HShrink",
+    "HSigmoid",
+    "HSwish",
+    "Hardtanh",
+    "LeakyReLU",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SeLU",
+    "SoftShrink",
+]
+
+
+class ReLU(Cell):
+    """``max(x, 0)``; the slope at 0 is 0.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.ReLU()(Tensor([-1.0, 2.0])))
+    [0. 2.]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.relu(x)
+
+
+class ELU(Cell):
+    """x above 0, ``alpha * (exp(x) - 1)`` below.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        The limit far below 0 is -alpha.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.ELU()(Tensor([0.0, 2.0])))
+    [0. 2.]
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.elu(x, self.alpha)
+
+    def extend_repr(self) -> str:
+        return f"alpha={self.alpha}"
+
+
+class SeLU(Cell):
+    """Scaled ELU, which keeps mean 0 and variance 1.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.SeLU()(Tensor([0.0, 2.0])))
+    [0.       2.101402]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.selu(x)
+
+
+class CELU(Cell):
+    """x above 0, ``alpha * (exp(x / alpha) - 1)`` below, with slope 1 at 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        The limit far below 0 is -alpha. Not 0.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.CELU(0.5)(Tensor([-800.0, 2.0])))
+    [-0.5  2. ]
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.celu(x, self.alpha)
+
+    def extend_repr(self) -> str:
+        return f"alpha={self.alpha}"
+
+
+class LeakyReLU(Cell):
+    """x above 0, ``alpha * x`` below.
+
+    Parameters
+    ----------
+    alpha : float, default 0.2
+        The slope below 0.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.LeakyReLU(0.5)(Tensor([-1.0, 2.0])))
+    [-0.5  2. ]
+    """
+
+    def __init__(self, alpha: float = 0.2) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.leaky_relu(x, self.alpha)
+
+    def extend_repr(self) -> str:
+        return f"alpha={self.alpha}"
+
+
+class PReLU(Cell):
+    """x above 0, ``w * x`` below, with slopes w that are learned.
+
+    Parameters
+    ----------
+    channel : int, default 1
+        The number of slopes: 1, or the length of axis 1 of the input.
+    w : float, list of float or Tensor, default 0.25
+        The first slopes.
+
+    Attributes
+    ----------
+    w : Parameter
+        The slopes, of shape (channel,). Its own name is 'a'.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many slopes as channels.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.PReLU(2, [0.25, 0.5])(Tensor([[-1.0, -1.0]])))
+    [[-0.25 -0.5 ]]
+    """
+
+    def __init__(self, channel: int = 1, w: Any = 0.25) -> None:
+        super().__init__()
+        first = Tensor([float(slope) for slope in w]) if isinstance(w, list | tuple) else w
+        self.w = Parameter(initializer(first, channel), name="a")
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.prelu(x, self.w)
+
+
+class ReLU6(Cell):
+    """``min(relu(x), 6)``; the slope is 0 at 0 and 1 at 6.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.ReLU6()(Tensor([-1.0, 2.0, 8.0])))
+    [0. 2. 6.]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.relu6(x)
+
+
+class Hardtanh(Cell):
+    """x limited to an interval.
+
+    Parameters
+    ----------
+    min_val, max_val : float, default -1.0 and 1.0
+        The limits, with slope 1.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Hardtanh()(Tensor([-3.0, 0.5, 2.0])))
+    [-1.   0.5  1. ]
+    """
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+        super().__init__()
+        self.min_val = min_val
+        self.max_val = max_val
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.hardtanh(x, self.min_val, self.max_val)
+
+    def extend_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}"
+
+
+class HSigmoid(Cell):
+    """``clamp(x + 3, 0, 6) / 6``.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.HSigmoid()(Tensor([-4.0, 0.0, 1.5])))
+    [0.   0.5  0.75]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.hardsigmoid(x)
+
+
+class HSwish(Cell):
+    """``x * clamp(x + 3, 0, 6) / 6``.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.HSwish()(Tensor([0.0, 3.0])))
+    [0. 3.]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.hardswish(x)
+
+
+class HShrink(Cell):
+    """x where ``abs(x)`` is above a threshold, else 0.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        The threshold.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.HShrink()(Tensor([-2.0, 0.5, 0.75])))
+    [-2.    0.    0.75]
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.hardshrink(x, self.lambd)
+
+    def extend_repr(self) -> str:
+        return f"lambd={self.lambd}"
+
+
+class SoftShrink(Cell):
+    """x moved towards 0 by a threshold, and 0 within it.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        The threshold, not negative.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.SoftShrink()(Tensor([-2.0, 0.5, 0.75])))
+    [-1.5  0.   0.25]
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.softshrink(x, self.lambd)
+
+    def extend_repr(self) -> str:
+        return f"lambd={self.lambd}"

@@ -1,0 +1,87 @@
+"""Layers as functions: shapes, strides, paddings, groups; ties within windows; statistics of one element."""
+
+import itertools
+
+import numpy as np
+
+import dualgrad as dg
+from cases import Case, normal, positive, spread
+from dualgrad import ops
+
+X = normal(2, 4, 5)
+IMAGE = normal(2, 4, 5, 6)
+TIES = np.array([[[[1.0, 1.0, 0.0, 2.0], [1.0, 0.0, 2.0, 2.0]]]])
+
+
+def conv(name, x, w, bias, **settings):
+    label = ", ".join(f"{k} {v}" for k, v in settings.items())
+    function = getattr(ops, name)
+    if not bias:
+        return Case(name, label, lambda x, w: function(x, w, **settings), (x, w))
+    return Case(name, f"{label}, bias", lambda x, w, b: function(x, w, b, **settings), (x, w, normal(bias)))
+
+
+def pool(name, x, *args, **settings):
+    label = ", ".join([*map(str, args), *(f"{k} {v}" for k, v in settings.items())])
+    return Case(name, label, lambda x: getattr(ops, name)(x, *args, **settings), (x,))
+
+
+def trained(x, w, b):
+    """Batch normalisation in training: every call changes the statistics, no derivative sees it."""
+    mean, var = (dg.Parameter(start(4), name=name) for start, name in ((np.zeros, "mean"), (np.ones, "var")))
+    return ops.batch_norm(x, mean, var, w, b, training=True)
+
+
+CASES = [
+    Case("dense", "", ops.dense, (normal(2, 3), normal(4, 3), normal(4))),
+    Case("dense", "no bias, more axes", ops.dense, (normal(2, 1, 3), normal(4, 3))),
+    Case("dense", "a single output", ops.dense, (normal(2, 3), normal(3), normal())),
+    Case("bias_add", "", ops.bias_add, (X, normal(4))),
+    Case("BiasAdd", "last axis", ops.BiasAdd("NHWC"), (X, normal(5))),
+    # normalisation
+    Case("layer_norm", "", lambda x, w, b: ops.layer_norm(x, (5,), w, b), (X, normal(5), normal(5, seed=1))),
+    Case("layer_norm", "two axes", lambda x, w: ops.layer_norm(x, (4, 5), w, eps=0.1), (X, normal(4, 5))),
+    Case("layer_norm", "equal elements", lambda x: ops.layer_norm(x, 3, eps=0.1), (np.ones((2, 3)),)),
+    Case("LayerNorm", "", ops.LayerNorm(1, -1), (X, normal(5), normal(5, seed=1))),
+    Case("group_norm", "", lambda x, w, b: ops.group_norm(x, 2, w, b), (X, normal(4), normal(4, seed=1))),
+    Case("group_norm", "one group, matrix", lambda x: ops.group_norm(x, 1), (normal(2, 4),)),
+    Case("group_norm", "a group each", lambda x: ops.group_norm(x, 4), (X,)),
+    Case("batch_norm", "", ops.batch_norm, (X, normal(4), positive(4), normal(4, seed=1), normal(4, seed=2))),
+    Case("batch_norm", "matrix, no scale", ops.batch_norm, (normal(3, 4), normal(4), positive(4))),
+    Case("batch_norm", "training", trained, (IMAGE, normal(4), normal(4, seed=1))),
+    Case("batch_norm", "training, matrix", lambda x: ops.batch_norm(x, None, None, training=True), (normal(5, 2),)),
+    # convolutions
+    conv("conv1d", X, normal(3, 4, 2), 3),
+    conv("conv1d", X, normal(6, 2, 3), 0, stride=2, pad_mode="pad", padding=2, groups=2),
+    conv("conv1d", X[0], normal(3, 4, 2), 0, pad_mode="same", dilation=2),
+    conv("conv2d", IMAGE, normal(3, 4, 2, 3), 3),
+    conv("conv2d", IMAGE, normal(3, 4, 1, 1), 0),
+    conv("conv2d", IMAGE, normal(4, 1, 2, 2), 4, groups=4, stride=2),
+    conv("conv2d", IMAGE, normal(2, 2, 3, 2), 0, groups=2, pad_mode="pad", padding=(1, 2), dilation=(2, 1)),
+    conv("conv2d", IMAGE, normal(2, 4, 2, 2), 2, pad_mode="pad", padding=(0, 1, 2, 0), stride=(2, 3)),
+    conv("conv2d", IMAGE, normal(2, 4, 2, 3), 2, pad_mode="same"),
+    conv("conv2d", IMAGE[0], normal(2, 4, 3, 3), 0, pad_mode="same", stride=2),
+    Case("Conv2D", "", ops.Conv2D(2, (2, 3), pad_mode="pad", pad=1, group=2), (IMAGE, normal(2, 2, 2, 3))),
+    conv("conv_transpose2d", normal(2, 4, 3, 2), normal(4, 3, 2, 3), 3),
+    conv("conv_transpose2d", normal(4, 3, 2), normal(4, 1, 2, 2), 0, stride=(2, 3), padding=1, output_padding=1),
+    conv("conv_transpose2d", normal(1, 4, 3, 2), normal(4, 1, 2, 2), 2, groups=2, dilation=2),
+    # pooling
+    pool("max_pool2d", spread(1, 2, 4, 6), 2),
+    pool("max_pool2d", spread(1, 2, 5, 6), (3, 2), 1, 1),
+    pool("max_pool2d", spread(2, 5, 6), 2, 2, dilation=2, ceil_mode=True),
+    Case("max_pool2d", "with positions", lambda x: ops.max_pool2d(x, 2, 1, return_indices=True)[0], (spread(1, 4, 4),)),
+    Case("max_pool2d", "ties", lambda x: ops.max_pool2d(x, 2, 1), (TIES,), smooth=False),
+    Case("MaxPool", "same", ops.MaxPool(3, 2, "same"), (spread(1, 2, 5, 6),)),
+    Case("MaxPool", "valid", ops.MaxPool((2, 1)), (spread(1, 2, 3, 3),)),
+    pool("avg_pool2d", IMAGE, 2, None),
+    *[pool("avg_pool2d", IMAGE, (2, 3), 2, 1, *which) for which in itertools.product([True, False], repeat=2)],
+    pool("avg_pool2d", IMAGE[0], 2, 1, divisor_override=3),
+    Case("AvgPool", "same", ops.AvgPool(3, 2, "same"), (IMAGE,)),
+    Case("AvgPool", "valid", ops.AvgPool((2, 1)), (IMAGE,)),
+    # choice at random, and by index
+    Case("dropout", "", lambda x: ops.dropout(x, 0.4, seed=3), (X,)),
+    Case("dropout", "everything", lambda x: ops.dropout(x, 1.0) + x, (X,)),
+    Case("dropout", "not training", lambda x: ops.dropout(x, 0.4, False), (X,)),
+    Case("Dropout", "", lambda x: ops.Dropout(0.7, 1, 2)(x), (X,)),
+    Case("embedding", "", lambda w: ops.embedding(np.array([[0, 2], [2, -1]]), w), (normal(4, 3),)),
+]  # fmt: skip
