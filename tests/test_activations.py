@@ -21,19 +21,17 @@ SMOOTH = {
     "softsign": (ops.softsign, lambda x: x / (1 + abs(x))),
     "tanhshrink": (ops.tanhshrink, lambda x: x - mpmath.tanh(x)),
 }
-POINTS = np.array([-30.0, -9.0, -1.5, -0.7, -0.1, 0.01, 0.75, 0.9, 3.0, 20.0, 40.0])
+POINTS = np.array([-30.0, -9.0, -1.5, -0.7, -0.1, 0.01, 0.75, 0.9, 3.0, 20.0, 30.0])
 
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_keep_their_digits_at_any_size(name):
     f, exact = SMOOTH[name]
-    with mpmath.workdps(60):
-        series = [mpmath.taylor(exact, mpmath.mpf(x), 5) for x in POINTS]
+    with mpmath.workdps(300):
+        series = [mpmath.taylor(exact, mpmath.mpf(x), 5, chop=False) for x in POINTS]
     for order in range(6):
         expected = [float(terms[order]) * math.factorial(order) for terms in series]
-        assert_close(
-            repeated_grad(f, order)(f64(POINTS)), expected, rtol=5e-13
-        )  # rounding x moves erfc by x * x times as much
+        assert_close(repeated_grad(f, order)(f64(POINTS)), expected, rtol=5e-13)
 
 
 def test_tanhshrink_near_zero_is_a_third_of_the_cube():
