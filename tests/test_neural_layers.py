@@ -112,23 +112,22 @@ def test_output_padding_and_the_bias_of_a_transposed_convolution():
 @pytest.mark.parametrize("stride", [None, 1, (3, 2)])
 @pytest.mark.parametrize("kernel", [2, (3, 2)])
 def test_pooling_is_the_maximum_and_the_mean_of_windows(kernel, stride, padding, ceil):
-    settings = {"stride": kernel if stride is None else stride, "padding": (padding,) * 4, "ceil": ceil}
-    outside = windows_of(IMAGE, kernel, fill=-np.inf, **settings)
+    step = kernel if stride is None else stride
     result = ops.max_pool2d(f64(IMAGE), kernel, stride, padding, ceil_mode=ceil)
-    counts = result.shape[2:]  # a last window that would begin behind the image does not exist
-    outside = outside[..., : counts[0], : counts[1]]
-    assert_close(result, outside.max((2, 3)))
-    sums = np.where(np.isfinite(outside), outside, 0).sum((2, 3))
-    inside = np.isfinite(outside).sum((2, 3))
-    average = ops.avg_pool2d(f64(IMAGE), kernel, stride, padding, ceil, False)
-    assert_close(average, sums / inside, scale=1.0)
-    zeros = windows_of(np.zeros(IMAGE.shape), kernel, fill=0.0, **{**settings, "ceil": False})
-    padded = np.pad(np.zeros(IMAGE.shape), [(0, 0), (0, 0), (padding, padding), (padding, padding)])
-    met = windows_of(padded, kernel, settings["stride"], fill=-np.inf, ceil=ceil)[..., : counts[0], : counts[1]]
-    average = ops.avg_pool2d(f64(IMAGE), kernel, stride, padding, ceil, True)
-    assert_close(average, sums / np.isfinite(met).sum((2, 3)), scale=1.0)
-    assert zeros.shape[4:] <= counts
-    assert_close(ops.avg_pool2d(f64(IMAGE), kernel, stride, padding, ceil, divisor_override=7), sums / 7, scale=1.0)
+    counts = result.shape[2:]  # windows_of may have one more, which would begin behind the image
+
+    def met(x, margin):
+        windows = windows_of(x, kernel, step, (margin,) * 4, fill=-np.inf, ceil=ceil)[..., : counts[0], : counts[1]]
+        return windows, np.isfinite(windows)
+
+    windows, inside = met(IMAGE, padding)
+    assert_close(result, windows.max((2, 3)))
+    sums = np.where(inside, windows, 0).sum((2, 3))
+    _, counted = met(np.pad(IMAGE, [(0, 0), (0, 0), (padding, padding), (padding, padding)]), 0)
+    average = lambda *settings: ops.avg_pool2d(f64(IMAGE), kernel, stride, padding, ceil, *settings)
+    assert_close(average(False), sums / inside.sum((2, 3)), scale=1.0)
+    assert_close(average(True), sums / counted.sum((2, 3)), scale=1.0)
+    assert_close(average(True, 7), sums / 7, scale=1.0)
 
 
 def test_positions_of_maxima():
