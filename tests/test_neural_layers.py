@@ -395,6 +395,7 @@ def test_arguments_that_do_not_fit():
         assert_raises(ValueError, call, *words)
     assert_raises(TypeError, lambda: ops.conv2d(x, w.astype(dg.float32)), "conv2d", "Float64", "Float32")
     assert_raises(TypeError, lambda: ops.batch_norm(x, f64(np.zeros(4)), None, training=True), "Parameter")
+    assert_raises(TypeError, lambda: ops.batch_norm(x, mean, None), "batch_norm", "running_var", "training")
     assert_raises(TypeError, lambda: ops.embedding(Tensor([0]), x[0, 0], max_norm=1.0), "Parameter")
     assert_raises(IndexError, lambda: ops.embedding(Tensor([7]), x[0, 0]), "embedding", "7")
     assert_close(mean.value(), np.zeros(4))

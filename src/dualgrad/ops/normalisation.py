@@ -173,6 +173,8 @@ def batch_norm(
         raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
     running = {"running_mean": running_mean, "running_var": running_var}
     if not training:
+        if running_mean is None or running_var is None:
+            raise TypeError(f"{name}: running_mean or running_var is None; outside of training both are needed")
         average, variance = [_channels(name, what, operand(name, part), x) for what, part in running.items()]
         return _by_channel(name, (x - average) * _engine.unary(_RSQRT, variance + eps), weight, bias)
     for what, part in running.items():
