@@ -1,7 +1,6 @@
 """Matrix products."""
 
 from cases import Case, normal
-
 from dualgrad import ops
 
 CASES = [

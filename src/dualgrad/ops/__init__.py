@@ -84,7 +84,32 @@ from .sorting import *
 from .updates import *
 
 _MODULES = (
-    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather, _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _dispatch, _numpy_protocol, _complex, _convolution, _pooling, _normalisation,
+    _elementwise,
+    _arithmetic,
+    _formulas,
+    _choice,
+    _reductions,
+    _shape,
+    _products,
+    _indexing,
+    _gather,
+    _masks,
+    _sorting,
+    _segments,
+    _updates,
+    _sampled,
+    _creation,
+    _activations,
+    _losses,
+    _layers,
+    _misc,
+    _complex,
+    _convolution,
+    _pooling,
+    _normalisation,
+    _dispatch,
+    _numpy_protocol,
+)
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))

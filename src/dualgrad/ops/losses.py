@@ -12,7 +12,7 @@ from typing import Any
 from .._engine import tensor as _engine
 from ..tensor import Tensor
 from . import _classification, _directions, _divergences
-from ._arguments import OP, floating, operand, together
+from ._arguments import OP, floating, together
 from ._classification import *  # noqa: F403
 from ._directions import *  # noqa: F403
 from ._divergences import *  # noqa: F403
