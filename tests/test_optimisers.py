@@ -162,3 +162,132 @@ def test_a_checkpoint_of_another_shape_is_refused(tmp_path):
     dg.save_checkpoint(nn.Dense(2, 3), path)
     with pytest.raises((RuntimeError, ValueError), match="weight"):
         dg.load_param_into_net(nn.Dense(2, 4), dg.load_checkpoint(path))
+
+
+def adam_weight_decay(_k, w, g, state):
+    state["m"] = 0.9 * state.get("m", 0.0) + 0.1 * g
+    state["v"] = 0.99 * state.get("v", 0.0) + 0.01 * g * g
+    return w - 0.1 * (state["m"] / (np.sqrt(state["v"]) + 1e-6) + 0.2 * w)
+
+
+def ada_max(k, w, g, state):
+    state["m"] = 0.9 * state.get("m", 0.0) + 0.1 * g
+    state["v"] = np.maximum(0.99 * state.get("v", 0.0), np.abs(g))
+    return w - 0.1 / (1 - 0.9**k) * state["m"] / (state["v"] + 1e-8)
+
+
+def rms_prop(centered):
+    def update(_k, w, g, state):
+        state["s"] = 0.8 * state.get("s", 1.0) + 0.2 * g * g
+        state["m"] = 0.8 * state.get("m", 0.0) + 0.2 * g
+        spread = state["s"] - (state["m"] ** 2 if centered else 0.0)
+        state["u"] = 0.5 * state.get("u", 0.0) + 0.1 * g / np.sqrt(spread + 1e-5)
+        return w - state["u"]
+
+    return update
+
+
+def adagrad(grows):
+    def update(_k, w, g, state):
+        state["s"] = state.get("s", 0.25) + (g * g if grows else 0.0)
+        return w - 0.1 * g / np.sqrt(state["s"])
+
+    return update
+
+
+def adadelta(_k, w, g, state):
+    state["s"] = 0.8 * state.get("s", 0.0) + 0.2 * g * g
+    move = g * np.sqrt(state.get("d", 0.0) + 1e-3) / np.sqrt(state["s"] + 1e-3)
+    state["d"] = 0.8 * state.get("d", 0.0) + 0.2 * move**2
+    return w - 0.5 * move
+
+
+ADAPTIVE = {
+    "AdamWeightDecay": (lambda w: nn.AdamWeightDecay(w, 0.1, beta2=0.99, weight_decay=0.2), adam_weight_decay),
+    "AdaMax": (lambda w: nn.AdaMax(w, 0.1, beta2=0.99), ada_max),
+    "RMSProp": (lambda w: nn.RMSProp(w, 0.1, 0.8, 0.5, 1e-5), rms_prop(False)),
+    "RMSProp centered": (lambda w: nn.RMSProp(w, 0.1, 0.8, 0.5, 1e-5, centered=True), rms_prop(True)),
+    "Adagrad": (lambda w: nn.Adagrad(w, 0.25, 0.1), adagrad(True)),
+    "Adagrad fixed": (lambda w: nn.Adagrad(w, 0.25, 0.1, update_slots=False), adagrad(False)),
+    "Adadelta": (lambda w: nn.Adadelta(w, 0.5, 0.8, 1e-3), adadelta),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_adaptive_optimisers(name, dtype):
+    follow(*ADAPTIVE[name], dtype)
+
+
+def test_decay_apart_from_the_gradient_by_groups():
+    """The decay of a group is its own; without groups some names are left out."""
+    first, second = make_parameters("float64")
+    start = first.asnumpy(), second.asnumpy()
+    zeros = (first * 0.0, second * 0.0)
+    groups = [{"params": [first], "weight_decay": 0.5}, {"params": [second], "lr": 0.01}]
+    nn.AdamWeightDecay(groups, 0.1, weight_decay=0.25)(zeros)
+    np.testing.assert_allclose(first.asnumpy(), start[0] * (1 - 0.1 * 0.5))
+    np.testing.assert_allclose(second.asnumpy(), start[1] * (1 - 0.01 * 0.25))
+    gamma = Parameter(Tensor([1.0], dg.float64), name="norm.gamma")
+    nn.AdamWeightDecay([gamma], 0.1, weight_decay=0.25)((gamma * 0.0,))
+    assert gamma.tolist() == [1.0]
+
+
+EPOCHS = np.arange(12) // 2
+SCHEDULES = {
+    "exponential_decay_lr": ((0.1, 0.9, 12, 2, 2), 0.1 * 0.9 ** (EPOCHS / 2)),
+    "exponential_decay_lr, stair": ((0.1, 0.9, 12, 2, 2, True), 0.1 * 0.9 ** (EPOCHS // 2)),
+    "natural_exp_decay_lr": ((0.1, 0.9, 12, 2, 2), 0.1 * np.exp(-0.9 * EPOCHS)),
+    "natural_exp_decay_lr, stair": ((0.1, 0.9, 12, 2, 2, True), 0.1 * np.exp(-0.9 * (EPOCHS // 2 * 2))),
+    "inverse_decay_lr": ((0.1, 0.5, 12, 2, 2), 0.1 / (1 + 0.5 * EPOCHS / 2)),
+    "inverse_decay_lr, stair": ((0.1, 0.5, 12, 2, 2, True), 0.1 / (1 + 0.5 * (EPOCHS // 2))),
+    "cosine_decay_lr": (
+        (0.01, 0.1, 12, 2, 4),
+        0.01 + 0.045 * (1 + np.cos(np.pi * np.minimum(EPOCHS, 4) / 4)),
+    ),
+    "polynomial_decay_lr": ((0.1, 0.01, 12, 2, 4, 2.0), 0.09 * (1 - np.minimum(EPOCHS, 4) / 4) ** 2 + 0.01),
+    "polynomial_decay_lr, again": (
+        (0.1, 0.01, 12, 2, 4, 2.0, True),
+        0.09 * (1 - EPOCHS / np.array([4] * 10 + [8] * 2)) ** 2 + 0.01,
+    ),
+    "warmup_lr": ((0.1, 12, 2, 3), 0.1 * np.minimum(EPOCHS, 3) / 3),
+    "piecewise_constant_lr": (([2, 5], [0.1, 0.05]), np.array([0.1, 0.1, 0.05, 0.05, 0.05])),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_lists_of_learning_rates(name):
+    arguments, expected = SCHEDULES[name]
+    rates = getattr(nn, name.partition(",")[0])(*arguments)
+    assert isinstance(rates, list)
+    np.testing.assert_allclose(rates, expected, rtol=1e-14)
+
+
+def test_a_schedule_sets_the_rate_of_each_step():
+    w = Parameter(Tensor([0.0], dg.float64), name="w")
+    opt = nn.SGD([w], nn.ExponentialDecayLR(1.0, 0.5, 1))
+    for _ in range(3):
+        opt((Tensor([-1.0], dg.float64),))
+    assert w.tolist() == [1.75]
+    assert nn.CosineDecayLR(0.0, 1.0, 4)(Tensor(4, dg.int32)).item() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("error", "make"),
+    [
+        (ValueError, lambda: nn.ExponentialDecayLR(0.1, -0.9, 4)),
+        (ValueError, lambda: nn.ExponentialDecayLR(0.1, 0.9, 0)),
+        (TypeError, lambda: nn.ExponentialDecayLR(0.1, 0.9, 2.5)),
+        (TypeError, lambda: nn.InverseDecayLR(0.1, 0.9, 2, is_stair=1)),
+        (ValueError, lambda: nn.CosineDecayLR(0.2, 0.1, 4)),
+        (ValueError, lambda: nn.piecewise_constant_lr([5, 2], [0.1, 0.2])),
+        (ValueError, lambda: nn.piecewise_constant_lr([5], [0.1, 0.2])),
+        (TypeError, lambda: nn.piecewise_constant_lr(5, 0.1)),
+        (ValueError, lambda: nn.Adagrad(make_parameters("float64"), accum=-1.0)),
+        (ValueError, lambda: nn.Adadelta(make_parameters("float64"), rho=1.0)),
+        (TypeError, lambda: nn.RMSProp(make_parameters("float64"), centered=1)),
+    ],
+)
+def test_settings_out_of_range(error, make):
+    with pytest.raises(error, match=r"must|expected"):
+        make()

@@ -25,23 +25,19 @@ from dualgrad.nn.classification import (
     CrossEntropyLoss,
     NLLLoss,
     SoftmaxCrossEntropyWithLogits,
-)
 from dualgrad.nn.containers import (
     CellList,
     SequentialCell,
-)
 from dualgrad.nn.convolution import (
     Conv1d,
     Conv2d,
     Conv2dTranspose,
-)
 from dualgrad.nn.layers import (
     Dense,
     Dropout,
     Embedding,
     Flatten,
     Identity,
-)
 from dualgrad.nn.losses import (
     CosineEmbeddingLoss,
     GaussianNLLLoss,
@@ -52,29 +48,24 @@ from dualgrad.nn.losses import (
     MSELoss,
     RMSELoss,
     SmoothL1Loss,
-)
 from dualgrad.nn.normalisation import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
     GroupNorm,
     LayerNorm,
-)
 from dualgrad.nn.optimizer import (
     LearningRateSchedule,
     Optimizer,
-)
 from dualgrad.nn.optimizers import (
     SGD,
     Adam,
     Momentum,
-)
 from dualgrad.nn.pooling import (
     AvgPool1d,
     AvgPool2d,
     MaxPool1d,
     MaxPool2d,
-)
 from dualgrad.nn.rectifiers import (
     CELU,
     ELU,
@@ -88,7 +79,28 @@ from dualgrad.nn.rectifiers import (
     ReLU6,
     SeLU,
     SoftShrink,
-)
+from dualgrad.nn.adaptive import Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp
+from dualgrad.nn.cell import Cell
+from dualgrad.nn.containers import CellList, SequentialCell
+from dualgrad.nn.layers import Dense, Flatten, Identity
+from dualgrad.nn.losses import HuberLoss, L1Loss, LossBase, MSELoss, SmoothL1Loss
+from dualgrad.nn.optimizer import LearningRateSchedule, Optimizer
+from dualgrad.nn.optimizers import SGD, Adam, Momentum
+from dualgrad.nn.schedules import (
+    CosineDecayLR,
+    ExponentialDecayLR,
+    InverseDecayLR,
+    NaturalExpDecayLR,
+    PolynomialDecayLR,
+    WarmUpLR,
+    cosine_decay_lr,
+    exponential_decay_lr,
+    inverse_decay_lr,
+    natural_exp_decay_lr,
+    piecewise_constant_lr,
+    polynomial_decay_lr,
+    warmup_lr,
+from dualgrad.nn.wrap import ForwardValueAndGrad, TrainOneStepCell, WithLossCell
 
 __all__ = [
     "CELU",
@@ -96,6 +108,9 @@ __all__ = [
     "GELU",
     "GLU",
     "SGD",
+    "AdaMax",
+    "Adadelta",
+    "Adagrad",
     "Adam",
     "AvgPool1d",
     "AvgPool2d",
@@ -124,6 +139,11 @@ __all__ = [
     "HuberLoss",
     "Identity",
     "KLDivLoss",
+    "AdamWeightDecay",
+    "CosineDecayLR",
+    "ExponentialDecayLR",
+    "ForwardValueAndGrad",
+    "InverseDecayLR",
     "L1Loss",
     "LayerNorm",
     "LeakyReLU",
@@ -140,6 +160,9 @@ __all__ = [
     "Optimizer",
     "PReLU",
     "RMSELoss",
+    "NaturalExpDecayLR",
+    "PolynomialDecayLR",
+    "RMSProp",
     "ReLU",
     "ReLU6",
     "SeLU",
@@ -155,5 +178,15 @@ __all__ = [
     "Softsign",
     "Tanh",
     "Tanhshrink",
+    "TrainOneStepCell",
+    "WarmUpLR",
+    "WithLossCell",
+    "cosine_decay_lr",
+    "exponential_decay_lr",
     "get_activation",
+    "inverse_decay_lr",
+    "natural_exp_decay_lr",
+    "piecewise_constant_lr",
+    "polynomial_decay_lr",
+    "warmup_lr",
 ]

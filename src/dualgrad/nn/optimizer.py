@@ -209,9 +209,9 @@ class Optimizer(Cell):
     def _state_scalar(value: Any, name: str) -> Parameter:
         return Parameter(np.asarray(value), name=name, requires_grad=False)
 
-    def _state(self, prefix: str) -> ParameterTuple:
-        """Make one Parameter of zeros for each parameter."""
-        state = self.parameters.clone(prefix, init="zeros")
+    def _state(self, prefix: str, init: Any = "zeros") -> ParameterTuple:
+        """Make one Parameter for each parameter, of its shape and type."""
+        state = self.parameters.clone(prefix, init)
         for parameter in state:
             parameter.requires_grad = False
         return state

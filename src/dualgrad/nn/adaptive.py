@@ -1,0 +1,335 @@
+"""Further optimisers that scale each entry by the gradients seen so far; Adam itself is in `optimizers`.
+
+Settings that they share with Adam are described there, groups of parameters in `Optimizer`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dualgrad import ops
+from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
+from dualgrad.tensor import Tensor
+
+__all__ = ["AdaMax", "Adadelta", "Adagrad", "AdamWeightDecay", "RMSProp"]
+
+
+class AdamWeightDecay(Optimizer):
+    """Adam without correction of the first steps, with the decay of weights apart from the gradient.
+
+    With ``m = beta1 * m + (1 - beta1) * g`` and ``v = beta2 * v + (1 - beta2) * g^2`` a step is
+    ``w = w - lr * (m / (sqrt(v) + eps) + weight_decay * w)``.
+
+    Parameters
+    ----------
+    params : iterable of Parameter or of dict
+        What is trained; see `Optimizer` for groups.
+    learning_rate : float, Tensor, sequence of float, or callable, default 1e-3
+        See `Optimizer`.
+    beta1, beta2 : float, default 0.9 and 0.999
+        How slowly the two averages forget; at least 0 and below 1.
+    eps : float, default 1e-6
+        Keeps the division finite; positive.
+    weight_decay : float, default 0.0
+        As in the formula; without groups, parameters with 'beta' or 'gamma' in their names are left out.
+
+    Raises
+    ------
+    TypeError
+        If `params` is not a collection of Parameters, or a setting has the wrong type.
+    ValueError
+        If there are no parameters, or a setting is out of its range.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> w = Parameter([1.0], name="w")
+    >>> opt = nn.AdamWeightDecay([w], learning_rate=0.1, beta1=0.0, beta2=0.0, weight_decay=0.5)
+    >>> opt((Tensor([4.0]),))
+    True
+    >>> print(w.asnumpy())
+    [0.85]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay)
+        self.beta1 = check_number("AdamWeightDecay: beta1", beta1, below=1.0)
+        self.beta2 = check_number("AdamWeightDecay: beta2", beta2, below=1.0)
+        self.eps = check_number("AdamWeightDecay: eps", eps, positive=True)
+        self.moments1 = self._state("adam_m")
+        self.moments2 = self._state("adam_v")
+        # The decay is taken out of the gradients, which the base class adds it to.
+        self._decays = [self._decay_of(parameter) for parameter in self.parameters]
+        for group in self._groups:
+            for index in group.indices:
+                if group.decay is not None:
+                    self._decays[index] = group.decay
+        self._groups = [group._replace(decay=0.0) for group in self._groups]
+
+    def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        mean = self.beta1 * self.moments1[index]._detached() + (1.0 - self.beta1) * gradient
+        square = self.beta2 * self.moments2[index]._detached() + (1.0 - self.beta2) * ops.square(gradient)
+        self.moments1[index]._rebind(mean)
+        self.moments2[index]._rebind(square)
+        update = mean / (ops.sqrt(square) + self.eps)
+        if self._decays[index]:
+            update = update + self._decays[index] * value
+        return value - rate * update
+
+
+class AdaMax(Optimizer):
+    """Adam with the largest gradient in place of the mean square.
+
+    With ``m = beta1 * m + (1 - beta1) * g`` and ``v = max(beta2 * v, |g|)``, step t is
+    ``w = w - lr / (1 - beta1^t) * m / (v + eps)``. The settings are those of `Adam`.
+
+    Raises
+    ------
+    TypeError
+        If `params` is not a collection of Parameters, or a setting has the wrong type.
+    ValueError
+        If there are no parameters, or a setting is out of its range.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> w = Parameter([1.0], name="w")
+    >>> nn.AdaMax([w], learning_rate=0.25)((Tensor([100.0]),))
+    True
+    >>> print(w.asnumpy())
+    [0.75]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.beta1 = check_number("AdaMax: beta1", beta1, below=1.0)
+        self.beta2 = check_number("AdaMax: beta2", beta2, below=1.0)
+        self.eps = check_number("AdaMax: eps", eps, positive=True)
+        self.moment1 = self._state("moment1")
+        self.moment2 = self._state("moment2")
+
+    def _scaled(self, rate: Tensor, step: Tensor) -> Tensor:
+        return rate / (1.0 - self.beta1 ** (step + 1).astype(rate.dtype))
+
+    def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        mean = self.beta1 * self.moment1[index]._detached() + (1.0 - self.beta1) * gradient
+        largest = ops.maximum(self.beta2 * self.moment2[index]._detached(), ops.abs(gradient))
+        self.moment1[index]._rebind(mean)
+        self.moment2[index]._rebind(largest)
+        return value - rate * mean / (largest + self.eps)
+
+
+class RMSProp(Optimizer):
+    """Gradient descent with each entry divided by the running root mean square of its gradients.
+
+    With ``s = decay * s + (1 - decay) * g^2`` (1 at the start) and
+    ``u = momentum * u + lr * g / sqrt(s + epsilon)`` a step is ``w = w - u``. If `centered`, the square of
+    the running mean of g is subtracted from s under the root.
+
+    Parameters
+    ----------
+    params : iterable of Parameter or of dict
+        What is trained; see `Optimizer` for groups.
+    learning_rate : float, Tensor, sequence of float, or callable, default 0.1
+        See `Optimizer`.
+    decay : float, default 0.9
+        How slowly the average forgets; at least 0 and at most 1.
+    momentum : float, default 0.0
+        As in the formula.
+    epsilon : float, default 1e-10
+        Keeps the division finite; positive.
+    use_locking : bool
+        Accepted so that ported code runs; it has no meaning here.
+    centered : bool, default False
+        Which formula is used.
+    loss_scale : float, default 1.0
+        The gradients are divided by it.
+    weight_decay : float, default 0.0
+        This times the parameter is added to its gradient; see `Optimizer`.
+
+    Raises
+    ------
+    TypeError
+        If `params` is not a collection of Parameters, or a setting has the wrong type.
+    ValueError
+        If there are no parameters, or a setting is out of its range.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> w = Parameter([1.0], name="w")
+    >>> nn.RMSProp([w], learning_rate=0.5, decay=0.0)((Tensor([3.0]),))
+    True
+    >>> print(w.asnumpy())
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.1,
+        decay: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.decay = check_number("RMSProp: decay", decay)
+        self.momentum = check_number("RMSProp: momentum", momentum)
+        self.epsilon = check_number("RMSProp: epsilon", epsilon, positive=True)
+        self.centered = check_flag("RMSProp: centered", centered)
+        self.ms = self._state("mean_square", init="ones")
+        self.moment = self._state("moment")
+        if centered:
+            self.mg = self._state("mean_grad")
+
+    def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        square = self.decay * self.ms[index]._detached() + (1.0 - self.decay) * ops.square(gradient)
+        self.ms[index]._rebind(square)
+        if self.centered:
+            mean = self.decay * self.mg[index]._detached() + (1.0 - self.decay) * gradient
+            self.mg[index]._rebind(mean)
+            square = square - ops.square(mean)
+        move = self.momentum * self.moment[index]._detached() + rate * gradient / ops.sqrt(square + self.epsilon)
+        self.moment[index]._rebind(move)
+        return value - move
+
+
+class Adagrad(Optimizer):
+    """Gradient descent with each entry divided by the root of the sum of its squared gradients.
+
+    With ``s = s + g^2`` (`accum` at the start) a step is ``w = w - lr * g / sqrt(s)``.
+
+    Parameters
+    ----------
+    params : iterable of Parameter or of dict
+        What is trained; see `Optimizer` for groups.
+    accum : float, default 0.1
+        The first value of the sum; positive, so that a gradient of zero moves nothing.
+    learning_rate : float, Tensor, sequence of float, or callable, default 1e-3
+        See `Optimizer`.
+    update_slots : bool, default True
+        Whether the sum grows.
+    loss_scale : float, default 1.0
+        The gradients are divided by it.
+    weight_decay : float, default 0.0
+        This times the parameter is added to its gradient; see `Optimizer`.
+
+    Raises
+    ------
+    TypeError
+        If `params` is not a collection of Parameters, or a setting has the wrong type.
+    ValueError
+        If there are no parameters, or a setting is out of its range.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> w = Parameter([1.0], name="w")
+    >>> nn.Adagrad([w], accum=9.0, learning_rate=0.5)((Tensor([4.0]),))
+    True
+    >>> print(w.asnumpy())
+    [0.6]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        accum: float = 0.1,
+        learning_rate: Any = 1e-3,
+        update_slots: bool = True,
+        loss_scale: float = 1.0,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.accum = self._state("accum", init=check_number("Adagrad: accum", accum, positive=True))
+        self.update_slots = check_flag("Adagrad: update_slots", update_slots)
+
+    def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        total = self.accum[index]._detached()
+        if self.update_slots:
+            total = total + ops.square(gradient)
+            self.accum[index]._rebind(total)
+        return value - rate * gradient / ops.sqrt(total)
+
+
+class Adadelta(Optimizer):
+    """Steps whose size follows the ratio of earlier steps to gradients.
+
+    With ``s = rho * s + (1 - rho) * g^2`` and ``u = g * sqrt(d + epsilon) / sqrt(s + epsilon)`` a step is
+    ``w = w - lr * u``; then ``d = rho * d + (1 - rho) * u^2``.
+
+    Parameters
+    ----------
+    params : iterable of Parameter or of dict
+        What is trained; see `Optimizer` for groups.
+    learning_rate : float, Tensor, sequence of float, or callable, default 1.0
+        See `Optimizer`.
+    rho : float, default 0.9
+        How slowly the averages forget; at least 0 and below 1.
+    epsilon : float, default 1e-6
+        Lets the first step move; positive.
+    loss_scale : float, default 1.0
+        The gradients are divided by it.
+    weight_decay : float, default 0.0
+        This times the parameter is added to its gradient; see `Optimizer`.
+
+    Raises
+    ------
+    TypeError
+        If `params` is not a collection of Parameters, or a setting has the wrong type.
+    ValueError
+        If there are no parameters, or a setting is out of its range.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> w = Parameter([1.0], name="w")
+    >>> nn.Adadelta([w], rho=0.0, epsilon=1.0)((Tensor([0.75]),))
+    True
+    >>> print(w.asnumpy())
+    [0.4]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1.0,
+        rho: float = 0.9,
+        epsilon: float = 1e-6,
+        loss_scale: float = 1.0,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.rho = check_number("Adadelta: rho", rho, below=1.0)
+        self.epsilon = check_number("Adadelta: epsilon", epsilon, positive=True)
+        self.accum = self._state("accum")
+        self.accum_update = self._state("accum_update")
+
+    def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        square = self.rho * self.accum[index]._detached() + (1.0 - self.rho) * ops.square(gradient)
+        before = self.accum_update[index]._detached()
+        move = gradient * ops.sqrt(before + self.epsilon) / ops.sqrt(square + self.epsilon)
+        self.accum[index]._rebind(square)
+        self.accum_update[index]._rebind(self.rho * before + (1.0 - self.rho) * ops.square(move))
+        return value - rate * move

@@ -1,0 +1,155 @@
+"""Cells around a network: with its loss, with its gradients, and with a whole training step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dualgrad import ops
+from dualgrad.nn.cell import Cell
+from dualgrad.nn.layers import Identity
+from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
+
+__all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithLossCell"]
+
+
+class WithLossCell(Cell):
+    """A network and its loss: ``loss_fn(backbone(data), label)``.
+
+    Parameters
+    ----------
+    backbone : Cell
+        The network. Its parameters keep their names.
+    loss_fn : callable
+        Takes the output and the label.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> net = nn.WithLossCell(nn.Dense(1, 1, "ones", "zeros"), nn.MSELoss())
+    >>> print(net(Tensor([[3.0]]), Tensor([[1.0]])))
+    4.0
+    """
+
+    def __init__(self, backbone: Cell, loss_fn: Any) -> None:
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+        self._loss_fn = loss_fn
+
+    @property
+    def backbone_network(self) -> Cell:
+        """The network."""
+        return self._backbone
+
+    def construct(self, data: Any, label: Any) -> Any:
+        return self._loss_fn(self._backbone(data), label)
+
+
+class ForwardValueAndGrad(Cell):
+    """A function together with its gradients, as one Cell.
+
+    Parameters
+    ----------
+    network : callable
+        The function.
+    weights : Parameter or collection of Parameter, optional
+        What `get_by_list` differentiates by; by default the trainable parameters of the network.
+    get_all, get_by_list, sens_param : bool, default False
+        As in `GradOperation`.
+
+    Returns
+    -------
+    tuple
+        When called: the output, and what `GradOperation` gives.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(*nn.ForwardValueAndGrad(lambda x: x * x)(Tensor([3.0])))
+    [9.] [6.]
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        weights: Any = None,
+        get_all: bool = False,
+        get_by_list: bool = False,
+        sens_param: bool = False,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network
+        self.weights = weights
+        self.get_all = get_all
+        self.get_by_list = get_by_list
+        self.sens_param = sens_param
+        self.grad = ops.GradOperation(get_all, get_by_list, sens_param)
+
+    def construct(self, *inputs: Any) -> tuple[Any, Any]:
+        weights = self.weights
+        if self.get_by_list and weights is None and isinstance(self.network, Cell):
+            weights = self.network.trainable_params()
+        output = self.network(*(inputs[:-1] if self.sens_param else inputs))
+        return output, self.grad(self.network, weights)(*inputs)
+
+
+class TrainOneStepCell(Cell):
+    """One step of training: the loss, its gradients, and the optimiser's update.
+
+    Parameters
+    ----------
+    network : Cell
+        Returns the loss, a single tensor.
+    optimizer : Optimizer
+        Takes the gradients by its parameters.
+    sens : float, optional
+        The sensitivity of the loss, which scales the gradients; not 0.
+    return_grad : bool, default False
+        Whether the gradients, a dict by the names of the parameters, are returned beside the loss.
+
+    Raises
+    ------
+    TypeError
+        If `sens` is not a number.
+    ValueError
+        If `sens` is 0.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> net = nn.Dense(1, 1, "ones", "zeros")
+    >>> step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.125))
+    >>> print(step(Tensor([[1.0]]), Tensor([[3.0]])), net.weight.asnumpy(), net.bias.asnumpy())
+    4.0 [[1.5]] [0.5]
+    """
+
+    def __init__(self, network: Cell, optimizer: Any, sens: float | None = None, return_grad: bool = False) -> None:
+        super().__init__(auto_prefix=False)
+        if sens is not None and (isinstance(sens, bool) or not isinstance(sens, int | float)):
+            raise TypeError(f"TrainOneStepCell: sens must be a number, got {type(sens).__name__}")
+        if sens == 0:
+            raise ValueError("TrainOneStepCell: sens is 0, which makes all gradients 0; expected another number")
+        self.network = network
+        self.network.set_grad()
+        self.optimizer = optimizer
+        self.weights = optimizer.parameters
+        # for classes derived from this one, which write steps of their own
+        self.grad = ops.GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = ops.GradOperation(get_by_list=True)
+        self.grad_reducer = Identity()
+        self.sens = 1.0 if sens is None else sens
+        self.return_grad = return_grad
+
+    def construct(self, *inputs: Any) -> Any:
+        loss, gradients = ops.value_and_grad(self.network, None, self.weights)(*inputs)
+        if self.sens != 1.0:
+            gradients = tuple([gradient * self.sens for gradient in gradients])
+        loss = ops.depend(loss, self.optimizer(gradients))
+        if self.return_grad:
+            return loss, _by_name(self.weights, gradients)
+        return loss
+
+
+def _by_name(parameters: Iterable[Parameter], gradients: Iterable[Tensor]) -> dict[str, Tensor]:
+    return {parameter.name: gradient for parameter, gradient in zip(parameters, gradients, strict=True)}
