@@ -79,7 +79,10 @@ __all__ = [
 def __getattr__(name: str) -> str:
     # Looked up on demand: reading the metadata of packages is slower than importing everything here.
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("dualgrad")
+        try:
+            return version("dualgrad")
+        except PackageNotFoundError:  # a source tree on the path, not installed
+            return "0.0.0+unknown"
     raise AttributeError(f"module 'dualgrad' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 A Cell is a Python object whose `construct` is called when the object is called. Calling must add nothing to
 `construct`: whether a class brings its own gradient (`bprop`) is therefore decided once, when the class is
 made, and not at each call. What a Cell registers and how its parameters get their names is the business of
-its base, `Members`.
+its base `Members`; flags and settings without a meaning are that of `Flags`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from dualgrad.dtype import as_dtype
+from dualgrad.nn._flags import Flags
 from dualgrad.nn._members import Members
 
 __all__ = ["Cell"]
 
 
-class Cell(Members):
+class Cell(Flags, Members):
     """Base of all networks, layers and losses.
 
     A subclass calls ``super().__init__()`` first, assigns its Parameters and Cells to attributes and defines
@@ -31,7 +32,7 @@ class Cell(Members):
         Whether the names of the parameters below get the path of attributes in front. Cells that only refer
         to a network, as an optimiser or a training step does, set it to False.
     flags : dict, optional
-        Attributes to set.
+        Flags to set, see `add_flags`.
 
     Raises
     ------
@@ -65,8 +66,7 @@ class Cell(Members):
         super().__init__(auto_prefix)
         self.training = False
         self.requires_grad = False
-        for name, value in (flags or {}).items():
-            setattr(self, name, value)
+        self.add_flags(**(flags or {}))
 
     # Calling.
 

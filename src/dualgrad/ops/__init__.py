@@ -15,6 +15,7 @@ from . import arithmetic as _arithmetic
 from . import choice as _choice
 from . import complex as _complex
 from . import convolution as _convolution
+from . import conversion as _conversion
 from . import creation as _creation
 from . import dispatch as _dispatch
 from . import elementwise as _elementwise
@@ -63,6 +64,7 @@ from .arithmetic import *
 from .choice import *
 from .complex import *
 from .convolution import *
+from .conversion import *
 from .creation import *
 from .dispatch import *
 from .elementwise import *
@@ -84,32 +86,7 @@ from .sorting import *
 from .updates import *
 
 _MODULES = (
-    _elementwise,
-    _arithmetic,
-    _formulas,
-    _choice,
-    _reductions,
-    _shape,
-    _products,
-    _indexing,
-    _gather,
-    _masks,
-    _sorting,
-    _segments,
-    _updates,
-    _sampled,
-    _creation,
-    _activations,
-    _losses,
-    _layers,
-    _misc,
-    _complex,
-    _convolution,
-    _pooling,
-    _normalisation,
-    _dispatch,
-    _numpy_protocol,
-)
+    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather, _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _complex, _convolution, _pooling, _normalisation, _dispatch, _numpy_protocol, _conversion,
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))

@@ -1,0 +1,97 @@
+"""Flags of Cells, and methods that tune compilers and devices that do not exist here.
+
+Ported code calls the latter while it sets a model up. They are accepted, do nothing and return what they
+return in MindSpore, so that a script runs unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from dualgrad.nn.cell import Cell
+
+__all__ = ["Flags"]
+
+
+class Flags:
+    """The part of `Cell` that holds flags and takes settings without a meaning here."""
+
+    training: bool
+
+    if TYPE_CHECKING:
+
+        def cells_and_names(self, cells: Iterable[Cell] = (), name_prefix: str = "") -> Iterator[tuple[str, Cell]]: ...
+        def parameters_dict(self, recurse: bool = True) -> dict[str, Any]: ...
+
+    # Flags.
+
+    def add_flags(self, **flags: Any) -> Self:
+        """Set flags, which are attributes that `get_flags` lists; return this Cell.
+
+        Examples
+        --------
+        >>> from dualgrad import nn
+        >>> net = nn.Dense(2, 3).add_flags(frozen=True)
+        >>> net.frozen, net.get_flags()
+        (True, {'frozen': True})
+        """
+        self.__dict__.setdefault("_flags", {}).update(flags)
+        for name, value in flags.items():
+            setattr(self, name, value)
+        return self
+
+    def add_flags_recursive(self, **flags: Any) -> Self:
+        """Set flags here and in all Cells below; return this Cell."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, Any]:
+        """Return the flags that were set, by name."""
+        return dict(self.__dict__.get("_flags", {}))
+
+    @property
+    def phase(self) -> str:
+        """``"train"`` or ``"predict"``, after `training`."""
+        return "train" if self.training else "predict"
+
+    def check_names(self) -> None:
+        """Check that no two parameters have the same name.
+
+        Raises
+        ------
+        ValueError
+            If two have.
+        """
+        self.parameters_dict()
+
+    # Settings without a meaning here.
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Accepted and ignored: nothing has to be compiled before a call."""
+
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """Accepted and ignored: inputs may have any shape at every call."""
+
+    def set_jit_config(self, jit_config: Any) -> None:
+        """Accepted and ignored: there is no compiler to configure."""
+
+    def set_boost(self, boost_type: str) -> Self:
+        """Accepted and ignored; return this Cell."""
+        return self
+
+    def set_broadcast_flag(self, mode: bool = True) -> Self:
+        """Accepted and ignored, since everything runs in one process; return this Cell."""
+        return self
+
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
+        """Accepted and ignored, since everything runs in one process; return this Cell."""
+        return self
+
+    def set_data_parallel(self) -> None:
+        """Accepted and ignored: everything runs in one process."""
+
+    def recompute(self, **kwargs: Any) -> None:
+        """Accepted and ignored: what a derivative needs is kept."""
