@@ -45,9 +45,9 @@ LAYERS = (
     ("parameter",),
     ("gradient", "vectorize", "extend"),
     ("ops",),
-    ("common",),
-    ("nn",),
-    ("serialization", "testing"),
+    ("common", "numpy"),
+    ("dataset", "nn"),
+    ("amp", "self_check", "serialization", "testing"),
     ("",),
 )
 

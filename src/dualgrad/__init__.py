@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from . import common, context, dtype, nn, ops
+from . import amp, common, context, dataset, dtype, nn, numpy, ops
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+from .dataset import data_sink
 from .dtype import (
     bool_,
     complex64,
@@ -26,6 +27,7 @@ from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .modes import jit, mutable
 from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
+from .self_check import run_check
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from .tensor import Tensor, tensor
 from .vectorize import vmap
@@ -36,11 +38,14 @@ __all__ = [
     "Parameter",
     "ParameterTuple",
     "Tensor",
+    "amp",
     "bool_",
     "common",
     "complex64",
     "complex128",
     "context",
+    "data_sink",
+    "dataset",
     "double",
     "dtype",
     "float16",
@@ -61,7 +66,9 @@ __all__ = [
     "load_param_into_net",
     "mutable",
     "nn",
+    "numpy",
     "ops",
+    "run_check",
     "save_checkpoint",
     "set_context",
     "set_seed",

@@ -1,0 +1,274 @@
+"""Mixed precision as ported code asks for it: scaling of the loss, and a check that gradients are finite.
+
+The engine computes in the types of parameters and inputs, and float32 costs no more than float16 would on a
+CPU, so nothing is cast behind the user's back. Scaling is exact (a product with a number) and works as
+usual, which matters to models whose own types are narrow.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from dualgrad import dtype as mstype
+from dualgrad import ops
+from dualgrad.nn import Cell
+from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
+
+__all__ = [
+    "DynamicLossScaler",
+    "LossScaler",
+    "StaticLossScaler",
+    "all_finite",
+    "auto_mixed_precision",
+]
+
+
+def all_finite(inputs: Any) -> Tensor:
+    """Whether all numbers in tensors are finite.
+
+    Parameters
+    ----------
+    inputs : Tensor, or a nest of tuples, lists and dicts of them
+        For example gradients.
+
+    Returns
+    -------
+    Tensor
+        A 0-d bool tensor; True where there is nothing to check.
+
+    Raises
+    ------
+    TypeError
+        If there is something else than tensors.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, amp
+    >>> print(amp.all_finite((Tensor([1.0]), Tensor([float("inf"), 2.0]))))
+    False
+    """
+    found = Tensor(True)
+    for tensor in _tensors("all_finite", inputs):
+        found = ops.logical_and(found, ops.all(ops.isfinite(tensor)))
+    return found
+
+
+def _tensors(name: str, nest: Any) -> list[Tensor]:
+    """The tensors in a nest."""
+    if isinstance(nest, Tensor):
+        return [nest]
+    if isinstance(nest, dict):
+        nest = tuple(nest.values())
+    if not isinstance(nest, tuple | list):
+        raise TypeError(f"{name}: expected Tensors or a tuple of them, got {type(nest).__name__}")
+    return [tensor for item in nest for tensor in _tensors(name, item)]
+
+
+def _number(what: str, value: Any, low: float) -> float:
+    """A setting that is a number of at least `low`, or above 0 if `low` is 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{what} must be a number, got {type(value).__name__}")
+    if not (value >= low if low else value > 0):
+        raise ValueError(f"{what} must be {f'at least {low:g}' if low else 'positive'}, got {value}")
+    return float(value)
+
+
+class LossScaler:
+    """Base of the loss scalers: `scale`, `unscale`, and `adjust` after each step.
+
+    Attributes
+    ----------
+    scale_value : Parameter
+        The factor, a 0-d Float32.
+    """
+
+    scale_value: Parameter
+
+    def scale(self, inputs: Any) -> Any:
+        """Multiply a loss, or gradients, by `scale_value`.
+
+        Parameters
+        ----------
+        inputs : Tensor, or a nest of tuples, lists and dicts of them
+            Each keeps its type.
+
+        Returns
+        -------
+        Tensor or nest
+            Like `inputs`.
+        """
+        return self._times(self.scale_value._detached(), inputs)
+
+    def unscale(self, inputs: Any) -> Any:
+        """Divide a loss, or gradients, by `scale_value`; see `scale`."""
+        return self._times(1.0 / self.scale_value._detached(), inputs)
+
+    def _times(self, factor: Tensor, inputs: Any) -> Any:
+        _tensors(type(self).__name__, inputs)  # an error where there is something else
+        return ops.HyperMap()(lambda x: (x * factor).astype(x.dtype), inputs)
+
+    def adjust(self, grads_finite: Any) -> bool:
+        """Change `scale_value` after a step; return True."""
+        raise NotImplementedError(f"{type(self).__name__} must define adjust(self, grads_finite)")
+
+
+class StaticLossScaler(LossScaler):
+    """A loss scaler whose factor never changes.
+
+    Parameters
+    ----------
+    scale_value : float
+        The factor, positive.
+
+    Raises
+    ------
+    TypeError
+        If it is not a number.
+    ValueError
+        If it is not positive.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, amp
+    >>> scaler = amp.StaticLossScaler(1024)
+    >>> print(scaler.scale(Tensor([2.0])), scaler.unscale((Tensor([512.0]),))[0])
+    [2048.] [0.5]
+    """
+
+    def __init__(self, scale_value: float) -> None:
+        value = _number("StaticLossScaler: scale_value", scale_value, 0.0)
+        self.scale_value = Parameter(Tensor(value, mstype.float32), name="scale_value", requires_grad=False)
+
+    def adjust(self, grads_finite: Any) -> bool:
+        """Leave the factor as it is; return True."""
+        return True
+
+
+class DynamicLossScaler(LossScaler):
+    """A loss scaler whose factor falls when gradients overflow and rises while they do not.
+
+    Parameters
+    ----------
+    scale_value : float
+        The first factor, at least 1.
+    scale_factor : int
+        What it is divided by after an overflow, and multiplied by after `scale_window` steps without one.
+    scale_window : int
+        As above.
+
+    Attributes
+    ----------
+    counter : Parameter
+        The number of steps since the factor changed, a 0-d Int32.
+
+    Raises
+    ------
+    TypeError
+        If a setting has the wrong type.
+    ValueError
+        If a setting is out of its range.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, amp
+    >>> scaler = amp.DynamicLossScaler(scale_value=8, scale_factor=2, scale_window=2)
+    >>> for finite in (True, True, False, False):
+    ...     _ = scaler.adjust(Tensor(finite))
+    ...     print(scaler.scale_value.item())
+    8.0
+    16.0
+    8.0
+    4.0
+    """
+
+    def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
+        value = _number("DynamicLossScaler: scale_value", scale_value, 1.0)
+        for what, number in (("scale_factor", scale_factor), ("scale_window", scale_window)):
+            if not isinstance(number, int):
+                raise TypeError(f"DynamicLossScaler: {what} must be an int, got {type(number).__name__}")
+            _number(f"DynamicLossScaler: {what}", number, 1.0)
+        self.scale_factor = scale_factor
+        self.scale_window = scale_window
+        self.scale_value = Parameter(Tensor(value, mstype.float32), name="scale_value", requires_grad=False)
+        self.counter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
+
+    def adjust(self, grads_finite: Any) -> bool:
+        """Change the factor after a step.
+
+        Parameters
+        ----------
+        grads_finite : Tensor or bool
+            What `all_finite` says of the gradients.
+
+        Returns
+        -------
+        bool
+            True.
+        """
+        finite = grads_finite if isinstance(grads_finite, Tensor) else Tensor(bool(grads_finite))
+        value, counter = self.scale_value._detached(), self.counter._detached()
+        # Chosen by `where`, not by `if`: a recorded step must not freeze the choice of the first one.
+        larger = value * self.scale_factor
+        grows = ops.logical_and(counter == self.scale_window - 1, ops.isfinite(larger))
+        smaller = ops.maximum(value / self.scale_factor, 1.0)
+        ops.assign(self.scale_value, ops.where(finite, ops.where(grows, larger, value), smaller))
+        ops.assign(self.counter, ops.where(finite, (counter + 1) % self.scale_window, 0).astype(mstype.int32))
+        return True
+
+
+_LEVELS = ("O0", "O1", "O2", "O3", "auto")
+_warned = False
+
+
+def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = mstype.float16) -> Cell:
+    """Return the network as it is: everything is computed in the types of its parameters and inputs.
+
+    Parameters
+    ----------
+    network : Cell
+        The network.
+    amp_level : str, default 'O0'
+        'O0', 'O1', 'O2', 'O3' or 'auto'. The first asks for nothing; the others warn, once.
+    dtype : type, default float16
+        The narrow type; it has no meaning here.
+
+    Returns
+    -------
+    Cell
+        `network`.
+
+    Raises
+    ------
+    TypeError
+        If `network` is not a Cell.
+    ValueError
+        If the level is not known.
+
+    Warns
+    -----
+    UserWarning
+        That the precision stays as it is, at the first call with another level than 'O0'.
+
+    Examples
+    --------
+    >>> from dualgrad import amp, nn
+    >>> net = nn.Dense(2, 3)
+    >>> amp.auto_mixed_precision(net, "O0") is net
+    True
+    """
+    global _warned
+    if not isinstance(network, Cell):
+        raise TypeError(f"auto_mixed_precision: network must be a Cell, got {type(network).__name__}")
+    if amp_level not in _LEVELS:
+        raise ValueError(f"auto_mixed_precision: got amp_level={amp_level!r}; expected one of {', '.join(_LEVELS)}")
+    if amp_level != "O0" and not _warned:
+        _warned = True
+        warnings.warn(
+            f"auto_mixed_precision: amp_level={amp_level!r} changes nothing; float32 stays float32, since narrower "
+            "types are not faster on the CPU. Choose amp_level='O0' to avoid this warning.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return network

@@ -1,0 +1,11 @@
+"""Data for training, under MindSpore's names: rows of NumPy arrays, shuffled, mapped and batched as they pass.
+
+A dataset is a recipe. Nothing is read before an iterator asks, and each epoch follows the recipe anew; what is
+random draws from the generator that `dualgrad.set_seed` seeds. Everything runs in the calling process.
+"""
+
+from dualgrad.dataset.pipeline import Dataset, zip
+from dualgrad.dataset.sink import data_sink
+from dualgrad.dataset.sources import GeneratorDataset, NumpySlicesDataset
+
+__all__ = ["Dataset", "GeneratorDataset", "NumpySlicesDataset", "data_sink", "zip"]
