@@ -18,7 +18,7 @@ from ._einsum import einsum
 from .arithmetic import round as _round
 from .choice import clip, where
 from .complex import angle, conj, imag, real
-from .creation import full_like, linspace, ones_like, zeros_like
+from .creation import full_like, ones_like, zeros_like
 from .gather import gather_elements, take
 from .products import dot, inner, outer, tensor_dot
 from .reductions import all as _all
@@ -88,7 +88,7 @@ _WITHOUT_DERIVATIVE: tuple[Any, ...] = (
     np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array_repr, np.array_str, np.array2string,
     np.save, np.savez, np.savez_compressed, np.savetxt, np.shares_memory, np.may_share_memory,
     np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere, np.flatnonzero, np.searchsorted,
-    np.shape, np.ndim, np.size, np.result_type, np.can_cast,
+    np.result_type, np.can_cast,
 )  # fmt: skip
 """Functions that NumPy's own code answers from the numbers."""
 
@@ -349,11 +349,6 @@ def _np_ones_like(a: Any, dtype: Any = None) -> Tensor:
 @implements(np.full_like)
 def _np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     return full_like(a, fill_value, dtype=dtype)
-
-
-@implements(np.linspace)
-def _np_linspace(start: Any, stop: Any, num: int = 50, *, dtype: Any = None) -> Tensor:
-    return linspace(start, stop, num, dtype=dtype)
 
 
 @implements(np.copy)

@@ -20,8 +20,10 @@ import numpy as np
 from .._engine import tensor as _engine
 from .._table import ROWS
 from ..tensor import Tensor
-from . import _numpy_sequences as _numpy_sequences  # enters its functions
-from ._arguments import OP
+from . import _numpy_compositions as _numpy_compositions  # these enter their functions
+from . import _numpy_creation as _numpy_creation
+from . import _numpy_sequences as _numpy_sequences
+from ._arguments import OP, operand
 from ._numpy_functions import FUNCTIONS, numbers, on_numbers
 from .complex import conj
 from .reductions import all as _all
@@ -119,6 +121,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     _refuse(name, kwargs)
     if method == "__call__":
+        if (dtype := kwargs.pop("dtype", None)) is not None:
+            inputs = tuple([operand(name, x).astype(dtype) for x in inputs])
         function = UFUNCS.get(ufunc)
         if function is None:
             raise TypeError(f"{name}: has no rule for Tensors; {_alternative(ufunc.__name__)}")

@@ -1,0 +1,106 @@
+"""Functions for `dualgrad.numpy`, made from the registries that answer NumPy's calls with tensors."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dualgrad.ops._arguments import operand
+from dualgrad.ops._numpy_creation import tensor_of
+from dualgrad.ops._numpy_functions import FUNCTIONS, on_numbers
+from dualgrad.ops.numpy_protocol import UFUNCS, call_function, call_ufunc
+from dualgrad.tensor import Tensor
+
+__all__ = ["ALIASES", "CONSTANTS", "LINALG", "NAMES", "made"]
+
+
+def _known(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The functions of a namespace of NumPy that take tensors, by name."""
+    found = {}
+    for name, value in namespace.items():
+        if isinstance(value, np.ufunc):
+            if value in UFUNCS:
+                found[name] = value
+        elif callable(value) and not isinstance(value, type) and not name.startswith("_") and value in FUNCTIONS:
+            found[name] = value
+    return found
+
+
+NAMES = _known(vars(np))
+LINALG = _known(vars(np.linalg))
+CONSTANTS: dict[str, Any] = {
+    "e": np.e, "euler_gamma": np.euler_gamma, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi,
+}  # fmt: skip
+ALIASES = {"norm": "linalg.norm", "trapz": "trapezoid"}
+"""Names that NumPy has elsewhere, or had."""
+
+# First arguments that are a collection of arrays, or no array at all.
+_NO_ARRAY = frozenset(("arrays", "condlist", "object", "shape", "subscripts", "tensors", "tup"))
+
+
+def made(module: str, name: str) -> Callable[..., Any]:
+    """NumPy's function of this name, on tensors.
+
+    Raises
+    ------
+    AttributeError
+        If it is not there.
+    """
+    inside = LINALG if module.endswith(".linalg") else NAMES
+    if name.startswith("linalg."):
+        inside, name = LINALG, name.removeprefix("linalg.")
+    original = inside.get(name)
+    if original is None:
+        close = difflib.get_close_matches(name, inside, n=3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise AttributeError(f"module {module!r} has no function {name!r} of tensors{hint}")
+    function = (_of_ufunc if isinstance(original, np.ufunc) else _of_function)(original)
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    return function
+
+
+def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
+    def function(*inputs: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(x, Tensor) for x in inputs):
+            inputs = tuple([tensor_of(x) for x in inputs])
+        else:  # numbers stay as they are: they take the type of the tensor beside them
+            inputs = tuple([tensor_of(x) if isinstance(x, list | tuple) else x for x in inputs])
+        return call_ufunc(ufunc, "__call__", inputs, kwargs)
+
+    operands = ", ".join(f"x{k + 1}" for k in range(ufunc.nin)) if ufunc.nin > 1 else "x"
+    function.__doc__ = f"NumPy's `{ufunc.__name__}` on tensors, element by element: ``({operands}, *, dtype=None)``."
+    return function
+
+
+def _of_function(original: Any) -> Callable[..., Any]:
+    handler = FUNCTIONS[original]
+    signature = inspect.signature(original if handler is on_numbers else handler)
+    first = next(iter(signature.parameters), "")
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if args and first not in _NO_ARRAY and isinstance(args[0], list | tuple):
+            args = (tensor_of(args[0]), *args[1:])
+        return _as_tensors(call_function(original, args, kwargs))
+
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__doc__ = f"NumPy's `{original.__name__}` on tensors: ``{_without_types(signature)}``."
+    return function
+
+
+def _without_types(signature: inspect.Signature) -> inspect.Signature:
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return inspect.Signature(plain)
+
+
+def _as_tensors(result: Any) -> Any:
+    """What NumPy's own code has found, as tensors."""
+    if isinstance(result, np.ndarray):
+        return operand("numpy", result)
+    if type(result) is tuple:
+        return tuple([_as_tensors(x) for x in result])
+    return result

@@ -1,0 +1,304 @@
+"""NumPy's functions that have no counterpart in `dualgrad.ops`: compositions of others.
+
+They are written with NumPy's arguments and enter the registry beside the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from ._arguments import floating, one_axis, operand, several_axes, to_shape
+from ._numpy_creation import tensor_of
+from ._numpy_functions import FUNCTIONS, implements
+from .choice import where
+from .creation import ones_like, zeros_like
+from .elementwise import isnan, sqrt, trunc
+from .products import matmul
+from .reductions import amax, amin, mean
+from .reductions import sum as _sum
+from .shape import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel, transpose
+
+__all__: list[str] = []
+
+
+# Properties that every tensor has, also where one stands for many samples and has no numbers to look at.
+
+
+@implements(np.shape)
+def _np_shape(a: Any) -> tuple[int, ...]:
+    return tensor_of(a).shape
+
+
+@implements(np.ndim)
+def _np_ndim(a: Any) -> int:
+    return tensor_of(a).ndim
+
+
+@implements(np.size)
+def _np_size(a: Any, axis: int | None = None) -> int:
+    a = tensor_of(a)
+    return a.size if axis is None else a.shape[axis]
+
+
+def _tensors(arrays: Any) -> list[Tensor]:
+    return [tensor_of(x) for x in arrays]
+
+
+# ---------------------------------------------------------------------------------------- joining and cutting
+
+
+@implements(np.append)
+def _np_append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    return FUNCTIONS[np.concatenate]((tensor_of(arr), tensor_of(values)), axis)
+
+
+@implements(np.column_stack)
+def _np_column_stack(tup: Any) -> Tensor:
+    return cat([expand_dims(x, 1) if x.ndim == 1 else x for x in _tensors(tup)], 1)
+
+
+@implements(np.dstack)
+def _np_dstack(tup: Any) -> Tensor:
+    return cat([_np_atleast_3d(x) for x in _tensors(tup)], 2)
+
+
+@implements(np.atleast_3d)
+def _np_atleast_3d(*arys: Any) -> Any:
+    def lifted(x: Any) -> Tensor:
+        x = operand("atleast_3d", x)
+        # NumPy puts a vector in the middle and a matrix in front
+        shape = {0: (1, 1, 1), 1: (1, *x.shape, 1), 2: (*x.shape, 1)}.get(x.ndim, x.shape)
+        return to_shape(x, shape)
+
+    found = tuple([lifted(x) for x in arys])
+    return found[0] if len(found) == 1 else found
+
+
+def _splits(function: Any, axis: int, fewest: int) -> None:
+    @implements(function)
+    def cut(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+        ary = operand(function.__name__, ary)
+        if ary.ndim < fewest:
+            raise ValueError(
+                f"np.{function.__name__}: a tensor of shape {ary.shape} has too few axes; expected {fewest}"
+            )
+        return FUNCTIONS[np.split](ary, indices_or_sections, 0 if ary.ndim == 1 else axis)
+
+
+_splits(np.hsplit, 1, 1)
+_splits(np.vsplit, 0, 2)
+_splits(np.dsplit, 2, 3)
+
+
+@implements(np.broadcast_arrays)
+def _np_broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
+    tensors = _tensors(args)
+    shape = np.broadcast_shapes(*[x.shape for x in tensors])
+    return tuple([broadcast_to(x, shape) for x in tensors])
+
+
+@implements(np.rollaxis)
+def _np_rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    a = operand("rollaxis", a)
+    axis = one_axis("rollaxis", axis, a.shape)
+    start = one_axis("rollaxis", start, a.shape, extra=1)
+    return moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+@implements(np.diagflat)
+def _np_diagflat(v: Any, k: int = 0) -> Tensor:
+    return diag(ravel(v), k)
+
+
+# ------------------------------------------------------------------------------------------------ reductions
+
+
+@implements(np.average)
+def _np_average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    a = floating("average", a)
+    if weights is None:
+        found = mean(a, axis, keepdims)
+        return (found, ones_like(found) * (a.size / max(found.size, 1))) if returned else found
+    weights = tensor_of(weights)
+    if weights.shape != a.shape:
+        if not isinstance(axis, int) or weights.ndim != 1 or weights.shape[0] != a.shape[axis]:
+            raise ValueError(
+                f"np.average: weights of shape {weights.shape} do not fit a tensor of shape {a.shape} along axis {axis}"
+            )
+        place = one_axis("average", axis, a.shape)
+        weights = broadcast_to(to_shape(weights, weights.shape + (1,) * (a.ndim - 1 - place)), a.shape)
+    total = _sum(weights, axis, keepdims)
+    found = _sum(a * weights, axis, keepdims) / total
+    return (found, total) if returned else found
+
+
+def _ignoring_nan(function: Any, reduce: Callable[..., Tensor]) -> None:
+    """A reduction of what is not nan: `reduce` gets the numbers, where they are nan, and the axes."""
+
+    @implements(function)
+    def reduction(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, **more: Any) -> Tensor:
+        a = operand(function.__name__, a)
+        if dtype is not None:
+            a = a.astype(dtype)
+        return reduce(a, isnan(a), axis, keepdims, **more)
+
+
+def _count(missing: Tensor, like: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    return _sum(where(missing, zeros_like(like), ones_like(like)), axis, keepdims)
+
+
+def _nan_mean(a: Tensor, missing: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    return _sum(where(missing, 0, a), axis, keepdims) / _count(missing, a, axis, keepdims)
+
+
+def _nan_var(a: Tensor, missing: Tensor, axis: Any, keepdims: bool, ddof: int = 0) -> Tensor:
+    residual = where(missing, 0, a - _nan_mean(a, missing, axis, True))
+    return _sum(residual * residual, axis, keepdims) / (_count(missing, a, axis, keepdims) - ddof)
+
+
+def _nan_extreme(extreme: Callable[..., Tensor], worst: float) -> Callable[..., Tensor]:
+    def reduce(a: Tensor, missing: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        found = extreme(where(missing, worst, a), axis, keepdims)
+        return where(_count(missing, a, axis, keepdims) == 0, np.nan, found)
+
+    return reduce
+
+
+_ignoring_nan(np.nanmean, _nan_mean)
+_ignoring_nan(np.nanvar, _nan_var)
+_ignoring_nan(np.nanstd, lambda *arguments, **more: sqrt(_nan_var(*arguments, **more)))
+_ignoring_nan(np.nanmax, _nan_extreme(amax, -np.inf))
+_ignoring_nan(np.nanmin, _nan_extreme(amin, np.inf))
+
+
+@implements(np.cov)
+def _np_cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Tensor:
+    rows = [_variables(m, rowvar)] + ([] if y is None else [_variables(y, rowvar)])
+    x = cat(rows, 0)
+    residual = x - mean(x, 1, True)
+    free = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    found = matmul(residual, transpose(residual)) / free
+    return to_shape(found, ()) if found.size == 1 else found
+
+
+def _variables(m: Any, rowvar: bool) -> Tensor:
+    m = floating("cov", m)
+    if m.ndim > 2:
+        raise ValueError(f"np.cov: a tensor of shape {m.shape} has too many axes; expected at most 2")
+    return transpose(m) if m.ndim == 2 and not rowvar else to_shape(m, (1,) * (2 - m.ndim) + m.shape)
+
+
+@implements(np.corrcoef)
+def _np_corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
+    c = _np_cov(x, y, rowvar)
+    if c.ndim == 0:
+        return c / c
+    scale = sqrt(diag(c))
+    return c / expand_dims(scale, 1) / expand_dims(scale, 0)
+
+
+# --------------------------------------------------------------------------------- differences and integrals
+
+
+@implements(np.ediff1d)
+def _np_ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    parts = [FUNCTIONS[np.diff](ravel(ary))]
+    if to_begin is not None:
+        parts.insert(0, ravel(tensor_of(to_begin)).astype(parts[0].dtype))
+    if to_end is not None:
+        parts.append(ravel(tensor_of(to_end)).astype(parts[0].dtype))
+    return cat(parts, 0)
+
+
+@implements(np.gradient)
+def _np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    f = floating("gradient", f)
+    axes = tuple(range(f.ndim)) if axis is None else several_axes("gradient", axis, f.shape)
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError(f"np.gradient: got {len(varargs)} spacings for {len(axes)} axes; expected 1 or {len(axes)}")
+    if edge_order not in (1, 2):
+        raise ValueError(f"np.gradient: edge_order is {edge_order}; expected 1 or 2")
+    spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    found = [_slope(f, spacing, k, edge_order) for spacing, k in zip(spacings, axes, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _slope(f: Tensor, spacing: Any, axis: int, edge_order: int) -> Tensor:
+    """Second-order differences along an axis, one-sided at both ends."""
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ValueError(f"np.gradient: axis {axis} of shape {f.shape} is too short; expected {edge_order + 1} or more")
+
+    if np.ndim(spacing) == 0:
+        steps: Any = broadcast_to(to_shape(tensor_of(spacing).astype(f.dtype), (1,)), (n - 1,))
+    else:
+        steps = FUNCTIONS[np.diff](tensor_of(spacing).astype(f.dtype))
+        if steps.shape != (n - 1,):
+            raise ValueError(
+                f"np.gradient: the coordinates of axis {axis} have shape {np.shape(spacing)}; expected ({n},)"
+            )
+    h = to_shape(steps, (n - 1,) + (1,) * (f.ndim - 1 - axis))
+    slopes = (narrow(f, axis, 1, n - 1) - narrow(f, axis, 0, n - 1)) / h  # of the intervals
+    if n == 2:
+        return cat([slopes, slopes], axis)
+    before, after = narrow(h, 0, 0, n - 2), narrow(h, 0, 1, n - 2)
+    left, right = narrow(slopes, axis, 0, n - 2), narrow(slopes, axis, 1, n - 2)
+    inside = (after * left + before * right) / (before + after)
+    first, last = narrow(slopes, axis, 0, 1), narrow(slopes, axis, n - 2, 1)
+    if edge_order == 2:
+        # the slopes of the parabola through three points, at its ends
+        first = _outer(h, slopes, axis, 0, 1)
+        last = _outer(h, slopes, axis, n - 2, n - 3)
+    return cat([first, inside, last], axis)
+
+
+def _outer(h: Tensor, slopes: Tensor, axis: int, end: int, next_one: int) -> Tensor:
+    """The slope at the outer end of interval `end` of the parabola that also passes through `next_one`."""
+    near, far = narrow(h, 0, end, 1), narrow(h, 0, next_one, 1)
+    here, there = narrow(slopes, axis, end, 1), narrow(slopes, axis, next_one, 1)
+    return here + (here - there) * near / (near + far)
+
+
+# ---------------------------------------------------------------------------------------- choice, polynomials
+
+
+@implements(np.select)
+def _np_select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ValueError(
+            f"np.select: got {len(condlist)} conditions and {len(choicelist)} choices; expected as many of both"
+        )
+    found = default
+    for condition, choice in zip(reversed(list(condlist)), reversed(list(choicelist)), strict=True):
+        found = where(condition, choice, found)
+    return found
+
+
+@implements(np.polyval)
+def _np_polyval(p: Any, x: Any) -> Tensor:
+    p, x = tensor_of(p), tensor_of(x)
+    found = zeros_like(x)
+    for k in range(p.shape[0]):  # Horner's scheme
+        found = found * x + p[k]
+    return found
+
+
+@implements(np.isposinf)
+def _np_isposinf(x: Any) -> Tensor:
+    return operand("isposinf", x) == np.inf
+
+
+@implements(np.isneginf)
+def _np_isneginf(x: Any) -> Tensor:
+    return operand("isneginf", x) == -np.inf
+
+
+@implements(np.fix)
+def _np_fix(x: Any) -> Tensor:
+    return trunc(x)
