@@ -21,14 +21,18 @@ from dualgrad.tensor import Tensor
 
 __all__ = [
     "Constant",
+    "Dirac",
     "HeNormal",
     "HeUniform",
     "Identity",
     "Initializer",
     "Normal",
     "One",
+    "Orthogonal",
+    "Sparse",
     "TruncatedNormal",
     "Uniform",
+    "VarianceScaling",
     "XavierNormal",
     "XavierUniform",
     "Zero",
@@ -254,6 +258,109 @@ class HeUniform(_He):
         arr[...] = generator().uniform(-bound, bound, arr.shape)
 
 
+@_named()
+class VarianceScaling(Initializer):
+    """Variance ``scale / fan``, with the distribution and the fan of one's choice.
+
+    `mode` is 'fan_in', 'fan_out' or 'fan_avg', the mean of both; `distribution` is 'truncated_normal' (cut at
+    two of its standard deviations), 'untruncated_normal' or 'uniform'.
+    """
+
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None:
+        super().__init__(scale=scale, mode=mode, distribution=distribution)
+        if not scale > 0:
+            raise ValueError(f"VarianceScaling: scale must be positive, got {scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"VarianceScaling: mode must be 'fan_in', 'fan_out' or 'fan_avg', got {mode!r}")
+        if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
+            raise ValueError(
+                "VarianceScaling: distribution must be 'truncated_normal', 'untruncated_normal' or 'uniform', got "
+                f"{distribution!r}"
+            )
+        self.scale = scale
+        self.mode = mode
+        self.distribution = distribution
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        into, out = _fans("VarianceScaling", arr.shape)
+        fan = {"fan_in": into, "fan_out": out, "fan_avg": (into + out) / 2}[self.mode]
+        deviation = math.sqrt(self.scale / max(1.0, fan))
+        if self.distribution == "uniform":
+            Uniform(math.sqrt(3.0) * deviation)(arr)
+        elif self.distribution == "untruncated_normal":
+            Normal(deviation)(arr)
+        else:
+            TruncatedNormal(deviation / _SPREAD_WITHIN_TWO)(arr)
+
+
+# The standard deviation of a standard normal distribution that is cut at two.
+_SPREAD_WITHIN_TWO = math.sqrt(1.0 - 4.0 * math.exp(-2.0) / math.sqrt(2.0 * math.pi) / math.erf(math.sqrt(2.0)))
+
+
+@_named()
+class Orthogonal(Initializer):
+    """A random matrix with orthonormal rows or columns, whichever are fewer, times `gain`.
+
+    The axes after the first count as one. All orthogonal matrices are equally likely.
+    """
+
+    def __init__(self, gain: float = 1.0) -> None:
+        super().__init__(gain=gain)
+        self.gain = gain
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        if arr.ndim < 2:
+            raise ValueError(f"Orthogonal: needs a weight of at least two axes, got shape {arr.shape}")
+        rows, columns = arr.shape[0], math.prod(arr.shape[1:])
+        draws = generator().standard_normal((max(rows, columns), min(rows, columns)))
+        q, r = np.linalg.qr(draws)
+        q *= np.sign(np.diag(r))  # makes the decomposition unique, and with it the distribution even
+        arr[...] = self.gain * (q if rows >= columns else q.T).reshape(arr.shape)
+
+
+class Sparse(Initializer):
+    """Normal distribution for a matrix; in each column the share `sparsity` of the rows is zero."""
+
+    def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
+        super().__init__(sparsity=sparsity, sigma=sigma)
+        if not 0 <= sparsity <= 1:
+            raise ValueError(f"Sparse: sparsity must be between 0 and 1, got {sparsity}")
+        self.sparsity = sparsity
+        self.sigma = sigma
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        if arr.ndim != 2:
+            raise ValueError(f"Sparse: needs a matrix, got shape {arr.shape}")
+        rng = generator()
+        arr[...] = rng.normal(0.0, self.sigma, arr.shape)
+        places = rng.permuted(np.tile(np.arange(arr.shape[0])[:, None], arr.shape[1]), axis=0)
+        np.put_along_axis(arr, places[: math.ceil(self.sparsity * arr.shape[0])], 0.0, axis=0)
+
+
+@_named()
+class Dirac(Initializer):
+    """The weight of a convolution that passes its inputs on: 1 in the middle of the field, 0 elsewhere."""
+
+    def __init__(self, groups: int = 1) -> None:
+        super().__init__(groups=groups)
+        if groups < 1:
+            raise ValueError(f"Dirac: groups must be 1 or more, got {groups}")
+        self.groups = groups
+
+    def _initialize(self, arr: np.ndarray) -> None:
+        if arr.ndim not in (3, 4, 5) or arr.shape[0] % self.groups:
+            raise ValueError(
+                f"Dirac: needs a weight of 3 to 5 axes whose first is a multiple of {self.groups} groups, got shape "
+                f"{arr.shape}"
+            )
+        arr.fill(0.0)
+        middle = tuple(n // 2 for n in arr.shape[2:])
+        channels = arr.shape[0] // self.groups
+        for group in range(self.groups):
+            for channel in range(min(channels, arr.shape[1])):
+                arr[(group * channels + channel, channel, *middle)] = 1.0
+
+
 def _shape_of(shape: Any) -> tuple[int, ...]:
     """Read a shape given as an int or a sequence of ints."""
     axes: Sequence[Any] = (shape,) if isinstance(shape, (int, np.integer)) else shape
@@ -271,8 +378,8 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
     ----------
     init : str, number, Tensor, array or Initializer
         A name ('zeros', 'ones', 'normal', 'truncatednormal', 'uniform', 'xavier_uniform', 'xavier_normal',
-        'he_uniform', 'he_normal', 'identity'), a number to fill the tensor with, an initialiser, or the
-        values themselves; a Tensor or array keeps its own type.
+        'he_uniform', 'he_normal', 'variancescaling', 'orthogonal', 'identity', 'dirac'), a number to fill the
+        tensor with, an initialiser, or the values themselves; a Tensor or array keeps its own type.
     shape : int or sequence of int, optional
         May be left out only where `init` has a shape of its own.
     dtype : type, default float32

@@ -15,7 +15,7 @@ Examples
 >>> print(mnp.sum(x**2, axis=0, keepdims=True))
 [1.875]
 >>> print(dg.grad(lambda x: mnp.sum(mnp.exp(x) * x))(mnp.array([0.0, 1.0])))
-[1.        5.4365635]
+[1.       5.436564]
 """
 
 from __future__ import annotations
