@@ -6,7 +6,9 @@ derivatives by such a Cell around such a Cell.
 """
 
 import inspect
+import runpy
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -335,3 +337,81 @@ def test_flags_of_cells():
         net.compile(Tensor(INPUTS))
     assert net.phase == "predict"
     assert net.set_train().phase == "train"
+
+
+# ------------------------------------------------------------------------------------------ the example scripts
+
+SCRIPTS = Path(__file__).parents[1] / "docs" / "examples"
+
+
+def script(name):
+    """The module of a script in docs/examples."""
+    return runpy.run_path(str(SCRIPTS / f"{name}.py"))
+
+
+def test_the_residual_of_burgers_equation_vanishes_for_its_solution():
+    """The example's own Cells around the exact wave in place of a network."""
+    pinn = script("burgers_pinn")
+
+    class Wave(nn.Cell):
+        def construct(self, points):
+            x, t = points[:, :1], points[:, 1:]
+            return 0.5 * (1.0 - ops.Tanh()((x - 0.5 * t) / (4.0 * pinn["VISCOSITY"])))
+
+    inside = Tensor(np.random.default_rng(0).uniform(-1.0, 1.0, (50, 2)))
+    border = inside.asnumpy()
+    assert pinn["Loss"](Wave())(inside, inside, Tensor(pinn["travelling_wave"](border))).item() < 1e-28
+    # and it is no identity: another viscosity leaves a residual
+    pinn["Loss"].construct.__globals__["VISCOSITY"] = 0.2
+    assert pinn["Loss"](Wave())(inside, inside, Tensor(pinn["travelling_wave"](border))).item() > 1e-2
+
+
+def test_training_steps_of_a_physics_informed_network():
+    pinn = script("burgers_pinn")
+    dg.set_seed(2)
+    network = pinn["Network"](width=8, depth=2)
+    loss = pinn["Loss"](network)
+    sample = [Tensor(array) for array in pinn["sample"](np.random.default_rng(2), 60)]
+    # the gradient by the weights, through second derivatives by the inputs, against differences in float64
+    for parameter in network.trainable_params():
+        parameter._rebind(parameter.astype(F64))
+    doubles = [x.astype(F64) for x in sample]
+    weight = network.layers[0].weight
+    gradient = ops.grad(loss, None, weights=weight)(*doubles).asnumpy()
+    at, h = weight.asnumpy(), 1e-6
+    for place in [(0, 0), (3, 1), (7, 0)]:
+        values = []
+        for sign in (1, -1):
+            moved = at.copy()
+            moved[place] += sign * h
+            weight.set_data(Tensor(moved))
+            values.append(loss(*doubles).item())
+        assert gradient[place] == pytest.approx((values[0] - values[1]) / (2 * h), rel=1e-6, abs=1e-9)
+    weight.set_data(Tensor(at))
+    step = nn.TrainOneStepCell(loss, nn.Adam(network.trainable_params(), 1e-2))
+    losses = [step(*doubles).item() for _ in range(60)]
+    assert losses[-1] < 0.2 * losses[0]
+
+
+def test_force_matching():
+    """Forces and frequencies of the example's known molecule, and a few epochs of its training."""
+    water = script("force_matching")
+    reference, forces = water["Reference"](), water["Forces"](water["Reference"]())
+    minimum = Tensor(water["MINIMUM"][None])
+    assert np.abs(forces(minimum).asnumpy()).max() < 1e-12
+    # stiff bonds: 2 D a^2 for each; the frequency of one with the hydrogen alone is near the stretches
+    single = np.sqrt(2 * water["DEPTH"] * water["STIFFNESS"] ** 2 / (1.008 * 15.999 / 17.007)) * water["WAVENUMBER"]
+    bend, *stretches = water["frequencies"](reference, water["MINIMUM"])
+    assert bend < 0.5 * single
+    np.testing.assert_allclose(stretches, single, rtol=0.02)
+
+    dg.set_seed(4)
+    positions = Tensor(water["geometries"](np.random.default_rng(4), 50))
+    targets, potential = forces(positions), water["Potential"](8)
+    model, optimizer = water["Forces"](potential), nn.Adam(potential.trainable_params(), 0.01)
+    grad_fn = ops.value_and_grad(lambda r, f: nn.MSELoss()(model(r), f), None, optimizer.parameters)
+    losses = []
+    for _ in range(100):
+        loss, grads = grad_fn(positions, targets)
+        losses.append(ops.depend(loss, optimizer(grads)).item())
+    assert losses[-1] < 0.2 * losses[0]
