@@ -19,7 +19,7 @@ from dualgrad.nn._members import Members
 __all__ = ["Cell"]
 
 
-class Cell(Flags, Members):
+class Cell(Members, Flags):
     """Base of all networks, layers and losses.
 
     A subclass calls ``super().__init__()`` first, assigns its Parameters and Cells to attributes and defines
