@@ -118,6 +118,18 @@ def test_derivative_cells(network, column, in_x, in_t):
     np.testing.assert_allclose(found.asnumpy(), KNOWN[column, in_x, in_t], rtol=1e-12)
 
 
+def test_a_gradient_mapped_over_a_stack_of_sensitivities():
+    """One row of the Jacobian for each sensitivity; the point is shared."""
+    points, net = Tensor(POINTS), Fields()
+    gradient = lambda x, sens: ops.GradOperation(sens_param=True)(net)(x, sens)
+    stack = np.zeros((2, 5, 2))
+    stack[0, :, 0] = stack[1, :, 1] = 1.0
+    rows = F.vmap(gradient, in_axes=(None, 0), out_axes=0)(points, Tensor(stack)).asnumpy()
+    for column in (0, 1):
+        np.testing.assert_allclose(rows[column, :, :1], KNOWN[column, 1, 0], rtol=1e-12)
+        np.testing.assert_allclose(rows[column, :, 1:], KNOWN[column, 0, 1], rtol=1e-12)
+
+
 def test_tensors_numbers_and_none_among_the_inputs():
     """What is no tensor is no input to differentiate; the results keep the order of the tensors."""
 
