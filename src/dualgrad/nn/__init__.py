@@ -16,28 +16,18 @@ from dualgrad.nn.activations import (
     Tanhshrink,
     get_activation,
 )
-from dualgrad.nn.cell import (
-    Cell,
-)
+from dualgrad.nn.adaptive import Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp
+from dualgrad.nn.cell import Cell
 from dualgrad.nn.classification import (
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
     NLLLoss,
     SoftmaxCrossEntropyWithLogits,
-from dualgrad.nn.containers import (
-    CellList,
-    SequentialCell,
-from dualgrad.nn.convolution import (
-    Conv1d,
-    Conv2d,
-    Conv2dTranspose,
-from dualgrad.nn.layers import (
-    Dense,
-    Dropout,
-    Embedding,
-    Flatten,
-    Identity,
+)
+from dualgrad.nn.containers import CellList, SequentialCell
+from dualgrad.nn.convolution import Conv1d, Conv2d, Conv2dTranspose
+from dualgrad.nn.layers import Dense, Dropout, Embedding, Flatten, Identity
 from dualgrad.nn.losses import (
     CosineEmbeddingLoss,
     GaussianNLLLoss,
@@ -48,24 +38,11 @@ from dualgrad.nn.losses import (
     MSELoss,
     RMSELoss,
     SmoothL1Loss,
-from dualgrad.nn.normalisation import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    LayerNorm,
-from dualgrad.nn.optimizer import (
-    LearningRateSchedule,
-    Optimizer,
-from dualgrad.nn.optimizers import (
-    SGD,
-    Adam,
-    Momentum,
-from dualgrad.nn.pooling import (
-    AvgPool1d,
-    AvgPool2d,
-    MaxPool1d,
-    MaxPool2d,
+)
+from dualgrad.nn.normalisation import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, LayerNorm
+from dualgrad.nn.optimizer import LearningRateSchedule, Optimizer
+from dualgrad.nn.optimizers import SGD, Adam, Momentum
+from dualgrad.nn.pooling import AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d
 from dualgrad.nn.rectifiers import (
     CELU,
     ELU,
@@ -79,13 +56,7 @@ from dualgrad.nn.rectifiers import (
     ReLU6,
     SeLU,
     SoftShrink,
-from dualgrad.nn.adaptive import Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp
-from dualgrad.nn.cell import Cell
-from dualgrad.nn.containers import CellList, SequentialCell
-from dualgrad.nn.layers import Dense, Flatten, Identity
-from dualgrad.nn.losses import HuberLoss, L1Loss, LossBase, MSELoss, SmoothL1Loss
-from dualgrad.nn.optimizer import LearningRateSchedule, Optimizer
-from dualgrad.nn.optimizers import SGD, Adam, Momentum
+)
 from dualgrad.nn.schedules import (
     CosineDecayLR,
     ExponentialDecayLR,
@@ -100,6 +71,7 @@ from dualgrad.nn.schedules import (
     piecewise_constant_lr,
     polynomial_decay_lr,
     warmup_lr,
+)
 from dualgrad.nn.wrap import ForwardValueAndGrad, TrainOneStepCell, WithLossCell
 
 __all__ = [
@@ -112,6 +84,7 @@ __all__ = [
     "Adadelta",
     "Adagrad",
     "Adam",
+    "AdamWeightDecay",
     "AvgPool1d",
     "AvgPool2d",
     "BCELoss",
@@ -124,12 +97,15 @@ __all__ = [
     "Conv1d",
     "Conv2d",
     "Conv2dTranspose",
+    "CosineDecayLR",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "Dense",
     "Dropout",
     "Embedding",
+    "ExponentialDecayLR",
     "Flatten",
+    "ForwardValueAndGrad",
     "GaussianNLLLoss",
     "GroupNorm",
     "HShrink",
@@ -138,12 +114,8 @@ __all__ = [
     "Hardtanh",
     "HuberLoss",
     "Identity",
-    "KLDivLoss",
-    "AdamWeightDecay",
-    "CosineDecayLR",
-    "ExponentialDecayLR",
-    "ForwardValueAndGrad",
     "InverseDecayLR",
+    "KLDivLoss",
     "L1Loss",
     "LayerNorm",
     "LeakyReLU",
@@ -157,11 +129,11 @@ __all__ = [
     "Mish",
     "Momentum",
     "NLLLoss",
+    "NaturalExpDecayLR",
     "Optimizer",
     "PReLU",
-    "RMSELoss",
-    "NaturalExpDecayLR",
     "PolynomialDecayLR",
+    "RMSELoss",
     "RMSProp",
     "ReLU",
     "ReLU6",

@@ -14,8 +14,8 @@ from . import activations as _activations
 from . import arithmetic as _arithmetic
 from . import choice as _choice
 from . import complex as _complex
-from . import convolution as _convolution
 from . import conversion as _conversion
+from . import convolution as _convolution
 from . import creation as _creation
 from . import dispatch as _dispatch
 from . import elementwise as _elementwise
@@ -63,8 +63,8 @@ from .activations import *
 from .arithmetic import *
 from .choice import *
 from .complex import *
-from .convolution import *
 from .conversion import *
+from .convolution import *
 from .creation import *
 from .dispatch import *
 from .elementwise import *
@@ -86,7 +86,33 @@ from .sorting import *
 from .updates import *
 
 _MODULES = (
-    _elementwise, _arithmetic, _formulas, _choice, _reductions, _shape, _products, _indexing, _gather, _masks, _sorting, _segments, _updates, _sampled, _creation, _activations, _losses, _layers, _misc, _complex, _convolution, _pooling, _normalisation, _dispatch, _numpy_protocol, _conversion,
+    _elementwise,
+    _arithmetic,
+    _formulas,
+    _choice,
+    _reductions,
+    _shape,
+    _products,
+    _indexing,
+    _gather,
+    _masks,
+    _sorting,
+    _segments,
+    _updates,
+    _sampled,
+    _creation,
+    _activations,
+    _losses,
+    _layers,
+    _misc,
+    _complex,
+    _convolution,
+    _pooling,
+    _normalisation,
+    _conversion,
+    _dispatch,
+    _numpy_protocol,
+)
 
 __all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))
