@@ -60,6 +60,7 @@ def test_the_factor_follows_overflows():
     assert np.isfinite(huge.scale_value.item())
 
 
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
 def test_training_with_a_loss_scaler():
     """The usual loop: scale, differentiate, unscale, step where finite, adjust."""
     w = Parameter(Tensor([3.0]), name="w")

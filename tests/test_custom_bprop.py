@@ -76,6 +76,7 @@ def test_applied_to_its_own_result():
     assert_close(repeated_grad(lambda x: net(net(x)), 2)(f64(X)), 50 * X**5 + 250 * X**6)
 
 
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
 def test_two_inputs():
     x, y = np.array([0.5, 2.0]), np.array([-1.0, 3.0])
     both = dg.grad(Scaled(), (0, 1))
@@ -84,6 +85,7 @@ def test_two_inputs():
     assert_close(dg.grad(lambda x: Scaled()(x, x))(f64(x)), 5 * x)
 
 
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
 def test_one_of_two_inputs_is_a_constant():
     y = f64([-1.0, 3.0])
     assert_close(dg.grad(lambda x: Scaled()(x, y))(f64([0.5, 2.0])), [-2.0, 6.0])
@@ -103,6 +105,7 @@ def test_the_output_is_handed_over():
         assert_close(repeated_grad(Exponential(), order)(f64(X)), 7.0**order * np.exp(X))
 
 
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
 def test_several_outputs():
     class Split(nn.Cell):
         def construct(self, x):

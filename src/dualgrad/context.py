@@ -15,6 +15,8 @@ import difflib
 import warnings
 from typing import Final
 
+from ._engine.tensor import set_graph_mode
+
 __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "mode", "set_context", "set_device"]
 
 GRAPH_MODE: Final = 0
@@ -195,6 +197,7 @@ def _set(new: dict[str, object], where: str) -> None:
         known = ", ".join(map(repr, _TARGETS))
         raise ValueError(f"{where}: got device_target={target!r}. Expected one of {known}.")
     _mode = chosen
+    set_graph_mode(_mode == GRAPH_MODE)
     _settings.update(new)
     if target != "CPU" and target not in _warned:
         _warned.add(target)

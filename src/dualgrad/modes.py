@@ -1,20 +1,52 @@
-"""`jit` and `mutable`: what code written for graphs says about its functions and arguments.
-
-There is no recording yet, so both leave things as they are and results are the same in every mode.
-"""
+"""`jit` and `mutable`: what code written for graphs says about its functions and arguments."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
+
+from ._engine.replay import call_recorded, function_key
+from ._engine.tensor import CellCall
 
 __all__ = ["jit", "mutable"]
 
 
 def jit(fn: Callable | None = None, **options: Any) -> Callable:
-    """Mark a function or Cell for recorded execution, with or without options.
+    """Have a function or Cell recorded and replayed, whatever the mode.
 
-    The function is returned unchanged: it runs eagerly, with the same results.
+    The first two calls with arguments of a kind are executed as ever, and what they compute is written down as a
+    flat program; from the third call on the program is run, without the Python of the function. Results are the
+    same.
+
+    Parameters
+    ----------
+    fn : callable
+        A function, method or Cell, with any derivatives inside or around it.
+    **options
+        Accepted so that ported code runs; they have no meaning here.
+
+    Returns
+    -------
+    callable
+        The recorded function; for a Cell the Cell itself.
+
+    Raises
+    ------
+    TypeError
+        If `fn` cannot be called.
+
+    Notes
+    -----
+    Parameters and tensors the function captures are read at each call, so that an optimiser's step or `set_data` is
+    seen; updates of them, and random draws, are part of the program. Other shapes, types, nesting or values of
+    arguments that are no tensors are recorded separately, and so is a Cell whose attributes have changed. What the
+    program cannot see is a global variable, or an attribute of an object that is no Cell, that changes later: its
+    value stays as it was.
+
+    A function runs eagerly from then on, after one warning that says why and where, if Python asks for a number that
+    depends on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), if it sets attributes of a Cell, or if two
+    recordings differ.
 
     Examples
     --------
@@ -26,10 +58,19 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
     [9.]
     """
     if fn is None:
-        return lambda function: jit(function, **options)
+        return functools.partial(jit, **options)
     if not callable(fn):
         raise TypeError(f"jit: expected a function or Cell, got {type(fn).__name__}")
-    return fn
+    if isinstance(fn, CellCall):
+        fn.recorded = True
+        return fn
+
+    @functools.wraps(fn)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        key, alive, name = function_key(fn)
+        return call_recorded(key, alive, name, fn, args, kwargs)
+
+    return recorded
 
 
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:

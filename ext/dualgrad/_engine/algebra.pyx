@@ -120,6 +120,8 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
             if family == FAMILY_SELECTION:
                 weight = share(params, <Value>primals[0], <Value>out[0])
                 out[k] = bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, tangent, weight))
+            elif op == OP_INSPECT:
+                out[k] = tangent
             else:
                 out[k] = bind_list(op, params, [tangent] + primals[1:])
     return make(level, algebra, out)

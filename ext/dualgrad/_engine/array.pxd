@@ -29,8 +29,10 @@ cdef class Array(Value):
     cdef unsigned char typenum
     cdef unsigned char ndim
     cdef unsigned char itemsize
-    cdef bint contiguous
-    cdef bint owner             # the data are a block of our own, or lie inside the object
+    cdef unsigned char contiguous
+    cdef unsigned char owner    # the data are a block of our own, or lie inside the object
+    cdef int trace              # the recording that knows it, and its slot there; 0 for none
+    cdef int slot
     cdef Py_ssize_t size
     cdef Py_ssize_t *shape      # inside the object up to INLINE_DIMS axes, else a block of our own
     cdef Py_ssize_t *strides

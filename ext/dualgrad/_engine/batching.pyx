@@ -150,7 +150,7 @@ cdef Value batched(int op, object params, PyObject **args, int n, BatchLevel lev
         params = ((0, shape[0], 1),) + params
     elif op == OP_UNSLICE:
         params = (shape[:1] + params[0], ((0, shape[0], 1),) + params[1])
-    elif op not in (OP_CAST, OP_IDENTITY, OP_CONJ, OP_VIEW_AS_REAL, OP_VIEW_AS_COMPLEX):
+    elif op not in (OP_CAST, OP_IDENTITY, OP_INSPECT, OP_CONJ, OP_VIEW_AS_REAL, OP_VIEW_AS_COMPLEX):
         raise NotImplementedError(f"{op_name(op)}: no rule for vmap")
     return make_batch(level, bind1(op, params, v))
 

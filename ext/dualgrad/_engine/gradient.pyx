@@ -23,7 +23,9 @@ from .rules cimport add, ones_like, zeros_like
 from .sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep
 from .tape cimport Node, Slots, Tape, highest, new_slots, new_tape, settled, stripped
 from .tape import observers
-from .tensor cimport TensorBase, wrap
+from .execute cimport tracing
+from .replay import ByIdentity, call_recorded, function_key
+from .tensor cimport TensorBase, graph_mode, wrap
 from .values cimport Level, array_of, current_level, pop_level, push_level, type_of
 
 
@@ -56,6 +58,15 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
 
     Returns (value, aux, gradients of inputs, gradients of parameters); value and aux are None where not asked for.
     """
+    if graph_mode() and not tracing() and current_level() is None:
+        key, alive, label = function_key(fn)
+        key = (name, positions, tuple([ByIdentity(p) for p in parameters or ()]), has_sens, has_aux, want_value, key)
+
+        def call(sens, *args, **kwargs):
+            return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux,
+                             want_value)
+
+        return call_recorded(key, alive, f"{name} of {label}", call, (sens,) + args, kwargs)
     return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux, want_value)
 
 
@@ -146,6 +157,12 @@ cdef class GradientFunction:
         self.parameters_of = parameters_of
 
     def __call__(self, *args, **kwargs):
+        if graph_mode() and not tracing() and current_level() is None:
+            return recorded_gradient(self, args, kwargs)
+        return self.compute(args, kwargs)
+
+    def compute(self, tuple args, dict kwargs):
+        """The gradients, not recorded by themselves."""
         cdef object sens = None
         cdef tuple result
         cdef list inputs, parameters
@@ -180,6 +197,14 @@ cdef class GradientFunction:
 
     def __repr__(self):
         return f"<gradient of {self.fn!r}>"
+
+
+def recorded_gradient(GradientFunction g not None, tuple args, dict kwargs):
+    """A gradient function called in Graph mode."""
+    key, alive, name = function_key(g.fn)
+    parameters = None if g.parameters is None else tuple([ByIdentity(p) for p in g.parameters])
+    key = ("GradOperation", g.get_all, g.by_list, g.sens_param, g.single, parameters, key)
+    return call_recorded(key, alive, f"the gradient of {name}", lambda *a, **k: g.compute(a, k), args, kwargs)
 
 
 cdef tuple links_of(Tape tape):

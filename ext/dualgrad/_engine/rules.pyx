@@ -283,6 +283,8 @@ cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject
     if family == FAMILY_LINEAR:
         if tangents[0] is NULL:
             return None
+        if op == OP_INSPECT:
+            return <Value>tangents[0]
         if n == 1:
             return bind1(op, params, <Value>tangents[0])
         return bind_list(op, params, [<Value>tangents[0]] + [<Value>ins[k] for k in range(1, n)])
@@ -390,7 +392,7 @@ cdef Value transpose(int op, object params, PyObject **ins, int n, int i, Value 
         return bind1(OP_BROADCAST_TO, shape_of(x), ct)
     if op == OP_CAST:
         return bind1(OP_CAST, type_of(x), ct)
-    if op == OP_IDENTITY:
+    if op == OP_IDENTITY or op == OP_INSPECT:
         return ct
     if op == OP_CUMSUM:
         return bind1(OP_CUMSUM, (params[0], not params[1]), ct)

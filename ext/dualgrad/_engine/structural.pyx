@@ -430,6 +430,20 @@ cdef Array complex_view(Array a, int typenum, int ndim):
 STRUCTURAL[OP_CONJ] = execute_conj
 STRUCTURAL[OP_VIEW_AS_REAL] = execute_view_as_real
 STRUCTURAL[OP_VIEW_AS_COMPLEX] = execute_view_as_complex
+cdef Array execute_draw(object params, PyObject **args, int n):
+    """params: a function that returns an array, anew at each call."""
+    return wrap(params())
+
+
+cdef Array execute_inspect(object params, PyObject **args, int n):
+    """params: a function that looks at the array, and may raise."""
+    cdef Array a = <Array>args[0]
+    params(to_ndarray(a))
+    return new_view(a, a.ndim, a.shape, a.strides, a.data)
+
+
+STRUCTURAL[OP_DRAW] = execute_draw
+STRUCTURAL[OP_INSPECT] = execute_inspect
 STRUCTURAL[OP_RESHAPE] = execute_reshape
 STRUCTURAL[OP_TRANSPOSE] = execute_transpose
 STRUCTURAL[OP_BROADCAST_TO] = execute_broadcast_to

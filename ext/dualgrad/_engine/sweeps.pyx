@@ -25,6 +25,7 @@ from libc.string cimport memset
 
 from .array cimport ARRAY, DUAL, Array, Value
 from .elementwise cimport add_into
+from .execute cimport tracing
 from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
 from .opcodes cimport *
 from .rules cimport jvp, vjp, vjp_tangent, zeros_like
@@ -81,7 +82,7 @@ cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
     total = <Value>slots.p[i]
     if total.kind == ARRAY and term.kind == ARRAY:
         # two references: the slot's and ours
-        if DG_REFCNT(total) == 2 and (<Array>total).owner and add_into(<Array>total, <Array>term):
+        if DG_REFCNT(total) == 2 and (<Array>total).owner and not tracing() and add_into(<Array>total, <Array>term):
             return 0
     return slots.put(i, bind2(OP_ADD, None, total, term))
 

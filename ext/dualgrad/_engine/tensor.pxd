@@ -8,6 +8,12 @@ cdef class TensorBase:
     cdef long long birth        # the level serial when it was made
 
 
+cdef class CellCall:
+    cdef public long long writes        # how often an attribute was set, for recordings that depend on them
+    cdef public bint recorded           # its calls are recorded in every mode
+
+
 cdef object wrap(Value v)
 cdef Value read(TensorBase t)
+cdef bint graph_mode() noexcept
 cdef Value value_of(object x)

@@ -14,12 +14,15 @@ each. Python numbers take the type of the tensor beside them.
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 
+import copyreg
+
 import numpy as np
 
 from dualgrad._table import ROWS
 
-from .array cimport (BATCH, DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar,
-                     shape_tuple, to_ndarray)
+from .array cimport (ARRAY, BATCH, DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex, is_inexact,
+                     scalar, shape_tuple, to_ndarray)
+from .execute cimport active_tracer, tracing
 from .primitives cimport op_name, wants_float
 from .opcodes cimport *
 from .tape cimport Tape
@@ -63,12 +66,20 @@ cdef inline Value held(TensorBase t):
     return t.value
 
 
+cdef inline Value current(TensorBase t):
+    """The value of a tensor by itself; a recording learns where it comes from."""
+    cdef Value v = held(t)
+    if v.kind == ARRAY and tracing():
+        return active_tracer().reference(t, <Array>v)
+    return v
+
+
 cdef Value read(TensorBase t):
     """The value of a tensor as the open levels see it."""
     cdef Level level
     cdef Value v
     cdef list levels
-    v = held(t)
+    v = current(t)
     if not t.parameter:
         return v
     level = current_level()
@@ -88,6 +99,8 @@ cdef Array number_of(Value v, str what):
     """The numbers of a value that is one number (or array) whatever the sample."""
     cdef int first
     cdef Array a = shaped_array(v, &first)
+    if tracing() and a.trace == active_tracer().trace:
+        active_tracer().give_up(f"Python was given {what} of a tensor that depends on the arguments")
     if first:
         raise ValueError(f"a tensor inside vmap stands for all samples at once, so Python cannot be given {what}, "
                          f"which may differ from sample to sample; use ops.where to choose by value, or take the "
@@ -343,9 +356,19 @@ def convert(x, int typenum):
     return wrap(number_as(plain_number(x), typenum))
 
 
+def inspect(TensorBase t not None, look):
+    """The same tensor, its numbers looked at whenever this is executed: `look` gets them as an array, and may raise."""
+    return wrap(bind1(OP_INSPECT, look, read(t)))
+
+
+def draw(source):
+    """A tensor of the array that `source()` returns, anew whenever this is executed."""
+    return wrap(bind_list(OP_DRAW, source, []))
+
+
 def stop(TensorBase t not None):
     """The tensor's number as a constant of every level."""
-    return wrap(constant_of(held(t)))
+    return wrap(constant_of(current(t)))
 
 
 # -------------------------------------------------------------------------------------------------------- handles
@@ -360,15 +383,20 @@ cdef class TensorBase:
 
     def _from_ndarray(self, array, bint copy):
         """Hold the contents of a NumPy array."""
+        cdef bint again = self.value is not None
         self.value = copy_of(array) if copy else from_ndarray(array)
+        if again and tracing():
+            active_tracer().rebound(self)
 
     def _rebind(self, TensorBase other not None):
         """Point this handle at another tensor's value."""
         self.value = read(other)
+        if tracing():
+            active_tracer().rebound(self)
 
     def _detached(self):
         """A plain Tensor of the current number, a constant of every level."""
-        return wrap(constant_of(held(self)))
+        return wrap(constant_of(current(self)))
 
     @property
     def _is_parameter(self):
@@ -394,7 +422,10 @@ cdef class TensorBase:
 
     def _numpy(self):
         """A read-only view of the number."""
-        return to_ndarray(number_of(held(self), "its numbers"))
+        cdef Array a = number_of(held(self), "the numbers")
+        if tracing():
+            active_tracer().frozen(self, a)
+        return to_ndarray(a)
 
     @property
     def shape(self):
@@ -422,7 +453,9 @@ cdef class TensorBase:
         return shape_of(held(self))[0]
 
     def __bool__(self):
-        cdef Array a = number_of(held(self), "a single truth value")
+        cdef Array a = number_of(held(self), "the truth value")
+        if tracing():
+            active_tracer().frozen(self, a)
         if a.size != 1:
             raise ValueError(f"bool(): a tensor of shape {shape_tuple(a)} has no single truth value; use .any() or "
                              ".all()")
@@ -532,6 +565,27 @@ cdef class TensorBase:
         return <Py_hash_t>(<size_t><PyObject *>self >> 4)
 
 
+# Who is told of calls of Cells in Graph mode and while recording (replay.pyx), and whether Graph mode is on.
+cdef object CALL_HOOK = None
+cdef bint GRAPH_MODE = False
+
+
+def set_call_hook(hook):
+    """Have calls of Cells in Graph mode go through a function of (cell, args, kwargs)."""
+    global CALL_HOOK
+    CALL_HOOK = hook
+
+
+def set_graph_mode(bint on):
+    """Whether outermost calls of Cells and gradient functions are recorded."""
+    global GRAPH_MODE
+    GRAPH_MODE = on
+
+
+cdef bint graph_mode() noexcept:
+    return GRAPH_MODE
+
+
 cdef class PrimitiveCall:
     """The base of primitive classes that take their operands directly, like ops.Mul."""
     cdef int op
@@ -556,5 +610,10 @@ cdef class CellCall:
     """The call of a Cell: its construct, without a Python frame in between."""
 
     def __call__(self, *args, **kwargs):
+        if GRAPH_MODE or self.recorded or tracing():
+            return CALL_HOOK(self, args, kwargs)
         construct = self.construct
         return construct(*args, **kwargs) if kwargs else construct(*args)
+
+    def __reduce_ex__(self, protocol):
+        return copyreg.__newobj__, (type(self),), self.__getstate__()

@@ -47,6 +47,10 @@ CONSTANT = (
     structural("argsort", "constant", result="int", summary="positions in ascending order"),
     structural("all", "constant", result="bool", summary="whether all elements hold"),
     structural("any", "constant", result="bool", summary="whether any element holds"),
+    structural(
+        "inspect", "linear", result="any", summary="the operand itself, after a look at its numbers", keeps_ints=True
+    ),
+    structural("draw", "constant", 0, result="any", summary="random numbers, drawn anew at every execution"),
     structural("count_nonzero", "constant", result="int", summary="number of elements that are not 0"),
 )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from dualgrad._engine.replay import note_write
 from dualgrad._engine.tensor import CellCall
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
@@ -41,6 +42,7 @@ class Members(CellCall):
     # Attributes.
 
     def __setattr__(self, name: str, value: Any) -> None:
+        note_write(self)
         if isinstance(value, Parameter):
             self._take_parameter(name, value)
         elif isinstance(value, Members):
@@ -53,6 +55,7 @@ class Members(CellCall):
             object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
+        note_write(self)
         if name in self.__dict__:
             self._forget(name)
         object.__delattr__(self, name)

@@ -289,30 +289,26 @@ def _by_class(logs: Tensor, w: Tensor | None, axis: int) -> Tensor:
 
 def _pick(name: str, logs: Tensor, t: Tensor, w: Tensor | None, axis: int, ignore_index: int) -> _Picked:
     """The loss and the weight of each sample, from the class it belongs to."""
-    classes, values = logs.shape[axis], t._numpy()
+    classes = logs.shape[axis]
     if t.dtype.is_bool or not t.dtype.is_int:
         raise TypeError(f"{name}: the target has type {t.dtype}; expected integers or probabilities")
-    ignored = values == ignore_index
-    wrong = values[((values < 0) | (values >= classes)) & ~ignored]
-    if wrong.size:
-        raise ValueError(f"{name}: the target holds the class {wrong[0]}; expected 0 to {classes - 1}")
-    index = _engine.convert(t, _INT64)
-    keep = None
-    if ignored.any():
-        keep = _engine.binary_op(_NE, t, ignore_index)
-        index = where(keep, index, 0)
+
+    def check(values: np.ndarray) -> None:
+        wrong = values[((values < 0) | (values >= classes)) & (values != ignore_index)]
+        if wrong.size:
+            raise ValueError(f"{name}: the target holds the class {wrong[0]}; expected 0 to {classes - 1}")
+
+    t = _engine.inspect(t, check)
+    keep = _engine.binary_op(_NE, t, ignore_index)
+    index = where(keep, _engine.convert(t, _INT64), 0)
     rows = permuted(logs, tuple(k for k in range(logs.ndim) if k != axis) + (axis,))
-    flat = to_shape(rows, (values.size, classes))
-    numbers = np.arange(values.size)
-    loss = -to_shape(_engine.apply(_GATHER, (0, 1), flat, numbers, to_shape(index, (values.size,))), t.shape)
-    weights = None
-    if w is not None:
-        weights = to_shape(_engine.apply(_GATHER, (0,), w, to_shape(index, (values.size,))), t.shape)
-        loss = loss * weights
-    if keep is not None:
-        loss = where(keep, loss, 0.0)
-        weights = where(keep, weights, 0.0) if weights is not None else _engine.convert(keep, logs._typenum)
-    return _Picked(loss, weights)
+    flat = to_shape(rows, (t.size, classes))
+    numbers = np.arange(t.size)
+    loss = -to_shape(_engine.apply(_GATHER, (0, 1), flat, numbers, to_shape(index, (t.size,))), t.shape)
+    if w is None:
+        return _Picked(where(keep, loss, 0.0), _engine.convert(keep, logs._typenum))
+    weights = to_shape(_engine.apply(_GATHER, (0,), w, to_shape(index, (t.size,))), t.shape)
+    return _Picked(where(keep, loss * weights, 0.0), where(keep, weights, 0.0))
 
 
 # ------------------------------------------------------------------------------------------ primitive classes

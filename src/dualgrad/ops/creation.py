@@ -6,6 +6,7 @@ where a tensor that is given as a value or a limit is broadcast, and derivatives
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -357,13 +358,18 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     """
     target = _drawn("rand", dtype)
     shape = new_shape("rand", unpacked(size))
-    if target is _dtype.float64:
-        return _constant(np.asarray(_source(seed).random(shape)))
-    # drawn in float32: a float64 draw could be rounded up to 1
-    numbers = np.asarray(_source(seed).random(shape, np.float32))
-    if target is _dtype.float16:
-        numbers = np.floor(numbers * np.float32(2048)) / np.float32(2048)
-    return _constant(numbers.astype(target.numpy))
+    source = _source(seed)
+
+    def numbers() -> np.ndarray:
+        if target is _dtype.float64:
+            return np.asarray(source().random(shape))
+        # drawn in float32: a float64 draw could be rounded up to 1
+        drawn = np.asarray(source().random(shape, np.float32))
+        if target is _dtype.float16:
+            drawn = np.floor(drawn * np.float32(2048)) / np.float32(2048)
+        return drawn.astype(target.numpy)
+
+    return _engine.draw(numbers)
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
@@ -376,12 +382,16 @@ def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     (2, 3)
     """
     target = _drawn("randn", dtype)
-    numbers = _source(seed).standard_normal(new_shape("randn", unpacked(size)))
-    return _constant(np.asarray(numbers).astype(target.numpy))
+    shape, source = new_shape("randn", unpacked(size)), _source(seed)
+    return _engine.draw(lambda: np.asarray(source().standard_normal(shape)).astype(target.numpy))
 
 
-def _source(seed: int | None) -> np.random.Generator:
-    return _random.generator() if seed is None else np.random.default_rng(integer("rand", "seed", seed))
+def _source(seed: int | None) -> Callable[[], np.random.Generator]:
+    """Where random numbers come from: asked for at each draw, since `set_seed` replaces it."""
+    if seed is None:
+        return _random.generator
+    fixed = np.random.default_rng(integer("rand", "seed", seed))
+    return lambda: fixed
 
 
 def _drawn(name: str, dtype: Any) -> DType:

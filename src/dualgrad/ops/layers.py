@@ -236,13 +236,16 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
     x = floating("dropout", input)
     if not training or p == 0:
         return +x
-    source = generator() if seed is None else np.random.default_rng(integer("dropout", "seed", seed))
-    return _thinned(x, p, source)[0]
+    if seed is None:
+        return _thinned(x, p, generator)[0]
+    fixed = np.random.default_rng(integer("dropout", "seed", seed))
+    return _thinned(x, p, lambda: fixed)[0]
 
 
-def _thinned(x: Tensor, p: float, source: np.random.Generator) -> tuple[Tensor, np.ndarray]:
+def _thinned(x: Tensor, p: float, source: Callable[[], np.random.Generator]) -> tuple[Tensor, Tensor]:
     """The elements that stay, divided by the probability to stay, and a mask of them."""
-    stays = np.asarray(source.random(x.shape)) >= p
+    shape = x.shape
+    stays = _engine.draw(lambda: np.asarray(source().random(shape)) >= p)
     return where(stays, x / (1 - p) if p < 1 else x, 0.0), stays
 
 
@@ -311,7 +314,8 @@ class Dropout(Primitive):
 
     def __call__(self, x: Any) -> tuple[Tensor, Tensor]:
         x = floating("Dropout", x)
-        y, stays = _thinned(x, 1 - self.keep_prob, self._source or generator())
+        own = self._source
+        y, stays = _thinned(x, 1 - self.keep_prob, generator if own is None else lambda: own)
         return y, _engine.convert(stays, x._typenum)
 
 

@@ -1,0 +1,23 @@
+# Recording of programs. See recorder.pyx.
+from .array cimport Array
+from .execute cimport Tracer
+from .program cimport Program
+
+
+cdef class Recorder(Tracer):
+    cdef Program program
+    cdef readonly str failed            # why this cannot be replayed, or None
+    cdef readonly object line           # where that was found
+    cdef long long start                # handles born before are from outside
+    cdef dict handles                   # id of a handle -> (handle, its array, the array the recording knows)
+    cdef dict constants                 # id, or contents, of an array -> slot
+    cdef dict known                     # (opcode, params, operands) -> (slot, array or None)
+    cdef readonly list fixed            # (handle, array) for handles whose numbers were looked at
+    cdef dict effects                   # id of a handle -> handle
+    cdef list held                      # arrays whose ids are keys
+    cdef Py_ssize_t room                # bytes of arrays that may be kept for their equals
+    cdef Array tagged(self, Array a, int slot)
+    cdef Array marked(self, Array out, int slot)
+    cdef int slot_of(self, Array a) except -1
+    cdef Array input(self, Array a)
+    cdef int finish(self) except -1

@@ -1,0 +1,207 @@
+"""Recording: a program written down while a function is executed.
+
+Design
+------
+A recording rides along an eager execution. Every primitive on arrays goes through `Recorder.execute`, which executes
+it and appends a step. Whatever else happens (levels, tapes, duals) is Python and engine work that leads to those steps
+and is not needed to repeat them. So nested derivatives of any kind are recorded as the plain array program they come
+down to.
+
+An array the recording knows carries its mark (`trace`) and a slot. What it does not know is constant: work on
+constants alone is done at once and not written down. Handles made outside (Parameters, captured tensors) are slots of
+their own, read anew at each run.
+
+The same primitive on the same slots is one step, and its result is not even computed again while it is alive. This
+is what makes k nested derivatives, 2^k components, a program of the components that differ.
+
+What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
+The execution then goes on as an ordinary one.
+"""
+import sys
+
+from cpython.object cimport PyObject
+
+from .array cimport ARRAY, Array, Value, new_view, shape_tuple, to_ndarray
+from .execute cimport run, stop_tracing
+from .opcodes cimport *
+from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
+from .tensor cimport TensorBase
+from .values cimport next_serial
+
+cdef int TRACES = 0
+cdef enum:
+    KEPT_BYTES = 1 << 26            # of results kept alive so that their equals need not be computed
+
+
+cdef class Recorder(Tracer):
+
+    def __cinit__(self):
+        global TRACES
+        TRACES += 1
+        self.trace = TRACES
+        self.start = next_serial()
+        self.program = Program()
+        self.handles = {}
+        self.constants = {}
+        self.known = {}
+        self.effects = {}
+        self.held = []
+        self.fixed = []
+        self.room = KEPT_BYTES
+
+    cdef Array tagged(self, Array a, int slot):
+        """The same data under a mark of this recording."""
+        cdef Array alias = new_view(a, a.ndim, a.shape, a.strides, a.data)
+        alias.trace = self.trace
+        alias.slot = slot
+        return alias
+
+    cdef Array input(self, Array a):
+        """The next input."""
+        cdef int slot = self.program.new_slot(FROM_INPUT, len(self.program.inputs), a)
+        self.program.inputs.append(slot)
+        return self.tagged(a, slot)
+
+    cdef Array reference(self, object handle, Array a):
+        cdef TensorBase t = <TensorBase>handle
+        cdef Array alias
+        if a.trace == self.trace or t.birth >= self.start:
+            return a
+        found = self.handles.get(id(t))
+        if found is not None and found[1] is a:
+            return <Array>found[2]
+        alias = self.tagged(a, self.program.new_slot(FROM_HANDLE, t, a))
+        self.handles[id(t)] = (t, a, alias)
+        return alias
+
+    cdef int frozen(self, object handle, Array a) except -1:
+        if (<TensorBase>handle).birth < self.start:
+            self.fixed.append((handle, a))
+        return 0
+
+    cdef int rebound(self, object handle) except -1:
+        if (<TensorBase>handle).birth < self.start:
+            self.effects[id(handle)] = handle
+        return 0
+
+    cdef int give_up(self, str why) except -1:
+        if self.failed is None:
+            self.failed = why
+            self.line = user_line()
+        stop_tracing(self)
+        return 0
+
+    cdef int slot_of(self, Array a) except -1:
+        if a.trace == self.trace:
+            return a.slot
+        key = id(a)
+        slot = self.constants.get(key)
+        if slot is None:
+            contents = (a.typenum, shape_tuple(a), to_ndarray(a).tobytes()) if a.size <= 16 else None
+            slot = self.constants.get(contents) if contents is not None else None
+            if slot is None:
+                slot = self.program.new_slot(FROM_CONSTANT, a, a)
+                if contents is not None:
+                    self.constants[contents] = slot
+            self.constants[key] = slot
+            self.held.append(a)
+        return slot
+
+    cdef Array execute(self, int op, object params, PyObject **args, int n):
+        cdef bint known = op == OP_DRAW
+        cdef int i
+        cdef Array out
+        for i in range(n):
+            known = known or (<Array>args[i]).trace == self.trace
+        if not known:
+            return run(op, params, args, n)
+        ins = tuple([self.slot_of(<Array>args[i]) for i in range(n)])
+        key = None
+        if op != OP_DRAW and op != OP_INSPECT:
+            out = shortcut(op, params, args, n)
+            if out is not None and out.trace == self.trace:
+                return out
+            key = (op, type(params), params, ins)
+            try:
+                found = self.known.get(key)
+            except TypeError:                   # settings that cannot be hashed
+                found = key = None
+            if found is not None:
+                if found[1] is not None:
+                    return <Array>found[1]
+                return self.marked(run(op, params, args, n), <int>found[0])
+        out = run(op, params, args, n)
+        for i in range(n):
+            if out is <Array>args[i]:           # nothing to do
+                return out
+        out = self.marked(out, self.program.new_slot(FROM_STEP, len(self.program.steps), out))
+        self.program.steps.append((op, params, ins, out.slot))
+        if key is not None:
+            kept = None
+            if out.size * out.itemsize <= self.room:
+                self.room -= out.size * out.itemsize
+                kept = out
+            self.known[key] = (out.slot, kept)
+        return out
+
+    cdef Array marked(self, Array out, int slot):
+        """A result that is nobody else's yet; a shared one gets an alias."""
+        if out.trace != 0:
+            return self.tagged(out, slot)
+        out.trace = self.trace
+        out.slot = slot
+        return out
+
+    cdef int finish(self) except -1:
+        """Write down the effects."""
+        cdef TensorBase t
+        cdef Value v
+        for handle in self.effects.values():
+            t = <TensorBase>handle
+            v = t.value
+            if v.kind != ARRAY:
+                self.give_up("a tensor made outside holds a value of a derivative that is still being taken")
+                return 0
+            self.program.effects.append((handle, self.slot_of(<Array>v)))
+        return 0
+
+
+cdef Array shortcut(int op, object params, PyObject **args, int n):
+    """The operand that the result is equal to, bit for bit, by an identity; None if there is none."""
+    if op == OP_MUL or op == OP_ABSORB_MUL:
+        if is_one(<Array>args[1]) and covers(<Array>args[0], <Array>args[1]):
+            return <Array>args[0]
+        if is_one(<Array>args[0]) and covers(<Array>args[1], <Array>args[0]):
+            return <Array>args[1]
+    elif op == OP_DIV and is_one(<Array>args[1]) and covers(<Array>args[0], <Array>args[1]):
+        return <Array>args[0]
+    return None
+
+
+cdef bint covers(Array a, Array b):
+    """Whether the shape of a is that of both together."""
+    cdef int i
+    if b.ndim > a.ndim:
+        return False
+    for i in range(1, b.ndim + 1):
+        if b.shape[b.ndim - i] != 1 and b.shape[b.ndim - i] != a.shape[a.ndim - i]:
+            return False
+    return True
+
+
+cdef bint is_one(Array a):
+    """Whether a constant is the number one everywhere (small ones only: a look costs as much as the work)."""
+    if a.trace != 0 or a.size > 4096 or a.size == 0:
+        return False
+    return bool((to_ndarray(a) == 1).all())
+
+
+cdef object user_line():
+    """File and line of the innermost frame that is not of this package."""
+    frame = sys._getframe()
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith("dualgrad.") and name != "dualgrad":
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None

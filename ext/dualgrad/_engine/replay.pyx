@@ -1,0 +1,467 @@
+"""Recorded functions: when a call is recorded, when it is replayed, and when it just runs.
+
+Design
+------
+A function is recorded at its first two calls with arguments of a kind (types, shapes, nesting, values of what is no
+tensor) and replayed from the third on, if both recordings are the same: counters, clocks and other sources of numbers
+show in a difference, and then the function runs eagerly for ever, with one warning. It also does so if Python asked
+for a number that depends on the arguments, and after many different values of one argument that is no tensor.
+
+Only outermost calls are recorded: inside a recording, or while derivatives are being taken, a recorded function is an
+ordinary one. A program is replayed only while the Cells it has called have the attributes they had, and while the
+handles it reads hold arrays of the types and shapes they had; otherwise it is recorded anew.
+
+Programs are kept by function: identity for Cells, code and closure for functions, what it differentiates and how for
+gradient functions. The cache is bounded, the programs used longest ago go first.
+"""
+import types
+import warnings
+import weakref
+from collections import OrderedDict
+
+from .array cimport ARRAY, Array, Value
+from .execute cimport start_tracing, stop_tracing, tracing
+from .program cimport Program
+from .recorder cimport Recorder
+from .tensor cimport CellCall, TensorBase, wrap
+from .tensor import set_call_hook
+from .values cimport current_level
+
+cdef enum:
+    CACHE_SIZE = 256                # functions kept
+    KINDS_SIZE = 64                 # kinds of arguments kept of one function
+    MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
+
+cdef long long WRITES = 0           # attributes set on any Cell
+FUNCTIONS = OrderedDict()           # key of a function -> Function
+cdef list CALLED = None             # Cells called while recording
+
+
+def note_write(CellCall cell not None):
+    """An attribute of a Cell is being set."""
+    global WRITES
+    WRITES += 1
+    cell.writes += 1
+
+
+# ------------------------------------------------------------------------------------------------- one kind of call
+
+cdef class Leaf:
+    """Where a tensor stands in a nest of results: a slot, a handle from outside, or a constant."""
+    cdef int output                 # position among the outputs; -1 for a handle, -2 for a constant
+    cdef int argument               # number of the input that is returned as it came, or -1
+    cdef object handle
+    cdef Array constant
+
+
+cdef class Kind:
+    """Calls of one function with arguments of one kind."""
+    cdef Program program            # of the last recording
+    cdef object template            # its results, with leaves for tensors
+    cdef list cells                 # the Cells it called
+    cdef list fixed                 # (handle, array) for captured tensors whose numbers Python looked at
+    cdef list writes                # and how often their attributes had been set
+    cdef long long checked          # WRITES when that was last compared
+    cdef bint confirmed             # two recordings agreed
+    cdef int attempts
+
+
+cdef class Function:
+    """What is known of one function."""
+    cdef object kinds               # key of the arguments -> Kind
+    cdef bint eager                 # runs eagerly from now on
+    cdef object name
+    cdef object alive               # weak reference to the Cell, so that its identity is not taken over
+    cdef int misses
+
+
+cdef bint current(Kind kind):
+    """Whether the Cells still have the attributes they had."""
+    cdef int i
+    for handle, a in kind.fixed:
+        if (<TensorBase>handle).value is not a:
+            return False
+    if kind.checked == WRITES:
+        return True
+    for i in range(len(kind.cells)):
+        if (<CellCall>kind.cells[i]).writes != <long long>kind.writes[i]:
+            return False
+    kind.checked = WRITES
+    return True
+
+
+cdef object flatten(object x, list tensors):
+    """What is not a tensor in a nest of arguments, as a key; the tensors go to a list."""
+    if isinstance(x, TensorBase):
+        tensors.append(x)
+        return TensorBase
+    if isinstance(x, (tuple, list)):
+        return (type(x), tuple([flatten(item, tensors) for item in x]))
+    if isinstance(x, dict):
+        return (dict, tuple([(key, flatten(item, tensors)) for key, item in x.items()]))
+    if isinstance(x, (bool, int, float, complex, str, bytes)) or x is None:
+        return (type(x), x)
+    return ByIdentity(x)
+
+
+cdef tuple signature(tuple args, dict kwargs, list tensors):
+    """The key of the arguments, or None if they cannot have one."""
+    cdef list key
+    cdef TensorBase t
+    cdef Array a
+    cdef int i
+    key = [flatten(x, tensors) for x in args]
+    for name in kwargs:
+        key.append((name, flatten(kwargs[name], tensors)))
+    seen = {}
+    for x in tensors:
+        t = <TensorBase>x
+        if t.value is None or t.value.kind != ARRAY:
+            return None
+        a = <Array>t.value
+        # the same handle at two places is one input
+        key.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)]), id(t) if t.parameter else 0,
+                    seen.setdefault(id(t), len(seen))))
+    return tuple(key)
+
+
+# ------------------------------------------------------------------------------------------------------- recording
+
+cdef object template_of(Recorder recorder, object x, list tensors, list outputs):
+    """A nest of results with leaves in place of tensors."""
+    cdef Leaf leaf
+    cdef TensorBase t
+    cdef Array a
+    if isinstance(x, TensorBase):
+        t = <TensorBase>x
+        leaf = Leaf()
+        leaf.argument = -1
+        for i, given in enumerate(tensors):
+            if given is t:
+                leaf.argument = i
+                return leaf
+        if t.birth < recorder.start:
+            leaf.output = -1
+            leaf.handle = t
+            return leaf
+        if type(t) is not type(wrap(None)) or t.value.kind != ARRAY:
+            raise TypeError(f"a {type(t).__name__} is returned")
+        a = <Array>t.value
+        if a.trace == recorder.trace:
+            leaf.output = len(outputs)
+            outputs.append(a.slot)
+        else:
+            leaf.output = -2
+            leaf.constant = a
+        return leaf
+    if isinstance(x, (tuple, list)):
+        parts = [template_of(recorder, item, tensors, outputs) for item in x]
+        if type(x) is tuple:
+            return tuple(parts)
+        if type(x) is list:
+            return parts
+        if hasattr(x, "_fields"):
+            return type(x)(*parts)
+        raise TypeError(f"a {type(x).__name__} is returned")
+    if type(x) is dict:
+        return {key: template_of(recorder, item, tensors, outputs) for key, item in x.items()}
+    if isinstance(x, (bool, int, float, complex, str, bytes)) or x is None:
+        return x
+    raise TypeError(f"a {type(x).__name__} is returned")
+
+
+cdef object filled(object x, list arrays, list tensors):
+    """A nest of results."""
+    cdef Leaf leaf
+    if isinstance(x, Leaf):
+        leaf = <Leaf>x
+        if leaf.argument >= 0:
+            return tensors[leaf.argument]
+        if leaf.output >= 0:
+            return wrap(<Array>arrays[leaf.output])
+        return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
+    if type(x) is tuple:
+        return tuple([filled(item, arrays, tensors) for item in x])
+    if type(x) is list:
+        return [filled(item, arrays, tensors) for item in x]
+    if type(x) is dict:
+        return {key: filled(item, arrays, tensors) for key, item in x.items()}
+    if isinstance(x, tuple):
+        return type(x)(*[filled(item, arrays, tensors) for item in x])
+    return x
+
+
+cdef bint same_template(object x, object y):
+    cdef Leaf a, b
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, Leaf):
+        a = <Leaf>x
+        b = <Leaf>y
+        return a.output == b.output and a.argument == b.argument and a.handle is b.handle and (
+            a.output != -2 or a.constant is b.constant
+            or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
+    if isinstance(x, (tuple, list)):
+        return len(x) == len(y) and all([same_template(p, q) for p, q in zip(x, y)])
+    if isinstance(x, dict):
+        return list(x) == list(y) and all([same_template(x[key], y[key]) for key in x])
+    return x == y or x != x and y != y
+
+
+cdef object record(Function function, Kind kind, object call, tuple args, dict kwargs, list tensors):
+    """Call while recording; what is found goes to `kind`."""
+    cdef Recorder recorder = Recorder()
+    cdef TensorBase t
+    cdef Program program = recorder.program
+    cdef list originals = [], aliases = [], cells, outputs = []
+    cdef long long writes = WRITES
+    cdef dict number = {}
+    global CALLED
+    for x in tensors:
+        t = <TensorBase>x
+        originals.append(t.value)
+        if id(t) not in number:
+            number[id(t)] = len(number)
+            t.value = recorder.input(<Array>t.value)
+        aliases.append(t.value)
+    former = CALLED
+    CALLED = cells = cells_in((call, args, kwargs))
+    start_tracing(recorder)
+    try:
+        result = call(*args, **kwargs)
+        if recorder.failed is None:
+            recorder.finish()
+            try:
+                template = template_of(recorder, result, tensors, outputs)
+            except TypeError as error:
+                recorder.give_up(str(error))
+    finally:
+        CALLED = former
+        stop_tracing(recorder)
+        for x, original, alias in zip(reversed(tensors), reversed(originals), reversed(aliases)):
+            if (<TensorBase>x).value is alias:
+                (<TensorBase>x).value = <Value>original
+    if recorder.failed is None and writes != WRITES:
+        recorder.failed = "an attribute of a Cell is set"
+    if recorder.failed is not None:
+        go_eager(function, recorder.failed, recorder.line)
+        return result
+    program.outputs.extend(outputs)
+    for i, (handle, slot) in enumerate(program.effects):
+        if id(handle) in number:
+            program.effects[i] = (number[id(handle)], slot)
+    kind.attempts += 1
+    if (kind.program is not None and not kind.confirmed and program.same_as(kind.program)
+            and same_template(template, kind.template)):
+        program.prepare()
+        kind.confirmed = True
+    elif kind.attempts > 3:
+        go_eager(function, "two recordings of it differ, so something else than its arguments decides what it does",
+                 None)
+    kind.program = program
+    kind.template = template
+    kind.cells = list(dict.fromkeys(cells))
+    kind.writes = [(<CellCall>cell).writes for cell in kind.cells]
+    kind.checked = WRITES
+    kind.fixed = recorder.fixed
+    return result
+
+
+cdef list cells_in(object x):
+    """Cells in a nest of arguments, and those a function closes over or belongs to."""
+    found = []
+    if isinstance(x, CellCall):
+        found.append(x)
+    elif isinstance(x, (tuple, list)):
+        for item in x:
+            found += cells_in(item)
+    elif isinstance(x, dict):
+        found += cells_in(list(x.values()))
+    elif isinstance(x, types.FunctionType):
+        for cell in x.__closure__ or ():
+            if filled_cell(cell) and cell.cell_contents is not x:
+                contents = cell.cell_contents
+                found += cells_in(contents) if isinstance(contents, (CellCall, types.MethodType)) else []
+    elif isinstance(x, types.MethodType):
+        found += cells_in(x.__self__)
+    return found
+
+
+cdef int go_eager(Function function, str why, object line) except -1:
+    """Run a function eagerly from now on, and say so once."""
+    function.eager = True
+    function.kinds = None
+    where = f" ({line[0]}, line {line[1]})" if line is not None else ""
+    warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
+    return 0
+
+
+cdef object replay(Kind kind, list tensors):
+    """The results of a confirmed program; NotImplemented if what it reads has changed."""
+    cdef list inputs = [], arrays
+    cdef set seen = set()
+    cdef Program program = kind.program
+    cdef Py_ssize_t i, n = len(program.outputs)
+    for x in tensors:
+        if id(x) not in seen:
+            seen.add(id(x))
+            inputs.append((<TensorBase>x).value)
+    arrays = program.run(inputs)
+    if arrays is None:
+        return NotImplemented
+    if program.effects:
+        distinct = list(dict.fromkeys(tensors))
+        for i in range(len(program.effects)):
+            handle = program.effects[i][0]
+            if isinstance(handle, int):
+                handle = distinct[handle]
+            (<TensorBase>handle).value = <Value>arrays[n + i]
+    return filled(kind.template, arrays, tensors)
+
+
+# ------------------------------------------------------------------------------------------------------------ calls
+
+cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs):
+    """A call of a recorded function."""
+    cdef Function function
+    cdef Kind kind
+    cdef list tensors = []
+    cdef tuple kind_key
+    function = FUNCTIONS.get(key)
+    if function is None or (function.alive is not None and function.alive() is None):
+        function = Function()
+        function.kinds = OrderedDict()
+        function.name = name
+        function.alive = None if alive is None else weakref.ref(alive)
+        FUNCTIONS[key] = function
+        if len(FUNCTIONS) > CACHE_SIZE:
+            FUNCTIONS.popitem(last=False)
+    if function.eager:
+        return call(*args, **kwargs)
+    kind_key = signature(args, kwargs, tensors)
+    if kind_key is None:
+        return call(*args, **kwargs)
+    kind = function.kinds.get(kind_key)
+    if kind is None:
+        kind = Kind()
+        function.kinds[kind_key] = kind
+        function.misses += 1
+        if function.misses > MISSES and only_numbers_differ(function.kinds):
+            go_eager(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a "
+                     f"program is recorded for one value; pass a Tensor instead of a number", None)
+            return call(*args, **kwargs)
+        if len(function.kinds) > KINDS_SIZE:
+            function.kinds.popitem(last=False)
+    elif kind.confirmed:
+        if current(kind):
+            result = replay(kind, tensors)
+            if result is not NotImplemented:
+                return result
+        kind.confirmed = False
+        kind.program = None
+        kind.attempts = 0
+    return record(function, kind, call, args, kwargs, tensors)
+
+
+cdef bint only_numbers_differ(object kinds):
+    """Whether the kinds of arguments seen so far have the same tensors and were mostly met once."""
+    tensors = set()
+    cdef Kind kind
+    once = 0
+    for key, kind in kinds.items():
+        tensors.add(tuple([part for part in key if isinstance(part, tuple) and len(part) == 4]))
+        once += not kind.confirmed
+    return len(tensors) == 1 and once > MISSES // 2
+
+
+def call_recorded(key, alive, name, call, tuple args, dict kwargs):
+    """Call a function, recorded if this is an outermost call."""
+    if tracing() or current_level() is not None:
+        return call(*args, **kwargs)
+    return through(key, alive, name, call, args, kwargs)
+
+
+def function_key(fn, inside=()):
+    """What a function is known by: (key, object whose life it depends on, name). `inside`: codes of the functions whose
+    closures lead here, which may be this one again."""
+    if isinstance(fn, CellCall):
+        return ("cell", id(fn)), fn, type(fn).__name__
+    if isinstance(fn, types.FunctionType):
+        if fn.__code__ in inside:
+            return ("function", fn.__code__), None, fn.__qualname__
+        inside = inside + (fn.__code__,)
+        held = [key_of_value(cell.cell_contents, inside) if filled_cell(cell) else None
+                for cell in fn.__closure__ or ()]
+        held += [key_of_value(value, inside) for value in fn.__defaults__ or ()]
+        held += [key_of_value(value, inside) for value in (fn.__kwdefaults__ or {}).values()]
+        return ("function", fn.__code__, tuple(held)), None, fn.__qualname__
+    if isinstance(fn, types.MethodType):
+        inner = function_key(fn.__func__, inside)
+        return ("method", inner[0], key_of_value(fn.__self__, inside)), None, inner[2]
+    return ("object", ByIdentity(fn)), None, type(fn).__name__
+
+
+cdef bint filled_cell(object cell):
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+class ByIdentity:
+    """A key that is equal to another only if both hold the same object, which it keeps alive."""
+    __slots__ = ("held",)
+
+    def __init__(self, held):
+        self.held = held
+
+    def __hash__(self):
+        return id(self.held)
+
+    def __eq__(self, other):
+        return isinstance(other, ByIdentity) and self.held is other.held
+
+
+cdef object key_of_value(object x, tuple inside):
+    """A value a function closes over, as part of its key: by value where it cannot change, else by identity."""
+    if isinstance(x, (bool, int, float, complex, str, bytes)) or x is None:
+        return type(x), x
+    if isinstance(x, types.FunctionType):
+        return function_key(x, inside)[0]
+    if type(x) is tuple:
+        return tuple([key_of_value(item, inside) for item in x])
+    return ByIdentity(x)
+
+
+def _cell_called(cell, args, kwargs):
+    """A Cell is called in Graph mode, or while recording."""
+    if tracing():
+        if CALLED is not None:
+            CALLED.append(cell)
+        return cell.construct(*args, **kwargs)
+    if current_level() is not None:
+        return cell.construct(*args, **kwargs)
+    return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
+
+
+set_call_hook(_cell_called)
+
+
+def programs():
+    """The programs recorded so far: (name of the function, whether it is replayed, its text)."""
+    found = []
+    cdef Function function
+    cdef Kind kind
+    for function in FUNCTIONS.values():
+        if function.eager:
+            found.append((function.name, False, "eager"))
+            continue
+        for kind in function.kinds.values():
+            found.append((function.name, kind.confirmed, str(kind.program)))
+    return found
+
+
+def forget_programs():
+    """Empty the cache."""
+    FUNCTIONS.clear()
