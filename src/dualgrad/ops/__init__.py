@@ -23,6 +23,7 @@ from . import formulas as _formulas
 from . import gather as _gather
 from . import indexing as _indexing
 from . import layers as _layers
+from . import linalg as _linalg
 from . import losses as _losses
 from . import masks as _masks
 from . import misc as _misc
@@ -72,6 +73,7 @@ from .formulas import *
 from .gather import *
 from .indexing import *
 from .layers import *
+from .linalg import *
 from .losses import *
 from .masks import *
 from .misc import *
@@ -104,6 +106,7 @@ _MODULES = (
     _activations,
     _losses,
     _layers,
+    _linalg,
     _misc,
     _complex,
     _convolution,

@@ -1,0 +1,21 @@
+"""Linear algebra: systems, determinants, factorisations, eigenvalues, functions of matrices.
+
+LAPACK's work is done by ``numpy.linalg``, over stacks of matrices; what is here are the derivatives. A few primitives
+with exact rules (`dualgrad.extend`) carry all of it, and the rules are written with the operators themselves, so there
+are derivatives of any order in any mode.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import determinants, factorisations, solving
+from .determinants import *
+from .factorisations import *
+from .solving import *
+
+_MODULES = (solving, determinants, factorisations)
+
+__all__ = sorted(name for module in _MODULES for name in module.__all__)
+
+METHODS: dict[str, Any] = {name: method for module in _MODULES for name, method in module.METHODS.items()}

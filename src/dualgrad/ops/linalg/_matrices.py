@@ -1,0 +1,161 @@
+"""What the operators on matrices share: operands, stacks, transposes, and errors that say which matrix failed.
+
+All of them work on stacks: the last two axes of an operand are rows and columns, axes before them are copied over.
+LAPACK's work is left to ``numpy.linalg``, in float32 or float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._engine import tensor as _engine
+from ...tensor import Tensor
+from .._arguments import ALL_AXES, OP, alike, expanded, floating, permuted, total
+
+__all__: list[str] = []
+
+_SLICE, _MAX, _ABS = OP["slice"], OP["reduce_max"], OP["abs"]
+_REAL = frozenset({np.dtype(np.float32).num, np.dtype(np.float64).num})
+
+
+# --------------------------------------------------------------------------------------------------- operands
+
+
+def matrices(name: str, x: Any) -> Tensor:
+    """An operand as a stack of real matrices; integers become float32."""
+    x = real(name, x)
+    if x.ndim < 2:
+        raise ValueError(f"{name}: expected a matrix or a stack of matrices, got a tensor of shape {x.shape}")
+    return x
+
+
+def square(name: str, x: Any) -> Tensor:
+    """An operand as a stack of square matrices."""
+    x = matrices(name, x)
+    if x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"{name}: expected square matrices, got a tensor of shape {x.shape}")
+    return x
+
+
+def symmetric(name: str, x: Any) -> Tensor:
+    """The symmetric part of square matrices: gradients become symmetric, too."""
+    x = square(name, x)
+    return (x + transposed(x)) * 0.5
+
+
+def real(name: str, x: Any) -> Tensor:
+    """An operand of a type that LAPACK has, float32 or float64."""
+    x = floating(name, x)
+    if x._typenum not in _REAL:
+        advice = "convert it with .astype(dualgrad.float32)" if not x.dtype.is_complex else "expected real numbers"
+        raise TypeError(f"{name}: matrices of type {x.dtype} are not supported; {advice}")
+    return x
+
+
+def together(name: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Two operands of one type whose stacks are broadcast against each other."""
+    a, b = alike([a, b])
+    try:
+        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"{name}: stacks of matrices of shapes {a.shape} and {b.shape} do not broadcast against each other"
+        ) from None
+    return expanded(a, stack + a.shape[-2:]), expanded(b, stack + b.shape[-2:])
+
+
+# ------------------------------------------------------------------------------------------------ short forms
+
+
+def transposed(x: Tensor) -> Tensor:
+    """Rows and columns exchanged."""
+    axes = ALL_AXES[x.ndim]
+    return permuted(x, (*axes[:-2], axes[-1], axes[-2]))
+
+
+def block(x: Tensor, rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:
+    """The rows and columns from one number up to another; also of a single matrix without elements."""
+    (top, bottom), (left, right) = rows, columns
+    spec = tuple([(0, n, 1) for n in x.shape[:-2]])
+    ends = ((top if top < bottom else 0, bottom - top, 1), (left if left < right else 0, right - left, 1))
+    return _engine.apply(_SLICE, spec + ends, x)
+
+
+def blocks(rows: list[list[Tensor]]) -> Tensor:
+    """A matrix of its blocks."""
+    return joined([joined(row, -1) for row in rows], -2)
+
+
+def joined(parts: list[Tensor], axis: int) -> Tensor:
+    """Tensors one after the other along an axis counted from the end."""
+    return parts[0] if len(parts) == 1 else _engine.apply(OP["concat"], parts[0].ndim + axis, *parts)
+
+
+def identity(like: Tensor, n: int) -> np.ndarray:
+    """The unit matrix in a tensor's type."""
+    return np.eye(n, dtype=like.dtype.numpy)
+
+
+def inner(x: Tensor, y: Tensor) -> Tensor:
+    """Sum of products of the elements of two matrices."""
+    axes = ALL_AXES[x.ndim][-2:]
+    return total(x * y, axes, False)
+
+
+def diagonal_of(x: Tensor) -> Tensor:
+    """The main diagonal as last axis."""
+    return total(x * identity(x, x.shape[-1]), (x.ndim - 1,), False)
+
+
+def as_diagonal(x: Tensor) -> Tensor:
+    """Diagonal matrices of the last axis."""
+    n = x.shape[-1]
+    return as_row(x) * identity(x, n)
+
+
+def as_row(x: Tensor) -> Tensor:
+    """The last axis as one row of a matrix."""
+    return _engine.apply(OP["reshape"], (*x.shape[:-1], 1, x.shape[-1]), x)
+
+
+def as_column(x: Tensor) -> Tensor:
+    """The last axis as one column of a matrix."""
+    return _engine.apply(OP["reshape"], (*x.shape, 1), x)
+
+
+def largest(x: Tensor, axes: int) -> Tensor:
+    """The largest absolute value over the last axes, which stay with length 1."""
+    if not x.size:
+        return total(x, ALL_AXES[x.ndim][-axes:], True)
+    return _engine.apply(_MAX, (ALL_AXES[x.ndim][-axes:], True), _engine.unary(_ABS, x))
+
+
+# ------------------------------------------------------------------------------------------------------ errors
+
+
+def lapack(name: str, what: str, function: Callable[..., Any], *arrays: np.ndarray) -> Any:
+    """Call a function of numpy.linalg; if it fails, say on which matrix of the stack.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        "`name`: the matrix at [2, 0] `what`".
+    """
+    try:
+        return function(*arrays)
+    except np.linalg.LinAlgError:
+        for index in np.ndindex(arrays[0].shape[:-2]):
+            try:
+                function(*[array[index] for array in arrays])
+            except np.linalg.LinAlgError:
+                raise failure(name, index, what) from None
+        raise
+
+
+def failure(name: str, index: tuple[int, ...], what: str) -> np.linalg.LinAlgError:
+    """The error for the matrix at an index of the stack."""
+    which = f"the matrix at [{', '.join(map(str, index))}] of the stack" if index else "the matrix"
+    return np.linalg.LinAlgError(f"{name}: {which} {what}")

@@ -1,0 +1,249 @@
+"""Cholesky and QR factorisations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import extend
+from ...tensor import Tensor
+from .._arguments import Primitive, expanded
+from .._diagonals import tril
+from ._matrices import block, blocks, identity, joined, lapack, matrices, symmetric, transposed
+from .solving import substituted
+
+__all__ = ["Cholesky", "Qr", "cholesky", "qr"]
+
+
+# ---------------------------------------------------------------------------------------------------- Cholesky
+
+
+def _cholesky_kernel(a: np.ndarray, caller: str) -> np.ndarray:
+    return lapack(caller, "is not positive definite", np.linalg.cholesky, a)
+
+
+def _lower_half(x: Tensor) -> Tensor:
+    """The lower triangle with half the diagonal: the part p of symmetric x with x = p + p^T."""
+    return tril(x) - x * (0.5 * identity(x, x.shape[-1]))
+
+
+def _cholesky_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
+    left = substituted(out, da, lower=True, caller=caller)
+    return out @ _lower_half(substituted(out, transposed(left), lower=True, caller=caller))
+
+
+def _cholesky_vjp(ct: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
+    half = _lower_half(transposed(out) @ ct)
+    right = substituted(transposed(out), half + transposed(half), lower=False, caller=caller)
+    return substituted(transposed(out), transposed(right), lower=False, caller=caller) * 0.5
+
+
+_factor = extend.primitive(
+    "cholesky_factor",
+    _cholesky_kernel,
+    jvp=(_cholesky_jvp,),
+    vjp=(_cholesky_vjp,),
+    core=(2,),
+    summary="lower Cholesky factor of symmetric matrices",
+)
+
+
+def cholesky(input_x: Any, upper: bool = False) -> Tensor:
+    """Cholesky factor of symmetric positive definite matrices.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Shape (..., n, n). Its symmetric part (a + a^T)/2 is factorised, so gradients are symmetric.
+    upper : bool, default False
+        Return the upper triangle u of a = u^T u, rather than the lower triangle l of a = l l^T.
+
+    Returns
+    -------
+    Tensor
+        Shape (..., n, n); the other triangle is 0.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is not positive definite.
+    TypeError
+        If the type is float16 or complex.
+    ValueError
+        If the matrices are not square.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.cholesky(dg.Tensor([[4.0, 2.0], [2.0, 5.0]])))
+    [[2. 0.]
+     [1. 2.]]
+    """
+    return _cholesky("cholesky", input_x, upper)
+
+
+def _cholesky(name: str, a: Any, upper: bool) -> Tensor:
+    factor = _factor(symmetric(name, a), caller=name)
+    return transposed(factor) if upper else factor
+
+
+# ---------------------------------------------------------------------------------------------------------- QR
+
+
+def _qr_kernel(a: np.ndarray, mode: str, caller: str) -> np.ndarray:
+    """The columns of q above the rows of r that are not 0."""
+    n = a.shape[-1]
+    q, r = np.linalg.qr(a, mode)
+    out = np.zeros((*a.shape[:-2], q.shape[-2] + n, q.shape[-1]), a.dtype)
+    out[..., : q.shape[-2], :] = q
+    out[..., q.shape[-2] :, :n] = r[..., :n, :]
+    return out
+
+
+def _parts(out: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    rows, columns = out.shape[-2:]
+    return block(out, (0, rows - n), (0, columns)), block(out, (rows - n, rows), (0, n))
+
+
+def _qr_jvp(da: Tensor, out: Tensor, a: Tensor, mode: str, caller: str) -> Tensor:
+    """q^T dq is skew and dr r^-1 upper triangular; both are read off z = q^T da r^-1."""
+    n = a.shape[-1]
+    q, r = _parts(out, n)
+    x = transposed(substituted(transposed(r), transposed(da), lower=True, caller=caller))
+    z = transposed(q) @ x
+    y = block(z, (0, n), (0, n))
+    below = tril(y, -1)
+    skew = below - transposed(below)
+    dr = (y - skew) @ r
+    k = q.shape[-1]
+    if k == n:
+        return blocks([[x + q @ (skew - y)], [dr]])
+    rest = block(z, (n, k), (0, n))
+    corner = expanded(Tensor(np.zeros((1, 1), a.dtype.numpy)), (*a.shape[:-2], k - n, k - n))
+    turned = q @ blocks([[skew, -transposed(rest)], [rest, corner]])
+    beside = expanded(Tensor(np.zeros((1, 1), a.dtype.numpy)), (*a.shape[:-2], n, k - n))
+    return blocks([[turned], [joined([dr, beside], -1)]])
+
+
+_qr_factors = extend.primitive(
+    "qr_factors",
+    _qr_kernel,
+    jvp=(_qr_jvp,),
+    core=(2,),
+    summary="QR factors of matrices with at least as many rows as columns",
+)
+
+
+def qr(input: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
+    """QR factorisation: orthonormal columns times an upper triangle.
+
+    Parameters
+    ----------
+    input : Tensor
+        Shape (..., m, n); integers become float32.
+    mode : {'reduced', 'complete'}, default 'reduced'
+        'reduced': p = min(m, n) columns in q; 'complete': m columns.
+
+    Returns
+    -------
+    tuple of Tensor
+        q of shape (..., m, p) and r of shape (..., p, n), or (..., m, m) and (..., m, n).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        In a derivative: if the first p columns are linearly dependent, where there is none.
+    TypeError
+        If the type is float16 or complex.
+    ValueError
+        If `input` has fewer than two axes, or for another mode.
+
+    Notes
+    -----
+    Columns that 'complete' adds are any orthonormal complement. Their derivative is that of the complement which turns
+    least; functions that do not depend on the choice have the right derivatives.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> q, r = ops.qr(dg.Tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> print((q @ r).round(4))
+    [[3. 1.]
+     [4. 2.]]
+    """
+    return _qr("qr", input, mode)
+
+
+def _qr(name: str, a: Any, mode: str) -> tuple[Tensor, Tensor]:
+    a = matrices(name, a)
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"{name}: mode is {mode!r}; expected 'reduced' or 'complete'")
+    m, n = a.shape[-2:]
+    p = min(m, n)
+    q, r = _parts(_qr_factors(block(a, (0, m), (0, p)), mode=mode, caller=f"derivative of {name}"), p)
+    if m < n:
+        r = joined([r, transposed(q) @ block(a, (0, m), (m, n))], -1)
+    elif q.shape[-1] > n:
+        r = joined([r, expanded(Tensor(np.zeros((1, 1), a.dtype.numpy)), (*a.shape[:-2], m - n, n))], -2)
+    return q, r
+
+
+# ------------------------------------------------------------------------------------------ primitive classes
+
+
+class Cholesky(Primitive):
+    """Primitive class of `cholesky`.
+
+    Parameters
+    ----------
+    upper : bool, default False
+        Return the upper triangle.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.Cholesky()(dg.Tensor([[4.0, 2.0], [2.0, 5.0]])))
+    [[2. 0.]
+     [1. 2.]]
+    """
+
+    __slots__ = ("upper",)
+
+    def __init__(self, upper: bool = False) -> None:
+        self.upper = upper
+
+    def __call__(self, input_x: Any) -> Tensor:
+        return _cholesky("Cholesky", input_x, self.upper)
+
+
+class Qr(Primitive):
+    """Primitive class of `qr`.
+
+    Parameters
+    ----------
+    full_matrices : bool, default False
+        All m columns of q, mode 'complete'.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> q, r = ops.Qr()(ops.ones((3, 2)))
+    >>> q.shape, r.shape
+    ((3, 2), (2, 2))
+    """
+
+    __slots__ = ("full_matrices",)
+
+    def __init__(self, full_matrices: bool = False) -> None:
+        self.full_matrices = full_matrices
+
+    def __call__(self, x: Any) -> tuple[Tensor, Tensor]:
+        return _qr("Qr", x, "complete" if self.full_matrices else "reduced")
+
+
+METHODS: dict[str, Any] = {"cholesky": cholesky, "qr": qr}
