@@ -1,0 +1,217 @@
+"""How eigenvalues and eigenvectors of a symmetric matrix change with it.
+
+For a = v diag(w) v^T and a change da, with y = v^T da v, the eigenvalues change by the diagonal of y, and the vectors
+by v f, f_ij = y_ij / (w_j - w_i). Where eigenvalues are equal the vectors may be any basis of their space, and f exists
+only if y_ij is 0 there. `quotient` is that division: it gives 0 for 0/0 and refuses y_ij/0.
+
+Functions of eigenvalues alone have derivatives at equal eigenvalues all the same. For these the basis is chosen that
+makes y diagonal (`eigenpairs` with a second operand): then every single eigenvalue moves as the diagonal of y says, and
+chain rules over them come out right for one direction. That is first derivatives, and the change of a gradient along a
+direction. Derivatives beyond that at equal eigenvalues would need a basis for several directions at once, which there
+is not; they end in `quotient`'s error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import extend
+from ...gradient import stop_gradient
+from ...tensor import Tensor
+from ._matrices import as_column, as_diagonal, as_row, block, diagonal_of, failure, identity, joined, lapack, largest
+from ._matrices import transposed
+
+__all__: list[str] = []
+
+_NOISE = 1e4  # rounding errors, in units of eps times size
+
+
+# ---------------------------------------------------------------------------------------------------- division
+
+
+def _quotient_kernel(
+    y: np.ndarray, gap: np.ndarray, size: np.ndarray, limit: np.ndarray, caller: str, what: str, ordered: bool
+) -> np.ndarray:
+    near = np.abs(gap) <= limit
+    scale = np.maximum(size, np.abs(y).max((-2, -1), keepdims=True, initial=0.0))
+    # Numbers that only have to be in order may be positive above the diagonal.
+    bad = near & ~((np.triu(-y) if ordered else np.abs(y)) <= _NOISE * np.finfo(y.dtype).eps * scale)
+    if bad.any():
+        raise failure(caller, tuple(np.argwhere(bad)[0, :-2].tolist()), what)
+    return np.divide(y, gap, out=np.zeros_like(y), where=~near)
+
+
+def _quotient_vjp(
+    ct: Tensor, out: Tensor, y: Tensor, gap: Tensor, size: Tensor, limit: Tensor, caller: str, what: str, ordered: bool
+) -> tuple[Any, ...]:
+    dy = _quotient(ct, gap, largest(ct, 2), limit, caller=caller, what=what, ordered=False)
+    return dy, -(out * dy), None, None
+
+
+_quotient = extend.primitive(
+    "perturbation_quotient",
+    _quotient_kernel,
+    arity=4,
+    residual=lambda out, y, gap, size, limit, caller, what, ordered: y - out * gap,
+    correction=lambda r, out, y, gap, size, limit, caller, what, ordered: _quotient(
+        r, gap, size, limit, caller=caller, what=what, ordered=False
+    ),
+    vjp=_quotient_vjp,
+    core=(2, 2, 2, 2),
+    summary="quotients, 0 for 0/0",
+)
+
+
+def quotient(
+    y: Tensor, gap: Tensor, w: Tensor, size: Tensor, caller: str, what: str, ordered: bool = False
+) -> Tensor:
+    """y / gap, and 0 where both vanish; an error where only the gap does.
+
+    Gaps vanish beside the largest of the values w; numbers of y vanish beside `size`, one for each matrix.
+    """
+    n = max(w.shape[-1], 1)
+    limit = stop_gradient(as_row(largest(w, 1))) * (8 * n * np.finfo(w.dtype.numpy).eps)
+    return _quotient(y, gap, stop_gradient(size), limit, caller=caller, what=what, ordered=ordered)
+
+
+def gaps(w: Tensor) -> Tensor:
+    """w_j - w_i."""
+    return as_row(w) - as_column(w)
+
+
+_EQUAL = (
+    "has equal eigenvalues, where eigenvectors have no derivative (any basis would do); functions of the eigenvalues "
+    "alone have first and second derivatives by gradients of eigvalsh"
+)
+
+
+def _turn(y: Tensor, w: Tensor, size: Tensor, caller: str) -> Tensor:
+    """The part of y that turns eigenvectors, divided by the gaps."""
+    return quotient(y * (1.0 - identity(y, y.shape[-1])), gaps(w), w, size, caller, _EQUAL)
+
+
+def _require_even(x: Tensor, w: Tensor, caller: str, ordered: bool = False) -> None:
+    """An error where equal eigenvalues have different numbers x, or numbers that do not ascend."""
+    quotient(gaps(x), gaps(w), w, as_row(largest(x, 1)), caller, _EQUAL, ordered)
+
+
+# -------------------------------------------------------------------------------------------------- eigenpairs
+
+
+def clusters(w: np.ndarray) -> list[tuple[int, int]]:
+    """The stretches of equal values, up to rounding, in ascending (or descending) ones: first, and past the last."""
+    limit = 8 * len(w) * np.finfo(w.dtype).eps * np.abs(w).max(initial=0.0)
+    cuts = [0, *(np.flatnonzero(np.abs(np.diff(w)) > limit) + 1).tolist(), len(w)]
+    return [(first, last) for first, last in zip(cuts, cuts[1:], strict=False) if last - first > 1]
+
+
+def _eigen_kernel(a: np.ndarray, direction: np.ndarray, caller: str) -> np.ndarray:
+    """Eigenvalues above eigenvectors; equal ones chosen to make a direction diagonal."""
+    w, v = lapack(caller, "has no eigenvalues (is it finite?)", np.linalg.eigh, a)
+    for index in np.ndindex(w.shape[:-1]):
+        if direction[index].any():
+            for first, last in clusters(w[index]):
+                space = v[index][:, first:last]
+                turn = np.linalg.eigh(space.T @ direction[index] @ space)[1]
+                v[index][:, first:last] = space @ turn
+    return np.concatenate([w[..., None, :], v], -2)
+
+
+def _eigen_jvp(da: Tensor, out: Tensor, a: Tensor, direction: Tensor, caller: str) -> Tensor:
+    w, v = pairs_of(out)
+    y = transposed(v) @ da @ v
+    dw = diagonal_of(y)
+    # Another level moves along `direction`; both can be told from one basis only if they order it alike.
+    given = stop_gradient(largest(direction, 2)) > 0.0
+    _require_even(dw * given.astype(dw.dtype)[..., 0], w, caller, ordered=True)
+    return joined([as_row(dw), v @ _turn(y, w, largest(y, 2), caller)], -2)
+
+
+def _eigen_vjp(ct: Tensor, out: Tensor, a: Tensor, direction: Tensor, caller: str) -> Tensor:
+    w, v = pairs_of(out)
+    dw, dv = pairs_of(ct)
+    m = transposed(v) @ dv
+    uneven = m * (as_column(dw) - as_row(dw))
+    size = largest(m, 2)
+    # Both have to vanish among equal eigenvalues, else what is differentiated depends on the choice of the basis. The
+    # first is asked for its error only.
+    _turn(uneven, w, size * as_row(largest(dw, 1)), caller)
+    inside = as_diagonal(dw) + _turn((m - transposed(m)) * 0.5, w, size, caller)
+    found = v @ inside @ transposed(v)
+    return (found + transposed(found)) * 0.5
+
+
+eigenpairs = extend.primitive(
+    "eigenpairs",
+    _eigen_kernel,
+    arity=2,
+    jvp=(_eigen_jvp, None),
+    vjp=(_eigen_vjp, None),
+    core=(2, 2),
+    summary="eigenvalues above eigenvectors of a symmetric matrix",
+)
+
+
+def pairs_of(out: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors, taken apart."""
+    rows, n = out.shape[-2:]
+    w = block(out, (0, 1), (0, n))
+    return w.reshape((*w.shape[:-2], n)), block(out, (1, rows), (0, n))
+
+
+# ------------------------------------------------------------------------------------------- eigenvalues alone
+
+
+def slopes(da: Tensor, a: Tensor, caller: str) -> Tensor:
+    """How the eigenvalues move along a direction."""
+    v = pairs_of(eigenpairs(a, da, caller=caller))[1]
+    return (v * (da @ v)).sum(-2)
+
+
+def _shared_kernel(c: np.ndarray, a: np.ndarray, caller: str) -> np.ndarray:
+    """v diag(c) v^T, where equal eigenvalues share equally."""
+    w, v = lapack(caller, "has no eigenvalues (is it finite?)", np.linalg.eigh, a)
+    c = c.copy()
+    for index in np.ndindex(w.shape[:-1]):
+        for first, last in clusters(w[index]):
+            c[index][first:last] = c[index][first:last].mean()
+    return (v * c[..., None, :]) @ np.swapaxes(v, -1, -2)
+
+
+def _shared_jvp(tangents: tuple[Tensor, Tensor], out: Tensor, c: Tensor, a: Tensor, caller: str) -> Tensor:
+    dc, da = tangents
+    w, v = pairs_of(eigenpairs(a, da, caller=caller))
+    y = transposed(v) @ da @ v
+    inside = as_diagonal(dc) + _turn(y, w, largest(y, 2), caller) * gaps(c)
+    return v @ inside @ transposed(v)
+
+
+def _shared_vjp(ct: Tensor, out: Tensor, c: Tensor, a: Tensor, caller: str) -> tuple[Tensor, Tensor]:
+    ct = (ct + transposed(ct)) * 0.5
+    w, v = pairs_of(eigenpairs(a, ct, caller=caller))
+    h = transposed(v) @ ct @ v
+    dc = diagonal_of(h)
+    _require_even(dc, w, caller)
+    return dc, v @ _turn(h * gaps(c), w, largest(h, 2) * as_row(largest(c, 1)), caller) @ transposed(v)
+
+
+weighted = extend.primitive(
+    "spectral_sum",
+    _shared_kernel,
+    arity=2,
+    jvp=_shared_jvp,
+    vjp=_shared_vjp,
+    core=(1, 2),
+    summary="sum of the projectors on eigenvectors, with weights",
+)
+
+eigenvalues = extend.primitive(
+    "eigenvalues",
+    lambda a, caller: lapack(caller, "has no eigenvalues (is it finite?)", np.linalg.eigvalsh, a),
+    jvp=(lambda da, out, a, caller: slopes(da, a, caller),),
+    vjp=(lambda ct, out, a, caller: weighted(ct, a, caller=caller),),
+    core=(2,),
+    summary="eigenvalues of symmetric matrices",
+)
