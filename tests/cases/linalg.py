@@ -31,6 +31,23 @@ def complete_qr(a):
     return q[:, :2], q[:, 2:] @ q[:, 2:].T, r
 
 
+def svd(full, vectors):
+    """A decomposition; of vectors that are added what does not depend on their choice."""
+
+    def call(a):
+        found = ops.svd(a, full, vectors)
+        if not full:
+            return found
+        s, u, v = found
+        p = s.shape[-1]
+        parts = [s]
+        for w in (u, v):
+            parts += [w[..., :p], w[..., p:] @ ops.swapaxes(w[..., p:], -1, -2)]
+        return parts
+
+    return call
+
+
 A, B, STACK = regular(3, 3), normal(3, 2), regular(2, 3, 3)
 ONE_OF_TWO = np.stack([regular(3, 3), of_rank(1, 3, 3)])
 
@@ -78,4 +95,53 @@ FACTORISATIONS = [
     Case("qr", "complete", complete_qr, (normal(4, 2),)),
 ]
 
-CASES = [*SOLVING, *DETERMINANTS, *FACTORISATIONS]
+LEAST_SQUARES = [
+    Case("pinv", "tall", ops.pinv, (normal(4, 2),)),
+    Case("pinv", "wide stack", ops.pinv, (normal(2, 2, 3),)),
+    Case("pinv", "hermitian", lambda a: ops.pinv(a, hermitian=True), (A,)),
+    Case("lstsq", "tall", ops.lstsq, (normal(4, 2), normal(4))),
+    Case("lstsq", "wide", ops.lstsq, (normal(2, 4), normal(2, 3))),
+]
+
+SPECTRAL = [
+    Case("eigvalsh", "", ops.eigvalsh, (A,)),
+    Case("eigvalsh", "stack", ops.eigvalsh, (STACK,)),
+    Case("eigh", "", ops.eigh, (A,)),
+    Case("eigh", "stack", ops.eigh, (STACK,)),
+    *(
+        Case("svd", f"{name}, {'values' if not vectors else 'full' if full else 'thin'}", svd(full, vectors), (a,))
+        for name, a in (("square", A), ("tall", normal(4, 3)), ("wide", normal(2, 2, 3)), ("long", normal(9, 2)))
+        for full, vectors in ((False, False), (False, True), (True, True))
+    ),
+    *(Case("norm", f"{p} of matrices", lambda a, p=p: ops.norm(a, p, (0, 1)), (normal(3, 4),)) for p in ("nuc", 2, -2)),
+    Case("norm", "nuc of a stack", lambda a: ops.norm(a, "nuc", (2, 0), keepdims=True), (normal(3, 2, 2),)),
+    *(Case("cond", str(p), lambda a, p=p: ops.cond(a, p), (STACK,)) for p in (None, -2, "fro", 1)),
+]
+
+FUNCTIONS = [
+    *(Case("matrix_power", str(n), lambda a, n=n: ops.matrix_power(a, n), (STACK,)) for n in (0, 1, 2, 5, -1, -3)),
+    Case("matrix_exp", "", ops.matrix_exp, (normal(3, 3),)),
+    Case("matrix_exp", "zeros", ops.matrix_exp, (np.zeros((3, 3)),)),
+    Case("matrix_exp", "stack of large and small", ops.matrix_exp, (normal(2, 3, 3) * np.array([[[3.0]], [[0.1]]]),)),
+]
+
+PRODUCTS = [
+    Case("kron", "", ops.kron, (normal(2, 3), normal(3, 2))),
+    Case("kron", "different numbers of axes", ops.kron, (normal(2), normal(2, 1, 3))),
+    Case("vander", "with zeros", ops.vander, (np.array([0.0, 1.0, -2.0]),)),
+    Case("vander", "more columns", lambda x: ops.vander(x, 4), (normal(2),)),
+    Case("cross", "", ops.cross, (normal(3), normal(3))),
+    Case("cross", "broadcast", lambda x, y: ops.cross(x, y, -1), (normal(2, 3), normal(3))),
+    Case("cross", "first axis of length 3", ops.cross, (normal(2, 3, 3), normal(2, 3, 3))),
+    *(
+        Case("cdist", f"p {p}", lambda x, y, p=p: ops.cdist(x, y, p), (normal(3, 2), normal(4, 2)))
+        for p in (1, 2, 3.5, np.inf)
+    ),
+    Case("cdist", "stacks", ops.cdist, (normal(2, 3, 2), normal(4, 2))),
+    *(
+        Case("cdist", f"equal points, p {p}", lambda x, p=p: ops.cdist(x, x, p), (normal(3, 2),), smooth=False)
+        for p in (1, 2, 3.5, np.inf)
+    ),
+]
+
+CASES = [*SOLVING, *DETERMINANTS, *FACTORISATIONS, *LEAST_SQUARES, *SPECTRAL, *FUNCTIONS, *PRODUCTS]

@@ -19,8 +19,10 @@ from ._arguments import (
     Primitive,
     dropped,
     floating,
+    kept,
     one_axis,
     operand,
+    permuted,
     reduced_axes,
     respell,
     to_shape,
@@ -43,11 +45,11 @@ def norm(
     ----------
     x : Tensor
         Any shape and type; integers become float32.
-    ord : number or "fro", optional
+    ord : number, "fro" or "nuc", optional
         Which norm. For vectors p stands for sum(abs(x)**p)**(1/p), inf and -inf for the largest and smallest
         absolute value, 0 for the number of elements that are not 0. For matrices 1, -1, inf and -inf stand
-        for extremes of column and row sums, "fro" for the root of the sum of squares. None is the root of the
-        sum of squares.
+        for extremes of column and row sums, 2 and -2 for the largest and smallest singular value, "nuc" for
+        their sum, "fro" for the root of the sum of squares. None is the root of the sum of squares.
     axis : int or tuple of int, optional
         One axis: vectors. Two axes: matrices. None: with `ord` None all elements as one vector, otherwise all
         axes (one or two) of `x`. Also spelled `dim`.
@@ -97,10 +99,10 @@ def norm(
         return _matrix_norm(x, ord, pair, keepdims)
     if isinstance(ord, str):
         raise ValueError(f"norm: ord={ord!r} is no norm of vectors; expected a number or None")
-    return _vector_norm(x, float(ord), axes, keepdims)
+    return vector_norm(x, float(ord), axes, keepdims)
 
 
-def _vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+def vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if p == 2:
         return _engine.unary(_SQRT, total(squared_magnitude(x), axes, keepdims))
     size = _engine.unary(_ABS, x)
@@ -114,17 +116,31 @@ def _vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> 
 
 
 def _matrix_norm(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """The extreme over one of two axes of the absolute sums over the other."""
-    if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
+    """Extremes over one of two axes of the absolute sums over the other; sum and extremes of singular values."""
+    if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise ValueError(
-            f"norm: ord={ord!r} of matrices is not available; expected None, 'fro', 1, -1, inf or -inf (for "
-            "the vector norm of all elements flatten the tensor first)"
+            f"norm: ord={ord!r} of matrices is not available; expected None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf "
+            "(for the vector norm of all elements flatten the tensor first)"
         )
+    if ord in ("nuc", 2, -2):
+        found = _of_singular_values(x, ord, axes)
+        return to_shape(found, kept(x.shape, axes)) if keepdims else found
     rows, columns = axes
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = total(_engine.unary(_ABS, x), (summed,), True)
     result = _engine.apply(_MAX if ord > 0 else _MIN, ((chosen,), True), sums)
     return result if keepdims else to_shape(result, dropped(x.shape, axes))
+
+
+def _of_singular_values(x: Tensor, ord: Any, axes: tuple[int, ...]) -> Tensor:
+    from .linalg._singular import values  # linear algebra is written with norms
+
+    rest = tuple([k for k in ALL_AXES[x.ndim] if k not in axes])
+    s = values(permuted(x, rest + axes), caller=f"norm(ord={ord!r})")
+    last = (s.ndim - 1,)
+    if ord == "nuc":
+        return total(s, last, False)
+    return _engine.apply(_MAX if ord == 2 else _MIN, (last, False), s)
 
 
 class LpNorm(Primitive):
@@ -159,7 +175,7 @@ class LpNorm(Primitive):
 
     def __call__(self, x: Any) -> Tensor:
         x = floating("LpNorm", x)
-        return _vector_norm(x, float(self.p), reduced_axes("LpNorm", self.axis, x), self.keep_dims)
+        return vector_norm(x, float(self.p), reduced_axes("LpNorm", self.axis, x), self.keep_dims)
 
 
 METHODS: dict[str, Any] = {"norm": norm}

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import determinants, factorisations, solving
+from . import determinants, factorisations, functions, least_squares, products, solving, spectral
 from .determinants import *
 from .factorisations import *
+from .functions import *
+from .least_squares import *
+from .products import *
 from .solving import *
+from .spectral import *
 
-_MODULES = (solving, determinants, factorisations)
+_MODULES = (solving, least_squares, determinants, factorisations, spectral, functions, products)
 
 __all__ = sorted(name for module in _MODULES for name in module.__all__)
 

@@ -20,6 +20,7 @@ import numpy as np
 from ... import extend
 from ...gradient import stop_gradient
 from ...tensor import Tensor
+from .._arguments import expanded
 from ._matrices import as_column, as_diagonal, as_row, block, diagonal_of, failure, identity, joined, lapack, largest
 from ._matrices import transposed
 
@@ -64,16 +65,14 @@ _quotient = extend.primitive(
 )
 
 
-def quotient(
-    y: Tensor, gap: Tensor, w: Tensor, size: Tensor, caller: str, what: str, ordered: bool = False
-) -> Tensor:
+def quotient(y: Tensor, gap: Tensor, w: Tensor, size: Tensor, caller: str, what: str, ordered: bool = False) -> Tensor:
     """y / gap, and 0 where both vanish; an error where only the gap does.
 
     Gaps vanish beside the largest of the values w; numbers of y vanish beside `size`, one for each matrix.
     """
     n = max(w.shape[-1], 1)
     limit = stop_gradient(as_row(largest(w, 1))) * (8 * n * np.finfo(w.dtype.numpy).eps)
-    return _quotient(y, gap, stop_gradient(size), limit, caller=caller, what=what, ordered=ordered)
+    return _quotient(y, expanded(gap, y.shape), stop_gradient(size), limit, caller=caller, what=what, ordered=ordered)
 
 
 def gaps(w: Tensor) -> Tensor:
@@ -133,11 +132,10 @@ def _eigen_vjp(ct: Tensor, out: Tensor, a: Tensor, direction: Tensor, caller: st
     w, v = pairs_of(out)
     dw, dv = pairs_of(ct)
     m = transposed(v) @ dv
-    uneven = m * (as_column(dw) - as_row(dw))
     size = largest(m, 2)
-    # Both have to vanish among equal eigenvalues, else what is differentiated depends on the choice of the basis. The
-    # first is asked for its error only.
-    _turn(uneven, w, size * as_row(largest(dw, 1)), caller)
+    # A cotangent that differs among equal eigenvalues depends on the choice of the basis, and what depends on the
+    # vectors besides cannot make up for it.
+    _require_even(dw, w, caller)
     inside = as_diagonal(dw) + _turn((m - transposed(m)) * 0.5, w, size, caller)
     found = v @ inside @ transposed(v)
     return (found + transposed(found)) * 0.5

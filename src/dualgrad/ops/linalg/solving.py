@@ -86,9 +86,7 @@ def _substitution(a: np.ndarray, b: np.ndarray, lower: bool) -> np.ndarray:
     return np.concatenate([first, last], -2)
 
 
-def _substituted_vjp(
-    ct: Tensor, out: Tensor, a: Tensor, b: Tensor, lower: bool, caller: str
-) -> tuple[Tensor, Tensor]:
+def _substituted_vjp(ct: Tensor, out: Tensor, a: Tensor, b: Tensor, lower: bool, caller: str) -> tuple[Tensor, Tensor]:
     db = substituted(transposed(a), ct, lower=not lower, caller=caller)
     return -(db @ transposed(out)), db
 
@@ -145,7 +143,7 @@ def inverse(input: Any) -> Tensor:
     return inverted(square("inverse", input), caller="inverse")
 
 
-def _right_hand_side(name: str, a: Tensor, b: Any) -> tuple[Tensor, bool]:
+def right_hand_side(name: str, a: Tensor, b: Any) -> tuple[Tensor, bool]:
     """The right-hand side as a matrix, and whether it is a vector."""
     b = real(name, b)
     if b.ndim == 0 or b.shape[-1 if b.ndim == 1 else -2] != a.shape[-2]:
@@ -157,7 +155,7 @@ def _right_hand_side(name: str, a: Tensor, b: Any) -> tuple[Tensor, bool]:
     return (to_shape(b, (b.size, 1)) if vector else b), vector
 
 
-def _as_given(x: Tensor, vector: bool) -> Tensor:
+def as_given(x: Tensor, vector: bool) -> Tensor:
     return to_shape(x, x.shape[:-1]) if vector else x
 
 
@@ -198,9 +196,9 @@ def solve(a: Any, b: Any) -> Tensor:
 
 def _solution(name: str, a: Any, b: Any, adjoint: bool) -> Tensor:
     a = square(name, a)
-    b, vector = _right_hand_side(name, a, b)
+    b, vector = right_hand_side(name, a, b)
     a, b = together(name, transposed(a) if adjoint else a, b)
-    return _as_given(solved(a, b, caller=name), vector)
+    return as_given(solved(a, b, caller=name), vector)
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False) -> Tensor:
@@ -230,9 +228,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False) -> Tensor:
     return _solution("matrix_solve", matrix, rhs, adjoint)
 
 
-def solve_triangular(
-    a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False
-) -> Tensor:
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Tensor:
     """The solution x of a x = b for a triangular a.
 
     Parameters
@@ -272,8 +268,8 @@ def solve_triangular(
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"{name}: trans is {trans!r}; expected 0 or 'N', or 1, 2, 'T' or 'C' for the transpose")
     a = square(name, a)
-    b, vector = _right_hand_side(name, a, b)
-    return _as_given(triangular(name, a, b, lower, trans not in (0, "N"), unit_diagonal), vector)
+    b, vector = right_hand_side(name, a, b)
+    return as_given(triangular(name, a, b, lower, trans not in (0, "N"), unit_diagonal), vector)
 
 
 def triangular(name: str, a: Tensor, b: Tensor, lower: bool, transpose: bool = False, unit: bool = False) -> Tensor:
@@ -324,7 +320,7 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Tensor:
 
 def _cholesky_solution(name: str, b: Any, factor: Any, upper: bool) -> Tensor:
     factor, b = square(name, factor), matrices(name, b)
-    _right_hand_side(name, factor, b)
+    right_hand_side(name, factor, b)
     half = triangular(name, factor, b, upper, upper)
     return triangular(name, factor, half, upper, not upper)
 
