@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases import Case, normal, positive
+from cases import Case, normal
 from dualgrad import ops
 
 
@@ -21,7 +21,7 @@ def definite(*shape: int, seed: int = 0) -> np.ndarray:
 
 def of_rank(rank: int, *shape: int, seed: int = 0) -> np.ndarray:
     """Matrices of a rank."""
-    u, s, vt = np.linalg.svd(normal(*shape, seed=seed), full_matrices=False)
+    u, _, vt = np.linalg.svd(normal(*shape, seed=seed), full_matrices=False)
     return (u[..., :rank] * np.linspace(2.0, 1.0, rank)) @ vt[..., :rank, :]
 
 
@@ -98,6 +98,8 @@ FACTORISATIONS = [
 LEAST_SQUARES = [
     Case("pinv", "tall", ops.pinv, (normal(4, 2),)),
     Case("pinv", "wide stack", ops.pinv, (normal(2, 2, 3),)),
+    Case("pinv", "rank 2 of 3", lambda a, b: ops.pinv(a @ b), (normal(4, 2), normal(2, 3))),
+    Case("lstsq", "rank 2 of 3", lambda a, b, c: ops.lstsq(a @ b, c), (normal(4, 2), normal(2, 3), normal(4))),
     Case("pinv", "hermitian", lambda a: ops.pinv(a, hermitian=True), (A,)),
     Case("lstsq", "tall", ops.lstsq, (normal(4, 2), normal(4))),
     Case("lstsq", "wide", ops.lstsq, (normal(2, 4), normal(2, 3))),

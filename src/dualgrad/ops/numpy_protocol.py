@@ -22,6 +22,7 @@ from .._table import ROWS
 from ..tensor import Tensor
 from . import _numpy_compositions as _numpy_compositions  # these enter their functions
 from . import _numpy_creation as _numpy_creation
+from . import _numpy_linalg as _numpy_linalg
 from . import _numpy_sequences as _numpy_sequences
 from ._arguments import OP, operand
 from ._numpy_functions import FUNCTIONS, numbers, on_numbers

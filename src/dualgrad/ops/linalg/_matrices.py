@@ -155,6 +155,14 @@ def lapack(name: str, what: str, function: Callable[..., Any], *arrays: np.ndarr
         raise
 
 
+def spectrum(name: str, function: Callable[..., Any], a: np.ndarray) -> Any:
+    """Call a function of numpy.linalg that iterates; matrices that are not finite are an error."""
+    unbounded = np.argwhere(~np.isfinite(a).all((-2, -1)))
+    if len(unbounded):
+        raise failure(name, tuple(unbounded[0].tolist()), "is not finite")
+    return lapack(name, "has a decomposition that did not converge", function, a)
+
+
 def failure(name: str, index: tuple[int, ...], what: str) -> np.linalg.LinAlgError:
     """The error for the matrix at an index of the stack."""
     which = f"the matrix at [{', '.join(map(str, index))}] of the stack" if index else "the matrix"

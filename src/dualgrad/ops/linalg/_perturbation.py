@@ -13,6 +13,7 @@ is not; they end in `quotient`'s error.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,19 @@ from ... import extend
 from ...gradient import stop_gradient
 from ...tensor import Tensor
 from .._arguments import expanded
-from ._matrices import as_column, as_diagonal, as_row, block, diagonal_of, failure, identity, joined, lapack, largest
-from ._matrices import transposed
+from ._matrices import (
+    as_column,
+    as_diagonal,
+    as_row,
+    block,
+    diagonal_of,
+    failure,
+    identity,
+    joined,
+    largest,
+    spectrum,
+    transposed,
+)
 
 __all__: list[str] = []
 
@@ -51,7 +63,7 @@ def _quotient_vjp(
     return dy, -(out * dy), None, None
 
 
-_quotient = extend.primitive(
+_quotient: extend.Primitive = extend.primitive(
     "perturbation_quotient",
     _quotient_kernel,
     arity=4,
@@ -66,7 +78,7 @@ _quotient = extend.primitive(
 
 
 def quotient(y: Tensor, gap: Tensor, w: Tensor, size: Tensor, caller: str, what: str, ordered: bool = False) -> Tensor:
-    """y / gap, and 0 where both vanish; an error where only the gap does.
+    """Y / gap, and 0 where both vanish; an error where only the gap does.
 
     Gaps vanish beside the largest of the values w; numbers of y vanish beside `size`, one for each matrix.
     """
@@ -103,12 +115,12 @@ def clusters(w: np.ndarray) -> list[tuple[int, int]]:
     """The stretches of equal values, up to rounding, in ascending (or descending) ones: first, and past the last."""
     limit = 8 * len(w) * np.finfo(w.dtype).eps * np.abs(w).max(initial=0.0)
     cuts = [0, *(np.flatnonzero(np.abs(np.diff(w)) > limit) + 1).tolist(), len(w)]
-    return [(first, last) for first, last in zip(cuts, cuts[1:], strict=False) if last - first > 1]
+    return [(first, last) for first, last in itertools.pairwise(cuts) if last - first > 1]
 
 
 def _eigen_kernel(a: np.ndarray, direction: np.ndarray, caller: str) -> np.ndarray:
     """Eigenvalues above eigenvectors; equal ones chosen to make a direction diagonal."""
-    w, v = lapack(caller, "has no eigenvalues (is it finite?)", np.linalg.eigh, a)
+    w, v = spectrum(caller, np.linalg.eigh, a)
     for index in np.ndindex(w.shape[:-1]):
         if direction[index].any():
             for first, last in clusters(w[index]):
@@ -169,8 +181,8 @@ def slopes(da: Tensor, a: Tensor, caller: str) -> Tensor:
 
 
 def _shared_kernel(c: np.ndarray, a: np.ndarray, caller: str) -> np.ndarray:
-    """v diag(c) v^T, where equal eigenvalues share equally."""
-    w, v = lapack(caller, "has no eigenvalues (is it finite?)", np.linalg.eigh, a)
+    """V diag(c) v^T, where equal eigenvalues share equally."""
+    w, v = spectrum(caller, np.linalg.eigh, a)
     c = c.copy()
     for index in np.ndindex(w.shape[:-1]):
         for first, last in clusters(w[index]):
@@ -207,7 +219,7 @@ weighted = extend.primitive(
 
 eigenvalues = extend.primitive(
     "eigenvalues",
-    lambda a, caller: lapack(caller, "has no eigenvalues (is it finite?)", np.linalg.eigvalsh, a),
+    lambda a, caller: spectrum(caller, np.linalg.eigvalsh, a),
     jvp=(lambda da, out, a, caller: slopes(da, a, caller),),
     vjp=(lambda ct, out, a, caller: weighted(ct, a, caller=caller),),
     core=(2,),

@@ -5,7 +5,7 @@ taken as those: repeated and vanishing singular values are equal eigenvalues the
 eigenvalues. For a matrix that is much longer than wide that matrix would be wasteful, so its singular values are
 differentiated through its thin factors.
 
-The vectors turn by skew matrices. With p = u^T da v, and s_i for the singular values, u^T du = f + g and v^T dv = f - g,
+The vectors turn by skew matrices. With p = u^T da v and singular values s_i, u^T du = f + g and v^T dv = f - g,
 
     f_ij = (p_ij + p_ji) / 2 (s_j - s_i),    g_ij = (p_ij - p_ji) / 2 (s_j + s_i),
 
@@ -14,25 +14,33 @@ and out of the space they span by what of da v is not in it, divided by s.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ... import extend
 from ...tensor import Tensor
 from .._arguments import expanded, to_shape
-from ._matrices import as_column, as_diagonal, as_row, block, blocks, diagonal_of, identity, joined, lapack, largest
-from ._matrices import transposed
+from ._matrices import (
+    as_column,
+    as_diagonal,
+    as_row,
+    block,
+    blocks,
+    diagonal_of,
+    identity,
+    joined,
+    largest,
+    spectrum,
+    transposed,
+)
 from ._perturbation import gaps, quotient, slopes, weighted
 
 __all__: list[str] = []
 
-_FAILED = "has no singular values (is it finite?)"
 _EQUAL = (
     "has equal or vanishing singular values, where singular vectors have no derivative (any basis would do); functions "
-    "of the singular values alone have derivatives through svd(..., compute_uv=False)"
+    "of the singular values alone have them through svd(..., compute_uv=False)"
 )
-_LONG = 4  # from this ratio of the sides on, matrices are long
+_LONG, _SMALL = 4, 256  # the ratio of sides above which matrices are long, if there are so many rows and columns
 
 
 # ---------------------------------------------------------------------------------------------------- vectors
@@ -40,7 +48,7 @@ _LONG = 4  # from this ratio of the sides on, matrices are long
 
 def _factors_kernel(a: np.ndarray, full: bool, caller: str) -> np.ndarray:
     """Singular values, left vectors as columns, right vectors as columns, all in one row."""
-    u, s, vt = lapack(caller, _FAILED, lambda a: np.linalg.svd(a, full), a)
+    u, s, vt = spectrum(caller, lambda a: np.linalg.svd(a, full), a)
     stack = s.shape[:-1]
     v = np.swapaxes(vt, -1, -2)
     return np.concatenate(
@@ -158,7 +166,7 @@ factors = extend.primitive(
 
 def _is_long(a: Tensor) -> bool:
     m, n = a.shape[-2:]
-    return max(m, n) > _LONG * min(m, n)
+    return max(m, n) > _LONG * min(m, n) and m + n > _SMALL
 
 
 def _both_sides(a: Tensor) -> Tensor:
@@ -190,7 +198,7 @@ def _values_vjp(ct: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
 
 
 def _values_kernel(a: np.ndarray, caller: str) -> np.ndarray:
-    return lapack(caller, _FAILED, lambda a: np.linalg.svd(a, compute_uv=False), a)
+    return spectrum(caller, lambda a: np.linalg.svd(a, compute_uv=False), a)
 
 
 values = extend.primitive(

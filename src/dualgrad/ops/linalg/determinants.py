@@ -25,7 +25,7 @@ from ..._engine import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, expanded, to_shape, total
 from ..choice import where
-from ._matrices import block, blocks, diagonal_of, identity, inner, lapack, square, transposed
+from ._matrices import block, blocks, diagonal_of, identity, inner, spectrum, square, transposed
 from .solving import inverted
 
 __all__ = ["LogMatrixDeterminant", "MatrixDeterminant", "det", "logdet", "slogdet"]
@@ -48,7 +48,7 @@ def _picked(x: Tensor, *indices: np.ndarray) -> Tensor:
 def _expansion(n: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """For each row of an n by n matrix: the columns of each set, the set without each of them, and the signs."""
     tables = []
-    former = {(): 0}
+    former: dict[tuple[int, ...], int] = {(): 0}
     for row in range(n):
         sets = list(itertools.combinations(range(n), row + 1))
         rest = [[former[chosen[:p] + chosen[p + 1 :]] for p in range(row + 1)] for chosen in sets]
@@ -111,7 +111,7 @@ def _frame_kernel(a: np.ndarray) -> np.ndarray:
     Their number becomes a length, so that shapes depend on it and no program has to read a value.
     """
     n = a.shape[-1]
-    u, s, vt = lapack("det", "has no derivative: it is not finite", np.linalg.svd, a)
+    u, s, vt = spectrum("derivative of det", np.linalg.svd, a)
     limit = s[..., :1]
     zeros = (s <= n * np.finfo(a.dtype).eps * limit).sum(-1).max(initial=0)
     small = (s <= _SMALL * limit).sum(-1).max(initial=0)

@@ -29,14 +29,14 @@ def _lower_half(x: Tensor) -> Tensor:
 
 
 def _cholesky_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
-    left = substituted(out, da, lower=True, caller=caller)
-    return out @ _lower_half(substituted(out, transposed(left), lower=True, caller=caller))
+    left = substituted(out, da, lower=True, least=0.0, caller=caller)
+    return out @ _lower_half(substituted(out, transposed(left), lower=True, least=0.0, caller=caller))
 
 
 def _cholesky_vjp(ct: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
     half = _lower_half(transposed(out) @ ct)
-    right = substituted(transposed(out), half + transposed(half), lower=False, caller=caller)
-    return substituted(transposed(out), transposed(right), lower=False, caller=caller) * 0.5
+    right = substituted(transposed(out), half + transposed(half), lower=False, least=0.0, caller=caller)
+    return substituted(transposed(out), transposed(right), lower=False, least=0.0, caller=caller) * 0.5
 
 
 _factor = extend.primitive(
@@ -95,7 +95,7 @@ def _cholesky(name: str, a: Any, upper: bool) -> Tensor:
 def _qr_kernel(a: np.ndarray, mode: str, caller: str) -> np.ndarray:
     """The columns of q above the rows of r that are not 0."""
     n = a.shape[-1]
-    q, r = np.linalg.qr(a, mode)
+    q, r = np.linalg.qr(a, "complete" if mode == "complete" else "reduced")
     out = np.zeros((*a.shape[:-2], q.shape[-2] + n, q.shape[-1]), a.dtype)
     out[..., : q.shape[-2], :] = q
     out[..., q.shape[-2] :, :n] = r[..., :n, :]
@@ -111,7 +111,8 @@ def _qr_jvp(da: Tensor, out: Tensor, a: Tensor, mode: str, caller: str) -> Tenso
     """q^T dq is skew and dr r^-1 upper triangular; both are read off z = q^T da r^-1."""
     n = a.shape[-1]
     q, r = _parts(out, n)
-    x = transposed(substituted(transposed(r), transposed(da), lower=True, caller=caller))
+    dependent = 8 * max(a.shape[-2:]) * float(np.finfo(a.dtype.numpy).eps)
+    x = transposed(substituted(transposed(r), transposed(da), lower=True, least=dependent, caller=caller))
     z = transposed(q) @ x
     y = block(z, (0, n), (0, n))
     below = tril(y, -1)

@@ -14,7 +14,7 @@ import numpy as np
 from ... import extend
 from ...tensor import Tensor
 from .._arguments import alike
-from ._matrices import lapack, matrices, symmetric, together, transposed
+from ._matrices import matrices, spectrum, symmetric, together, transposed
 from .solving import as_given, right_hand_side
 
 __all__ = ["lstsq", "pinv"]
@@ -22,7 +22,7 @@ __all__ = ["lstsq", "pinv"]
 
 def _kernel(a: np.ndarray, atol: float, rtol: float, caller: str) -> np.ndarray:
     """Singular values up to a limit count as 0."""
-    u, s, vt = lapack(caller, "has no singular values (is it finite?)", lambda a: np.linalg.svd(a, False), a)
+    u, s, vt = spectrum(caller, lambda a: np.linalg.svd(a, False), a)
     limit = np.maximum(atol, rtol * s.max(-1, keepdims=True, initial=0.0))
     reciprocal = np.divide(1.0, s, out=np.zeros_like(s), where=s > limit)
     return np.swapaxes(vt, -1, -2) @ (reciprocal[..., None] * np.swapaxes(u, -1, -2))

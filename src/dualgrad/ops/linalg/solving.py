@@ -50,7 +50,7 @@ def _solved_vjp(ct: Tensor, out: Tensor, a: Tensor, b: Tensor, caller: str) -> t
     return -(db @ transposed(out)), db
 
 
-solved = extend.primitive(
+solved: extend.Primitive = extend.primitive(
     "matrix_solve",
     _solved,
     arity=2,
@@ -62,8 +62,9 @@ solved = extend.primitive(
 )
 
 
-def _substituted(a: np.ndarray, b: np.ndarray, lower: bool, caller: str) -> np.ndarray:
-    zeros = np.argwhere(np.diagonal(a, 0, -2, -1) == 0)
+def _substituted(a: np.ndarray, b: np.ndarray, lower: bool, least: float, caller: str) -> np.ndarray:
+    sizes = np.abs(np.diagonal(a, 0, -2, -1))
+    zeros = np.argwhere(sizes <= least * sizes.max(-1, keepdims=True, initial=0.0))
     if len(zeros):
         raise failure(caller, tuple(zeros[0, :-1].tolist()), "is singular: it has a zero on its diagonal")
     return _substitution(a, b, lower)
@@ -86,17 +87,19 @@ def _substitution(a: np.ndarray, b: np.ndarray, lower: bool) -> np.ndarray:
     return np.concatenate([first, last], -2)
 
 
-def _substituted_vjp(ct: Tensor, out: Tensor, a: Tensor, b: Tensor, lower: bool, caller: str) -> tuple[Tensor, Tensor]:
-    db = substituted(transposed(a), ct, lower=not lower, caller=caller)
+def _substituted_vjp(
+    ct: Tensor, out: Tensor, a: Tensor, b: Tensor, lower: bool, least: float, caller: str
+) -> tuple[Tensor, Tensor]:
+    db = substituted(transposed(a), ct, lower=not lower, least=least, caller=caller)
     return -(db @ transposed(out)), db
 
 
-substituted = extend.primitive(
+substituted: extend.Primitive = extend.primitive(
     "triangular_solve",
     _substituted,
     arity=2,
-    residual=lambda out, a, b, lower, caller: b - a @ out,
-    correction=lambda r, out, a, b, lower, caller: substituted(a, r, lower=lower, caller=caller),
+    residual=lambda out, a, b, lower, least, caller: b - a @ out,
+    correction=lambda r, out, a, b, lower, least, caller: substituted(a, r, lower=lower, least=least, caller=caller),
     vjp=_substituted_vjp,
     core=(2, 2),
     summary="solution of triangular systems; the other triangle is 0",
@@ -279,7 +282,7 @@ def triangular(name: str, a: Tensor, b: Tensor, lower: bool, transpose: bool = F
     if unit:
         a = a + identity(a, a.shape[-1])
     a, b = together(name, transposed(a) if transpose else a, b)
-    return substituted(a, b, lower=bool(lower) != transpose, caller=name)
+    return substituted(a, b, lower=bool(lower) != transpose, least=0.0, caller=name)
 
 
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Tensor:
@@ -321,8 +324,8 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Tensor:
 def _cholesky_solution(name: str, b: Any, factor: Any, upper: bool) -> Tensor:
     factor, b = square(name, factor), matrices(name, b)
     right_hand_side(name, factor, b)
-    half = triangular(name, factor, b, upper, upper)
-    return triangular(name, factor, half, upper, not upper)
+    half = triangular(name, factor, b, not upper, bool(upper))
+    return triangular(name, factor, half, not upper, not upper)
 
 
 def cholesky_inverse(input_x: Any, upper: bool = False) -> Tensor:

@@ -46,8 +46,8 @@ def eigvalsh(A: Any) -> Tensor:
     -----
     For distinct eigenvalues there are derivatives of every order. Where some are equal, single eigenvalues have no
     derivative, but symmetric functions of them (a sum of squares, a partition function) do: their gradients are right,
-    and so are derivatives of these gradients along a direction, that is Hessians. Beyond that there is an error. The
-    gradient of functions that are not smooth there, like the largest eigenvalue, is shared equally among the equal ones.
+    and so are derivatives of these gradients along a direction, that is Hessians. Beyond that there is an error. Of
+    functions that are not smooth there, like the largest eigenvalue, equal eigenvalues share the gradient equally.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def _svd(name: str, a: Any, full: bool, vectors: bool) -> Any:
     a = matrices(name, a)
     if not vectors:
         return values(a, caller=name)
-    return factors_of(factors(a, full=bool(full), caller=name), *a.shape[-2:], bool(full))
+    return factors_of(factors(a, full=bool(full), caller=name), a.shape[-2], a.shape[-1], bool(full))
 
 
 def cond(A: Any, p: Any = None) -> Tensor:

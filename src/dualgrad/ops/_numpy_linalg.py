@@ -1,0 +1,105 @@
+"""NumPy's linear algebra for tensors: ``np.linalg.solve(t, b)`` and its kin, with NumPy's arguments and results.
+
+Functions of symmetric matrices take the symmetric part, where NumPy reads one triangle; for symmetric matrices, which
+they are for, that is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from ._arguments import operand
+from ._numpy_functions import FUNCTIONS
+from .linalg import (
+    cholesky,
+    cond,
+    cross,
+    det,
+    eigh,
+    eigvalsh,
+    inverse,
+    kron,
+    matrix_power,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    vander,
+)
+from .shape import swapaxes
+
+__all__: list[str] = []
+
+
+def _cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
+    return cholesky(a, upper)
+
+
+def _eigh(a: Any, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+    return eigh(a)
+
+
+def _eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
+    return eigvalsh(a)
+
+
+def _qr(a: Any, mode: str = "reduced") -> Any:
+    return qr(a)[1] if mode == "r" else qr(a, mode)
+
+
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """NumPy's order: u, s, v transposed."""
+    if not compute_uv:
+        return svd(a, compute_uv=False)
+    s, u, v = svd(a, full_matrices)
+    return u, s, swapaxes(v, -1, -2)
+
+
+def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
+    return pinv(a, rtol=rcond if rtol is None else rtol, hermitian=hermitian)
+
+
+def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Tensor:
+    if (axisa, axisb, axisc) != (-1, -1, -1):
+        raise TypeError(
+            "np.cross: with Tensors axisa, axisb and axisc are not supported; pass axis=, or move axes first"
+        )
+    return cross(a, b, -1 if axis is None else axis)
+
+
+def _vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
+    found = vander(x, N)
+    return found[:, ::-1] if increasing else found
+
+
+def _multi_dot(arrays: Any) -> Tensor:
+    product = operand("multi_dot", arrays[0])
+    for array in arrays[1:]:
+        product = product @ array
+    return product
+
+
+FUNCTIONS.update(
+    {
+        np.linalg.cholesky: _cholesky,
+        np.linalg.cond: lambda x, p=None: cond(x, p),
+        np.linalg.det: lambda a: det(a),
+        np.linalg.eigh: _eigh,
+        np.linalg.eigvalsh: _eigvalsh,
+        np.linalg.inv: lambda a: inverse(a),
+        np.linalg.matrix_power: lambda a, n: matrix_power(a, n),
+        np.linalg.multi_dot: _multi_dot,
+        np.linalg.pinv: _pinv,
+        np.linalg.qr: _qr,
+        np.linalg.slogdet: lambda a: slogdet(a),
+        np.linalg.solve: lambda a, b: solve(a, b),
+        np.linalg.svd: _svd,
+        np.cross: _cross,
+        np.kron: lambda a, b: kron(a, b),
+        np.vander: _vander,
+    }
+)
