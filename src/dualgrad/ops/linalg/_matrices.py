@@ -147,7 +147,9 @@ def lapack(name: str, what: str, function: Callable[..., Any], *arrays: np.ndarr
     try:
         return function(*arrays)
     except np.linalg.LinAlgError:
-        for index in np.ndindex(arrays[0].shape[:-2]):
+        stack = np.broadcast_shapes(*[array.shape[:-2] for array in arrays])
+        arrays = tuple([np.broadcast_to(array, stack + array.shape[-2:]) for array in arrays])
+        for index in np.ndindex(stack):
             try:
                 function(*[array[index] for array in arrays])
             except np.linalg.LinAlgError:

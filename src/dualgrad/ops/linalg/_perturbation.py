@@ -47,6 +47,7 @@ _NOISE = 1e4  # rounding errors, in units of eps times size
 def _quotient_kernel(
     y: np.ndarray, gap: np.ndarray, size: np.ndarray, limit: np.ndarray, caller: str, what: str, ordered: bool
 ) -> np.ndarray:
+    y, gap, size, limit = np.broadcast_arrays(y, gap, size, limit)
     near = np.abs(gap) <= limit
     scale = np.maximum(size, np.abs(y).max((-2, -1), keepdims=True, initial=0.0))
     # Numbers that only have to be in order may be positive above the diagonal.
@@ -120,6 +121,7 @@ def clusters(w: np.ndarray) -> list[tuple[int, int]]:
 
 def _eigen_kernel(a: np.ndarray, direction: np.ndarray, caller: str) -> np.ndarray:
     """Eigenvalues above eigenvectors; equal ones chosen to make a direction diagonal."""
+    a, direction = np.broadcast_arrays(a, direction)
     w, v = spectrum(caller, np.linalg.eigh, a)
     for index in np.ndindex(w.shape[:-1]):
         if direction[index].any():
@@ -183,7 +185,8 @@ def slopes(da: Tensor, a: Tensor, caller: str) -> Tensor:
 def _shared_kernel(c: np.ndarray, a: np.ndarray, caller: str) -> np.ndarray:
     """V diag(c) v^T, where equal eigenvalues share equally."""
     w, v = spectrum(caller, np.linalg.eigh, a)
-    c = c.copy()
+    c = np.array(np.broadcast_to(c, np.broadcast_shapes(c.shape, w.shape)))
+    w = np.broadcast_to(w, c.shape)
     for index in np.ndindex(w.shape[:-1]):
         for first, last in clusters(w[index]):
             c[index][first:last] = c[index][first:last].mean()
