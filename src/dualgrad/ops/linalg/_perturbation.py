@@ -88,6 +88,11 @@ def quotient(y: Tensor, gap: Tensor, w: Tensor, size: Tensor, caller: str, what:
     return _quotient(y, expanded(gap, y.shape), stop_gradient(size), limit, caller=caller, what=what, ordered=ordered)
 
 
+def off_diagonal(x: Tensor) -> Tensor:
+    """Zeros on the diagonal; of what is divided by gaps and, for the transpose, of the result."""
+    return x * (1.0 - identity(x, x.shape[-1]))
+
+
 def gaps(w: Tensor) -> Tensor:
     """w_j - w_i."""
     return as_row(w) - as_column(w)
@@ -101,7 +106,7 @@ _EQUAL = (
 
 def _turn(y: Tensor, w: Tensor, size: Tensor, caller: str) -> Tensor:
     """The part of y that turns eigenvectors, divided by the gaps."""
-    return quotient(y * (1.0 - identity(y, y.shape[-1])), gaps(w), w, size, caller, _EQUAL)
+    return off_diagonal(quotient(off_diagonal(y), gaps(w), w, size, caller, _EQUAL))
 
 
 def _require_even(x: Tensor, w: Tensor, caller: str, ordered: bool = False) -> None:

@@ -26,13 +26,12 @@ from ._matrices import (
     block,
     blocks,
     diagonal_of,
-    identity,
     joined,
     largest,
     spectrum,
     transposed,
 )
-from ._perturbation import gaps, quotient, slopes, weighted
+from ._perturbation import gaps, off_diagonal, quotient, slopes, weighted
 
 __all__: list[str] = []
 
@@ -73,14 +72,11 @@ def _ratio(y: Tensor, s: Tensor, size: Tensor, caller: str) -> Tensor:
     return quotient(y, as_row(s), s, size, caller, _EQUAL)
 
 
-def _off_diagonal(x: Tensor) -> Tensor:
-    return x * (1.0 - identity(x, x.shape[-1]))
-
-
 def _turns(sym: Tensor, skew: Tensor, s: Tensor, size: Tensor, caller: str) -> tuple[Tensor, Tensor]:
     """The symmetric part divided by differences of singular values, the skew part by sums."""
-    f = quotient(_off_diagonal(sym), gaps(s), s, size, caller, _EQUAL)
-    return f, quotient(_off_diagonal(skew), as_row(s) + as_column(s), s, size, caller, _EQUAL)
+    f = quotient(off_diagonal(sym), gaps(s), s, size, caller, _EQUAL)
+    g = quotient(off_diagonal(skew), as_row(s) + as_column(s), s, size, caller, _EQUAL)
+    return off_diagonal(f), off_diagonal(g)
 
 
 def _factors_jvp(da: Tensor, out: Tensor, a: Tensor, full: bool, caller: str) -> Tensor:
@@ -146,7 +142,7 @@ def _require_smooth(ds: Tensor, s: Tensor, rectangular: bool, caller: str) -> No
     quotient(gaps(ds), gaps(s), s, size, caller, _EQUAL)
     p = s.shape[-1]
     each = expanded(as_row(ds), (*s.shape, p))
-    quotient(_off_diagonal(each), as_row(s) + as_column(s), s, size, caller, _EQUAL)
+    quotient(off_diagonal(each), as_row(s) + as_column(s), s, size, caller, _EQUAL)
     if rectangular:
         quotient(as_row(ds), as_row(s), s, size, caller, _EQUAL)
 
