@@ -25,7 +25,7 @@ EXT = Path(__file__).parents[1] / "ext"
 LAYERS = (
     ("_table", "_engine.opcodes", "generated/kernels.h"),
     ("dg_pages.h", "dg_loop.h"),
-    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_scalar.h"),
+    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_scalar.h", "dg_executor.h"),
     ("_engine.array",),
     ("_engine.primitives",),
     ("_engine.elementwise", "_engine.structural"),
@@ -38,6 +38,7 @@ LAYERS = (
     ("_engine.composite",),
     ("_engine.tensor",),
     ("_engine.program",),
+    ("_engine.plan",),
     ("_engine.recorder",),
     ("_engine.replay",),
     ("_engine.algebra", "_engine.nests"),

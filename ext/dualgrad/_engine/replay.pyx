@@ -21,6 +21,7 @@ from collections import OrderedDict
 
 from .array cimport ARRAY, Array, Value
 from .execute cimport start_tracing, stop_tracing, tracing
+from .plan cimport Plan, make_plan
 from .program cimport Program
 from .recorder cimport Recorder
 from .tensor cimport CellCall, TensorBase, wrap
@@ -35,6 +36,15 @@ cdef enum:
 cdef long long WRITES = 0           # attributes set on any Cell
 FUNCTIONS = OrderedDict()           # key of a function -> Function
 cdef list CALLED = None             # Cells called while recording
+cdef bint PLANNING = True
+
+
+def plan_programs(bint on):
+    """Whether programs are planned, or interpreted step by step. Returns the former setting."""
+    global PLANNING
+    former = PLANNING
+    PLANNING = on
+    return former
 
 
 def note_write(CellCall cell not None):
@@ -57,6 +67,7 @@ cdef class Leaf:
 cdef class Kind:
     """Calls of one function with arguments of one kind."""
     cdef Program program            # of the last recording
+    cdef Plan plan                  # of the confirmed program; None where it is interpreted
     cdef object template            # its results, with leaves for tensors
     cdef list cells                 # the Cells it called
     cdef list fixed                 # (handle, array) for captured tensors whose numbers Python looked at
@@ -254,6 +265,7 @@ cdef object record(Function function, Kind kind, object call, tuple args, dict k
     if (kind.program is not None and not kind.confirmed and program.same_as(kind.program)
             and same_template(template, kind.template)):
         program.prepare()
+        kind.plan = make_plan(program) if PLANNING else None
         kind.confirmed = True
     elif kind.attempts > 3:
         go_eager(function, "two recordings of it differ, so something else than its arguments decides what it does",
@@ -306,7 +318,7 @@ cdef object replay(Kind kind, list tensors):
         if id(x) not in seen:
             seen.add(id(x))
             inputs.append((<TensorBase>x).value)
-    arrays = program.run(inputs)
+    arrays = program.run(inputs) if kind.plan is None else kind.plan.run(inputs)
     if arrays is None:
         return NotImplemented
     if program.effects:
@@ -458,7 +470,8 @@ def programs():
             found.append((function.name, False, "eager"))
             continue
         for kind in function.kinds.values():
-            found.append((function.name, kind.confirmed, str(kind.program)))
+            found.append((function.name, kind.confirmed, str(kind.program)
+                          + ("" if kind.plan is None else "\n" + str(kind.plan))))
     return found
 
 

@@ -1,0 +1,138 @@
+/* Runs a planned region: a short list of instructions over rows, block by block, so that what one instruction leaves
+ * is still in cache when the next one reads it. No Python in here.
+ *
+ * An operand is a base pointer (an input, a constant, a result, or the block's own memory), an offset, and how far it
+ * moves per row. Instructions are elementwise loops over rows * width elements, matrix products, products and sums that
+ * are added up over the rows, and strided copies.
+ */
+#ifndef DG_EXECUTOR_H
+#define DG_EXECUTOR_H
+
+#include <string.h>
+#include "dg_loop.h"
+
+enum { DG_LOOP, DG_MATMUL, DG_MATMUL_ADD, DG_SUM_ALL, DG_COPY, DG_ZERO, DG_SELECT };
+enum { DG_MAX_AXES = 6 };
+
+typedef struct {
+    int base;
+    npy_intp offset; /* bytes */
+    npy_intp row;    /* bytes per row of the whole array; 0 for block memory and for what all rows share */
+} dg_operand;
+
+typedef struct {
+    int kind;
+    int n_in;
+    dg_loop fn;
+    void *data;
+    dg_operand arg[5]; /* the operands, then the result, then scratch */
+    npy_intp step[4];  /* elementwise: bytes between elements, operands then result */
+    npy_intp width;    /* elements per row */
+    npy_intp dims[4];  /* products: stack, m, k, n; -p stands for p times the number of rows */
+    npy_intp strides[9];
+    int axes;          /* copies: axes after that of the rows, their lengths and strides; [0] is that of the rows */
+    npy_intp shape[DG_MAX_AXES];
+    npy_intp from[DG_MAX_AXES];
+    npy_intp to[DG_MAX_AXES];
+    npy_intp item;
+    int once;          /* the same for every block: executed for the first one only */
+    dg_loop add;       /* products that are added up: the loop that adds, and its data */
+    void *add_data;
+} dg_instruction;
+
+static inline char *dg_at(const dg_operand *o, char *const *bases, npy_intp row0)
+{
+    return bases[o->base] + o->offset + row0 * o->row;
+}
+
+static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *to, npy_intp rows)
+{
+    const npy_intp n = axis == 0 ? rows : in->shape[axis], s = in->from[axis], t = in->to[axis];
+    if (axis == in->axes) {
+        if (s == in->item && t == in->item) {
+            memcpy(to, from, (size_t)(n * in->item));
+        } else if (in->item == 8) {
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(uint64_t *)to = *(const uint64_t *)from;
+        } else if (in->item == 4) {
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(uint32_t *)to = *(const uint32_t *)from;
+        } else {
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) memcpy(to, from, (size_t)in->item);
+        }
+        return;
+    }
+    for (npy_intp i = 0; i < n; ++i, from += s, to += t) dg_copy_axes(in, axis + 1, from, to, rows);
+}
+
+/* where: a bool for each element, both choices, the result. */
+#define DG_SELECT_LOOP(T)                                                                              \
+    for (npy_intp i = 0; i < n; ++i) {                                                                 \
+        *(T *)r = *c ? *(const T *)x : *(const T *)y;                                                  \
+        c += in->step[0], x += in->step[1], y += in->step[2], r += in->step[3];                        \
+    }
+
+static void dg_select(const dg_instruction *in, const char *c, const char *x, const char *y, char *r, npy_intp n)
+{
+    if (in->item == 8) {
+        DG_SELECT_LOOP(uint64_t)
+    } else if (in->item == 4) {
+        DG_SELECT_LOOP(uint32_t)
+    } else if (in->item == 2) {
+        DG_SELECT_LOOP(uint16_t)
+    } else {
+        DG_SELECT_LOOP(uint8_t)
+    }
+}
+
+static void dg_run_block(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0,
+                         npy_intp rows, int first)
+{
+    for (npy_intp i = 0; i < count; ++i) {
+        const dg_instruction *in = &program[i];
+        char *p[5];
+        npy_intp n, d[4];
+        if (in->once && !first) continue;
+        for (int k = 0; k <= in->n_in; ++k) p[k] = dg_at(&in->arg[k], bases, row0);
+        switch (in->kind) {
+        case DG_LOOP:
+            n = rows * in->width;
+            in->fn(p, &n, in->step, in->data);
+            break;
+        case DG_MATMUL:
+        case DG_MATMUL_ADD:
+            for (int k = 0; k < 4; ++k) d[k] = in->dims[k] < 0 ? -in->dims[k] * rows : in->dims[k];
+            if (in->kind == DG_MATMUL) {
+                in->fn(p, d, in->strides, in->data);
+            } else { /* the product of this block goes to scratch and is added to the result */
+                char *q[3];
+                p[3] = dg_at(&in->arg[3], bases, 0);
+                q[0] = p[0], q[1] = p[1], q[2] = p[3];
+                in->fn(q, d, in->strides, in->data);
+                q[0] = p[2], q[1] = p[3], q[2] = p[2];
+                n = in->width;
+                in->add(q, &n, in->step, in->add_data);
+            }
+            break;
+        case DG_SUM_ALL: { /* pairwise, into one number */
+            char *q[3];
+            q[0] = p[1], q[1] = p[0], q[2] = p[1];
+            n = rows * in->width;
+            in->fn(q, &n, in->step, in->data);
+            break;
+        }
+        case DG_COPY: dg_copy_axes(in, 0, p[0], p[1], rows); break;
+        case DG_ZERO: memset(p[0], 0, (size_t)(rows * in->width * in->item)); break;
+        case DG_SELECT: dg_select(in, p[0], p[1], p[2], p[3], rows * in->width); break;
+        }
+    }
+}
+
+/* All blocks of a region from row `start` to row `stop`. */
+static void dg_run_rows(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp start, npy_intp stop,
+                        npy_intp block)
+{
+    int first = 1;
+    for (npy_intp row0 = start; row0 < stop; row0 += block, first = 0)
+        dg_run_block(program, count, bases, row0, stop - row0 < block ? stop - row0 : block, first);
+}
+
+#endif

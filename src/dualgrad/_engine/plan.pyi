@@ -1,0 +1,1 @@
+# Nothing here is for Python: programs are planned and run through `replay`.
