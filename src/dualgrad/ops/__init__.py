@@ -19,6 +19,7 @@ from . import convolution as _convolution
 from . import creation as _creation
 from . import dispatch as _dispatch
 from . import elementwise as _elementwise
+from . import fft as _fft
 from . import formulas as _formulas
 from . import gather as _gather
 from . import indexing as _indexing
@@ -57,6 +58,7 @@ from ._repeating import *
 from ._scans import *
 from ._scatter import *
 from ._softmax import *
+from ._spectra import *
 from ._truth import *
 from ._turning import *
 from ._windows import *
@@ -69,6 +71,7 @@ from .convolution import *
 from .creation import *
 from .dispatch import *
 from .elementwise import *
+from .fft import *
 from .formulas import *
 from .gather import *
 from .indexing import *
@@ -112,6 +115,7 @@ _MODULES = (
     _convolution,
     _pooling,
     _normalisation,
+    _fft,
     _conversion,
     _dispatch,
     _numpy_protocol,

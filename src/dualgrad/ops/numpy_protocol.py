@@ -24,6 +24,7 @@ from . import _numpy_compositions as _numpy_compositions  # these enter their fu
 from . import _numpy_creation as _numpy_creation
 from . import _numpy_linalg as _numpy_linalg
 from . import _numpy_sequences as _numpy_sequences
+from . import _numpy_signals as _numpy_signals
 from ._arguments import OP, operand
 from ._numpy_functions import FUNCTIONS, numbers, on_numbers
 from .complex import conj

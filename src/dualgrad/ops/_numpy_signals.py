@@ -1,0 +1,39 @@
+"""NumPy's functions of signals for tensors: Fourier transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from ._numpy_functions import FUNCTIONS
+from ._spectra import fftshift, hfft, ifftshift, ihfft
+from .fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn
+
+
+def _along_one(ours: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda a, n=None, axis=-1, norm=None: ours(a, n, axis, norm)
+
+
+def _along_two(ours: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda a, s=None, axes=(-2, -1), norm=None: ours(a, s, axes, norm)
+
+
+def _along_many(ours: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda a, s=None, axes=None, norm=None: ours(a, s, axes, norm)
+
+
+def _shift(ours: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda x, axes=None: ours(x, axes)
+
+
+for _form, _family in (
+    (_along_one, (fft, ifft, rfft, irfft, hfft, ihfft)),
+    (_along_two, (fft2, ifft2, rfft2, irfft2)),
+    (_along_many, (fftn, ifftn, rfftn, irfftn)),
+    (_shift, (fftshift, ifftshift)),
+):
+    for _ours in _family:
+        FUNCTIONS[getattr(np.fft, _ours.__name__)] = _form(_ours)
