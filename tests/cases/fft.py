@@ -1,9 +1,9 @@
 """Fourier transforms: every function, norm and direction; cropping, padding, odd and even numbers of points."""
 
 import numpy as np
+
 from cases import Case, normal
 from cases.complex import of_parts
-
 from dualgrad import ops
 
 SINGLE = ("float32",)  # float16 is transformed in single precision: the result has another type
@@ -26,7 +26,7 @@ def real_case(name, label, shape, *args, **settings):
 
 
 def spectral_derivative(u):
-    """u u_x + u_xx for samples of a periodic function."""
+    """The sum u u_x + u_xx / 100 for samples of a periodic function."""
     k = 1j * 2.0 * np.pi * ops.fftfreq(u.shape[-1], 1.0 / u.shape[-1])
     spectrum = ops.fft(u)
     return u * ops.real(ops.ifft(k * spectrum)) + ops.real(ops.ifft(k * k * spectrum)) * 0.01

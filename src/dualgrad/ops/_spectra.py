@@ -18,7 +18,8 @@ from .complex import conj
 from .shape import roll
 
 __all__ = [
-    "FFTWithSize", "fftfreq", "fftshift", "hfft", "hfft2", "hfftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "rfftfreq",
+    "FFTWithSize", "fftfreq", "fftshift", "hfft", "hfft2", "hfftn", "ifftshift", "ihfft", "ihfft2", "ihfftn",
+    "rfftfreq",
 ]  # fmt: skip
 
 
