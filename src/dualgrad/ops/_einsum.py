@@ -1,33 +1,36 @@
 """Einstein's summation convention, composed of transposes, reshapes, sums and matrix products.
 
-The operands are contracted from left to right. Before two of them meet, each has its repeated letters turned
-into diagonals and the letters that nobody else needs summed away. What remains is sorted into four groups of
-letters:
+Operands are contracted two at a time, in an order that is cheap. Before two of them meet, each has its repeated
+labels turned into diagonals and the labels that nobody else needs summed away. What remains is sorted into four groups:
 
-========  ===============================  ==================================
-shared    in both operands and in the rest  stacked: leading axes of the product
+========  ================================  ==================================
+stacked   in both operands and in the rest  leading axes of the product
 rows      in the first operand only         rows of the first matrix
 columns   in the second operand only        columns of the second matrix
 summed    in both operands, not in the rest summed by the product
-========  ===============================  ==================================
+========  ================================  ==================================
 
-so that a pair is always one matrix product, and its derivatives are matrix products too.
+so that a pair is one matrix product, and its derivatives are matrix products too. Where nothing is summed it is a
+product of elements that broadcast.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-import string
 from typing import Any
+
+import numpy as np
 
 from ..tensor import Tensor
 from ._arguments import alike, operands, permuted, to_shape, total
 from ._diagonals import diagonal
+from ._subscripts import LETTERS, read, separated
 
-_DOTS = "..."
+_EXHAUSTIVE = 4  # so many operands have few orders: the best is found by trying all
 
 
-def einsum(equation: str, *tensors: Any) -> Tensor:
+def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sum of products, written with letters for axes.
 
     Parameters
@@ -36,9 +39,10 @@ def einsum(equation: str, *tensors: Any) -> Tensor:
         Letters for the axes of each operand, operands separated by commas, then ``->`` and the letters of the
         result. Letters that the result lacks are summed over; without an arrow the result has the letters
         that occur once, in alphabetical order. A letter twice in one operand takes the diagonal. ``...``
-        stands for leading axes that broadcast.
-    *tensors : Tensor
-        As many as the equation has operands.
+        stands for axes without a letter; those of all operands broadcast, as do axes of length 1.
+    *operands : Tensor
+        As many as the equation has terms. In place of an equation, each operand may be followed by the list of its
+        axes, numbers from 0 to 51 and ``...``; one more list is that of the result.
 
     Returns
     -------
@@ -49,6 +53,13 @@ def einsum(equation: str, *tensors: Any) -> Tensor:
     ------
     ValueError
         If the equation is malformed, or does not fit the shapes.
+    TypeError
+        If there is no equation.
+
+    Notes
+    -----
+    The order in which more than two operands are contracted is that of `numpy.einsum_path`. Two operands meet in a
+    matrix product.
 
     Examples
     --------
@@ -58,104 +69,97 @@ def einsum(equation: str, *tensors: Any) -> Tensor:
     >>> print(ops.einsum("ij,kj->ik", x, x), ops.einsum("ii", x))
     [[ 5. 11.]
      [11. 25.]] 5.0
+    >>> print(ops.einsum(x, [0, 1], dg.Tensor([1.0, -1.0]), [1]))
+    [-1. -1.]
     """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
-        tensors = tuple(tensors[0])
-    parts = alike(operands("einsum", tensors))
-    inputs, output, parts = _parsed(equation, parts)
-    lengths = _lengths(equation, inputs, parts)
-    letters, result = _reduced(inputs[0], parts[0], output + "".join(inputs[1:]))
-    for k in range(1, len(parts)):
-        later = output + "".join(inputs[k + 1 :])
-        second, operand = _reduced(inputs[k], parts[k], letters + later)
-        letters, result = _contracted(letters, result, second, operand, later, lengths)
-    letters, result = _reduced(letters, result, output)
-    result = permuted(result, tuple([letters.index(c) for c in output]))
-    return result
+    return contracted(equation, operands)
 
 
-def _parsed(equation: str, tensors: list[Tensor]) -> tuple[list[str], str, list[Tensor]]:
-    """The letters of the operands and of the result, with letters for the axes that ellipses stand for."""
-    if not isinstance(equation, str):
-        raise TypeError(f"einsum: the equation must be a string, got {type(equation).__name__}")
-    left, arrow, output = equation.replace(" ", "").partition("->")
-    inputs = left.split(",")
-    if len(inputs) != len(tensors) or not tensors:
-        raise ValueError(f"einsum: {equation!r} is for {len(inputs)} operands, got {len(tensors)}")
-    free = [c for c in string.ascii_letters if c not in equation]
-    widths = []
-    for letters, x in zip(inputs, tensors, strict=True):
-        named = letters.replace(_DOTS, "", 1)
-        if not all(c in string.ascii_letters for c in named):
-            raise ValueError(f"einsum: {letters!r} in {equation!r} holds something other than letters and one '...'")
-        width = x.ndim - len(named)
-        if width < 0 or (width and _DOTS not in letters):
-            raise ValueError(f"einsum: {letters!r} in {equation!r} does not fit an operand of shape {x.shape}")
-        widths.append(width)
-    most = max(width if _DOTS in letters else 0 for letters, width in zip(inputs, widths, strict=True))
-    dots = "".join(free[:most])
-    if not arrow:
-        names = left.replace(_DOTS, "").replace(",", "")
-        output = (_DOTS if _DOTS in left else "") + "".join(sorted(c for c in set(names) if names.count(c) == 1))
-    if _DOTS in left and _DOTS not in output and most:
-        raise ValueError(f"einsum: the result of {equation!r} lacks the '...' of the operands")
-    inputs = [letters.replace(_DOTS, dots[most - width :]) for letters, width in zip(inputs, widths, strict=True)]
-    output = output.replace(_DOTS, dots, 1)
-    known = set("".join(inputs))
-    if len(set(output)) != len(output) or not set(output) <= known:
-        raise ValueError(f"einsum: the result of {equation!r} must have letters of the operands, each of them once")
-    return inputs, output, tensors
+def contracted(equation: Any, given: tuple[Any, ...], optimize: Any = True) -> Tensor:
+    """`einsum` with an order of contractions, as `numpy.einsum` takes it."""
+    equation, given = separated(equation, given)
+    tensors = alike(operands("einsum", given)) if given else []
+    shapes = tuple([x.shape for x in tensors])
+    inputs, output, lengths = read(equation, shapes)
+    parts = [_without_broadcast(*part, lengths) for part in zip(inputs, tensors, strict=True)]
+    for places in _order(tuple([labels for labels, _ in parts]), output, tuple(lengths.items()), _hashable(optimize)):
+        chosen = [parts.pop(k) for k in sorted(places, reverse=True)][::-1]
+        rest = output + "".join([labels for labels, _ in parts])
+        labels, x = chosen[0]
+        for k, (second, y) in enumerate(chosen[1:], 2):
+            needed = rest + "".join([later for later, _ in chosen[k:]])
+            labels, x = _pair(
+                *_reduced(labels, x, second + needed), *_reduced(second, y, labels + needed), needed, lengths
+            )
+        parts.append((labels, x))
+    labels, x = _reduced(*parts[0], output)
+    return permuted(x, tuple([labels.index(c) for c in output]))
 
 
-def _lengths(equation: str, inputs: list[str], tensors: list[Tensor]) -> dict[str, int]:
-    """How long the axis of each letter is. Axes of length 1 broadcast: they are taken out of the operands."""
-    lengths: dict[str, int] = {}
-    for letters, x in zip(inputs, tensors, strict=True):
-        for c, n in zip(letters, x.shape, strict=True):
-            if lengths.setdefault(c, n) == 1:
-                lengths[c] = n
-            elif n not in (1, lengths[c]):
-                raise ValueError(
-                    f"einsum: axis {c!r} of {equation!r} has length {lengths[c]} in one operand and {n} in another"
-                )
-    for k, x in enumerate(tensors):
-        letters, shape = inputs[k], x.shape
-        fitting = [n == lengths[c] for c, n in zip(letters, shape, strict=True)]
-        if not all(fitting):
-            inputs[k] = "".join(c for c, fits in zip(letters, fitting, strict=True) if fits)
-            tensors[k] = to_shape(x, tuple([n for n, fits in zip(shape, fitting, strict=True) if fits]))
-    return lengths
+def _hashable(optimize: Any) -> Any:
+    return tuple(map(_hashable, optimize)) if isinstance(optimize, tuple | list) else optimize
 
 
-def _reduced(letters: str, x: Tensor, needed: str) -> tuple[str, Tensor]:
-    """An operand with each letter once, and without the letters that nobody needs."""
-    for c in dict.fromkeys(letters):
-        while letters.count(c) > 1:
-            i = letters.index(c)
-            j = letters.index(c, i + 1)
+@functools.lru_cache(maxsize=1024)
+def _order(
+    inputs: tuple[str, ...], output: str, lengths: tuple[tuple[str, int], ...], optimize: Any
+) -> tuple[tuple[int, ...], ...]:
+    """Which operands are contracted, step by step; the result of a step becomes the last operand."""
+    if len(inputs) < 2:
+        return ()
+    if isinstance(optimize, tuple) and optimize[:1] == ("einsum_path",):
+        return optimize[1:]
+    if len(inputs) == 2 or len(lengths) > len(LETTERS):
+        return ((0, 1),) * (len(inputs) - 1)
+    if isinstance(optimize, bool):
+        optimize = "optimal" if len(inputs) <= _EXHAUSTIVE else "greedy"
+    name = dict(zip([c for c, _ in lengths], LETTERS, strict=False))
+    size = {c: max(n, 1) for c, n in lengths}
+    terms = ["".join([name[c] for c in labels]) for labels in inputs]
+    equation = ",".join(terms) + "->" + "".join([name[c] for c in output])
+    # Only shapes count: one number stands for each operand.
+    shapes = [np.broadcast_to(0.0, [size[c] for c in labels]) for labels in inputs]
+    return tuple(np.einsum_path(equation, *shapes, optimize=optimize)[0][1:])
+
+
+def _without_broadcast(labels: str, x: Tensor, lengths: dict[str, int]) -> tuple[str, Tensor]:
+    """An operand without the axes of length 1 that broadcast against longer ones."""
+    shape = x.shape
+    fits = [n == lengths[c] for c, n in zip(labels, shape, strict=True)]
+    if all(fits):
+        return labels, x
+    kept = tuple([n for n, fit in zip(shape, fits, strict=True) if fit])
+    return "".join([c for c, fit in zip(labels, fits, strict=True) if fit]), to_shape(x, kept)
+
+
+def _reduced(labels: str, x: Tensor, needed: str) -> tuple[str, Tensor]:
+    """An operand with each label once, and without the labels that nobody needs."""
+    for c in dict.fromkeys(labels):
+        while labels.count(c) > 1:
+            i = labels.index(c)
+            j = labels.index(c, i + 1)
             x = diagonal(x, 0, i, j)
-            letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + c
-    lost = tuple([k for k, c in enumerate(letters) if c not in needed])
+            labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + c
+    lost = tuple([k for k, c in enumerate(labels) if c not in needed])
     if lost:
         x = total(x, lost, False)
-        letters = "".join(c for c in letters if c in needed)
-    return letters, x
+        labels = "".join([c for c in labels if c in needed])
+    return labels, x
 
 
-def _contracted(
-    first: str, x: Tensor, second: str, y: Tensor, needed: str, lengths: dict[str, int]
-) -> tuple[str, Tensor]:
-    """Two operands as one product of (stacks of) matrices."""
-    shared = [c for c in first if c in second and c in needed]
-    summed = [c for c in first if c in second and c not in needed]
+def _pair(first: str, x: Tensor, second: str, y: Tensor, needed: str, lengths: dict[str, int]) -> tuple[str, Tensor]:
+    """Two operands as one product of (stacks of) matrices, or of elements."""
     rows = [c for c in first if c not in second]
     columns = [c for c in second if c not in first]
-    size = {
-        name: [lengths[c] for c in group] for name, group in zip("hrcs", (shared, rows, columns, summed), strict=True)
-    }
-    stack = tuple(size["h"])
-    m, n, k = math.prod(size["r"]), math.prod(size["c"]), math.prod(size["s"])
-    left = to_shape(permuted(x, tuple([first.index(c) for c in (*shared, *rows, *summed)])), (*stack, m, k))
-    right = to_shape(permuted(y, tuple([second.index(c) for c in (*shared, *summed, *columns)])), (*stack, k, n))
-    product = left * right if k == 1 else left @ right
-    return "".join((*shared, *rows, *columns)), to_shape(product, (*stack, *size["r"], *size["c"]))
+    summed = [c for c in first if c in second and c not in needed]
+    if not summed:
+        labels = first + "".join(columns)
+        x = to_shape(x, (*x.shape, *[1] * len(columns)))
+        y = permuted(y, tuple([second.index(c) for c in labels if c in second]))
+        return labels, x * to_shape(y, tuple([lengths[c] if c in second else 1 for c in labels]))
+    stacked = [c for c in first if c in second and c in needed]
+    h, r, s, c = ([lengths[label] for label in group] for group in (stacked, rows, summed, columns))
+    left = permuted(x, tuple([first.index(label) for label in (*stacked, *rows, *summed)]))
+    right = permuted(y, tuple([second.index(label) for label in (*stacked, *summed, *columns)]))
+    product = to_shape(left, (*h, math.prod(r), math.prod(s))) @ to_shape(right, (*h, math.prod(s), math.prod(c)))
+    return "".join((*stacked, *rows, *columns)), to_shape(product, (*h, *r, *c))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from ._arguments import operand, to_shape
-from ._einsum import einsum
+from ._einsum import contracted
 from .arithmetic import round as _round
 from .choice import clip, where
 from .complex import angle, conj, imag, real
@@ -88,7 +88,7 @@ _WITHOUT_DERIVATIVE: tuple[Any, ...] = (
     np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array_repr, np.array_str, np.array2string,
     np.save, np.savez, np.savez_compressed, np.savetxt, np.shares_memory, np.may_share_memory,
     np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere, np.flatnonzero, np.searchsorted,
-    np.result_type, np.can_cast,
+    np.result_type, np.can_cast, np.einsum_path,
 )  # fmt: skip
 """Functions that NumPy's own code answers from the numbers."""
 
@@ -307,8 +307,13 @@ def _np_tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 
 
 @implements(np.einsum)
-def _np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Tensor:
-    return einsum(subscripts, *operands)
+def _np_einsum(subscripts: Any, *operands: Any, dtype: Any = None, optimize: Any = False) -> Tensor:
+    if dtype is not None:
+        subscripts, *operands = [  # type: ignore[assignment]
+            operand("einsum", x).astype(dtype) if isinstance(x, Tensor | np.ndarray) else x
+            for x in (subscripts, *operands)
+        ]
+    return contracted(subscripts, tuple(operands), optimize)
 
 
 @implements(np.where)
