@@ -49,7 +49,7 @@ LAYERS = (
     ("parameter",),
     ("gradient", "vectorize", "extend"),
     ("ops",),
-    ("common", "numpy"),
+    ("common", "numpy", "sparse"),
     ("dataset", "nn"),
     ("amp", "self_check", "serialization", "testing"),
     ("",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import amp, common, context, dataset, dtype, nn, numpy, ops
+from . import amp, common, context, dataset, dtype, nn, numpy, ops, sparse
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
 from .dtype import (
@@ -72,6 +72,7 @@ __all__ = [
     "save_checkpoint",
     "set_context",
     "set_seed",
+    "sparse",
     "tensor",
     "uint8",
     "uint16",

@@ -7,6 +7,7 @@ another name (`x.sum()`, `x[i]`, NumPy's functions) are attached by `dualgrad.op
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -263,6 +264,10 @@ class Tensor(TensorMethods):
     __array_priority__ = 1000.0
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if dtype is None and sys._getframe(1).f_code.co_name == _SCIPY_PRODUCT:
+            # A sparse matrix of SciPy is about to multiply our numbers, which would cut the derivative off. What is
+            # no array to it, it leaves to our __rmatmul__.
+            return _no_array(self)
         array = self._numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
@@ -307,6 +312,16 @@ class Tensor(TensorMethods):
             raise ValueError(f"set_data: the new value has shape {value.shape}; expected {self.shape}")
         self._rebind(value if value.dtype is self.dtype else value.astype(self.dtype))
         return self
+
+
+_SCIPY_PRODUCT = "_matmul_dispatch"  # the function of SciPy's sparse matrices that answers A @ x
+
+
+def _no_array(x: Any) -> np.ndarray:
+    """What NumPy makes of an object that is no array."""
+    box = np.empty((), object)
+    box[()] = x
+    return box
 
 
 def _restore(array: np.ndarray) -> Tensor:

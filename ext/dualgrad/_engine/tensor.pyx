@@ -274,10 +274,19 @@ cdef Value matmul_values(Value a, Value b):
     return r
 
 
+# What multiplies a tensor with something that is neither a tensor nor an array, a sparse matrix say: functions of both
+# operands, NotImplemented for what they do not know. Entered by the modules that know more.
+OTHER_PRODUCTS = []
+
+
 cdef object matmul(object x, object y):
     cdef Value a, b
     cdef int ta, tb
     if not isinstance(x, (TensorBase, np.ndarray)) or not isinstance(y, (TensorBase, np.ndarray)):
+        for product in OTHER_PRODUCTS:
+            r = product(x, y)
+            if r is not NotImplemented:
+                return r
         return NotImplemented
     a = value_of(x)
     b = value_of(y)

@@ -9,6 +9,7 @@ from ..tensor import Tensor
 
 OPCODES: dict[str, int]
 COMPLEX_FORMS: dict[int, Callable[[Tensor], Tensor]]  # by opcode, for what is not analytic
+OTHER_PRODUCTS: list[Callable[[Any, Any], Any]]  # of a tensor and something else
 
 def install(tensor: type[Tensor], dtypes: dict[int, DType], promotion: dict[tuple[int, int], int]) -> None: ...
 
