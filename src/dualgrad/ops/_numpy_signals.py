@@ -1,4 +1,4 @@
-"""NumPy's functions of signals for tensors: Fourier transforms."""
+"""NumPy's functions of signals for tensors: convolution, correlation, Fourier transforms."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..tensor import Tensor
+from ._convolve import convolve, correlate
 from ._numpy_functions import FUNCTIONS
 from ._spectra import fftshift, hfft, ifftshift, ihfft
 from .fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn
+
+FUNCTIONS[np.convolve] = convolve
+FUNCTIONS[np.correlate] = correlate
 
 
 def _along_one(ours: Callable[..., Tensor]) -> Callable[..., Tensor]:
