@@ -37,6 +37,7 @@ from . import sampled as _sampled
 from . import segments as _segments
 from . import shape as _shape
 from . import sorting as _sorting
+from . import statistics as _statistics
 from . import updates as _updates
 
 # isort: split
@@ -88,6 +89,7 @@ from .sampled import *
 from .segments import *
 from .shape import *
 from .sorting import *
+from .statistics import *
 from .updates import *
 
 _MODULES = (
@@ -116,6 +118,7 @@ _MODULES = (
     _pooling,
     _normalisation,
     _fft,
+    _statistics,
     _conversion,
     _dispatch,
     _numpy_protocol,

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import floating, one_axis, operand, several_axes, to_shape
+from ._arguments import beside, floating, one_axis, operand, several_axes, to_shape
 from ._numpy_creation import tensor_of
 from ._numpy_functions import FUNCTIONS, implements
 from .choice import where
 from .creation import ones_like, zeros_like
 from .elementwise import isnan, sqrt, trunc
-from .products import matmul
 from .reductions import amax, amin, mean
 from .reductions import sum as _sum
-from .shape import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel, transpose
+from .shape import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
+from .statistics import correlation, covariance, observations
 
 __all__: list[str] = []
 
@@ -178,29 +179,25 @@ _ignoring_nan(np.nanmin, _nan_extreme(amin, np.inf))
 
 
 @implements(np.cov)
-def _np_cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Tensor:
-    rows = [_variables(m, rowvar)] + ([] if y is None else [_variables(y, rowvar)])
-    x = cat(rows, 0)
-    residual = x - mean(x, 1, True)
-    free = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
-    found = matmul(residual, transpose(residual)) / free
-    return to_shape(found, ()) if found.size == 1 else found
-
-
-def _variables(m: Any, rowvar: bool) -> Tensor:
-    m = floating("cov", m)
-    if m.ndim > 2:
-        raise ValueError(f"np.cov: a tensor of shape {m.shape} has too many axes; expected at most 2")
-    return transpose(m) if m.ndim == 2 and not rowvar else to_shape(m, (1,) * (2 - m.ndim) + m.shape)
+def _np_cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    x = cat([observations("np.cov", variables, rowvar) for variables in ((m,) if y is None else (m, y))], 0)
+    found = covariance("np.cov", x, (0 if bias else 1) if ddof is None else ddof, fweights, aweights)
+    return found if dtype is None else found.astype(dtype)
 
 
 @implements(np.corrcoef)
 def _np_corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
-    c = _np_cov(x, y, rowvar)
-    if c.ndim == 0:
-        return c / c
-    scale = sqrt(diag(c))
-    return c / expand_dims(scale, 1) / expand_dims(scale, 0)
+    return correlation(_np_cov(x, y, rowvar))
 
 
 # --------------------------------------------------------------------------------- differences and integrals
@@ -236,7 +233,7 @@ def _slope(f: Tensor, spacing: Any, axis: int, edge_order: int) -> Tensor:
         raise ValueError(f"np.gradient: axis {axis} of shape {f.shape} is too short; expected {edge_order + 1} or more")
 
     if np.ndim(spacing) == 0:
-        steps: Any = broadcast_to(to_shape(tensor_of(spacing).astype(f.dtype), (1,)), (n - 1,))
+        steps: Any = broadcast_to(to_shape(_engine.convert(spacing, f._typenum), (1,)), (n - 1,))
     else:
         steps = FUNCTIONS[np.diff](tensor_of(spacing).astype(f.dtype))
         if steps.shape != (n - 1,):
@@ -282,9 +279,11 @@ def _np_select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 
 @implements(np.polyval)
 def _np_polyval(p: Any, x: Any) -> Tensor:
-    p, x = tensor_of(p), tensor_of(x)
+    p = p if isinstance(p, list | tuple) else tensor_of(p)
+    # a number takes its type from the tensor beside it
+    x = beside("polyval", x, p) if isinstance(p, Tensor) and not isinstance(x, list | tuple) else tensor_of(x)
     found = zeros_like(x)
-    for k in range(p.shape[0]):  # Horner's scheme
+    for k in range(len(p)):  # Horner's scheme
         found = found * x + p[k]
     return found
 
