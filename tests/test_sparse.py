@@ -80,6 +80,16 @@ def test_batches_of_matrices_and_of_operands():
             np.testing.assert_allclose(dg.vmap(product, axes)(*args).asnumpy(), expected, rtol=1e-13, atol=1e-14)
 
 
+def test_products_are_recorded():
+    """Warnings are errors here: a function that could not be recorded would warn."""
+    matrices = [sparse.csr_array(DENSE[:, :4]).asformat(form) for form in ("csr", "csc", "coo")]
+    function = dg.jit(dg.grad(lambda x: sum(ops.sum((m @ x) ** 2 + x @ m) for m in matrices)))
+    square = DENSE[:, :4]
+    for x in RNG.standard_normal((4, 4)):
+        expected = 3 * (2 * square.T @ square @ x + square.sum(1))
+        np.testing.assert_allclose(function(f64(x)).asnumpy(), expected, rtol=1e-12)
+
+
 def test_types_and_sizes():
     a = sparse.csr_array(DENSE)
     assert (a @ f32(np.ones(5))).dtype == dg.float64
