@@ -38,7 +38,7 @@ from dualgrad.dtype import (
     uint32,
     uint64,
 )
-from dualgrad.numpy import linalg
+from dualgrad.numpy import fft, linalg
 from dualgrad.numpy._functions import ALIASES, CONSTANTS, NAMES, made
 from dualgrad.ops import rand, randn
 
@@ -46,6 +46,7 @@ __all__ = [
     "bool_",
     "complex64",
     "complex128",
+    "fft",
     "float16",
     "float32",
     "float64",

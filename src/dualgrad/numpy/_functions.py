@@ -15,7 +15,7 @@ from dualgrad.ops._numpy_functions import FUNCTIONS, on_numbers
 from dualgrad.ops.numpy_protocol import UFUNCS, call_function, call_ufunc
 from dualgrad.tensor import Tensor
 
-__all__ = ["ALIASES", "CONSTANTS", "LINALG", "NAMES", "made"]
+__all__ = ["ALIASES", "CONSTANTS", "FFT", "LINALG", "NAMES", "made"]
 
 
 def _known(namespace: dict[str, Any]) -> dict[str, Any]:
@@ -32,6 +32,7 @@ def _known(namespace: dict[str, Any]) -> dict[str, Any]:
 
 NAMES = _known(vars(np))
 LINALG = _known(vars(np.linalg))
+FFT = _known(vars(np.fft))
 CONSTANTS: dict[str, Any] = {
     "e": np.e, "euler_gamma": np.euler_gamma, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi,
 }  # fmt: skip
@@ -50,7 +51,7 @@ def made(module: str, name: str) -> Callable[..., Any]:
     AttributeError
         If it is not there.
     """
-    inside = LINALG if module.endswith(".linalg") else NAMES
+    inside = {"linalg": LINALG, "fft": FFT}.get(module.rpartition(".")[2], NAMES)
     if name.startswith("linalg."):
         inside, name = LINALG, name.removeprefix("linalg.")
     original = inside.get(name)
