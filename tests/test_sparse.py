@@ -40,6 +40,16 @@ def test_the_operator_ends_in_our_hands_on_both_sides(form, kind):
             np.testing.assert_allclose(gradient, np.broadcast_to(DENSE.sum(1), shape), rtol=1e-13, atol=1e-14)
 
 
+def test_what_scipy_would_do_with_the_numbers_is_an_error_while_they_are_differentiated():
+    a, x = sparse.csr_array(DENSE), f64(np.ones((4, 5)))
+    for function in (lambda x: a * x, lambda x: x * a, lambda x: a.multiply(x), sparse.csc_array, sparse.coo_matrix):
+        assert isinstance(function(x), sparse.sparray | sparse.spmatrix)
+        with pytest.raises((TypeError, ValueError)) as caught:
+            dg.grad(function)(x)
+        error = caught.value.__cause__ or caught.value  # SciPy may put an error of its own on top
+        assert "where derivatives end; use A @ x" in str(error)
+
+
 def test_entries_are_differentiated():
     a = sparse.csr_array(DENSE)
     x = RNG.standard_normal((5, 2))

@@ -264,10 +264,18 @@ class Tensor(TensorMethods):
     __array_priority__ = 1000.0
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if dtype is None and sys._getframe(1).f_code.co_name == _SCIPY_PRODUCT:
-            # A sparse matrix of SciPy is about to multiply our numbers, which would cut the derivative off. What is
-            # no array to it, it leaves to our __rmatmul__.
-            return _no_array(self)
+        caller = sys._getframe(1)
+        if caller.f_globals.get("__name__", "").startswith("scipy.sparse."):
+            # A sparse matrix is about to use our numbers, which would cut the derivative off. A product it leaves to
+            # our __rmatmul__ if this is no array; `dot` only looks, and calls the product.
+            name = caller.f_code.co_name
+            if name == "_matmul_dispatch":
+                return _no_array(self)
+            if self._level_serial and name != "dot":
+                raise TypeError(
+                    "scipy.sparse took the numbers of a Tensor, where derivatives end; use A @ x or functions in "
+                    "dualgrad.sparse, or say so with .asnumpy()"
+                )
         array = self._numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
@@ -312,9 +320,6 @@ class Tensor(TensorMethods):
             raise ValueError(f"set_data: the new value has shape {value.shape}; expected {self.shape}")
         self._rebind(value if value.dtype is self.dtype else value.astype(self.dtype))
         return self
-
-
-_SCIPY_PRODUCT = "_matmul_dispatch"  # the function of SciPy's sparse matrices that answers A @ x
 
 
 def _no_array(x: Any) -> np.ndarray:

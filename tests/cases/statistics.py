@@ -17,7 +17,8 @@ CASES = [
     Case("cov", "complex", of_parts(ops.cov), (normal(2, 3), normal(2, 3, seed=1)), narrow=("float32",)),
     Case("np.cov", "of columns and more rows", lambda x, y: np.cov(x, y, rowvar=False), (normal(4, 2), normal(4, 1))),
     Case("np.corrcoef", "", np.corrcoef, (normal(3, 4),)),
-    Case("np.corrcoef", "perfect", lambda x: np.corrcoef(x, 3.0 * x), (normal(4),)),
+    Case("np.corrcoef", "perfect", lambda x: np.corrcoef(x, 3.0 * x), (normal(4),),
+         narrow=()),  # derivatives are zero by cancellation
     Case("np.corrcoef", "complex", of_parts(np.corrcoef), (normal(2, 3), normal(2, 3, seed=1)), narrow=("float32",)),
     Case("np.gradient", "by coordinates", lambda f, x: np.gradient(f, ops.cumsum(x, 0), axis=0),
          (normal(4, 2), positive(4))),
