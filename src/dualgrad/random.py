@@ -12,6 +12,8 @@ import operator
 
 import numpy as np
 
+from ._engine.replay import unrepeatable
+
 __all__ = ["generator", "get_seed", "set_seed"]
 
 _seed: int | None = None
@@ -50,6 +52,7 @@ def set_seed(seed: int) -> None:
     number = operator.index(seed)
     if number < 0:
         raise ValueError(f"set_seed: seed must be zero or more, got {number}")
+    unrepeatable("the seed of random numbers is set")
     _generator = np.random.default_rng(number)
     _seed = number
 

@@ -7,6 +7,7 @@ cdef class Tracer:
     cdef int trace
     cdef Array execute(self, int op, object params, PyObject **args, int n)
     cdef Array reference(self, object handle, Array a)
+    cdef int asked(self, Array a, str what) except -1
     cdef int frozen(self, object handle, Array a) except -1
     cdef int rebound(self, object handle) except -1
     cdef int give_up(self, str why) except -1

@@ -36,6 +36,10 @@ cdef class Tracer:
         """The array of a handle that was made outside of the recording."""
         raise NotImplementedError
 
+    cdef int asked(self, Array a, str what) except -1:
+        """Python is given something of an array that the recording knows."""
+        raise NotImplementedError
+
     cdef int frozen(self, object handle, Array a) except -1:
         """Python was given the numbers of a handle that was made outside of the recording."""
         raise NotImplementedError

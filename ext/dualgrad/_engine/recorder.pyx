@@ -45,6 +45,7 @@ cdef class Recorder(Tracer):
         self.constants = {}
         self.known = {}
         self.effects = {}
+        self.negated = {}
         self.held = []
         self.fixed = []
         self.room = KEPT_BYTES
@@ -73,6 +74,26 @@ cdef class Recorder(Tracer):
         alias = self.tagged(a, self.program.new_slot(FROM_HANDLE, t, a))
         self.handles[id(t)] = (t, a, alias)
         return alias
+
+    cdef int asked(self, Array a, str what) except -1:
+        """Numbers that depend on handles alone may be looked at: the program is good while those are unchanged."""
+        cdef set needed = {a.slot}
+        cdef list found = []
+        for op, _, ins, out in reversed(self.program.steps):
+            if out in needed:
+                if op == OP_DRAW:
+                    return self.give_up(f"Python was given {what} of a tensor that depends on random numbers")
+                needed.update(ins)
+        for slot in needed:
+            if self.program.kinds[slot] == FROM_INPUT:
+                return self.give_up(f"Python was given {what} of a tensor that depends on the arguments")
+            if self.program.kinds[slot] == FROM_HANDLE:
+                found.append(self.program.sources[slot])
+        for handle in found:
+            if id(handle) in self.effects:
+                return self.give_up(f"Python was given {what} of a tensor that the function itself has changed")
+            self.fixed.append((handle, self.handles[id(handle)][1]))
+        return 0
 
     cdef int frozen(self, object handle, Array a) except -1:
         if (<TensorBase>handle).birth < self.start:
@@ -118,10 +139,12 @@ cdef class Recorder(Tracer):
         ins = tuple([self.slot_of(<Array>args[i]) for i in range(n)])
         key = None
         if op != OP_DRAW and op != OP_INSPECT:
+            if op == OP_NEG and (<Array>args[0]).slot in self.negated:
+                return <Array>self.negated[(<Array>args[0]).slot]
             out = shortcut(op, params, args, n)
             if out is not None and out.trace == self.trace:
                 return out
-            key = (op, type(params), params, ins)
+            key = (op, type(params), params, in_order(op, ins))
             try:
                 found = self.known.get(key)
             except TypeError:                   # settings that cannot be hashed
@@ -136,6 +159,8 @@ cdef class Recorder(Tracer):
                 return out
         out = self.marked(out, self.program.new_slot(FROM_STEP, len(self.program.steps), out))
         self.program.steps.append((op, params, ins, out.slot))
+        if op == OP_NEG and out.size * out.itemsize <= self.room:
+            self.negated[out.slot] = <Array>args[0]
         if key is not None:
             kept = None
             if out.size * out.itemsize <= self.room:
@@ -164,6 +189,13 @@ cdef class Recorder(Tracer):
                 return 0
             self.program.effects.append((handle, self.slot_of(<Array>v)))
         return 0
+
+
+cdef tuple in_order(int op, tuple ins):
+    """Operands in an order that does not matter to the result, not even in its last digit."""
+    if (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) and ins[1] < ins[0]:
+        return ins[1], ins[0]
+    return ins
 
 
 cdef Array shortcut(int op, object params, PyObject **args, int n):

@@ -20,7 +20,7 @@ import weakref
 from collections import OrderedDict
 
 from .array cimport ARRAY, Array, Value
-from .execute cimport start_tracing, stop_tracing, tracing
+from .execute cimport active_tracer, start_tracing, stop_tracing, tracing
 from .plan cimport Plan, make_plan
 from .program cimport Program
 from .recorder cimport Recorder
@@ -75,6 +75,7 @@ cdef class Kind:
     cdef long long checked          # WRITES when that was last compared
     cdef bint confirmed             # two recordings agreed
     cdef int attempts
+    cdef int changes                # how often what it depends on had changed
 
 
 cdef class Function:
@@ -372,6 +373,11 @@ cdef object through(object key, object alive, object name, object call, tuple ar
         kind.confirmed = False
         kind.program = None
         kind.attempts = 0
+        kind.changes += 1
+        if kind.changes > MISSES:
+            go_eager(function, f"a tensor, or an attribute of a Cell, that it depends on has changed {MISSES} times "
+                     f"between calls", None)
+            return call(*args, **kwargs)
     return record(function, kind, call, args, kwargs, tensors)
 
 
@@ -386,6 +392,12 @@ cdef bint only_numbers_differ(object kinds):
     return len(tensors) == 1 and once > MISSES // 2
 
 
+def unrepeatable(str why):
+    """Something that a program cannot repeat is about to happen; if a recording is active, it ends."""
+    if tracing():
+        active_tracer().give_up(why)
+
+
 def call_recorded(key, alive, name, call, tuple args, dict kwargs):
     """Call a function, recorded if this is an outermost call."""
     if tracing() or current_level() is not None:
@@ -394,14 +406,15 @@ def call_recorded(key, alive, name, call, tuple args, dict kwargs):
 
 
 def function_key(fn, inside=()):
-    """What a function is known by: (key, object whose life it depends on, name). `inside`: codes of the functions whose
-    closures lead here, which may be this one again."""
+    """What a function is known by: (key, object whose life it depends on, name). `inside`: the functions whose closures
+    lead here; one that closes over itself is known by its place among them."""
     if isinstance(fn, CellCall):
         return ("cell", id(fn)), fn, type(fn).__name__
     if isinstance(fn, types.FunctionType):
-        if fn.__code__ in inside:
-            return ("function", fn.__code__), None, fn.__qualname__
-        inside = inside + (fn.__code__,)
+        for i, outer in enumerate(inside):
+            if outer is fn:
+                return ("function", i), None, fn.__qualname__
+        inside = inside + (fn,)
         held = [key_of_value(cell.cell_contents, inside) if filled_cell(cell) else None
                 for cell in fn.__closure__ or ()]
         held += [key_of_value(value, inside) for value in fn.__defaults__ or ()]

@@ -100,7 +100,7 @@ cdef Array number_of(Value v, str what):
     cdef int first
     cdef Array a = shaped_array(v, &first)
     if tracing() and a.trace == active_tracer().trace:
-        active_tracer().give_up(f"Python was given {what} of a tensor that depends on the arguments")
+        active_tracer().asked(a, what)
     if first:
         raise ValueError(f"a tensor inside vmap stands for all samples at once, so Python cannot be given {what}, "
                          f"which may differ from sample to sample; use ops.where to choose by value, or take the "

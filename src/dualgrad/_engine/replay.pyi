@@ -3,6 +3,7 @@ from typing import Any
 
 from .tensor import CellCall
 
+def unrepeatable(why: str) -> None: ...
 def note_write(cell: CellCall) -> None: ...
 def call_recorded(
     key: Any, alive: Any, name: str, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]

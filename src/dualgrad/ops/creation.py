@@ -390,8 +390,8 @@ def _source(seed: int | None) -> Callable[[], np.random.Generator]:
     """Where random numbers come from: asked for at each draw, since `set_seed` replaces it."""
     if seed is None:
         return _random.generator
-    fixed = np.random.default_rng(integer("rand", "seed", seed))
-    return lambda: fixed
+    number = integer("rand", "seed", seed)
+    return lambda: np.random.default_rng(number)
 
 
 def _drawn(name: str, dtype: Any) -> DType:

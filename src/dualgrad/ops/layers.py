@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._engine import tensor as _engine
+from .._engine.replay import unrepeatable
 from ..parameter import Parameter
 from ..random import generator
 from ..tensor import Tensor
@@ -238,8 +239,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
         return +x
     if seed is None:
         return _thinned(x, p, generator)[0]
-    fixed = np.random.default_rng(integer("dropout", "seed", seed))
-    return _thinned(x, p, lambda: fixed)[0]
+    number = integer("dropout", "seed", seed)
+    return _thinned(x, p, lambda: np.random.default_rng(number))[0]
 
 
 def _thinned(x: Tensor, p: float, source: Callable[[], np.random.Generator]) -> tuple[Tensor, Tensor]:
@@ -307,7 +308,10 @@ class Dropout(Primitive):
         if not 0 < keep_prob <= 1:
             raise ValueError(f"Dropout: keep_prob is {keep_prob}; expected a probability above 0 and up to 1")
         self.keep_prob = keep_prob
-        self._source = np.random.default_rng((Seed0, Seed1)) if Seed0 or Seed1 else None
+        self._source = None
+        if Seed0 or Seed1:
+            unrepeatable("a source of random numbers is made")
+            self._source = np.random.default_rng((Seed0, Seed1))
 
     def __repr__(self) -> str:
         return f"Dropout(keep_prob={self.keep_prob!r})"

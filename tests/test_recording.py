@@ -1,0 +1,347 @@
+"""Recorded functions: what is replayed is what eager execution gives, and what cannot be replayed runs eagerly."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from cases import Case, all_cases
+from support import assert_close, assert_raises, f32, f64
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, nn, ops
+from dualgrad._engine.replay import forget_programs, plan_programs, programs
+
+CASES = all_cases()
+X = np.array([1.0, -2.0, 3.0])
+
+
+@pytest.fixture(autouse=True)
+def _no_programs_of_other_tests():
+    forget_programs()
+    yield
+    forget_programs()
+
+
+def state_of(name):
+    """Whether the function of that name is replayed, and its text."""
+    found = [(replayed, text) for label, replayed, text in programs() if name in label]
+    assert found, f"no program of {name} among {[p[0] for p in programs()]}"
+    return found[-1]
+
+
+def numbers(nest):
+    if isinstance(nest, tuple | list):
+        return [a for part in nest for a in numbers(part)]
+    return [nest.asnumpy()] if isinstance(nest, Tensor) else []
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("planned", [True, False], ids=["planned", "interpreted"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_cases_replayed_are_cases_executed(case: Case, planned):
+    """Values and gradients of every operator, recorded twice and replayed."""
+    args = [Tensor(a) for a in case.args]
+
+    def f(*xs):
+        out = case.fn(*xs)
+        total = sum(ops.sum(ops.sin(leaf)) for leaf in leaves(out))
+        return total, out
+
+    def leaves(nest):
+        if isinstance(nest, tuple | list):
+            return [leaf for part in nest for leaf in leaves(part)]
+        return [nest] if isinstance(nest, Tensor) and nest.dtype == dg.float64 else []
+
+    gradient = dg.value_and_grad(f, tuple(range(len(args))), has_aux=True)
+    expected = numbers(gradient(*args))
+    former = plan_programs(planned)
+    try:
+        recorded = dg.jit(gradient)
+        for _ in range(4):
+            found = numbers(recorded(*args))
+            assert len(found) == len(expected)
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13 * max(1.0, np.abs(b).max(initial=0.0)))
+    finally:
+        plan_programs(former)
+
+
+def test_third_call_is_a_replay_without_python():
+    calls = []
+
+    @dg.jit
+    def f(x):
+        calls.append(1)
+        return ops.sin(x) * x
+
+    for k in range(5):
+        assert_close(f(f64(X + k)), np.sin(X + k) * (X + k), rtol=1e-15)
+    assert len(calls) == 2
+    assert state_of("f")[0]
+
+
+def test_equal_components_are_one_step():
+    """K nested gradients of exp(sin(x)): the program grows slowly with k, not like 2**k."""
+    sizes = []
+    for k in range(1, 11):
+        f = lambda x: ops.exp(ops.sin(x))
+        for _ in range(k):
+            f = dg.grad(f)
+        recorded = dg.jit(f)
+        for _ in range(3):
+            recorded(f64([0.3]))
+        sizes.append(sum(" = " in line and "(%" in line for line in programs()[-1][2].split("\n")))
+    assert all(size <= (k + 1) ** 3 for k, size in enumerate(sizes, 1)), sizes
+
+
+def test_functions_that_differ_in_what_they_close_over_are_different():
+    f = lambda x: ops.exp(ops.sin(x))
+    expected = []
+    for _ in range(5):
+        expected.append(f(f64([0.3])).asnumpy())
+        recorded = dg.jit(f)
+        for _ in range(3):
+            assert_close(recorded(f64([0.3])), expected[-1], rtol=1e-13)
+        f = lambda x, g=f: dg.jvp(g, x, ops.ones_like(x))[1]
+
+    def count(n):
+        return 0 if n == 0 else 1 + count(n - 1)
+
+    recorded = dg.jit(lambda x: x * count(3))
+    for _ in range(3):
+        assert_close(recorded(f64(X)), 3 * X)
+
+
+def test_parameters_are_read_at_each_call_and_steps_are_effects():
+    w = Parameter(np.array([1.0, 2.0]), name="w")
+    optimizer = nn.Adam([w], learning_rate=0.1)
+    gradient = dg.value_and_grad(lambda x: ops.sum((w - x) ** 2), None, [w])
+
+    def step(x):
+        loss, gradients = gradient(x)
+        return ops.depend(loss, optimizer(gradients))
+
+    def train(step):
+        w.set_data(f64([1.0, 2.0]))
+        for state in (*optimizer.moment1, *optimizer.moment2):
+            state.set_data(ops.zeros_like(state))
+        optimizer.global_step.set_data(ops.zeros_like(optimizer.global_step))
+        return [step(f64([0.1 * k, 0.5])).asnumpy() for k in range(8)], w.asnumpy()
+
+    expected = train(step)
+    recorded = dg.jit(step)
+    found = train(recorded)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-14)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-14)
+    assert state_of("step")[0]
+    w.set_data(f64([5.0, 5.0]))
+    assert_close(recorded(f64([0.0, 0.0])), 50.0)
+
+
+def test_captured_tensors_and_assigned_inputs():
+    a = f64(X)
+    f = dg.jit(lambda x: x * a)
+    for _ in range(3):
+        assert_close(f(f64(X)), X * X)
+    a[0] = 7.0
+    assert_close(f(f64(X)), X * np.array([7.0, -2.0, 3.0]))
+
+    @dg.jit
+    def write(x):
+        x[0] = x[1] * 2.0
+        return x + 1.0
+
+    for _ in range(4):
+        x = f64(X)
+        assert_close(write(x), [-3.0, -1.0, 4.0])
+        assert_close(x, [-4.0, -2.0, 3.0])
+
+
+def test_shapes_types_nesting_and_numbers_are_recorded_apart():
+    f = dg.jit(lambda x, n: {"y": x * n, "n": n})
+    for _ in range(3):
+        for x in (f64(X), f32(X), f64([[1.0]])):
+            for n in (2, 3.0):
+                result = f(x, n)
+                assert_close(result["y"], x.asnumpy() * n)
+                assert result["n"] == n
+                assert result["y"].dtype == x.dtype
+
+
+def test_a_cell_with_other_attributes_is_recorded_anew():
+    class Scaled(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.factor = 2.0
+
+        def construct(self, x):
+            return x * self.factor
+
+    net = dg.jit(Scaled())
+    for _ in range(4):
+        assert_close(net(f64(X)), 2 * X)
+    net.factor = 3.0
+    for _ in range(4):
+        assert_close(net(f64(X)), 3 * X)
+
+
+def test_numbers_that_python_asks_for_end_the_recording_with_one_warning():
+    @dg.jit
+    def f(x):
+        if x.sum() > 0:
+            return x * 2
+        return x * 3
+
+    with pytest.warns(UserWarning, match=r"f runs eagerly: Python was given the truth value.*test_recording\.py, line"):
+        assert_close(f(f64(X)), 2 * X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_close(f(f64(-X)), -3 * X)
+
+
+def test_numbers_of_what_does_not_depend_on_the_arguments_end_nothing():
+    a = f64(X)
+
+    @dg.jit
+    def f(x):
+        return x * 2 if a[0] > 0 else x * 3
+
+    for _ in range(3):
+        assert_close(f(f64(X)), 2 * X)
+    assert state_of("f")[0]
+    a[0] = -1.0
+    assert_close(f(f64(X)), 3 * X)
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_counters_and_attributes_written_inside_are_never_frozen():
+    count = iter(range(100))
+    f = dg.jit(lambda x: x * next(count))
+    for k in range(6):
+        assert_close(f(f64(X)), k * X)
+
+    class Counting(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def construct(self, x):
+            self.calls += 1
+            return x * self.calls
+
+    net = dg.jit(Counting())
+    for k in range(6):
+        assert_close(net(f64(X)), (k + 1) * X)
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_a_number_that_always_differs_is_not_recorded_for_ever():
+    f = dg.jit(lambda x, n: x * n)
+    for k in range(40):
+        assert_close(f(f64(X), float(k)), X * k)
+    assert state_of("<lambda>") == (False, "eager")
+
+
+def test_random_numbers_are_drawn_anew_and_follow_the_seed():
+    f = dg.jit(lambda x: x + ops.rand(3, dtype=dg.float64))
+    x = f64(X)
+    dg.set_seed(3)
+    recorded = [f(x).asnumpy() for _ in range(6)]
+    assert state_of("<lambda>")[0]
+    dg.set_seed(3)
+    eager = [(x + ops.rand(3, dtype=dg.float64)).asnumpy() for _ in range(6)]
+    np.testing.assert_array_equal(recorded, eager)
+
+
+def test_errors_leave_arguments_and_recording_as_they_were():
+    @dg.jit
+    def f(x):
+        ops.sin(x)
+        raise ArithmeticError("inside")
+
+    x = f64(X)
+    for _ in range(4):
+        assert_raises(ArithmeticError, lambda: f(x), "inside")
+        assert_close(x, X)
+    assert_close(ops.sin(x), np.sin(X))
+
+
+def test_recorded_functions_inside_derivatives_and_derivatives_inside():
+    f = dg.jit(lambda x: ops.sin(x) * x)
+    for _ in range(4):
+        f(f64(X))
+        assert_close(dg.grad(f)(f64(X)), np.cos(X) * X + np.sin(X), rtol=1e-14)
+        assert_close(dg.vmap(dg.grad(f))(f64(X)), np.cos(X) * X + np.sin(X), rtol=1e-14)
+    second = dg.jit(lambda x: dg.jvp(dg.grad(f), x, ops.ones_like(x))[1])
+    for _ in range(4):
+        assert_close(second(f64(X)), 2 * np.cos(X) - X * np.sin(X), rtol=1e-13)
+    assert state_of("<lambda>")[0]
+
+
+def test_checks_of_arguments_are_repeated_by_programs():
+    f = dg.jit(lambda x, t: ops.cross_entropy(x, t))
+    x = f64([[1.0, 2.0], [0.5, 0.1]])
+    for _ in range(4):
+        f(x, Tensor([0, 1]))
+    assert_raises(ValueError, lambda: f(x, Tensor([0, 5])), "class 5")
+
+
+def test_threads_may_run_one_program_at_once():
+    w = Parameter(np.linspace(0.1, 1.0, 20), name="w")
+    f = dg.jit(dg.grad(lambda x: ops.sum(ops.tanh(x * w) ** 2)))
+    for _ in range(3):
+        f(f64(np.ones((2000, 20))))
+    inputs = [np.full((2000, 20), 0.1 * k) for k in range(4)]
+    expected = [f(f64(a)).asnumpy() for a in inputs]
+    wrong = []
+
+    def work(k):
+        for _ in range(20):
+            if not np.array_equal(f(f64(inputs[k])).asnumpy(), expected[k]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+ROWS = (63, 64, 1000, 5000)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_networks_in_blocks_of_rows(rows, dtype):
+    """A residual with second derivatives, and its gradient by all weights, planned and eager."""
+    rng = np.random.default_rng(rows)
+    shapes = [(2, 8), (8, 8), (8, 1)]
+    ws = [Parameter((rng.standard_normal(s) / np.sqrt(s[0])).astype(dtype), name=f"w{i}") for i, s in enumerate(shapes)]
+    bs = [Parameter(rng.standard_normal(s[1]).astype(dtype), name=f"b{i}") for i, s in enumerate(shapes)]
+    x, y = (Tensor(rng.standard_normal((rows, 1)).astype(dtype)) for _ in range(2))
+    one = ops.ones_like(x)
+
+    def net(x, y):
+        h = ops.cat((x, y), 1)
+        for w, b in zip(ws[:-1], bs[:-1], strict=True):
+            h = ops.tanh(ops.matmul(h, w) + b)
+        return ops.matmul(h, ws[-1]) + bs[-1]
+
+    def loss():
+        slope = lambda x: dg.jvp(lambda x: net(x, y), x, one)[1]
+        first, second = dg.jvp(slope, x, one)
+        u = net(x, y)
+        weight = ops.where(u > 0, u, 0.5 * u)
+        return ops.mean((second + weight * first) ** 2) + ops.sum(ops.softmax(u, 0) * u)
+
+    gradient = dg.value_and_grad(loss, None, ws + bs)
+    expected = numbers(gradient())
+    recorded = dg.jit(gradient)
+    for _ in range(3):
+        found = numbers(recorded())
+    assert programs()[-1][1]
+    tolerance = 1e-4 if dtype is np.float32 else 1e-11
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(b).max())
