@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.replay import call_recorded, function_key
+from ._engine.replay import Recorded
 from ._engine.tensor import CellCall
 
 __all__ = ["jit", "mutable"]
@@ -65,12 +65,7 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
         fn.recorded = True
         return fn
 
-    @functools.wraps(fn)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        key, alive, name = function_key(fn)
-        return call_recorded(key, alive, name, fn, args, kwargs)
-
-    return recorded
+    return functools.update_wrapper(Recorded(fn), fn)
 
 
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:

@@ -9,6 +9,15 @@ cdef class Plan:
     cdef Py_ssize_t arena
     cdef Py_ssize_t block_bytes
     cdef Py_ssize_t total_bytes
+    cdef Py_ssize_t nbytes
+    cdef Py_ssize_t n_bases
+    cdef char **bases                   # as a run finds them, constants filled in
+    cdef list held                      # arrays by root, constants filled in
+    cdef list given                     # roots that are inputs,
+    cdef list read                      # handles,
+    cdef list made                      # and arrays of their own
+    cdef list whole                     # for each result whether it is all of its root
+    cdef int settle(self) except -1
     cdef int add_root(self, object r) except -1
     cdef list run(self, list inputs)
     cdef int run_generic(self, object o, char **bases, list held) except -1

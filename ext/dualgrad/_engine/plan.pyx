@@ -25,8 +25,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from .array cimport (NPY_HALF, Array, Value, contiguous, copy_of, from_ndarray, item_size, new_array, new_view,
-                     shape_tuple, to_ndarray)
+from .array cimport (ARRAY, NPY_HALF, Array, Value, contiguous, copy_of, from_ndarray, item_size, new_array,
+                     new_view, to_ndarray)
 from .execute cimport run as execute
 from .opcodes cimport *
 from .primitives cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, op_name, rule_of
@@ -112,6 +112,7 @@ cdef class Root:
     cdef Py_ssize_t offset
     cdef Py_ssize_t total           # its place among the totals of its region, where it is added up
     cdef bint dynamic               # it is whatever array a kernel returns
+    cdef object which               # number of the input, handle, or constant
     cdef int region                 # the region that makes it; -1 where it is there from the start
     cdef bint rows                  # it is made row by row
     cdef bint added                 # it is added up over the rows
@@ -866,76 +867,109 @@ cdef class Plan:
         self.roots.append(r)
         return 0
 
+    def __dealloc__(self):
+        PyMem_Free(self.bases)
+
+    cdef int settle(self) except -1:
+        """What is the same for every run: the places of constants, and which roots are of which kind."""
+        cdef Py_ssize_t i, n = N_BASES + len(self.roots)
+        cdef Root r
+        self.n_bases = n
+        self.bases = <char **>PyMem_Malloc(n * sizeof(char *))
+        if self.bases is NULL:
+            raise MemoryError()
+        memset(self.bases, 0, n * sizeof(char *))
+        self.held = [None] * len(self.roots)
+        self.given = []
+        self.read = []
+        self.made = []
+        for i in range(len(self.roots)):
+            r = <Root>self.roots[i]
+            if r.source is None:
+                if not r.dynamic:
+                    self.made.append(r)
+                continue
+            kind, source = <tuple>r.source
+            r.which = source
+            if kind == "input":
+                self.given.append(r)
+            elif kind == "handle":
+                self.read.append(r)
+            else:
+                self.held[i] = source
+                self.bases[r.base] = (<Array>source).data
+        self.whole = [(<View>v).offset == 0 and (<View>v).shape == (<View>v).root.shape and is_packed(<View>v)
+                      for v in self.results]
+        self.nbytes = self.arena + self.block_bytes + self.total_bytes + ALIGN
+        return 0
+
     cdef list run(self, list inputs):
         """The arrays that leave the program; None if a handle no longer holds what it held."""
-        cdef Py_ssize_t n = N_BASES + len(self.roots), i
-        cdef char **bases = <char **>PyMem_Malloc(n * sizeof(char *))
-        cdef list held = [None] * len(self.roots), found = []
+        cdef char *few[32]
+        cdef char **bases = few
+        cdef list held = list(self.held), found
         cdef Root r
         cdef Array a
         cdef Value value
         cdef View v
         cdef Region region
+        cdef Py_ssize_t i
         cdef char *memory = NULL
-        cdef size_t nbytes = self.arena + self.block_bytes + self.total_bytes + ALIGN
-        if bases is NULL:
-            raise MemoryError()
+        if self.n_bases > 32:
+            bases = <char **>PyMem_Malloc(self.n_bases * sizeof(char *))
+            if bases is NULL:
+                raise MemoryError()
+        memcpy(bases, self.bases, self.n_bases * sizeof(char *))
         try:
-            for i in range(len(self.roots)):
-                r = <Root>self.roots[i]
-                if r.source is None:
-                    if not r.dynamic:
-                        a = shaped(r)
-                        held[i] = a
-                        bases[r.base] = a.data
-                    continue
-                kind, source = <tuple>r.source
-                if kind == "input":
-                    a = <Array>inputs[<int>source]
-                elif kind == "constant":
-                    a = <Array>source
-                else:
-                    value = (<TensorBase>source).value
-                    if not isinstance(value, Array) or (<Array>value).typenum != r.typenum \
-                            or shape_tuple(<Array>value) != r.shape:
-                        return None
-                    a = <Array>value
+            for r in self.given:
+                a = <Array>inputs[<int>r.which]
                 if not a.contiguous:
                     a = contiguous(a)
-                held[i] = a
+                held[r.base - N_BASES] = a
                 bases[r.base] = a.data
-            memory = <char *>dg_alloc(nbytes)
+            for r in self.read:
+                value = (<TensorBase>r.which).value
+                if value.kind != ARRAY or not fits_root(<Array>value, r):
+                    return None
+                a = <Array>value
+                if not a.contiguous:
+                    a = contiguous(a)
+                held[r.base - N_BASES] = a
+                bases[r.base] = a.data
+            for r in self.made:
+                a = shaped(r)
+                held[r.base - N_BASES] = a
+                bases[r.base] = a.data
+            memory = <char *>dg_alloc(self.nbytes)
             if memory is NULL:
                 raise MemoryError()
             bases[ARENA] = memory
             bases[BLOCK] = memory + self.arena
             bases[TOTALS] = memory + self.arena + self.block_bytes
-            for task in self.tasks:
-                region = <Region>task
+            for region in self.tasks:
                 if region.code is NULL:
                     self.run_generic(region.operations[0], bases, held)
                     continue
                 if region.total_bytes:
                     memset(bases[TOTALS], 0, region.total_bytes)
-                if region.rows is None:
-                    if region.large:
-                        with nogil:
-                            dg_run_rows(region.code, region.count, bases, 0, 1, 1)
-                    else:
-                        dg_run_rows(region.code, region.count, bases, 0, 1, 1)
-                else:
+                if region.large:
                     with nogil:
                         dg_run_rows(region.code, region.count, bases, 0, region.n_rows, region.block)
-                for root in region.totals:
-                    r = <Root>root
+                else:
+                    dg_run_rows(region.code, region.count, bases, 0, region.n_rows, region.block)
+                for r in region.totals:
                     memcpy(bases[r.base] + r.offset, bases[TOTALS] + r.total, r.size * r.item)
-            for v in self.results:
-                found.append(result_array(v, held))
+            found = []
+            for i in range(len(self.results)):
+                v = <View>self.results[i]
+                a = <Array>held[v.root.base - N_BASES]
+                found.append(a if self.whole[i] else viewed(v, a, a.data + v.offset))
             return found
         finally:
             if memory is not NULL:
-                dg_free(memory, nbytes)
-            PyMem_Free(bases)
+                dg_free(memory, self.nbytes)
+            if bases is not few:
+                PyMem_Free(bases)
 
     cdef int run_generic(self, object operation, char **bases, list held) except -1:
         """An operation without a compiled loop of ours, as eager execution would run it."""
@@ -988,11 +1022,15 @@ cdef Array viewed(View v, Array base, char *data):
     return new_view(base, len(v.shape), shape, strides, data)
 
 
-cdef Array result_array(View v, list held):
-    cdef Array a = <Array>held[v.root.base - N_BASES]
-    if v.offset == 0 and v.shape == v.root.shape and is_packed(v):
-        return a
-    return viewed(v, a, a.data + v.offset)
+cdef bint fits_root(Array a, Root r):
+    """Whether an array has the type and shape that a root was planned with."""
+    cdef int i
+    if a.typenum != r.typenum or a.ndim != len(r.shape):
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != r.shape[i]:
+            return False
+    return True
 
 
 cdef Array loose(View v, char **bases):
@@ -1042,6 +1080,7 @@ cdef Plan make_plan(Program program):
         plan.block_bytes = max(plan.block_bytes, region.block_bytes)
         plan.total_bytes = max(plan.total_bytes, region.total_bytes)
     plan.tasks = regions
+    plan.settle()
     return plan
 
 
@@ -1058,7 +1097,7 @@ cdef int emit_region(Plan plan, Region region) except -1:
             region.totals.append(o.out)
     if (<Operation>region.operations[0]).kind == "generic":
         return 0
-    region.block = 1
+    region.block = region.n_rows = 1
     if region.rows is not None:
         region.n_rows = region.rows
         region.block = 64
@@ -1068,7 +1107,7 @@ cdef int emit_region(Plan plan, Region region) except -1:
         region.block = max(16, min(<Py_ssize_t>MOST_ROWS, room // a_row, region.n_rows))
     e = emitted(plan, region)
     region.block_bytes = (e.places.end + ALIGN - 1) // ALIGN * ALIGN
-    region.large = any([(<Operation>o).out.size > 10000 for o in region.operations])
+    region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
     finish_code(region, e.code)
     return 0
 

@@ -334,6 +334,112 @@ cdef object replay(Kind kind, list tensors):
 
 # ------------------------------------------------------------------------------------------------------------ calls
 
+cdef class Recorded:
+    """A function under `jit`. The kind of its last call is tried first, without making a key."""
+    cdef public object __wrapped__
+    cdef object function            # the plain Python function to look at, or None
+    cdef Function known
+    cdef Kind kind
+    cdef list leaves                # for each argument (type, shape), or the value of what is no tensor
+    cdef list closed_over           # contents of the closure, as they were
+
+    cdef dict __dict__
+
+    def __init__(self, fn):
+        self.__wrapped__ = fn
+        self.function = fn if isinstance(fn, types.FunctionType) else None
+
+    def __get__(self, instance, owner):
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        cdef list tensors
+        if tracing() or current_level() is not None:
+            return self.__wrapped__(*args, **kwargs)
+        if self.kind is not None and not kwargs and self.kind.confirmed and self.same(args):
+            if current(self.kind):
+                tensors = [x for x in args if isinstance(x, TensorBase)]
+                result = replay(self.kind, tensors)
+                if result is not NotImplemented:
+                    return result
+        key, alive, name = function_key(self.__wrapped__)
+        result = through(key, alive, name, self.__wrapped__, args, kwargs)
+        self.remember(key, args, kwargs)
+        return result
+
+    cdef bint same(self, tuple args):
+        """Whether the arguments, and what the function closes over, are as at the call that is remembered."""
+        cdef Py_ssize_t i, k
+        cdef Array a
+        cdef tuple leaf
+        if len(args) != len(self.leaves):
+            return False
+        for i in range(len(args)):
+            x = args[i]
+            leaf = <tuple>self.leaves[i]
+            if leaf is None:
+                return False
+            if not isinstance(x, TensorBase):
+                if len(leaf) != 1 or x is not leaf[0]:
+                    return False
+                continue
+            if len(leaf) != 2 or (<TensorBase>x).parameter or (<TensorBase>x).value is None \
+                    or (<TensorBase>x).value.kind != ARRAY:
+                return False
+            a = <Array>(<TensorBase>x).value
+            if a.typenum != <int>leaf[0] or not has_shape(a, <tuple>leaf[1]):
+                return False
+            for k in range(i):
+                if args[k] is x:
+                    return False
+        if self.closed_over is not None:
+            cells = self.function.__closure__
+            for i in range(len(self.closed_over)):
+                if cells[i].cell_contents is not self.closed_over[i]:
+                    return False
+        return True
+
+    cdef int remember(self, object key, tuple args, dict kwargs) except -1:
+        """Take note of a call that can be replayed."""
+        cdef Function known
+        cdef Array a
+        cdef list leaves = []
+        self.kind = None
+        known = FUNCTIONS.get(key)
+        if (known is None or known.eager or kwargs or self.function is None or self.function.__defaults__
+                or self.function.__kwdefaults__):
+            return 0
+        for x in args:
+            if isinstance(x, TensorBase):
+                if (<TensorBase>x).parameter or (<TensorBase>x).value.kind != ARRAY:
+                    return 0
+                a = <Array>(<TensorBase>x).value
+                leaves.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)])))
+            elif isinstance(x, (tuple, list, dict)):
+                return 0
+            else:
+                leaves.append((x,))
+        self.kind = known.kinds.get(signature(args, kwargs, []))
+        self.leaves = leaves
+        self.closed_over = None
+        if self.function.__closure__:
+            if not all([filled_cell(cell) for cell in self.function.__closure__]):
+                self.kind = None
+                return 0
+            self.closed_over = [cell.cell_contents for cell in self.function.__closure__]
+        return 0
+
+
+cdef bint has_shape(Array a, tuple shape):
+    cdef int i
+    if a.ndim != len(shape):
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != <Py_ssize_t>shape[i]:
+            return False
+    return True
+
+
 cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs):
     """A call of a recorded function."""
     cdef Function function
