@@ -1,5 +1,6 @@
 """Recorded functions: what is replayed is what eager execution gives, and what cannot be replayed runs eagerly."""
 
+import os
 import threading
 import warnings
 
@@ -345,3 +346,41 @@ def test_networks_in_blocks_of_rows(rows, dtype):
     tolerance = 1e-4 if dtype is np.float32 else 1e-11
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(b).max())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_threads_give_the_same_numbers_in_every_run(threads):
+    w = Parameter(np.random.default_rng(0).standard_normal((6, 6)), name="w")
+    x = f64(np.random.default_rng(1).standard_normal((60_000, 6)))
+    f = dg.value_and_grad(lambda x: ops.sum(ops.tanh(ops.tanh(ops.matmul(x, w)) @ w) ** 2), 0, [w])
+    expected = numbers(f(x))
+    before = dg.get_num_threads()
+    dg.set_num_threads(threads)
+    try:
+        recorded = dg.jit(f)
+        runs = [numbers(recorded(x)) for _ in range(6)]
+        for a, b in zip(runs[-1], expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-9)
+        for again in runs[3:]:
+            assert all(np.array_equal(a, b) for a, b in zip(again, runs[2], strict=True))
+    finally:
+        dg.set_num_threads(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_fork_after_a_call_on_several_threads_works():
+    x = f64(np.linspace(0.0, 1.0, 3_000_000))
+    f = dg.jit(lambda x: ops.sum(ops.sin(x) * ops.exp(x)))
+    before = dg.get_num_threads()
+    dg.set_num_threads(2)
+    try:
+        for _ in range(4):
+            expected = f(x).asnumpy()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if f(x).asnumpy() == expected else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert f(x).asnumpy() == expected
+    finally:
+        dg.set_num_threads(before)

@@ -9,7 +9,9 @@
 #define DG_EXECUTOR_H
 
 #include <string.h>
+#include <stdint.h>
 #include "dg_loop.h"
+#include "dg_threads.h"
 
 enum { DG_LOOP, DG_MATMUL, DG_MATMUL_ADD, DG_SUM_ALL, DG_COPY, DG_ZERO, DG_SELECT };
 enum { DG_MAX_AXES = 6 };
@@ -133,6 +135,28 @@ static void dg_run_rows(const dg_instruction *program, npy_intp count, char *con
     int first = 1;
     for (npy_intp row0 = start; row0 < stop; row0 += block, first = 0)
         dg_run_block(program, count, bases, row0, stop - row0 < block ? stop - row0 : block, first);
+}
+
+typedef struct {
+    const dg_instruction *program;
+    npy_intp count, rows, block;
+    int workers;
+    char **bases[DG_MAX_THREADS]; /* of each worker: its own block memory and totals */
+} dg_region;
+
+/* The rows in equal parts, whole blocks each: which worker does what does not depend on time. */
+static void dg_run_part(void *data, int worker)
+{
+    const dg_region *r = (const dg_region *)data;
+    const npy_intp blocks = (r->rows + r->block - 1) / r->block;
+    const npy_intp start = blocks * worker / r->workers * r->block, stop = blocks * (worker + 1) / r->workers * r->block;
+    dg_run_rows(r->program, r->count, r->bases[worker], start, stop < r->rows ? stop : r->rows, r->block);
+}
+
+static void dg_run_region(dg_region *r)
+{
+    if (r->workers > 1 && dg_parallel(dg_run_part, r, r->workers) == 0) return;
+    for (int w = 0; w < r->workers; ++w) dg_run_part(r, w);
 }
 
 #endif

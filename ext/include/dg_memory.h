@@ -220,7 +220,7 @@ static PyObject *dg_object_alloc(PyTypeObject *type, Py_ssize_t items)
 
 static void dg_object_free(void *p) { dg_slab_free(p); }
 
-static void dg_use_slabs(PyTypeObject *type)
+static inline void dg_use_slabs(PyTypeObject *type)
 {
     type->tp_alloc = dg_object_alloc;
     type->tp_free = dg_object_free;

@@ -30,6 +30,7 @@ from .random import get_seed, set_seed
 from .self_check import run_check
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from .tensor import Tensor, tensor
+from .threads import get_num_threads, set_num_threads
 from .vectorize import vmap
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "float64",
     "get_context",
     "get_grad",
+    "get_num_threads",
     "get_seed",
     "grad",
     "half",
@@ -71,6 +73,7 @@ __all__ = [
     "run_check",
     "save_checkpoint",
     "set_context",
+    "set_num_threads",
     "set_seed",
     "sparse",
     "tensor",

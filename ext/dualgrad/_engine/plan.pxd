@@ -9,7 +9,7 @@ cdef class Plan:
     cdef Py_ssize_t arena
     cdef Py_ssize_t block_bytes
     cdef Py_ssize_t total_bytes
-    cdef Py_ssize_t nbytes
+    cdef bint parallel                  # a region is worth several threads
     cdef Py_ssize_t n_bases
     cdef char **bases                   # as a run finds them, constants filled in
     cdef list held                      # arrays by root, constants filled in
@@ -20,6 +20,7 @@ cdef class Plan:
     cdef int settle(self) except -1
     cdef int add_root(self, object r) except -1
     cdef list run(self, list inputs)
+    cdef int run_region(self, object task, char **bases) except -1
     cdef int run_generic(self, object o, char **bases, list held) except -1
 
 

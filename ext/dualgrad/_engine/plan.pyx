@@ -47,6 +47,7 @@ cdef extern from "dg_executor.h":
         DG_ZERO
         DG_SELECT
         DG_MAX_AXES
+        DG_MAX_THREADS
     ctypedef struct dg_operand:
         int base
         cnp.npy_intp offset
@@ -69,8 +70,14 @@ cdef extern from "dg_executor.h":
         int once
         dg_loop add
         void *add_data
-    void dg_run_rows(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp start,
-                     cnp.npy_intp stop, cnp.npy_intp block) noexcept nogil
+    ctypedef struct dg_region:
+        const dg_instruction *program
+        cnp.npy_intp count
+        cnp.npy_intp rows
+        cnp.npy_intp block
+        int workers
+        char **bases[64]
+    void dg_run_region(dg_region *r) noexcept nogil
 
 cdef enum:
     ARENA = 0                       # bases that every run has: memory between regions,
@@ -82,6 +89,25 @@ cdef enum:
     CACHE = 1 << 19                 # bytes a block with products may fill: half of a second-level cache
     TILE = 24 << 10                 # without products: half of a first-level cache
     MOST_ROWS = 4096
+    PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
+
+cdef int THREADS = 1
+
+
+def set_num_threads(int n):
+    """The number of threads that regions may use; returns the former one."""
+    global THREADS
+    if not 1 <= n <= DG_MAX_THREADS:
+        raise ValueError(f"set_num_threads: got {n}; expected 1 to {DG_MAX_THREADS}")
+    former = THREADS
+    THREADS = n
+    return former
+
+
+def get_num_threads():
+    """The number of threads that regions may use."""
+    return THREADS
+
 
 cdef Loop[24] ADD
 cdef Loop[24] MATMUL
@@ -365,6 +391,7 @@ cdef class Region:
     cdef Py_ssize_t n_rows
     cdef bint products
     cdef bint large                 # worth handing the interpreter over
+    cdef int workers                # threads it is worth
 
     def __dealloc__(self):
         PyMem_Free(self.code)
@@ -900,7 +927,7 @@ cdef class Plan:
                 self.bases[r.base] = (<Array>source).data
         self.whole = [(<View>v).offset == 0 and (<View>v).shape == (<View>v).root.shape and is_packed(<View>v)
                       for v in self.results]
-        self.nbytes = self.arena + self.block_bytes + self.total_bytes + ALIGN
+        self.parallel = any([(<Region>task).workers > 1 for task in self.tasks])
         return 0
 
     cdef list run(self, list inputs):
@@ -913,7 +940,7 @@ cdef class Plan:
         cdef Value value
         cdef View v
         cdef Region region
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, nbytes = 0
         cdef char *memory = NULL
         if self.n_bases > 32:
             bases = <char **>PyMem_Malloc(self.n_bases * sizeof(char *))
@@ -940,25 +967,16 @@ cdef class Plan:
                 a = shaped(r)
                 held[r.base - N_BASES] = a
                 bases[r.base] = a.data
-            memory = <char *>dg_alloc(self.nbytes)
+            nbytes = self.arena + ALIGN + (THREADS if self.parallel else 1) * (self.block_bytes + self.total_bytes)
+            memory = <char *>dg_alloc(nbytes)
             if memory is NULL:
                 raise MemoryError()
             bases[ARENA] = memory
-            bases[BLOCK] = memory + self.arena
-            bases[TOTALS] = memory + self.arena + self.block_bytes
             for region in self.tasks:
                 if region.code is NULL:
                     self.run_generic(region.operations[0], bases, held)
                     continue
-                if region.total_bytes:
-                    memset(bases[TOTALS], 0, region.total_bytes)
-                if region.large:
-                    with nogil:
-                        dg_run_rows(region.code, region.count, bases, 0, region.n_rows, region.block)
-                else:
-                    dg_run_rows(region.code, region.count, bases, 0, region.n_rows, region.block)
-                for r in region.totals:
-                    memcpy(bases[r.base] + r.offset, bases[TOTALS] + r.total, r.size * r.item)
+                self.run_region(region, bases)
             found = []
             for i in range(len(self.results)):
                 v = <View>self.results[i]
@@ -967,9 +985,57 @@ cdef class Plan:
             return found
         finally:
             if memory is not NULL:
-                dg_free(memory, self.nbytes)
+                dg_free(memory, nbytes)
             if bases is not few:
                 PyMem_Free(bases)
+
+    cdef int run_region(self, object task, char **bases) except -1:
+        """A region of compiled loops, on as many threads as it is worth."""
+        cdef Region region = <Region>task
+        cdef dg_region r
+        cdef Root root
+        cdef Loop *loop
+        cdef int w, workers = min(region.workers, THREADS)
+        cdef char **copies = NULL
+        cdef char *target
+        cdef char *pointers[3]
+        cdef cnp.npy_intp[3] steps
+        cdef cnp.npy_intp size
+        r.program = region.code
+        r.count = region.count
+        r.rows = region.n_rows
+        r.block = region.block
+        r.workers = workers
+        if workers > 1:
+            copies = <char **>PyMem_Malloc(workers * self.n_bases * sizeof(char *))
+            if copies is NULL:
+                raise MemoryError()
+        for w in range(workers):
+            r.bases[w] = bases
+            if w > 0:
+                r.bases[w] = copies + w * self.n_bases
+                memcpy(r.bases[w], bases, self.n_bases * sizeof(char *))
+            r.bases[w][BLOCK] = bases[ARENA] + self.arena + w * (self.block_bytes + self.total_bytes)
+            r.bases[w][TOTALS] = r.bases[w][BLOCK] + self.block_bytes
+            if region.total_bytes:
+                memset(r.bases[w][TOTALS], 0, region.total_bytes)
+        if region.large:
+            with nogil:
+                dg_run_region(&r)
+        else:
+            dg_run_region(&r)
+        for root in region.totals:
+            target = bases[TOTALS] + root.total
+            loop = loop_of(ADD, np.add, root.typenum)
+            steps[0] = steps[1] = steps[2] = root.item
+            for w in range(1, workers):
+                pointers[0] = pointers[2] = target
+                pointers[1] = r.bases[w][TOTALS] + root.total
+                size = root.size
+                loop.fn(pointers, &size, steps, loop.data)
+            memcpy(bases[root.base] + root.offset, target, root.size * root.item)
+        PyMem_Free(copies)
+        return 0
 
     cdef int run_generic(self, object operation, char **bases, list held) except -1:
         """An operation without a compiled loop of ours, as eager execution would run it."""
@@ -1107,6 +1173,12 @@ cdef int emit_region(Plan plan, Region region) except -1:
         region.block = max(16, min(<Py_ssize_t>MOST_ROWS, room // a_row, region.n_rows))
     e = emitted(plan, region)
     region.block_bytes = (e.places.end + ALIGN - 1) // ALIGN * ALIGN
+    region.workers = 1
+    if region.rows is not None:
+        work = sum([max((<Operation>o).out.size, max([product((<View>v).shape) for v in (<Operation>o).ins]))
+                    for o in region.operations])
+        if work > PARALLEL and region.n_rows >= 4 * region.block:
+            region.workers = DG_MAX_THREADS
     region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
     finish_code(region, e.code)
     return 0

@@ -165,7 +165,7 @@ cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) exce
     loop.fn = NULL
     if isinstance(kernel, tuple):
         address, is_double = kernel
-        if typenum == (cnp.NPY_DOUBLE if is_double else cnp.NPY_FLOAT):
+        if typenum == <int>(cnp.NPY_DOUBLE if is_double else cnp.NPY_FLOAT):
             loop.fn = dg_scalar_loop(is_double, arity)
             loop.data = <void *><size_t>address
     elif isinstance(kernel, np.ufunc):

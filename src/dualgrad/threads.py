@@ -1,0 +1,65 @@
+"""Threads for large regions of recorded programs."""
+
+from __future__ import annotations
+
+import os
+
+from ._engine import plan
+
+__all__ = ["get_num_threads", "set_num_threads"]
+
+
+def _available() -> int:
+    """The processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def set_num_threads(n: int) -> None:
+    """Set how many threads large regions of recorded programs may use.
+
+    Parameters
+    ----------
+    n : int
+        1 to 64. At first it is the number of processors this process may run on.
+
+    Raises
+    ------
+    TypeError
+        If `n` is not an int.
+    ValueError
+        If `n` is less than 1 or more than 64.
+
+    Notes
+    -----
+    Which thread does which rows is fixed by their number, so results do not depend on time; with another number of
+    threads, sums over rows may differ in the last digits. Matrix products are NumPy's and follow its own settings.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> before = dg.get_num_threads()
+    >>> dg.set_num_threads(1)
+    >>> dg.get_num_threads()
+    1
+    >>> dg.set_num_threads(before)
+    """
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"set_num_threads: expected an int, got {type(n).__name__}")
+    plan.set_num_threads(n)
+
+
+def get_num_threads() -> int:
+    """Return how many threads large regions of recorded programs may use.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.get_num_threads() >= 1
+    True
+    """
+    return plan.get_num_threads()
+
+
+plan.set_num_threads(min(_available(), 64))
