@@ -340,9 +340,9 @@ cdef int fill(Array out, object source) except -1:
     cdef object view = writable(out)
     if source.dtype.kind == "c" and view.dtype.kind not in "cb":
         source = source.real                    # the transpose of the cast from real to complex
-    if view.dtype.kind in "iub" and source.dtype.kind in "fc":
-        with np.errstate(all="ignore"):         # nan has no integer; NumPy's choice stands
-            PyArray_CopyInto(view, source)
-    else:
+    if view.dtype is source.dtype:
+        PyArray_CopyInto(view, source)
+        return 0
+    with np.errstate(all="ignore"):     # what does not fit is inf; nan has no integer, NumPy's choice stands
         PyArray_CopyInto(view, source)
     return 0

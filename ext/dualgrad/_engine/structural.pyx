@@ -154,7 +154,8 @@ cdef Array execute_sum(object params, PyObject **args, int n):
                     pointers[2] = pointers[0]
                     loop.fn(pointers, &inner, steps, loop.data)
                 return out
-    return narrowed(np.add.reduce(to_ndarray(a), axis=axes, keepdims=keepdims, dtype=sum_type(a)), a)
+    with np.errstate(all="ignore"):
+        return narrowed(np.add.reduce(to_ndarray(a), axis=axes, keepdims=keepdims, dtype=sum_type(a)), a)
 
 
 cdef object sum_type(Array a):
@@ -164,10 +165,7 @@ cdef object sum_type(Array a):
 
 cdef Array narrowed(object total, Array a):
     """A sum as an array of the type of its terms, rounded once."""
-    if a.typenum != NPY_HALF:
-        return wrap(total)
-    with np.errstate(over="ignore"):
-        return wrap(np.asarray(total, dtype=np.float16))
+    return wrap(total if a.typenum != NPY_HALF else np.asarray(total, dtype=np.float16))
 
 
 cdef Array wrap(object result):
@@ -316,8 +314,11 @@ cdef Array execute_cumsum(object params, PyObject **args, int n):
     a = to_ndarray(<Array>args[0])
     axis, reverse = params
     kind = sum_type(<Array>args[0])
-    sums = np.flip(np.cumsum(np.flip(a, axis), axis, dtype=kind), axis) if reverse else np.cumsum(a, axis, dtype=kind)
-    return narrowed(sums, <Array>args[0])
+    if reverse:
+        a = np.flip(a, axis)
+    with np.errstate(all="ignore"):
+        sums = narrowed(np.cumsum(a, axis, dtype=kind), <Array>args[0])
+    return wrap(np.flip(to_ndarray(sums), axis)) if reverse else sums
 
 
 cdef tuple index_of(tuple pattern, PyObject **args, int n):
@@ -335,7 +336,8 @@ cdef Array execute_scatter_add(object params, PyObject **args, int n):
     """params: (shape of the result, pattern)."""
     cdef Array a = <Array>args[0]
     cdef Array out = zeros_of(cnp.NPY_FLOAT if a.typenum == NPY_HALF else a.typenum, params[0])
-    np.add.at(writable(out), index_of(params[1], args, n), to_ndarray(a))
+    with np.errstate(all="ignore"):
+        np.add.at(writable(out), index_of(params[1], args, n), to_ndarray(a))
     return cast(out, a.typenum)
 
 
