@@ -26,6 +26,11 @@ def case(operator, label, fn, *args):
     return Case(operator, label, fn, args)
 
 
+def counted(operator, label, fn, *args):
+    """A case whose shapes depend on the numbers, so that samples cannot share a call."""
+    return Case(operator, label, fn, args, batched=False)
+
+
 def corner(operator, label, fn, *args):
     return Case(operator, label, fn, args, smooth=False)
 
@@ -77,7 +82,7 @@ CHOICE = [
     case("masked_fill", "", lambda x, v: ops.masked_fill(x, Tensor(MASK), v), M, number()),
     case("MaskedFill", "", lambda x, v: ops.MaskedFill()(x, Tensor(MASK[0]), v), M, number()),
     case("masked_select", "", lambda x: ops.masked_select(x, Tensor(MASK)), M),
-    case("masked_select", "computed", lambda x: ops.masked_select(x, x > 0), M),
+    counted("masked_select", "computed", lambda x: ops.masked_select(x, x > 0), M),
     case("masked_select", "broadcast", lambda x: ops.masked_select(x, Tensor(MASK)), normal(4)),
     case("MaskedSelect", "", lambda x: ops.MaskedSelect()(x, Tensor(MASK[0])), M),
     case("clamp", "", lambda x: ops.clamp(x, -0.5, 0.5), M),
@@ -85,7 +90,7 @@ CHOICE = [
     corner("clamp", "at limits", lambda x: ops.clamp(x, -1.0, 1.0), np.array([-1.0, 0.0, 1.0, 2.0])),
     case("clip", "one", lambda x: ops.clip(x, max=0.1), M),
     case("clip_by_value", "", lambda x, y: ops.clip_by_value((x, [y]), -0.5, 0.5), M, V),
-    case("nonzero", "as an index", lambda x: x[ops.nonzero(x > 0, as_tuple=True)] ** 2, M),
+    counted("nonzero", "as an index", lambda x: x[ops.nonzero(x > 0, as_tuple=True)] ** 2, M),
     case("index_fill", "", lambda x, v: ops.index_fill(x, -1, Tensor([2, 0, 2]), v), M, number()),
 ]
 

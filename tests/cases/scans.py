@@ -7,7 +7,7 @@ from dualgrad import ops
 
 ZEROS = np.array([[0.0, 2.0, 3.0, 0.0, -1.5], [1.0, 0.0, 0.5, 2.0, -1.0]])
 FAR = np.array([700.0, -700.0, 710.0, 0.0, 709.0, -40.0])
-GAPS = np.array([-np.inf, -np.inf, 0.3, -np.inf, 1.1])
+GAPS = np.array([True, True, False, True, False])
 TIES = np.array([[1.0, 3.0, 3.0, 2.0, 3.0], [0.0, 0.0, -1.0, 2.0, 2.0]])
 
 
@@ -41,7 +41,7 @@ CASES = [
     Case("logcumsumexp", "far apart", lambda x: ops.logcumsumexp(x, 0) / 100, (FAR,)),
     Case("logcumsumexp", "equal", lambda x: ops.logcumsumexp(x, 0), (np.zeros(5),)),
     Case("logcumsumexp", "nothing yet", lambda x: ops.exp(ops.logcumsumexp(x * x - 1, 0)), (np.array([0.5, 2.0]),)),
-    Case("logcumsumexp", "-inf", lambda x: ops.logcumsumexp(ops.where(np.isinf(GAPS), GAPS, x), 0)[2:], (normal(5),)),
+    Case("logcumsumexp", "-inf", lambda x: ops.logcumsumexp(ops.where(GAPS, -np.inf, x), 0)[2:], (normal(5),)),
     *running("cummax"),
     *running("cummin"),
     Case("Cummax", "", ops.Cummax(1), (spread(2, 6),)),

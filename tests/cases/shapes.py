@@ -15,6 +15,11 @@ def case(operator, label, fn, *args):
     return Case(operator, label, fn, args)
 
 
+def typed(operator, label, fn, *args):
+    """A case that asks for a type."""
+    return Case(operator, label, fn, args, narrow=())
+
+
 CASES = [
     case("reshape", "", lambda x: ops.reshape(x, (4, -1)), X),
     case("Reshape", "", lambda x: ops.Reshape()(x, (-1,)), X),
@@ -69,9 +74,9 @@ CASES = [
     case("roll", "axes", lambda x: ops.roll(x, (1, -3), (0, 1)), M),
     case("Roll", "", ops.Roll(-1, 1), M),
     *[case("rot90", f"{k}", lambda x, k=k: ops.rot90(x, k, (2, 0)), X) for k in (-1, 0, 1, 2)],
-    case("cast", "there and back", lambda x: ops.cast(ops.cast(x, dg.float64), "float64"), M),
-    case("Cast", "", lambda x: ops.Cast()(x, dg.float64), M),
-    case("astype", "method", lambda x: x.astype(np.float64), M),
+    typed("cast", "there and back", lambda x: ops.cast(ops.cast(x, dg.float64), "float64"), M),
+    typed("Cast", "", lambda x: ops.Cast()(x, dg.float64), M),
+    typed("astype", "method", lambda x: x.astype(np.float64), M),
     case("identity", "", ops.identity, M),
     case("Identity", "", ops.Identity(), M),
     case("ones_like", "", lambda x: x * x * ops.ones_like(x), M),
