@@ -58,9 +58,11 @@ def numbers(nest):
 
 @pytest.mark.parametrize(("case", "dtype"), NARROW)
 def test_cases_in_narrow_types(case: Case, dtype):
-    """The type stays, and the error is that of rounding: what a change of the operands by their rounding makes, and
-    what results of this or a lower order lose; a derivative that is small because its terms cancel has no more digits
-    than they have."""
+    """The type stays, and the error is that of rounding.
+
+    That is what a change of the operands by their rounding makes, and what results of this or a lower order lose: a
+    derivative that is small because its terms cancel has no more digits than they have.
+    """
     eps, scale = float(np.finfo(dtype).eps), 0.0
     narrow = [a.astype(dtype) for a in case.args]
     wide = [a.astype(np.float64) for a in narrow]

@@ -57,7 +57,8 @@ CASES = [
     Case("nll_loss", "weight", lambda x, w: ops.nll_loss(x, CLASSES, w, reduction="sum"), (LOGITS, WEIGHT)),
     Case("NLLLoss", "", lambda x, w: ops.NLLLoss()(x, CLASSES, w), (LOGITS, WEIGHT)),
     Case("SoftmaxCrossEntropyWithLogits", "", ops.SoftmaxCrossEntropyWithLogits(), (X, P)),
-    Case("SoftmaxCrossEntropyWithLogits", "zeros", lambda x: ops.SoftmaxCrossEntropyWithLogits()(x * 30, zeros(x)), (X,)),
+    Case("SoftmaxCrossEntropyWithLogits", "zeros",
+         lambda x: ops.SoftmaxCrossEntropyWithLogits()(x * 30, zeros(x)), (X,)),
     # distributions
     *[Case("kl_div", r, lambda x, t, r=r: ops.kl_div(x, t, r), (X, P)) for r in (*REDUCTIONS, "batchmean")],
     Case("kl_div", "logarithms", lambda x, t: ops.kl_div(x, t, log_target=True), (X, T)),

@@ -45,5 +45,7 @@ CASES = [
     ),
     Case("interp", "period", lambda x, xp, fp: ops.interp(x, xp, fp, period=5.0), (INSIDE + 6.1, GRID + 0.3, VALUES)),
     Case("interp", "one point", ops.interp, (normal(3), np.array([9.0]), normal(1))),
-    Case("interp", "at points", lambda x, fp: ops.interp(x, Tensor(GRID, x.dtype), fp), (AT_POINTS, VALUES), smooth=False),
+    Case(
+        "interp", "at points", lambda x, fp: ops.interp(x, Tensor(GRID, x.dtype), fp), (AT_POINTS, VALUES), smooth=False
+    ),
 ]
