@@ -10,4 +10,12 @@ CASES = all_cases()
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_way_of_differentiating_agrees(case: Case):
-    check(case.fn, case.args, smooth=case.smooth, rtol=case.rtol, narrow="float32" in case.narrow, batched=case.batched)
+    check(
+        case.fn,
+        case.args,
+        order=case.order,
+        smooth=case.smooth,
+        rtol=case.rtol,
+        narrow="float32" in case.narrow,
+        batched=case.batched,
+    )

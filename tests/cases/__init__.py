@@ -37,6 +37,8 @@ class Case:
         the documented choice, which finite differences cannot confirm.
     rtol
         Agreement of engines, relative to the largest element; more than the default only with a reason beside it.
+    order
+        Highest order of derivatives that the function has at this point.
     narrow
         The narrower types the call has as well: fewer where it asks for a type, closes over float64 arrays, needs
         the range of float64, or has no float16 form.
@@ -50,6 +52,7 @@ class Case:
     args: tuple[np.ndarray, ...]
     smooth: bool = True
     rtol: float = 1e-11
+    order: int = 4
     narrow: tuple[str, ...] = ("float16", "float32")
     batched: bool = True
 

@@ -9,6 +9,7 @@ AXES = ((), 0, -1, (0, 2), (2, -3))
 """All axes, single ones, several of them in any order."""
 ZEROS = np.array([[0.0, 2.0, 3.0], [0.0, -1.5, 0.0]])
 TIES = np.array([[3.0, 1.0, 3.0, 3.0], [-2.0, -2.0, -2.0, -2.0]])
+ROW_OF_ZEROS = np.array([[0.0, 0.0, 0.0], [1.0, -2.0, 0.5]])
 HOLES = np.array([[np.nan, 1.0, 2.0], [3.0, np.nan, 0.5]])
 FAR = np.array([[1000.0, 999.0, -1000.0], [-1000.0, -1001.0, -1000.5]])
 
@@ -48,6 +49,10 @@ CASES = [
     Case("min", "axis", lambda x: ops.min(x, -2), (spread(2, 3),)),
     Case("aminmax", "first axis", ops.aminmax, (spread(3, 2),)),
     Case("aminmax", "all", lambda x: ops.aminmax(x, axis=None, keepdims=True), (spread(3, 2),)),
+    *[Case(f.__name__, "no spread", lambda x, f=f: f(x, 1), (TIES[:, 2:],), smooth=False, order=1)
+      for f in (ops.std, ops.std_mean)],
+    *[Case("norm", f"zeros, {p}", lambda x, p=p: ops.norm(x, p, 1), (ROW_OF_ZEROS,), smooth=False, order=1)
+      for p in (None, 1, 3, np.inf)],
     Case("amax", "ties", lambda x: ops.amax(x, 1), (TIES,), smooth=False),
     Case("amin", "ties", lambda x: ops.amin(x, 1), (TIES,), smooth=False),
     Case("max", "ties", lambda x: ops.max(x, 1), (TIES,), smooth=False),
@@ -74,4 +79,4 @@ CASES = [
         for p in ("fro", 1, -1, np.inf, -np.inf)
     ],
     *[Case("LpNorm", f"{p}", ops.LpNorm((0, -1), p, True), (normal(2, 3, 2),)) for p in (1, 2, 3)],
-]
+]  # fmt: skip
