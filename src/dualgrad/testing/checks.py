@@ -322,6 +322,9 @@ class _Checks:
         full = np.broadcast_shapes(*shapes)
         weights = Tensor(self.rng.uniform(0.5, 1.5, full))
         positions = tuple(range(len(shapes)))
+        shape = tuple(self.fn(*_tensors(narrow)).shape)
+        if shape != full:
+            raise AssertionError(f"{self.name}: operands of shapes {shapes} gave {shape}; expected {full}")
 
         def g(*xs: Any) -> Any:
             return (self.fn(*xs) * weights).sum()
