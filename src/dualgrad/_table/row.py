@@ -63,6 +63,13 @@ class Row:
         Public names: in ``dualgrad.ops``, as a primitive class, as a ``Tensor`` method.
     summary, slope_note
         Documentation: what it computes, and the convention where the derivative needs one.
+    example
+        Operands and printed result of the docstring's example; the numbers do not come from this library.
+    exact
+        The function in ``x, y, z`` and mpmath's ``mp``, without cancellation: what values and derivatives
+        are measured against.
+    points
+        Hard operands that the domain does not tell of, for tests: one number, or one tuple, for each.
     """
 
     name: str
@@ -81,6 +88,9 @@ class Row:
     method: str | None = None
     summary: str = ""
     slope_note: str = ""
+    example: tuple[str, str] | None = None
+    exact: str | None = None
+    points: tuple[Any, ...] = ()
     variadic: bool = False
     operands: tuple[str, ...] = field(default=())
 
