@@ -68,6 +68,9 @@ class Row:
     exact
         The function in ``x, y, z`` and mpmath's ``mp``, without cancellation: what values and derivatives
         are measured against.
+    reach
+        An expression of the same kind: how far each operand may move without meeting a kink, a jump or a
+        singular point inside the domain; 0 at one.
     points
         Hard operands that the domain does not tell of, for tests: one number, or one tuple, for each.
     """
@@ -90,6 +93,7 @@ class Row:
     slope_note: str = ""
     example: tuple[str, str] | None = None
     exact: str | None = None
+    reach: str | None = None
     points: tuple[Any, ...] = ()
     variadic: bool = False
     operands: tuple[str, ...] = field(default=())

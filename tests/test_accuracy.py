@@ -1,0 +1,48 @@
+"""Values and derivatives of every elementwise row against 25 exact digits; the criterion is stated in `accuracy.py`."""
+
+import mpmath
+import pytest
+from accuracy import ACCURATE, accuracy_table, exact_derivatives, measure, points
+
+from dualgrad._table import BY_NAME, ROWS
+
+NAMES = [row.name for row in ACCURATE]
+
+
+@pytest.mark.parametrize("row", ACCURATE, ids=NAMES)
+def test_values_and_derivatives_are_right_to_the_last_digits(row):
+    report = measure(row)
+    assert not report.failures, "\n".join(report.failures)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("row", ACCURATE, ids=NAMES)
+def test_values_and_derivatives_are_right_to_the_last_digits_everywhere(row):
+    report = measure(row, dense=True)
+    assert not report.failures, "\n".join(report.failures[:40])
+
+
+def test_every_differentiable_row_states_its_exact_function():
+    missing = [row.name for row in ROWS if row.family == "elementwise" and row.partials and not row.exact]
+    assert not missing
+
+
+def test_the_reference_knows_derivatives_in_closed_form():
+    """The grid of differences against formulas, at the points of the rows themselves."""
+    closed = {
+        "exp": lambda x, k: mpmath.exp(x),
+        "sin": lambda x, k: mpmath.sin(x + k * mpmath.pi / 2),
+        "reciprocal": lambda x, k: (-1) ** k * mpmath.factorial(k) / x ** (k + 1),
+    }
+    for name, formula in closed.items():
+        for point in points(BY_NAME[name]):
+            found = exact_derivatives(BY_NAME[name], point, 7)
+            with mpmath.workprec(1200):
+                for (k,), t in found.items():
+                    expected = formula(mpmath.mpf(point.operands[0]), k)
+                    assert abs(t - expected) <= mpmath.mpf(10) ** -24 * (abs(expected) + mpmath.mpf(10) ** -330)
+
+
+@pytest.mark.exhaustive
+def test_the_table_of_errors_has_a_line_for_each_row():
+    assert len(accuracy_table().splitlines()) == len(ACCURATE) + 2
