@@ -13,9 +13,10 @@ What is required of a result r with the exact value t = phi^(k)(x):
 
 * value and first derivative: ``|r - t| <= 4 ULP`` of t. Where the value is computed by NumPy's own loop, or C's own
   function, and that one is further off, no further than that;
-* order k >= 2: ``|r - t| <= FACTOR * eps * (|phi^(k)| + |x phi^(k+1)|)``, the second term (one for each operand) being
+* order k >= 2, and the slope of a row without a public name, which is there to be the slope of another: ``|r - t| <= FACTOR * eps * (|phi^(k)| + |x phi^(k+1)|)``, the second term (one for each operand) being
   what the rounding of x alone would do;
-* beyond the largest number: infinite, with the right sign. Near the smallest: within 4 of the smallest subnormal
+* beyond the largest number: infinite, with the right sign. A result may be infinite too where another partial
+  derivative of its order is beyond the largest number: they are products of the same factors. Near the smallest: within 4 of the smallest subnormal
   numbers; where the result is below 1e-280 and derivatives of lower order are subnormal, the digits these have lost
   may be missing in it too.
 """
@@ -180,6 +181,8 @@ def exact_derivatives(row: Row, point: Point, order: int) -> dict[tuple[int, ...
             for picks in itertools.product(*[range(k + 1) for k in orders]):
                 weight = math.prod((-1) ** j * math.comb(k, j) for j, k in zip(picks, orders, strict=True))
                 total += weight * at(*[k - 2 * j for j, k in zip(picks, orders, strict=True)])
+            if abs(total) <= max(map(abs, grid.values())) * mpmath.ldexp(1, 30 - mp.prec):
+                total = mpmath.mpf(0)  # rounding of the largest terms, where these are beyond all double precision
             for k, h in zip(orders, steps, strict=True):
                 total /= (2 * h) ** k
             found[orders] = total
@@ -206,7 +209,7 @@ def _gradients(f: Callable[..., Tensor], orders: tuple[int, ...]) -> Callable[..
 
 
 def engine_derivatives(row: Row, chosen: list[Point], order: int) -> dict[str, dict[tuple[int, ...], np.ndarray]]:
-    """The engine's derivatives, one table for each way to them: nested gradients, and jets along each operand."""
+    """The engine's derivatives by nested gradients, and Taylor coefficients (derivative / k!) of jets along each operand."""
     code = OPCODES[row.name]
 
     def f(*xs: Tensor) -> Tensor:
@@ -223,9 +226,7 @@ def engine_derivatives(row: Row, chosen: list[Point], order: int) -> dict[str, d
         parts = run_forward("jet", jets(order), along, [[x, ops.ones_like(x)] + [None] * (order - 1)])
         for k in range(1, order + 1):
             orders = tuple(k if j == i else 0 for j in range(row.arity))
-            part = np.zeros(x.shape) if parts[k] is None else parts[k].asnumpy()
-            with np.errstate(all="ignore"):
-                jet[orders] = part * math.factorial(k)
+            jet[orders] = np.zeros(x.shape) if parts[k] is None else parts[k].asnumpy()
     return {"gradients": nested, "jet": jet}
 
 
@@ -235,7 +236,7 @@ def raw_values(row: Row, chosen: list[Point]) -> np.ndarray | None:
     with np.errstate(all="ignore"):
         if row.ufunc:
             return getattr(np, row.ufunc)(*operands).astype(np.float64)
-        if hasattr(math, row.name):
+        if row.c == f"{row.name}(x)" and hasattr(math, row.name):
             return np.array([getattr(math, row.name)(*p.operands) for p in chosen])
     return None
 
@@ -289,7 +290,8 @@ def measure(row: Row, dense: bool = False, order: int | None = None) -> Report:
             for way, table in found.items():
                 for orders, numbers in table.items():
                     got, t = float(numbers[n]), exact[orders]
-                    error, allowed = _judge(got, orders, exact, point)
+                    strict = sum(orders) < (2 if row.function or row.cls else 1)
+                    error, allowed = _judge(got, orders, exact, point, strict, coefficient=way == "jet")
                     if sum(orders) == 0 and raw is not None and error > allowed:
                         allowed = max(allowed, units_off(float(raw[n]), t, ulp(t)))
                     report.worst[orders] = max(error, report.worst.get(orders, 0.0))
@@ -302,20 +304,29 @@ def measure(row: Row, dense: bool = False, order: int | None = None) -> Report:
 
 
 def _judge(
-    got: float, orders: tuple[int, ...], exact: dict[tuple[int, ...], mpmath.mpf], point: Point
+    got: float,
+    orders: tuple[int, ...],
+    exact: dict[tuple[int, ...], mpmath.mpf],
+    point: Point,
+    strict: bool,
+    coefficient: bool,
 ) -> tuple[float, float]:
     """The error of one result in its unit, and how large it may be."""
-    t, order = exact[orders], sum(orders)
+    order = sum(orders)
+    divisor = math.factorial(order) if coefficient else 1
+    t = exact[orders] / divisor
+    if math.isinf(got) and any(abs(e) >= HUGE for k, e in exact.items() if sum(k) == order):
+        return 0.0, 0.0
     floor = TINY
     if abs(t) < LOW:
         lower = [abs(e) for k, e in exact.items() if all(map(int.__le__, k, orders)) and TINY <= abs(e) < NORMAL]
-        floor *= max(1, *(abs(t) / e for e in lower)) if lower else 1
-    if order < 2:
+        floor *= max([mpmath.mpf(1), *(abs(t) / e for e in lower)])
+    if strict:
         return units_off(got, t, ulp(t), floor), VALUE_ULP
-    unit = abs(t)
+    unit = abs(exact[orders])
     for i, x in enumerate(point.operands):
         unit += abs(mpmath.mpf(x) * exact[tuple(k + (i == j) for j, k in enumerate(orders))])
-    return units_off(got, t, max(EPS * unit, TINY), floor), FACTOR
+    return units_off(got, t, max(EPS * unit / divisor, TINY), floor), FACTOR
 
 
 # ----------------------------------------------------------------------------------------------------------- table

@@ -22,7 +22,9 @@ __all__ = ["CONSTANTS", "Row", "elementwise", "structural"]
 
 CONSTANTS = {
     "LN2": math.log(2.0),
-    "LN10": math.log(10.0),
+    "HALF_LN2": 0.5 * math.log(2.0),
+    "LOG2_E": 1.0 / math.log(2.0),
+    "LOG10_E": 1.0 / math.log(10.0),
     "TWO_OVER_SQRT_PI": 2.0 / math.sqrt(math.pi),
 }
 

@@ -11,14 +11,13 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, floating, operand, operands, together
+from ._arguments import OP, Primitive, floating, operand, operands
 
 __all__ = [
-    "AddN", "Lerp", "SquaredDifference", "Xlogy", "addcdiv", "addcmul", "addn", "deg2rad", "lerp", "rad2deg",
-    "xlogy",
+    "AddN", "Lerp", "SquaredDifference", "addcdiv", "addcmul", "addn", "deg2rad", "lerp", "rad2deg",
 ]  # fmt: skip
 
-_ABSORB_MUL, _LOG, _SQUARE, _SUB = OP["absorb_mul"], OP["log"], OP["square"], OP["sub"]
+_SQUARE, _SUB = OP["square"], OP["sub"]
 
 
 def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Tensor:
@@ -152,34 +151,6 @@ def addn(x: Any) -> Tensor:
     return total if len(tensors) > 1 else +total
 
 
-def xlogy(x: Any, y: Any) -> Tensor:
-    """``x * log(y)``, and 0 where x is 0, whatever y is.
-
-    Parameters
-    ----------
-    x, y : Tensor, numpy.ndarray or number
-        Shapes that broadcast; integers become float32.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.xlogy(dg.Tensor([0.0, 2.0]), dg.Tensor([0.0, 1.0])))
-    [0. 0.]
-    """
-    x, y = together("xlogy", x, y)
-    return _engine.binary_op(_ABSORB_MUL, x, _engine.unary(_LOG, y))
-
-
 def deg2rad(x: Any) -> Tensor:
     """Degrees as radians.
 
@@ -270,20 +241,10 @@ class Lerp(Primitive):
         return lerp(start, end, weight)
 
 
-class Xlogy(Primitive):
-    """Primitive class of `xlogy`: ``ops.Xlogy()(x, y)``."""
-
-    __slots__ = ()
-
-    def __call__(self, x: Any, y: Any) -> Tensor:
-        return xlogy(x, y)
-
-
 METHODS: dict[str, Callable[..., Any]] = {
     "addcdiv": addcdiv,
     "addcmul": addcmul,
     "deg2rad": deg2rad,
     "lerp": lerp,
     "rad2deg": rad2deg,
-    "xlogy": xlogy,
 }
