@@ -13,12 +13,13 @@ What is required of a result r with the exact value t = phi^(k)(x):
 
 * value and first derivative: ``|r - t| <= 4 ULP`` of t. Where the value is computed by NumPy's own loop, or C's own
   function, and that one is further off, no further than that;
-* order k >= 2, and the slope of a row without a public name, which is there to be the slope of another: ``|r - t| <= FACTOR * eps * (|phi^(k)| + |x phi^(k+1)|)``, the second term (one for each operand) being
-  what the rounding of x alone would do;
+* order k >= 2, and the slope of a row without an ``example``, which exists to be the slope of another:
+  ``|r - t| <= FACTOR * eps * (|phi^(k)| + |x phi^(k+1)|)``, the second term (one for each operand) being what the
+  rounding of x alone would do;
 * beyond the largest number: infinite, with the right sign. A result may be infinite too where another partial
-  derivative of its order is beyond the largest number: they are products of the same factors. Near the smallest: within 4 of the smallest subnormal
-  numbers; where the result is below 1e-280 and derivatives of lower order are subnormal, the digits these have lost
-  may be missing in it too.
+  derivative of its order is beyond the largest number, since they are products of the same factors;
+* near the smallest number: within 4 of the smallest subnormal numbers; where the result is below 1e-280 and
+  derivatives of lower order are subnormal, the digits these have lost may be missing in it too.
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ def _gradients(f: Callable[..., Tensor], orders: tuple[int, ...]) -> Callable[..
 
 
 def engine_derivatives(row: Row, chosen: list[Point], order: int) -> dict[str, dict[tuple[int, ...], np.ndarray]]:
-    """The engine's derivatives by nested gradients, and Taylor coefficients (derivative / k!) of jets along each operand."""
+    """The engine's derivatives by nested gradients, and Taylor coefficients (derivative / k!) by jets."""
     code = OPCODES[row.name]
 
     def f(*xs: Tensor) -> Tensor:
@@ -290,7 +291,7 @@ def measure(row: Row, dense: bool = False, order: int | None = None) -> Report:
             for way, table in found.items():
                 for orders, numbers in table.items():
                     got, t = float(numbers[n]), exact[orders]
-                    strict = sum(orders) < (2 if row.function or row.cls else 1)
+                    strict = sum(orders) < (2 if row.example else 1)
                     error, allowed = _judge(got, orders, exact, point, strict, coefficient=way == "jet")
                     if sum(orders) == 0 and raw is not None and error > allowed:
                         allowed = max(allowed, units_off(float(raw[n]), t, ulp(t)))

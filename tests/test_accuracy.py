@@ -22,8 +22,8 @@ def test_values_and_derivatives_are_right_to_the_last_digits_everywhere(row):
     assert not report.failures, "\n".join(report.failures[:40])
 
 
-def test_every_differentiable_row_states_its_exact_function():
-    missing = [row.name for row in ROWS if row.family == "elementwise" and row.partials and not row.exact]
+def test_every_public_row_states_its_exact_function():
+    missing = [row.name for row in ROWS if row.family == "elementwise" and row.example and not row.exact]
     assert not missing
 
 

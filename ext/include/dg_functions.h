@@ -225,7 +225,7 @@ static const dg_pair dg_one_over_pi = {3.18309886183790691216e-01, -1.9678676675
 static inline double dg_sinc(double x)
 {
     const double n = rint(x), s = sin(dg_pi.high * (x - n));
-    if (x == 0) return 1.0;
+    if (x == n) return x == 0;                      /* and 0 at infinity, the limit */
     return (fmod(n, 2.0) != 0 ? -s : s) / (dg_pi.high * x);
 }
 
@@ -250,7 +250,7 @@ static double dg_sinc_derivative(double order, double x)
     const int k = order < 0.5 ? 0 : (order > 500.0 ? 500 : (int)rint(order));
     const double a = fabs(x), sign = (k & 1) && x < 0 ? -1.0 : 1.0;
     dg_pair t, power = {1.0, 0.0}, sine[2];
-    if (!(order == order) || !(a < INFINITY)) return x - x;
+    if (!(a < INFINITY)) return x != x ? x : 0.0;
     if (dg_pi.high * a <= 1.0 || dg_pi.high * a <= k) {
         const dg_pair z = dg_pair_mul(dg_pi, (dg_pair){a, 0.0}), w = dg_pair_mul(z, z);
         dg_pair term = {((k + 1) / 2) & 1 ? -1.0 : 1.0, 0.0};

@@ -1,19 +1,22 @@
-"""Division, powers and rounding: rows of the table with settings around them."""
+"""Division, powers, rounding and the care of nan: rows of the table with settings around them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .. import dtype as _dtype
 from .._engine import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import IS_FLOAT, OP, Primitive, integer, operand
 
-__all__ = ["DivNoNan", "div", "divide", "float_power", "frac", "pow", "round", "true_divide"]
+__all__ = ["DivNoNan", "MulNoNan", "div", "divide", "float_power", "frac", "nan_to_num", "pow", "round", "true_divide"]
 
-_DIV, _EQ, _FLOOR_DIVIDE = OP["div"], OP["eq"], OP["floor_divide"]
-_ROUND, _TRUNC, _WHERE = OP["round"], OP["trunc"], OP["where"]
+_DIV, _EQ, _FLOOR_DIVIDE, _MUL = OP["div"], OP["eq"], OP["floor_divide"], OP["mul"]
+_ISFINITE, _ISNAN, _ROUND, _TRUNC, _WHERE = OP["isfinite"], OP["isnan"], OP["round"], OP["trunc"], OP["where"]
 
 
 def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -117,7 +120,7 @@ def float_power(x: Any, exponent: Any) -> Tensor:
 
 
 class DivNoNan(Primitive):
-    """Primitive class: x / y, and 0 where y is 0.
+    """Primitive class: x / y, and 0 with slope 0 where y is 0.
 
     Examples
     --------
@@ -133,6 +136,72 @@ class DivNoNan(Primitive):
         quotient = _engine.binary_op(_DIV, x, y)
         zero = _engine.convert(0.0, quotient._typenum)
         return _engine.apply(_WHERE, None, _engine.binary_op(_EQ, operand("DivNoNan", y), 0), zero, quotient)
+
+
+class MulNoNan(Primitive):
+    """Primitive class: x * y, and 0 where y is 0 although x is infinite or nan; the slope is 0 there.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.MulNoNan()(dg.Tensor([float("inf"), 2.0]), dg.Tensor([0.0, 4.0])))
+    [0. 8.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, x: Any, y: Any) -> Tensor:
+        product = _engine.binary_op(_MUL, x, y)
+        zero = _engine.convert(0, product._typenum)
+        masked = _engine.binary_op(_EQ, operand("MulNoNan", y), 0)
+        if product._typenum in IS_FLOAT:  # beside a finite x the product is 0 by itself, with its own slopes
+            finite = _engine.unary(_ISFINITE, _engine.convert(x, product._typenum))
+            masked = masked & ~finite
+        return _engine.apply(_WHERE, None, masked, zero, product)
+
+
+def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """Numbers in place of nan and infinities; the slope is 0 there, 1 elsewhere.
+
+    Parameters
+    ----------
+    x : Tensor or numpy.ndarray
+        Any shape and type.
+    nan : float, optional
+        What stands for nan; 0 if not given.
+    posinf, neginf : float, optional
+        What stands for the infinities; the largest and the smallest finite number of the type if not given.
+
+    Returns
+    -------
+    Tensor
+        The shape and type of `x`.
+
+    Raises
+    ------
+    TypeError
+        If `x` is neither a Tensor nor an array.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.nan_to_num(dg.Tensor([float("nan"), 2.0, float("inf")]), posinf=9.0))
+    [0. 2. 9.]
+    """
+    x = operand("nan_to_num", x)
+    if x._typenum not in IS_FLOAT:
+        return +x
+    largest = float(np.finfo(x.dtype.numpy).max)
+    for mask, number, default in (
+        (_engine.unary(_ISNAN, x), nan, 0.0),
+        (_engine.binary_op(_EQ, x, math.inf), posinf, largest),
+        (_engine.binary_op(_EQ, x, -math.inf), neginf, -largest),
+    ):
+        settled = _engine.convert(default if number is None else number, x._typenum)
+        x = _engine.apply(_WHERE, None, mask, settled, x)
+    return x
 
 
 def round(x: Any, decimals: int = 0) -> Tensor:
@@ -202,6 +271,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "divide": divide,
     "float_power": float_power,
     "frac": frac,
+    "nan_to_num": nan_to_num,
     "pow": pow,
     "round": round,
     "true_divide": true_divide,

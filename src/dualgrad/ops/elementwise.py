@@ -32,6 +32,7 @@ _CLASSES = {
     "FloorDiv": "floor_divide",
     "FloorMod": "mod",
     "Inv": "reciprocal",
+    "Mod": "fmod",
 }
 # Second names, as NumPy and MindSpore spell them.
 _ALIASES = {
