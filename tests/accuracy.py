@@ -134,7 +134,7 @@ def points(row: Row, dense: bool = False) -> list[Point]:
         chosen = [(x,) for x in axes[0]]
     else:
         everything = list(itertools.product(*axes))
-        count = min(len(everything), 1500 if dense else 90)
+        count = min(len(everything), 1000 if dense else 60)
         chosen = [everything[i] for i in sorted(rng.choice(len(everything), count, replace=False))]
         moderate = [[x for x in axis if 1e-3 < abs(x) < 1e3] for axis in axes]
         chosen += [tuple(float(rng.choice(axis)) for axis in moderate) for _ in range(count // 2)]
@@ -162,7 +162,9 @@ def exact_derivatives(row: Row, point: Point, order: int) -> dict[tuple[int, ...
     with mp.workprec(120):
         steps = [mpmath.ldexp(mpmath.mpf(1), e - 1) for e in exponents]
         around = [f(*[x + n * order * h for x, h in zip(operands, steps, strict=True)]) for n in (-1, 0, 1)]
-        magnitude = max((min(2000, max(-60000, int(mp.mag(value)))) for value in around if value), default=-60000)
+        magnitude = max((min(2000, int(mp.mag(value))) for value in around if value), default=-60000)
+    if magnitude <= -60000:  # so far below that no derivative is in sight
+        return dict.fromkeys(_orders(order, row.arity), mpmath.mpf(0))
     # What a difference of the highest order loses; the value itself is known relative to its own size.
     lost = max(sum(-k * e for k, e in zip(split, exponents, strict=True)) for split in _splits(order, row.arity))
     spread = max(abs(math.frexp(x)[1] - e) for x, e in zip(operands, exponents, strict=True))
@@ -280,7 +282,7 @@ class Report:
 
 def measure(row: Row, dense: bool = False, order: int | None = None) -> Report:
     """Compare a row's values and derivatives with the exact ones at all its points."""
-    order = order or (6 if row.arity == 1 else 4)
+    order = order or (6 if row.arity == 1 else 4 if dense else 3)
     chosen = points(row, dense)
     report = Report(row, order)
     found = engine_derivatives(row, chosen, order)
