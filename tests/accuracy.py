@@ -162,8 +162,8 @@ def exact_derivatives(row: Row, point: Point, order: int) -> dict[tuple[int, ...
     with mp.workprec(120):
         steps = [mpmath.ldexp(mpmath.mpf(1), e - 1) for e in exponents]
         around = [f(*[x + n * order * h for x, h in zip(operands, steps, strict=True)]) for n in (-1, 0, 1)]
-        magnitude = max((min(2000, int(mp.mag(value))) for value in around if value), default=-60000)
-    if magnitude <= -60000:  # so far below that no derivative is in sight
+        magnitude = max(min(2000, int(mp.mag(value))) if value else 0 for value in around)
+    if magnitude < -60000:  # so far below that no derivative is in sight
         return dict.fromkeys(_orders(order, row.arity), mpmath.mpf(0))
     # What a difference of the highest order loses; the value itself is known relative to its own size.
     lost = max(sum(-k * e for k, e in zip(split, exponents, strict=True)) for split in _splits(order, row.arity))
