@@ -1,40 +1,26 @@
-"""Activation functions along an axis: softmax and its kin, and the gated linear unit.
-
-Softmax is shifted by its largest element, which then is 0 whatever it was: what is left depends on the differences
-to it only. So neither a probability close to 1 nor its derivatives are formed by subtracting from 1, and they keep
-their digits where the others are tiny.
-"""
+"""Activation functions along an axis: softmax and its kin, as `_exponentials.py` says, and the gated linear unit."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, floating, one_axis, respell, total, type_or
-from .choice import where
+from ._arguments import OP, Primitive, floating, one_axis, respell, type_or
+from ._exponentials import Exponentials
 
 __all__ = ["LogSoftmax", "Softmax", "glu", "log_softmax", "softmax", "softmin"]
 
-_ARGMAX, _EQ, _EXP, _LOG1P, _SIGMOID = OP["argmax"], OP["eq"], OP["exp"], OP["log1p"], OP["sigmoid"]
-_SLICE = OP["slice"]
+_SIGMOID, _SLICE = OP["sigmoid"], OP["slice"]
 
 
-def _shifted(name: str, x: Any, axis: Any, dtype: Any) -> tuple[Tensor, Tensor | None, int]:
-    """Subtract from x its largest element along the axis; say where that was, and count the axis from the front."""
+def _exponentials(name: str, x: Any, axis: Any, dtype: Any) -> Exponentials:
+    """The exponentials along the axis, a number being the only one of its axis."""
     x = floating(name, x)
     if dtype is not None:
         x = _engine.convert(x, type_or(name, dtype, x.dtype).num)
-    shape = x.shape
-    axis = one_axis(name, axis, shape) if shape or axis not in (0, -1) else -1
-    if axis < 0 or not x.size:  # a number is the only one of its axis
-        return x - x, None, axis
-    ruler = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
-    largest = _engine.binary_op(_EQ, _engine.apply(_ARGMAX, (axis, True), x), ruler)
-    top = total(where(largest, x, 0), (axis,), True)
-    return where(largest, 0, x - top), largest, axis
+    axes = () if x.ndim == 0 and axis in (0, -1) else (one_axis(name, axis, x.shape),)
+    return Exponentials.of(x, axes if x.size else ())  # an empty axis has no maximum, and nothing to share
 
 
 def softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tensor:
@@ -69,9 +55,7 @@ def softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tenso
     """
     if other:
         axis = respell("softmax", other, axis=None if axis == -1 else axis)
-    shifted, _, axis = _shifted("softmax", x, axis, dtype)
-    raised = _engine.unary(_EXP, shifted)
-    return raised if axis < 0 else raised / total(raised, (axis,), True)
+    return _exponentials("softmax", x, axis, dtype).shares()
 
 
 def log_softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tensor:
@@ -105,11 +89,7 @@ def log_softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> T
     """
     if other:
         axis = respell("log_softmax", other, axis=None if axis == -1 else axis)
-    shifted, largest, axis = _shifted("log_softmax", x, axis, dtype)
-    if largest is None:
-        return shifted
-    others = total(where(largest, 0, _engine.unary(_EXP, shifted)), (axis,), True)
-    return shifted - _engine.unary(_LOG1P, others)
+    return _exponentials("log_softmax", x, axis, dtype).log_shares()
 
 
 def softmin(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tensor:

@@ -6,8 +6,7 @@ are chosen for their derivatives:
 
 * `prod` multiplies halves pairwise. Nothing is divided, so zeros among the factors give exact derivatives of
   every order.
-* `logsumexp` shifts by the maximum as a constant. The result does not depend on the shift, so neither do
-  derivatives.
+* `logsumexp` keeps derivatives from cancelling as `_exponentials.py` says.
 
 Means and spreads, extremes, norms, truth values and running sums stand in files of their own and are gathered
 here.
@@ -39,6 +38,7 @@ from ._arguments import (
     to_shape,
     total,
 )
+from ._exponentials import Exponentials
 from ._extremes import *  # noqa: F403
 from ._moments import *  # noqa: F403
 from ._norms import *  # noqa: F403
@@ -52,8 +52,7 @@ __all__ += _norms.__all__
 __all__ += _scans.__all__
 __all__ += _truth.__all__
 
-_MAX, _SLICE, _WHERE = OP["reduce_max"], OP["slice"], OP["where"]
-_EXP, _ISFINITE, _ISNAN, _LOG = OP["exp"], OP["isfinite"], OP["isnan"], OP["log"]
+_ISNAN, _SLICE, _WHERE = OP["isnan"], OP["slice"], OP["where"]
 
 
 # ------------------------------------------------------------------------------------------ sums and products
@@ -220,10 +219,8 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
         axis, keepdims = respell("logsumexp", other, axis=axis, keepdims=keepdims)
     x = floating("logsumexp", x)
     axes = reduced_axes("logsumexp", axis, x)
-    largest = _engine.apply(_MAX, (axes, True), _engine.stop(x))
-    finite = _engine.unary(_ISFINITE, largest)  # inf - inf would be nan
-    shift = _engine.apply(_WHERE, None, finite, largest, np.zeros((), x.dtype.numpy))
-    result = _engine.unary(_LOG, total(_engine.unary(_EXP, x - shift), axes, True)) + shift
+    exponentials = Exponentials.of(x, axes)
+    result = exponentials.log_sum() + exponentials.shift
     return result if keepdims else to_shape(result, dropped(x.shape, axes))
 
 
