@@ -45,4 +45,4 @@ def test_the_reference_knows_derivatives_in_closed_form():
 
 @pytest.mark.exhaustive
 def test_the_table_of_errors_has_a_line_for_each_row():
-    assert len(accuracy_table().splitlines()) == len(ACCURATE) + 2
+    assert len(accuracy_table().splitlines()) == sum(row.example is not None for row in ACCURATE) + 2

@@ -247,7 +247,7 @@ static dg_pair dg_sin_pi(double x, int k)
  * below, there is the power series. Pairs keep digits beside the zeros of a derivative. */
 static double dg_sinc_derivative(double order, double x)
 {
-    const int k = order < 0.5 ? 0 : (order > 500.0 ? 500 : (int)rint(order));
+    const int k = order > 500.0 ? 500 : (order >= 0.5 ? (int)rint(order) : 0);
     const double a = fabs(x), sign = (k & 1) && x < 0 ? -1.0 : 1.0;
     dg_pair t, power = {1.0, 0.0}, sine[2];
     if (!(a < INFINITY)) return x != x ? x : 0.0;

@@ -161,7 +161,7 @@ TRIGONOMETRIC = (
     elementwise("sinc", "sinc_derivative(1, x)", c="(T)dg_sinc(x)", function="sinc", method="sinc",
                 summary="sin(pi x) / (pi x), and 1 at 0", exact="mp.sincpi(x)", example=("[0.0, 0.5, 2.0]", "[1. 0.63662 0. ]")),
     elementwise("sinc_derivative", None, "sinc_derivative(x + 1, y)", c="(T)dg_sinc_derivative(x, y)",
-                domain=((0, 4), (-INF, INF)), summary="derivative of sinc of the order x, a whole number, at y"),
+                domain=((0, 4), (-INF, INF)), summary="the derivative of sinc of order x, a whole number, at y"),
     elementwise("sinh", "cosh(x)", ufunc="sinh", function="sinh", cls="Sinh", method="sinh",
                 summary="hyperbolic sine of x", exact="mp.sinh(x)", example=("[0.0, 1.0]", "[0. 1.1752]")),
     elementwise("cosh", "sinh(x)", ufunc="cosh", function="cosh", cls="Cosh", method="cosh",

@@ -7,14 +7,24 @@ nothing of the row is looked at when they run. Docstrings say what the row says.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 from .._engine import tensor as _engine
-from .._table import Row
+from .._table import BY_NAME, Row
 from ..tensor import Tensor
 
 __all__ = ["ElementwisePrimitive", "class_of", "function_of"]
+
+_WORDS = {
+    "TWO_OVER_SQRT_PI": "2 / sqrt(pi)",
+    "HALF_LN2": "log(2) / 2",
+    "LN2": "log(2)",
+    "LOG2_E": "log2(e)",
+    "LOG10_E": "log10(e)",
+    " - -": " + ",
+}
 
 
 class ElementwisePrimitive(_engine.PrimitiveCall):
@@ -135,6 +145,7 @@ def _notes(row: Row) -> list[str]:
         lines = [f"The derivative is {' and '.join(each) if row.arity > 1 else f'``{slopes[0]}``'}."]
         if any("out" in slope for slope in slopes):
             lines[0] = f"{lines[0][:-1]}, where ``out`` is the result."
+    lines += [f"``{_signature(helper)}`` is {helper.summary}." for helper in _helpers(slopes)]
     if row.slope_note:
         lines.append(f"By convention: {row.slope_note}.")
     limits = [_interval(name, low, high) for name, (low, high) in zip("xyz", row.domain, strict=False)]
@@ -143,9 +154,20 @@ def _notes(row: Row) -> list[str]:
     return _section("Notes", *lines)
 
 
+def _helpers(slopes: list[str]) -> list[Row]:
+    """The rows that slopes are written with and that no public function shows."""
+    names = dict.fromkeys(re.findall(r"[a-z]\w*(?=\()", " ".join(slopes)))
+    rows = [BY_NAME[name] for name in names if name in BY_NAME]
+    return [row for row in rows if row.family in ("elementwise", "constant") and row.example is None]
+
+
+def _signature(row: Row) -> str:
+    return f"{row.name}({', '.join('xyz'[: row.arity])})"
+
+
 def _formula(partial: str | None) -> str:
     text = partial or "0"
-    for name, words in ("TWO_OVER_SQRT_PI", "2 / sqrt(pi)"), ("LN2", "log(2)"), ("LN10", "log(10)"), (" - -", " + "):
+    for name, words in _WORDS.items():
         text = text.replace(name, words)
     return text
 
