@@ -212,7 +212,8 @@ static inline double dg_ldexp(double x, double y)
     int e;
     const double limited = y > 5000.0 ? 5000.0 : (y < -5000.0 ? -5000.0 : y), n = rint(limited);
     const double m = frexp(x, &e);
-    if (!(fabs(x) < INFINITY) || x == 0 || !(fabs(y) < INFINITY)) return x * exp2(y);
+    if (!(fabs(x) < INFINITY) || !(fabs(y) < INFINITY)) return x * exp2(y);
+    if (x == 0) return x;
     return ldexp(limited == n ? m : m * exp2(limited - n), e + (int)n);
 }
 

@@ -138,7 +138,7 @@ EXPONENTIAL = (
     elementwise("difference", "1", "-1", c="(x == y) ? (T)0 : x - y",
                 summary="x - y, and 0 between equal infinities", exact="x - y"),
     elementwise("ldexp", "exp2(y)", "LN2 * out", c="(T)dg_ldexp(x, y)", function="ldexp", method="ldexp",
-                summary="x * 2**y, also where 2**y overflows", exact="x * mp.power(2, y)", example=("[1.0, 3.0], [2.0, -1.0]", "[4.  1.5]")),
+                summary="x * 2**y, also where 2**y overflows", exact="x * mp.power(2, y)", points=((0.0, 1e77),), example=("[1.0, 3.0], [2.0, -1.0]", "[4.  1.5]")),
     elementwise("xlogy", "where(x == 0, absorb_mul(step(y), log(y)), log(y))", "xdivy(x, y)",
                 c="(x == 0) ? (T)0 : x * log(y)", domain=((-INF, INF), (0, INF)), function="xlogy", cls="Xlogy", method="xlogy",
                 summary="x * log(y), and 0 where x is 0, whatever y is", slope_note="0 where x is 0 and y is not positive",
