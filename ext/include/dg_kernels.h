@@ -5,14 +5,15 @@
  * from the table of primitives (generated/kernels.h); this file gives them their shapes.
  *
  * A loop has four bodies: one element (small arrays are the common case of nested derivatives), all contiguous,
- * one operand constant, and any strides. The first three are what the compiler vectorises.
+ * one operand constant, and any strides. The first three are what the compiler vectorises. Loops of three operands
+ * have the last body only.
  */
 #ifndef DG_KERNELS_H
 #define DG_KERNELS_H
 
 #include <Python.h>
 #include "dg_loop.h"
-#include "dg_functions.h"
+#include "dg_slopes.h"
 #include <tgmath.h>
 #undef I /* tgmath brings complex.h, whose I is too short a name to keep */
 
@@ -75,6 +76,20 @@
                 const T x = *(const T *)a, y = *(const T *)b;                              \
                 *(T *)o = BODY;                                                            \
             }                                                                              \
+        }                                                                                  \
+    }
+
+#define DG_TERNARY(NAME, CTYPE, BODY)                                                      \
+    DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+    {                                                                                      \
+        typedef CTYPE T;                                                                   \
+        const npy_intp n = dims[0];                                                        \
+        const char *a = args[0], *b = args[1], *c = args[2];                               \
+        char *o = args[3];                                                                 \
+        (void)data;                                                                        \
+        for (npy_intp i = 0; i < n; ++i, a += steps[0], b += steps[1], c += steps[2], o += steps[3]) { \
+            const T x = *(const T *)a, y = *(const T *)b, z = *(const T *)c;               \
+            *(T *)o = BODY;                                                                \
         }                                                                                  \
     }
 

@@ -35,7 +35,7 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
     cdef cnp.npy_intp[4] steps
     cdef cnp.npy_intp size
     if loop.fn is NULL:
-        return composed(op, args) if is_complex(a.typenum) and op in COMPOSED else through_wider(op, args, n)
+        return composed(op, args, n) if is_complex(a.typenum) and op in COMPOSED else through_wider(op, args, n)
     if n == 1:
         if not a.contiguous:
             return walk(op, loop, args, n)
@@ -96,7 +96,10 @@ cdef Array through_wider(int op, PyObject **args, int n):
     for i in range(n):
         p[i] = <PyObject *>wide[i]
     r = execute_elementwise(op, p, n)
-    return cast(r, a.typenum) if r.typenum == wider else r
+    if r.typenum != wider:
+        return r
+    with np.errstate(all="ignore"):         # as quiet as loops are
+        return cast(r, a.typenum)
 
 
 def _rsqrt(z):
@@ -113,14 +116,23 @@ def _sech2(z):
     return 4 * e / ((1 + e) * (1 + e))
 
 
-cdef dict COMPOSED = {OP_RSQRT: _rsqrt, OP_SIGMOID: _sigmoid, OP_SECH2: _sech2}
+def _xlogy(x, y):
+    return np.where(x == 0, 0, x * np.log(y))
 
 
-cdef Array composed(int op, PyObject **args):
+def _xdivy(x, y):
+    return np.where(x == 0, 0, x / y)
+
+
+cdef dict COMPOSED = {OP_RSQRT: _rsqrt, OP_SIGMOID: _sigmoid, OP_SECH2: _sech2, OP_XLOGY: _xlogy, OP_XDIVY: _xdivy}
+
+
+cdef Array composed(int op, PyObject **args, int n):
     """Analytic primitives of complex numbers for which NumPy has no loop."""
-    cdef Array a = <Array>args[0]
+    cdef int typenum = (<Array>args[0]).typenum, i
+    operands = [to_ndarray(<Array>args[i]) for i in range(n)]
     with np.errstate(all="ignore"):
-        return from_ndarray(np.asarray(COMPOSED[op](to_ndarray(a)), dtype=cnp.PyArray_DescrFromType(a.typenum)))
+        return from_ndarray(np.asarray(COMPOSED[op](*operands), dtype=cnp.PyArray_DescrFromType(typenum)))
 
 
 cdef Array walk(int op, Loop *loop, PyObject **args, int n):

@@ -36,5 +36,5 @@ cdef Value zeros_like(Value v)
 cdef Value ones_like(Value v)
 cdef Value share(object params, Value x, Value out)
 cdef Value widen(Value term, Value like)
-cdef Partial partial_of(int op, int i)
+cdef Partial partial_of(int op, int i, Value operand)
 cdef void set_algebra_rule(algebra_rule_t rule) noexcept

@@ -24,7 +24,7 @@ import ast
 
 from dualgrad._table import CONSTANTS
 
-from .array cimport BATCH, DUAL, N_TYPES, Array, Value, full, is_inexact, scalar
+from .array cimport BATCH, DUAL, N_TYPES, Array, Value, full, is_complex, is_inexact, scalar
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_RULE,
                           FAMILY_SELECTION, family_of, keeps_ints, op_name, op_named, row_of, rule_of)
 from .opcodes cimport *
@@ -124,27 +124,32 @@ cdef class Partial:
         return <Value>registers[self.result]
 
 
-cdef list PARTIALS = []             # for each opcode the partials parsed so far, or None
+cdef list PARTIALS = []             # for each opcode None, or its partials: [for reals, for complex numbers]
 
 
-cdef Partial partial_of(int op, int i):
-    """The partial of a primitive with respect to operand i; None where the slope is zero."""
-    cdef list row = None
-    cdef object text
+cdef Partial partial_of(int op, int i, Value operand):
+    """The partial of a primitive with respect to operand i, for an operand of its type; None where it is zero."""
+    cdef list forms = None
+    cdef list form
     if op < len(PARTIALS):
-        row = <list>PARTIALS[op]
-    if row is None:
+        forms = <list>PARTIALS[op]
+    if forms is None:
         while len(PARTIALS) <= op:
             PARTIALS.append(None)
-        PARTIALS[op] = row = [None] * max(row_of(op).arity, 0)
-    if row[i] is None:
-        text = row_of(op).partials[i]
-        row[i] = False if text is None else Partial(text)
-    return None if row[i] is False else <Partial>row[i]
+        row = row_of(op)
+        forms = [list(row.partials), list(row.complex_partials) if row.complex_partials else None]
+        PARTIALS[op] = forms
+    form = <list>(forms[0] if forms[1] is None or not is_complex(type_of(operand)) else forms[1])
+    if isinstance(form[i], str):
+        form[i] = Partial(form[i])      # parsed on first use
+    return <Partial>form[i]
 
 
 cdef Value power_partial(object exponent, Value x):
-    """n x**(n-1), the polynomial's: no logarithm, no division, no nan at 0. None stands for the number 1 or 0."""
+    """n x**(n-1), the polynomial's: no logarithm, no division, no nan at 0. A broken n less 1 would be rounded, which
+    `pow_partial` makes up for where x is real."""
+    if isinstance(exponent, float) and not is_complex(type_of(x)):
+        return bind3(OP_POW_PARTIAL, None, x, scalar(type_of(x), exponent), scalar(type_of(x), 1.0))
     if exponent == 2:
         return bind2(OP_MUL, None, scalar(type_of(x), 2.0), x)
     return bind2(OP_MUL, None, scalar(type_of(x), exponent), bind1(OP_POWER, exponent - 1, x))
@@ -264,7 +269,7 @@ cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject
         for i in range(n):
             if tangents[i] is NULL:
                 continue
-            p = partial_of(op, i)
+            p = partial_of(op, i, <Value>ins[0])
             if p is None:
                 continue
             term = scaled(<Value>tangents[i], p, None if p.is_number else p.evaluate(ins, n, out))
@@ -320,7 +325,7 @@ cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, V
             return None
         return ct if params == 1 else bind2(OP_ABSORB_MUL, None, ct, power_partial(params, x))
     if family == FAMILY_ELEMENTWISE:
-        p = partial_of(op, i)
+        p = partial_of(op, i, <Value>ins[0])
         if p is None:
             return None
         return to_shape_of(scaled(ct, p, None if p.is_number else p.evaluate(ins, n, out)), x)
@@ -463,7 +468,7 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
             if params == 0 or params == 1:
                 return ct_dot if params == 1 else None
         else:
-            p = partial_of(op, i)
+            p = partial_of(op, i, <Value>ins[0])
             if p is None:
                 return None
             if p.is_number:

@@ -13,7 +13,7 @@ feed each other, and the cost of K degrees is that of O(K^2) products, for any f
 
 Division has its own recurrence, z y = x, since the slope of a quotient in terms of quotients is a chain without end.
 """
-from .array cimport Value, scalar
+from .array cimport ARRAY, Array, Value, is_complex, scalar, to_ndarray
 from .opcodes cimport *
 from .primitives cimport FAMILY_CONSTANT, family_of
 from .rules cimport Partial, add, partial_of
@@ -35,6 +35,7 @@ cdef class Series:
     """An algebra element, its coefficients known up to a degree; None where zero."""
     cdef list parts
     cdef int known
+    cdef object number              # of a constant of one element, else None
 
     cdef int reach(self, Work work, int degree) except -1:
         while self.known < degree:
@@ -156,7 +157,7 @@ cdef class Function(Series):
             if not moves(x, algebra, degree):
                 continue
             if self.op != OP_POWER:
-                p = partial_of(self.op, i)
+                p = partial_of(self.op, i, <Value>(<Series>self.operands[0]).parts[0])
                 if p is None:
                     continue
                 if p.is_number:
@@ -195,11 +196,17 @@ cdef class Function(Series):
         if self.op == OP_POWER:
             if self.params == 0:
                 return None
+            typenum = type_of(<Value>self.parts[0])
+            if isinstance(self.params, float) and not is_complex(typenum):
+                operands = [self.operands[0], constant(work, scalar(typenum, self.params)),
+                            constant(work, scalar(typenum, 1.0))]
+                self.slopes[i] = function(work, OP_POW_PARTIAL, None, operands)
+                return <Series>self.slopes[i]
             s = function(work, OP_POWER, self.params - 1, self.operands) if self.params != 1 else None
-            self.slopes[i] = constant(work, scalar(type_of(<Value>self.parts[0]), 1.0)) if s is None \
+            self.slopes[i] = constant(work, scalar(typenum, 1.0)) if s is None \
                 else scaled(work, s, self.params)
             return <Series>self.slopes[i]
-        p = partial_of(self.op, i)
+        p = partial_of(self.op, i, <Value>(<Series>self.operands[0]).parts[0])
         typenum = type_of(<Value>(<Series>self.operands[0]).parts[0])
         registers = list(self.operands) + [None] * (3 - len(self.operands)) + [self]
         for k in range(p.n_steps):
@@ -221,7 +228,10 @@ cdef bint moves(Series x, Algebra algebra, int degree):
 
 
 cdef Series constant(Work work, Value v):
-    return given([v] + [None] * (work.algebra.dim - 1), work.algebra.top)
+    cdef Series s = given([v] + [None] * (work.algebra.dim - 1), work.algebra.top)
+    if v.kind == ARRAY and (<Array>v).size == 1:
+        s.number = to_ndarray(<Array>v).item()
+    return s
 
 
 cdef Series scaled(Work work, Series a, double number):
@@ -232,9 +242,14 @@ cdef Series scaled(Work work, Series a, double number):
     return s
 
 
+cdef object identity(Series s):
+    """Numbers are the same operand if they are equal: those that count derivatives are reached in many orders."""
+    return id(s) if s.number is None else (type_of(<Value>s.parts[0]), s.number)
+
+
 cdef Series function(Work work, int op, object params, list operands):
     """The series of a primitive of series; one for each primitive and operands."""
-    cdef object key = (op, params, tuple([id(s) for s in operands]))
+    cdef object key = (op, params, tuple([identity(<Series>x) for x in operands]))
     cdef Series s = work.memo.get(key)
     cdef Product product
     cdef Quotient quotient
@@ -244,6 +259,10 @@ cdef Series function(Work work, int op, object params, list operands):
     if s is not None:
         return s
     primal = bind_list(op, params, [<Value>(<Series>x).parts[0] for x in operands])
+    if all([(<Series>x).number is not None for x in operands]):
+        s = constant(work, primal)
+        work.memo[key] = s
+        return s
     if op == OP_MUL or op == OP_ABSORB_MUL:
         product = Product()
         product.a, product.b = operands

@@ -24,6 +24,6 @@ COMPLEX = (
 # Rows that refuse complex operands although NumPy, which orders them by real part first, would compute something:
 # complex numbers have no order, and what is not analytic has no partial.
 REAL_ONLY = frozenset({
-    "maximum", "minimum", "gt", "ge", "lt", "le", "sign", "round",
+    "maximum", "minimum", "fmax", "fmin", "gt", "ge", "lt", "le", "sign", "round",
     "reduce_max", "reduce_min", "argmax", "argmin", "argsort",
 })  # fmt: skip

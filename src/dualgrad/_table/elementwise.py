@@ -1,21 +1,19 @@
 """Rows of the elementwise family: scalar functions applied to every element, operands broadcast.
 
-``sech2`` (the slope of tanh), ``half_step`` (the slope of maximum: 1, 1/2 on ties, 0) and ``step`` are primitives of
-their own so that slopes are formed without cancellation, and to any order. ``absorb_mul`` is the product of a
-partial with a tangent or cotangent: zero times anything is zero there, also beside inf and nan.
+``half_step`` (the slope of maximum: 1, 1/2 on ties, 0), ``step`` and ``pow_partial`` are primitives of their own so that
+slopes are formed without cancellation, and to any order. ``absorb_mul`` is the product of a partial with a tangent or
+cotangent: zero times anything is zero there, also beside inf and nan.
 
-Partials hold for complex operands too. ``x - -1`` stands where ``1 + x`` would lose the sign of a zero imaginary part,
-which chooses the side of a branch cut.
+Numbered partial derivatives: number z = n (n + 1) / 2 + j is the one of total order n, j of them by y, so that one more
+by x adds n + 1 and one more by y adds n + 2. One kernel then holds the derivatives of every order.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .row import INF, Row, elementwise
-
-_PI2 = math.pi / 2
+from .trigonometric import TRIGONOMETRIC
 
 ARITHMETIC = (
     elementwise("add", "1", "1", c="x + y", ufunc="add", keeps_ints=True, summary="x + y",
@@ -44,10 +42,15 @@ ARITHMETIC = (
                 exact="mp.sqrt(x)", example=("[4.0, 6.25]", "[2.  2.5]")),
     elementwise("rsqrt", "-0.5 * out / x", c="(T)1 / sqrt(x)", domain=(0, INF), function="rsqrt", cls="Rsqrt",
                 method="rsqrt", summary="1 / sqrt(x)", exact="1 / mp.sqrt(x)", example=("[4.0, 0.25]", "[0.5 2. ]")),
-    elementwise("pow", "absorb_mul(y, pow(x, y - 1))", "where(x == 0, 0, out * log(x))", takes_ints=True, ufunc="power",
+    elementwise("pow", "pow_partial(x, y, 1)", "pow_partial(x, y, 2)", takes_ints=True, ufunc="power",
+                complex_partials=("absorb_mul(y, pow(x, y - 1))", "where(x == 0, 0, out * log(x))"),
                 domain=((0, INF), (-INF, INF)), summary="x to the power y",
-                slope_note="with respect to y: 0 at x = 0, nan below",
+                slope_note="by x at 0 the polynomial's for a whole y; by y 0 at x = 0, nan below",
                 exact="mp.power(x, y)", example=("[2.0, 4.0], [3.0, 0.5]", "[8. 2.]")),
+    elementwise("pow_partial", "pow_partial(x, y, z + order_of(z) + 1)", "pow_partial(x, y, z + order_of(z) + 2)", None,
+                c="(T)dg_pow_partial(x, y, z)", domain=((0.5, INF), (-INF, INF), (1, 21)),
+                summary="the partial derivative of pow(x, y) numbered z"),
+    elementwise("order_of", None, c="(T)dg_order_of(x)", summary="how many derivatives the number x of a partial derivative stands for"),
     elementwise("abs", "sign(x)", c="fabs(x)", ufunc="absolute", keeps_ints=True, function="abs", cls="Abs",
                 method="abs", summary="absolute value of x", slope_note="0 at 0",
                 exact="abs(x)", reach="abs(x)", example=("[-1.5, 2.0]", "[1.5 2. ]")),
@@ -140,6 +143,7 @@ EXPONENTIAL = (
     elementwise("ldexp", "exp2(y)", "LN2 * out", c="(T)dg_ldexp(x, y)", function="ldexp", method="ldexp",
                 summary="x * 2**y, also where 2**y overflows", exact="x * mp.power(2, y)", points=((0.0, 1e77),), example=("[1.0, 3.0], [2.0, -1.0]", "[4.  1.5]")),
     elementwise("xlogy", "where(x == 0, absorb_mul(step(y), log(y)), log(y))", "xdivy(x, y)",
+                complex_partials=("log(y)", "xdivy(x, y)"),
                 c="(x == 0) ? (T)0 : x * log(y)", domain=((-INF, INF), (0, INF)), function="xlogy", cls="Xlogy", method="xlogy",
                 summary="x * log(y), and 0 where x is 0, whatever y is", slope_note="0 where x is 0 and y is not positive",
                 exact="x * mp.log(y)", example=("[0.0, 2.0], [0.0, 1.0]", "[0. 0.]")),
@@ -149,49 +153,6 @@ EXPONENTIAL = (
                 exact="x / y", example=("[0.0, 3.0], [0.0, 2.0]", "[0.  1.5]")),
     elementwise("relu", "step(x)", c="(x > 0) ? x : ((x != x) ? x : (T)0)", function="relu", cls="ReLU",
                 summary="max(x, 0)", slope_note="0 at 0", exact="max(x, 0)", reach="abs(x)", example=("[-1.0, 2.0]", "[0. 2.]")),
-)  # fmt: skip
-
-TRIGONOMETRIC = (
-    elementwise("sin", "cos(x)", ufunc="sin", function="sin", cls="Sin", method="sin", summary="sine of x",
-                exact="mp.sin(x)", example=("[0.0, 1.0]", "[0. 0.841471]")),
-    elementwise("cos", "-sin(x)", ufunc="cos", function="cos", cls="Cos", method="cos", summary="cosine of x",
-                exact="mp.cos(x)", example=("[0.0, 1.0]", "[1. 0.540302]")),
-    elementwise("tan", "1 + out * out", ufunc="tan", domain=(-_PI2, _PI2), function="tan", cls="Tan",
-                method="tan", summary="tangent of x", exact="mp.tan(x)", example=("[0.0, 1.0]", "[0. 1.55741]")),
-    elementwise("sinc", "sinc_derivative(1, x)", c="(T)dg_sinc(x)", function="sinc", method="sinc",
-                summary="sin(pi x) / (pi x), and 1 at 0", exact="mp.sincpi(x)", example=("[0.0, 0.5, 2.0]", "[1. 0.63662 0. ]")),
-    elementwise("sinc_derivative", None, "sinc_derivative(x + 1, y)", c="(T)dg_sinc_derivative(x, y)",
-                domain=((0, 4), (-INF, INF)), summary="the derivative of sinc of order x, a whole number, at y"),
-    elementwise("sinh", "cosh(x)", ufunc="sinh", function="sinh", cls="Sinh", method="sinh",
-                summary="hyperbolic sine of x", exact="mp.sinh(x)", example=("[0.0, 1.0]", "[0. 1.1752]")),
-    elementwise("cosh", "sinh(x)", ufunc="cosh", function="cosh", cls="Cosh", method="cosh",
-                summary="hyperbolic cosine of x", exact="mp.cosh(x)", example=("[0.0, 1.0]", "[1. 1.54308]")),
-    elementwise("tanh", "sech2(x)", ufunc="tanh", function="tanh", cls="Tanh", method="tanh",
-                summary="hyperbolic tangent of x", exact="mp.tanh(x)", example=("[0.0, 1.0]", "[0. 0.761594]")),
-    elementwise("sech2", "-2 * tanh(x) * out", c="dg_sech2(x)", summary="1 / cosh(x)**2, exact at every x",
-                exact="mp.sech(x) ** 2"),
-    elementwise("asin", "rsqrt(-((x - 1) * (x - -1)))", ufunc="arcsin", domain=(-1, 1), function="asin", cls="Asin",
-                method="asin", summary="inverse sine of x",
-                exact="mp.asin(x)", example=("[0.0, 0.5]", "[0. 0.523599]")),
-    elementwise("acos", "-rsqrt(-((x - 1) * (x - -1)))", ufunc="arccos", domain=(-1, 1), function="acos",
-                cls="ACos", method="acos", summary="inverse cosine of x",
-                exact="mp.acos(x)", example=("[1.0, 0.5]", "[0. 1.0472]")),
-    elementwise("atan", "reciprocal(1 + x * x)", ufunc="arctan", function="atan", cls="Atan", method="atan",
-                summary="inverse tangent of x", exact="mp.atan(x)", example=("[0.0, 1.0]", "[0. 0.785398]")),
-    elementwise("atan2", "y / (x * x + y * y)", "-(x / (x * x + y * y))", ufunc="arctan2",
-                function="atan2", cls="Atan2", method="atan2", summary="angle of the point with ordinate x and abscissa y",
-                exact="mp.atan2(x, y)", reach="mp.hypot(x, y) if y > 0 else abs(x)", example=("[1.0, 0.0], [1.0, -1.0]", "[0.785398 3.14159]")),
-    elementwise("asinh", "rsqrt(x * x - -1)", ufunc="arcsinh", function="asinh", cls="Asinh", method="asinh",
-                summary="inverse hyperbolic sine of x", exact="mp.asinh(x)", example=("[0.0, 1.0]", "[0. 0.881374]")),
-    elementwise("acosh", "rsqrt(x - 1) * rsqrt(x - -1)", ufunc="arccosh", domain=(1, INF), function="acosh",
-                cls="Acosh", method="acosh", summary="inverse hyperbolic cosine of x",
-                exact="mp.acosh(x)", example=("[1.0, 2.0]", "[0. 1.31696]")),
-    elementwise("atanh", "reciprocal((1 - x) * (1 + x))", ufunc="arctanh", domain=(-1, 1), function="atanh",
-                cls="Atanh", method="atanh", summary="inverse hyperbolic tangent of x",
-                exact="mp.atanh(x)", example=("[0.0, 0.5]", "[0. 0.549306]")),
-    elementwise("hypot", "x / out", "y / out", ufunc="hypot", function="hypot", method="hypot",
-                summary="sqrt(x*x + y*y) without overflow", slope_note="0 when the incoming derivative is 0",
-                exact="mp.hypot(x, y)", reach="mp.hypot(x, y)", example=("[3.0, 5.0], [4.0, 12.0]", "[ 5. 13.]")),
 )  # fmt: skip
 
 SPECIAL = (

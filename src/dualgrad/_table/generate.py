@@ -24,7 +24,7 @@ def opcodes() -> str:
 
 
 def _kernel(row: Row) -> list[str]:
-    macro = {1: "DG_UNARY", 2: "DG_BINARY"}[row.arity]
+    macro = {1: "DG_UNARY", 2: "DG_BINARY", 3: "DG_TERNARY"}[row.arity]
     return [f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})" for tag, ctype, _, body in _bodies(row)]
 
 

@@ -53,6 +53,8 @@ class Row:
         Name of the NumPy ufunc whose inner loops serve the types that ``c`` does not, or None.
     partials
         One expression for each operand (None: slope zero), elementwise family only.
+    complex_partials
+        The same for complex operands, where the slopes in ``partials`` are primitives for reals only.
     result
         ``same`` (type of the operands), ``bool``, ``int`` or ``any`` (the primitive decides).
     keeps_ints
@@ -84,6 +86,7 @@ class Row:
     c_complex: str | None = None
     ufunc: str | None = None
     partials: tuple[str | None, ...] = ()
+    complex_partials: tuple[str | None, ...] = ()
     result: str = "same"
     keeps_ints: bool = False
     takes_ints: bool = False
