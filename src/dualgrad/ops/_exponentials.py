@@ -8,10 +8,13 @@ element of such a row is written in terms of the ratio of the others' sum to its
     share = 1 / (1 + ratio),   log(share) = -log1p(ratio),   log(sum) = x + log1p(ratio),
 
 all of whose derivatives are formed without cancellation. In the other rows no share exceeds 1/2.
+
+Infinity leads everything finite, and equal infinities are 0 apart. Where all are -inf there is nothing to share.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from .._engine import tensor as _engine
@@ -20,9 +23,9 @@ from ._arguments import OP, total
 
 __all__ = ["Exponentials"]
 
-_EQ, _EXP, _ISFINITE, _LOG, _LOG1P = OP["eq"], OP["exp"], OP["isfinite"], OP["log"], OP["log1p"]
-_LT, _MAX, _MUL, _NEG, _RECIPROCAL = OP["lt"], OP["reduce_max"], OP["mul"], OP["neg"], OP["reciprocal"]
-_AND, _DIV, _SUB, _WHERE = OP["logical_and"], OP["div"], OP["sub"], OP["where"]
+_DIFFERENCE, _EQ, _EXP, _GT, _LOG = OP["difference"], OP["eq"], OP["exp"], OP["gt"], OP["log"]
+_LOG1P, _LT, _MAX, _MUL, _NEG = OP["log1p"], OP["lt"], OP["reduce_max"], OP["mul"], OP["neg"]
+_AND, _DIV, _RECIPROCAL, _SUB, _WHERE = OP["logical_and"], OP["div"], OP["reciprocal"], OP["sub"], OP["where"]
 
 
 def _where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -32,7 +35,7 @@ def _where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 class Exponentials(NamedTuple):
     """The exponentials of a tensor, and what the three functions need of them; axes are kept with length 1."""
 
-    shift: Tensor  # the maximum, a constant; 0 where it is infinite
+    shift: Tensor  # the maximum, a constant; 0 where it is -inf
     shifted: Tensor
     raised: Tensor
     sum: Tensor
@@ -46,15 +49,15 @@ class Exponentials(NamedTuple):
         """Exponentials of a float tensor along axes."""
         zero = _engine.convert(0.0, x._typenum)
         largest = _engine.apply(_MAX, (axes, True), _engine.stop(x))
-        finite = _engine.unary(_ISFINITE, largest)  # inf - inf would be nan
-        shift = _where(finite, largest, zero)
-        shifted = _engine.apply(_SUB, None, x, shift)
+        some = _engine.apply(_GT, None, largest, _engine.convert(-math.inf, x._typenum))
+        shift = _where(some, largest, zero)
+        shifted = _engine.apply(_DIFFERENCE, None, x, shift)
         raised = _engine.unary(_EXP, shifted)
         top = _engine.apply(_EQ, None, shifted, zero)
         rest = total(_where(top, zero, raised), axes, True)
         everything = total(raised, axes, True)
         two = _engine.convert(2.0, x._typenum)  # a tie for the lead makes the sum 2 at least
-        led = _engine.apply(_AND, None, finite, _engine.apply(_LT, None, everything, two))
+        led = _engine.apply(_AND, None, some, _engine.apply(_LT, None, everything, two))
         leads = _engine.apply(_AND, None, top, led)
         lead = total(_where(leads, shifted, zero), axes, True)
         ratio = _engine.apply(_MUL, None, rest, _engine.unary(_EXP, _engine.unary(_NEG, lead)))
