@@ -27,8 +27,8 @@ __all__ = [
     "CumProd", "CumSum", "Cummax", "Cummin", "cummax", "cummin", "cumprod", "cumsum", "logcumsumexp",
 ]  # fmt: skip
 
-_CUMSUM = OP["cumsum"]
-_GE, _LE, _ISFINITE, _ISNAN, _SOFTPLUS = OP["ge"], OP["le"], OP["isfinite"], OP["isnan"], OP["softplus"]
+_CUMSUM, _GE, _LE, _ISINF, _ISNAN = OP["cumsum"], OP["ge"], OP["le"], OP["isinf"], OP["isnan"]
+_LOGADDEXP, _MAXIMUM = OP["logaddexp"], OP["maximum"]
 
 
 def cumsum(x: Any, axis: Any = None, dtype: Any = None, **other: Any) -> Tensor:
@@ -162,17 +162,10 @@ def logcumsumexp(x: Any, axis: Any = None, **other: Any) -> Tensor:
 
 
 def _log_of_sum(a: Elements, b: Elements) -> Elements:
-    """log(exp(a) + exp(b)), measured from the larger one.
-
-    Which is larger is a choice between two ways to write one smooth function, so the choice has no slope. The
-    difference is not taken where it would be inf - inf.
-    """
+    """log(exp(a) + exp(b)); where that is infinite it does not move, so a sum of nothing has no slope."""
     (x,), (y,) = a, b
-    x_larger = _engine.binary_op(_GE, x, y)
-    high, low = where(x_larger, x, y), where(x_larger, y, x)
-    regular = _engine.unary(_ISFINITE, high)
-    sums = high + _engine.unary(_SOFTPLUS, where(regular, low - high, 0.0))
-    return (where(regular, sums, _engine.stop(high)),)
+    larger = _engine.stop(_engine.binary_op(_MAXIMUM, x, y))
+    return (where(_engine.unary(_ISINF, larger), larger, _engine.binary_op(_LOGADDEXP, x, y)),)
 
 
 def cummax(x: Any, axis: Any = None, **other: Any) -> tuple[Tensor, Tensor]:
