@@ -35,7 +35,7 @@ cdef class Series:
     """An algebra element, its coefficients known up to a degree; None where zero."""
     cdef list parts
     cdef int known
-    cdef object number              # of a constant of one element, else None
+    cdef tuple number               # type and bytes of a constant of one element, else None
 
     cdef int reach(self, Work work, int degree) except -1:
         while self.known < degree:
@@ -230,7 +230,7 @@ cdef bint moves(Series x, Algebra algebra, int degree):
 cdef Series constant(Work work, Value v):
     cdef Series s = given([v] + [None] * (work.algebra.dim - 1), work.algebra.top)
     if v.kind == ARRAY and (<Array>v).size == 1:
-        s.number = to_ndarray(<Array>v).item()
+        s.number = ((<Array>v).typenum, to_ndarray(<Array>v).tobytes())
     return s
 
 
@@ -243,8 +243,9 @@ cdef Series scaled(Work work, Series a, double number):
 
 
 cdef object identity(Series s):
-    """Numbers are the same operand if they are equal: those that count derivatives are reached in many orders."""
-    return id(s) if s.number is None else (type_of(<Value>s.parts[0]), s.number)
+    """What tells operands apart. Equal numbers are one operand: those that count derivatives are reached in many
+    orders."""
+    return id(s) if s.number is None else s.number
 
 
 cdef Series function(Work work, int op, object params, list operands):
