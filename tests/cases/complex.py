@@ -29,7 +29,7 @@ ANALYTIC = [
 
 CASES = [
     *[case(name, getattr(ops, name)) for name in ANALYTIC],
-    *[case(name, getattr(ops, name), count=2) for name in ("add", "sub", "mul", "div", "pow")],
+    *[case(name, getattr(ops, name), count=2) for name in ("add", "sub", "mul", "div", "pow", "xlogy", "xdivy")],
     *[case(name, getattr(ops, name)) for name in ("real", "imag", "conj", "abs", "angle", "sgn", "sign")],
     case("abs", lambda z: ops.abs(z - z[1]), "one is 0", smooth=False),
     case("angle", lambda z: ops.angle(z - z[1]), "one is 0", smooth=False),

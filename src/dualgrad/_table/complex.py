@@ -1,8 +1,9 @@
 """What the table says of complex numbers: the rows that join them to pairs of reals, and who does not take them.
 
 Derivatives pair a cotangent with a tangent as Re(ct * dz), without conjugation. Under this pairing the rule of an
-analytic row is the same text for real and complex numbers: its partials are analytic too. The rows below are linear
-over the reals only, and their transposes are
+analytic row is the same text for real and complex numbers: its partials are analytic too. (Where the slope for reals
+is a primitive for reals only, the row has ``complex_partials`` beside it.) The rows below are linear over the reals
+only, and their transposes are
 
     conj               conj
     view_as_real       ct -> conj(view_as_complex(ct))
