@@ -22,7 +22,7 @@ from cpython.object cimport PyObject
 
 import ast
 
-from dualgrad._table import CONSTANTS
+from dualgrad._table import CONSTANTS, UNDEFINED
 
 from .array cimport BATCH, DUAL, N_TYPES, Array, Value, full, is_complex, is_inexact, scalar
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_RULE,
@@ -141,6 +141,10 @@ cdef Partial partial_of(int op, int i, Value operand):
         PARTIALS[op] = forms
     form = <list>(forms[0] if forms[1] is None or not is_complex(type_of(operand)) else forms[1])
     if isinstance(form[i], str):
+        if form[i] == UNDEFINED:
+            raise NotImplementedError(
+                f"{op_name(op)}: no formula is known for its derivative by operand {i + 1}, an order or a setting; "
+                f"differentiate by the other operands only, or pass dualgrad.stop_gradient(...) of this one")
         form[i] = Partial(form[i])      # parsed on first use
     return <Partial>form[i]
 

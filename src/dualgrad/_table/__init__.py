@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .complex import COMPLEX, REAL_ONLY
 from .elementwise import ELEMENTWISE
-from .row import CONSTANTS, Row
+from .row import CONSTANTS, UNDEFINED, Row
 from .structural import STRUCTURAL
 
-__all__ = ["BY_NAME", "CONSTANTS", "REAL_ONLY", "ROWS", "Row"]
+__all__ = ["BY_NAME", "CONSTANTS", "REAL_ONLY", "ROWS", "UNDEFINED", "Row"]
 
 ROWS: tuple[Row, ...] = (*ELEMENTWISE, *STRUCTURAL, *COMPLEX)
 BY_NAME: dict[str, Row] = {row.name: row for row in ROWS}

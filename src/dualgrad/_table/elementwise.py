@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from .row import INF, Row, elementwise
+from .special import SPECIAL
 from .trigonometric import TRIGONOMETRIC
 
 ARITHMETIC = (
@@ -153,16 +154,6 @@ EXPONENTIAL = (
                 exact="x / y", example=("[0.0, 3.0], [0.0, 2.0]", "[0.  1.5]")),
     elementwise("relu", "step(x)", c="(x > 0) ? x : ((x != x) ? x : (T)0)", function="relu", cls="ReLU",
                 summary="max(x, 0)", slope_note="0 at 0", exact="max(x, 0)", reach="abs(x)", example=("[-1.0, 2.0]", "[0. 2.]")),
-)  # fmt: skip
-
-SPECIAL = (
-    elementwise("gauss", "-2 * (x * out)", c="(T)dg_gauss(x)", summary="exp(-x*x), from the exact square",
-                exact="mp.exp(-x * x)"),
-    elementwise("erf", "TWO_OVER_SQRT_PI * gauss(x)", c="erf(x)", function="erf", cls="Erf", method="erf",
-                summary="error function", exact="mp.erf(x)", example=("[0.0, 1.0]", "[0. 0.842701]")),
-    elementwise("erfc", "-TWO_OVER_SQRT_PI * gauss(x)", c="erfc(x)", function="erfc", cls="Erfc",
-                method="erfc", summary="complementary error function",
-                exact="mp.erfc(x) if x < 1e9 else mp.mpf(0)", example=("[0.0, 1.0]", "[1. 0.157299]")),
 )  # fmt: skip
 
 ROUNDING = (

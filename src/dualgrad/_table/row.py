@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CONSTANTS", "Row", "elementwise", "structural"]
+__all__ = ["CONSTANTS", "UNDEFINED", "Row", "elementwise", "structural"]
 
 CONSTANTS = {
     "LN2": math.log(2.0),
@@ -27,6 +27,9 @@ CONSTANTS = {
     "LOG10_E": 1.0 / math.log(10.0),
     "TWO_OVER_SQRT_PI": 2.0 / math.sqrt(math.pi),
 }
+
+#: A partial for which no formula is known, as opposed to None, a slope of zero: asking for it raises.
+UNDEFINED = "undefined"
 
 INF = math.inf
 
@@ -52,7 +55,8 @@ class Row:
     ufunc
         Name of the NumPy ufunc whose inner loops serve the types that ``c`` does not, or None.
     partials
-        One expression for each operand (None: slope zero), elementwise family only.
+        One expression for each operand, elementwise family only. None: the slope is zero. ``UNDEFINED``: no formula
+        is known, and the derivative by this operand raises ``NotImplementedError``.
     complex_partials
         The same for complex operands, where the slopes in ``partials`` are primitives for reals only.
     result
@@ -75,6 +79,8 @@ class Row:
     reach
         An expression of the same kind: how far each operand may move without meeting a kink, a jump or a
         singular point inside the domain; 0 at one.
+    orders
+        For operands whose slope is undefined: the values they take in tests.
     points
         Hard operands that the domain does not tell of, for tests: one number, or one tuple, for each.
     """
@@ -99,9 +105,15 @@ class Row:
     example: tuple[str, str] | None = None
     exact: str | None = None
     reach: str | None = None
+    orders: tuple[float, ...] = ()
     points: tuple[Any, ...] = ()
     variadic: bool = False
     operands: tuple[str, ...] = field(default=())
+
+    @property
+    def differentiable(self) -> tuple[int, ...]:
+        """The operands by which there are derivatives, zero among them."""
+        return tuple(i for i, partial in enumerate(self.partials) if partial != UNDEFINED)
 
 
 def elementwise(name: str, *partials: str | None, domain: tuple[Any, ...] | None = None, **rest: Any) -> Row:

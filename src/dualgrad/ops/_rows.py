@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._engine import tensor as _engine
-from .._table import BY_NAME, Row
+from .._table import BY_NAME, UNDEFINED, Row
 from ..tensor import Tensor
 
 __all__ = ["ElementwisePrimitive", "class_of", "function_of"]
@@ -141,11 +141,13 @@ def _notes(row: Row) -> list[str]:
     if set(slopes) == {"0"}:
         lines = ["The derivative is 0 everywhere."]
     else:
-        each = [f"``{slope}`` by {name}" for slope, name in zip(slopes, "xyz", strict=False)]
+        each = [f"``{slope}`` by {name}" for slope, name in zip(slopes, "xyz", strict=False) if slope != UNDEFINED]
         lines = [f"The derivative is {' and '.join(each) if row.arity > 1 else f'``{slopes[0]}``'}."]
         if any("out" in slope for slope in slopes):
             lines[0] = f"{lines[0][:-1]}, where ``out`` is the result."
     lines += [f"``{_signature(helper)}`` is {helper.summary}." for helper in _helpers(slopes)]
+    unknown = [name for slope, name in zip(slopes, "xyz", strict=False) if slope == UNDEFINED]
+    lines += [f"No formula is known for the derivative by {name}: it raises NotImplementedError." for name in unknown]
     if row.slope_note:
         lines.append(f"By convention: {row.slope_note}.")
     limits = [_interval(name, low, high) for name, (low, high) in zip("xyz", row.domain, strict=False)]

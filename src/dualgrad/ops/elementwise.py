@@ -49,6 +49,7 @@ _ALIASES = {
     "floor_mod": "remainder",
     "greater": "gt",
     "greater_equal": "ge",
+    "i0": "bessel_i0",
     "inv": "reciprocal",
     "less": "lt",
     "less_equal": "le",
