@@ -127,7 +127,7 @@ def zeta(s: Any, q: Any) -> mpmath.mpf:
 
 def bessel_i_decay(n: int, x: Any) -> mpmath.mpf:
     """1/pi times the integral of (1 - cos t)^n exp(-x (1 - cos t)) over half a turn, for x >= 0."""
-    if x > mp.prec / 2 + 10 + n * n:    # the asymptotic series, in which all terms are positive
+    if x > mp.prec / 2 + 10 + n * n:  # the asymptotic series, in which all terms are positive
         term = mp.gamma(n + mpmath.mpf(1) / 2) / (mp.pi * mp.sqrt(2) * x ** (n + mpmath.mpf(1) / 2))
         total, j = mpmath.mpf(0), 0
         while term > total * mpmath.mpf(2) ** (-mp.prec - 10):
@@ -143,7 +143,7 @@ def bessel_i_decay(n: int, x: Any) -> mpmath.mpf:
 def bessel_k_decay(n: int, x: Any) -> mpmath.mpf:
     """The integral of (cosh t - 1)^n exp(-x (cosh t - 1)) over t > 0."""
     with mp.workprec(mp.prec + n * max(0, int(mp.mag(x))) + 40):
-        total = mpmath.mpf(0)       # (-1)^n times the n-th derivative of exp(x) K_0(x), by Leibniz' rule
+        total = mpmath.mpf(0)  # (-1)^n times the n-th derivative of exp(x) K_0(x), by Leibniz' rule
         for k in range(n + 1):
             total += (-1) ** n * mp.binomial(n, k) * _neighbours(bessel_k, -1, 0, k, x)
         return mp.exp(x) * total
@@ -159,7 +159,7 @@ def _neighbours(family: Callable[..., mpmath.mpf], sign: int, n: int, k: int, x:
     def at(m: int) -> mpmath.mpf:
         if abs(m) not in values:
             values[abs(m)] = family(abs(m), x)
-        return values[abs(m)] * (flip**abs(m) if m < 0 else 1)
+        return values[abs(m)] * (flip ** abs(m) if m < 0 else 1)
 
     alternating = flip if sign > 0 else 1
     total = sum(alternating**j * mp.binomial(k, j) * at(n - k + 2 * j) for j in range(k + 1))
@@ -168,7 +168,8 @@ def _neighbours(family: Callable[..., mpmath.mpf], sign: int, n: int, k: int, x:
 
 def _inverse(value: mpmath.mpf, k: int, sign: int) -> mpmath.mpf:
     """The k-th derivative of an inverse of the error function with the given value: c^k exp(k y^2) P_k(y), where
-    P_1 = 1 and P_{k+1} = P_k' + 2 k y P_k."""
+    P_1 = 1 and P_{k+1} = P_k' + 2 k y P_k.
+    """
     if k == 0:
         return value
     polynomial = [mpmath.mpf(1)]

@@ -75,16 +75,18 @@ static double dg_exp_gap(double w)
     return 0.5 * w * w * sum;
 }
 
-/* x^a exp(-x) / Gamma(a + 1): for large a as exp(-a (d - log(1 + d))) with x = a (1 + d), times Stirling's series. */
+/* x^a exp(-x) / Gamma(a + 1). For large a it is exp(-a (d - log(1 + d))) with x = a (1 + d), times Stirling's series. The
+ * exponent multiplies relative errors, so the factors themselves are taken where they are in range. */
 static double dg_gamma_bump(double a, double x)
 {
-    if (a < 8.0)
+    const double exponent = a * dg_log_gap(x, a);
+    if (a < 8.0 || (exponent > 4.0 && a < 100.0 && x < 700.0))
         return pow(x, a) * exp(-x) / tgamma(a + 1.0);
     const double z = 1.0 / (a * a);
     double sum = 0.0;
     for (int k = 9; k >= 0; --k)
         sum = sum * z + DG_STIRLING[k] / (2 * k + 1);
-    return exp(-a * dg_log_gap(x, a) - sum / a) / sqrt(6.28318530717958647693 * a);
+    return exp(-exponent - sum / a) / sqrt(6.28318530717958647693 * a);
 }
 
 /* The n-th derivative by a of the density f(a, x); 0 for n < 0, as the sums in which it comes ask for. */
@@ -160,7 +162,7 @@ static double dg_igammac_small(double a, double x)
 static double dg_igamma_order(double order, double a, double x, int upper)
 {
     const int n = (int)order;
-    double lower;
+    double lower, last, less;
     if (!(order >= 0.0 && order <= DG_IGAMMA_ORDERS) || !(a > 0.0) || !(x >= 0.0))
         return NAN;
     if (x == 0.0 || isinf(x))
@@ -171,8 +173,13 @@ static double dg_igamma_order(double order, double a, double x, int upper)
     }
     if (upper && n == 0 && a < 1.0 && x < 0.3)
         return dg_igammac_small(a, x);
-    lower = a < 1.0 ? dg_gamma_density(n, a + 1.0, x) + dg_gamma_side(n, a + 1.0, x, -1)
-                    : dg_gamma_side(n, a, x, -1);
+    if (a < 1.0) {          /* the first term from a itself: a + 1 is rounded */
+        const dg_bell bell = dg_bell_at(a + 1.0, n);
+        dg_bell_values(&bell, n, dg_log_ratio(x, a + 1.0) + bell.shift, &last, &less);
+        lower = dg_gamma_bump(a, x) * last + dg_gamma_side(n, a + 1.0, x, -1);
+    } else {
+        lower = dg_gamma_side(n, a, x, -1);
+    }
     return !upper ? lower : n == 0 ? 1.0 - lower : -lower;
 }
 

@@ -53,7 +53,8 @@ GAMMA = (
                 function="zeta", cls="Zeta", summary="Hurwitz zeta function, the sum of (y + k)**-x over k = 0, 1, ...",
                 slope_note="inf at y = 0, -1, ...; the value is inf for x = 1, and nan for x < 1 or, where y < 0, for "
                 "an x that is not whole",
-                orders=(1.25, 2, 3.5, 11), exact="mp.zeta(x, y)", example=("[2.0, 10.0], [1.0, 1.0]", "[1.64493 1.00099]")),
+                orders=(1.25, 2, 3.5, 11), exact="mp.zeta(x, y)",
+                example=("[2.0, 10.0], [1.0, 1.0]", "[1.64493 1.00099]")),
 )  # fmt: skip
 
 INCOMPLETE_GAMMA = (
@@ -92,7 +93,7 @@ BESSEL = (
                 example=("[0.0, 2.0], [1.0, 1.0]", "[0.765198 0.114903]")),
     elementwise("bessel_j_derivative", UNDEFINED, UNDEFINED, "bessel_j_derivative(x + 1, y, z)",
                 c="dg_bessel_j_derivative(x, y, z)", orders=(0, 1, 2, 3),
-                summary="derivative of order x of the Bessel function of the first kind, of whole order y, at z"),
+                summary="derivative of order x of the Bessel function J of whole order y, at z"),
     elementwise("bessel_y0", "-bessel_y1(x)", c="dg_bessel_y(0, x)", domain=_POSITIVE, function="bessel_y0",
                 cls="BesselY0", summary="Bessel function of the second kind, of order 0",
                 slope_note="inf at 0; value and slope are nan below",
@@ -109,7 +110,7 @@ BESSEL = (
                 example=("[0.0, 2.0], [1.0, 1.0]", "[ 0.088257 -1.65068 ]")),
     elementwise("bessel_y_derivative", UNDEFINED, UNDEFINED, "bessel_y_derivative(x + 1, y, z)",
                 c="dg_bessel_y_derivative(x, y, z)", domain=(_ANY, _ANY, _POSITIVE), orders=(0, 1, 2, 3),
-                summary="derivative of order x of the Bessel function of the second kind, of whole order y, at z"),
+                summary="derivative of order x of the Bessel function Y of whole order y, at z"),
     elementwise("bessel_i0", "bessel_i1(x)", c="dg_bessel_i(0, x)", function="bessel_i0", cls="BesselI0",
                 summary="modified Bessel function of the first kind, of order 0",
                 exact="mp.besseli(0, x)", example=("[0.0, 1.0]", "[1. 1.26607]")),
@@ -122,7 +123,7 @@ BESSEL = (
                 example=("[0.0, 2.0], [1.0, 1.0]", "[1.26607  0.135748]")),
     elementwise("bessel_i_derivative", UNDEFINED, UNDEFINED, "bessel_i_derivative(x + 1, y, z)",
                 c="dg_bessel_i_derivative(x, y, z)", orders=(0, 1, 2, 3),
-                summary="derivative of order x of the modified Bessel function of the first kind, of whole order y, at z"),
+                summary="derivative of order x of the modified Bessel function I of whole order y, at z"),
     elementwise("bessel_i0e", "-(sign(x) * bessel_i0_decay(1, x))", c="dg_bessel_ie(0, x)", function="bessel_i0e",
                 cls="BesselI0e", summary="exp(-|x|) times the modified Bessel function of the first kind, of order 0",
                 slope_note="0 at 0", reach="abs(x)",
@@ -155,7 +156,7 @@ BESSEL = (
                 example=("[0.0, 2.0], [1.0, 1.0]", "[0.421024 1.62484 ]")),
     elementwise("bessel_k_derivative", UNDEFINED, UNDEFINED, "bessel_k_derivative(x + 1, y, z)",
                 c="dg_bessel_k_derivative(x, y, z)", domain=(_ANY, _ANY, _POSITIVE), orders=(0, 1, 2, 3),
-                summary="derivative of order x of the modified Bessel function of the second kind, of whole order y, at z"),
+                summary="derivative of order x of the modified Bessel function K of whole order y, at z"),
     elementwise("bessel_k0e", "-bessel_k0_decay(1, x)", c="dg_bessel_ke(0, x)", domain=_POSITIVE,
                 function="bessel_k0e", cls="BesselK0e",
                 summary="exp(x) times the modified Bessel function of the second kind, of order 0",

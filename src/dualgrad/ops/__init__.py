@@ -38,6 +38,7 @@ from . import segments as _segments
 from . import shape as _shape
 from . import sorting as _sorting
 from . import statistics as _statistics
+from . import special as _special
 from . import updates as _updates
 
 # isort: split
@@ -90,12 +91,14 @@ from .segments import *
 from .shape import *
 from .sorting import *
 from .statistics import *
+from .special import *
 from .updates import *
 
 _MODULES = (
     _elementwise,
     _arithmetic,
     _formulas,
+    _special,
     _choice,
     _reductions,
     _shape,
