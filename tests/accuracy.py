@@ -316,15 +316,8 @@ def measure(row: Row, dense: bool = False, order: int | None = None) -> Report:
                 for orders, numbers in table.items():
                     got, t = float(numbers[n]), exact[orders]
                     strict = sum(orders) < (2 if row.example else 1)
-                    error, allowed = _judge(
-                        got,
-                        orders,
-                        exact,
-                        point,
-                        strict,
-                        row.name in exact_special.OSCILLATING,
-                        coefficient=way == "jet",
-                    )
+                    zeros = row.name in exact_special.OSCILLATING
+                    error, allowed = _judge(got, orders, exact, point, strict, zeros, coefficient=way == "jet")
                     if sum(orders) == 0 and raw is not None and error > allowed:
                         report.library = max(report.library, units_off(float(raw[n]), t, ulp(t)))
                         allowed = max(allowed, units_off(float(raw[n]), t, ulp(t)))

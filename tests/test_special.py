@@ -140,6 +140,13 @@ def test_incomplete_gamma_functions_in_both_operands():
     np.testing.assert_allclose(mixed.asnumpy(), (density * (ops.log(x) - ops.digamma(a))).asnumpy(), rtol=1e-14)
 
 
+def largest_error(values, truth):
+    """In units of the last place."""
+    return max(
+        float(abs(mpmath.mpf(float(v)) - e)) / np.spacing(abs(float(e))) for v, e in zip(values, truth, strict=True)
+    )
+
+
 def test_the_values_are_no_further_off_than_those_of_scipy():
     """Or right to 4 units of the last place: the largest error at points near zeros and in tails."""
     scipy = pytest.importorskip("scipy.special")
@@ -159,13 +166,7 @@ def test_the_values_are_no_further_off_than_those_of_scipy():
     with mp.workdps(40):
         for f, other, exact, x in table:
             truth = [exact(mpmath.mpf(v)) for v in x]
-            ours, theirs = (
-                max(
-                    float(abs(mpmath.mpf(float(v)) - e)) / np.spacing(abs(float(e)))
-                    for v, e in zip(y, truth, strict=True)
-                )
-                for y in (f(f64(x)).asnumpy(), other(x))
-            )
+            ours, theirs = (largest_error(values, truth) for values in (f(f64(x)).asnumpy(), other(x)))
             assert ours <= max(theirs, 4)
 
 

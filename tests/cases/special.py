@@ -12,6 +12,9 @@ EXPONENTS, WHOLE = (  # float16, so that they take the type of the tensor beside
     np.array(numbers, np.float16) for numbers in ([[1.5], [4.0]], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
 )
 
+AROUND = np.array([-3.0, 0.0, 9.0])
+ABOVE = np.array([0.7, 2.0, 9.0])
+
 CASES = [
     Case("erfinv", "", ops.erfinv, (np.array([-0.95, -0.5, 0.0, 0.3, 0.8]),)),
     Case("erfcinv", "", ops.erfcinv, (np.array([0.05, 0.4, 1.0, 1.5, 1.9]),)),
@@ -28,12 +31,10 @@ CASES = [
     Case("igamma", "broadcast", ops.igamma, (positive(2, 1), positive(3, seed=1))),
     Case("igammac", "by both", ops.igammac, (SHAPES, UPPER)),
     Case("igamma", "x of 0, by x", lambda x: ops.igamma(WHOLE, x), (np.zeros(7),), smooth=False),
-    Case(
-        "bessel_j", "orders", lambda x: ops.bessel_j(np.array([[0], [1], [-2], [5]]), x), (np.array([-3.0, 0.0, 9.0]),)
-    ),
-    Case("bessel_y", "orders", lambda x: ops.bessel_y(np.array([[0], [1], [-2]]), x), (np.array([0.7, 2.0, 9.0]),)),
+    Case("bessel_j", "orders", lambda x: ops.bessel_j(np.array([[0], [1], [-2], [5]]), x), (AROUND,)),
+    Case("bessel_y", "orders", lambda x: ops.bessel_y(np.array([[0], [1], [-2]]), x), (ABOVE,)),
     Case("bessel_i", "orders", lambda x: ops.bessel_i(np.array([[0], [1], [-2]]), x), (np.array([-3.0, 0.0, 2.5]),)),
-    Case("bessel_k", "orders", lambda x: ops.bessel_k(np.array([[0], [1], [-2]]), x), (np.array([0.7, 2.0, 9.0]),)),
+    Case("bessel_k", "orders", lambda x: ops.bessel_k(np.array([[0], [1], [-2]]), x), (ABOVE,)),
     *(
         Case(name, "", getattr(ops, name), (np.array([-4.0, -0.5, 0.0, 1.0, 6.0]),))
         for name in ("bessel_j0", "bessel_j1", "bessel_i0", "bessel_i1")

@@ -45,7 +45,7 @@ def mvlgamma(input: Any, p: int) -> Tensor:
     >>> import dualgrad as dg
     >>> from dualgrad import ops
     >>> print(ops.mvlgamma(dg.Tensor([3.0, 4.0, 5.0]), 3))
-    [2.694925 5.402975 9.140645]
+    [2.694925 5.402975  9.140645 ]
     """
     x, p = floating("mvlgamma", input), integer("mvlgamma", "p", p)
     if p < 1:
