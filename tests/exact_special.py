@@ -10,6 +10,7 @@ differences at a few points.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,13 @@ def _newton(
     return +y
 
 
+def _kept(f: Callable[[int, Any], mpmath.mpf]) -> Callable[[int, Any], mpmath.mpf]:
+    """Remember values for each precision: derivatives of many orders are sums of the same neighbours."""
+    values = functools.cache(lambda n, x, precision: f(n, x))
+    return lambda n, x: values(n, x, mp.prec)
+
+
+@_kept
 def bessel_y(n: int, x: Any) -> mpmath.mpf:
     """Bessel function of the second kind, of whole order n >= 0."""
     if x > mp.prec / 2 + 10 + n * n:
@@ -65,6 +73,7 @@ def bessel_y(n: int, x: Any) -> mpmath.mpf:
     return +value
 
 
+@_kept
 def bessel_k(n: int, x: Any) -> mpmath.mpf:
     """Modified Bessel function of the second kind, of whole order n >= 0."""
     if x > mp.prec / 2 + 10 + n * n:
@@ -142,7 +151,7 @@ def bessel_i_decay(n: int, x: Any) -> mpmath.mpf:
 
 def bessel_k_decay(n: int, x: Any) -> mpmath.mpf:
     """The integral of (cosh t - 1)^n exp(-x (cosh t - 1)) over t > 0."""
-    with mp.workprec(mp.prec + n * max(0, int(mp.mag(x))) + 40):
+    with mp.workprec(mp.prec + 10 * max(0, int(mp.mag(x))) + 40):
         total = mpmath.mpf(0)  # (-1)^n times the n-th derivative of exp(x) K_0(x), by Leibniz' rule
         for k in range(n + 1):
             total += (-1) ** n * mp.binomial(n, k) * _neighbours(bessel_k, -1, 0, k, x)
