@@ -8,7 +8,7 @@ from typing import Any
 
 from .._engine import tensor as _engine
 from ..tensor import Tensor
-from ._arguments import OP, Primitive, floating, integer, operand
+from ._arguments import OP, Primitive, floating, integer, together
 
 __all__ = ["Mvlgamma", "mvlgamma", "xlog1py"]
 
@@ -80,7 +80,8 @@ def xlog1py(x: Any, y: Any) -> Tensor:
     >>> print(ops.xlog1py(dg.Tensor([0.0, 2.0]), dg.Tensor([-1.0, 1e-7])))
     [0.e+00 2.e-07]
     """
-    return _engine.binary_op(_ABSORB_MUL, x, _engine.unary(_LOG1P, operand("xlog1py", y)))
+    x, y = together("xlog1py", x, y)
+    return _engine.binary_op(_ABSORB_MUL, x, _engine.unary(_LOG1P, y))
 
 
 class Mvlgamma(Primitive):
