@@ -23,7 +23,7 @@ CASES = [
     Case("digamma", "", ops.digamma, (np.array([0.4, 1.4616, 3.0, 9.0]),)),
     Case("digamma", "below 0", ops.digamma, (BELOW,)),
     Case("polygamma", "orders in a tensor", lambda x: ops.polygamma(np.array([[0], [1], [3]]), x), (positive(4),)),
-    Case("polygamma", "below 0", lambda x: ops.polygamma(2, x), (BELOW[:4],)),
+    Case("polygamma", "below 0", lambda x: ops.polygamma(2, x), (BELOW[:4],), narrow=("float32",)),  # steep
     Case("zeta", "", lambda q: ops.zeta(EXPONENTS, q), (positive(3),)),
     Case("mvlgamma", "", lambda x: ops.mvlgamma(x, 3), (2 + positive(2, 2),)),
     Case("xlog1py", "", ops.xlog1py, (normal(3), positive(3))),
