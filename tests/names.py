@@ -155,15 +155,3 @@ SURROUNDINGS = {
     "nn.Cell": "set_train update_parameters_name insert_child_to_cell insert_param_to_cell",
     "Parameter": "set_data",
 }
-
-# PENDING: operators that are not there yet. Delete each when it is; the test says which.
-PENDING = {
-    "ops": """
-        Mod Xdivy MulNoNan xdivy logaddexp logaddexp2 ldexp nan_to_num copysign sinc Erfinv Lgamma Digamma
-        Polygamma Igamma BesselJ0 BesselI0 BesselI1 Zeta erfinv lgamma digamma polygamma igamma i0 bessel_j0
-        bessel_i0 bessel_i1 zeta fmax fmin heaviside
-    """,
-    "Tensor": """
-        xdivy logaddexp logaddexp2 ldexp nan_to_num copysign sinc erfinv lgamma digamma igamma i0 fmax fmin heaviside
-    """,
-}

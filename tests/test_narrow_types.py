@@ -90,7 +90,9 @@ def test_cases_in_narrow_types(case: Case, dtype):
 def test_python_numbers_take_the_type_of_the_tensor_beside_them(dtype):
     x = Tensor([0.5, 0.25], dtype)
     number = float(np.asarray(0.1, dtype.numpy))  # exact in the type, so that the results are too
-    for name in "xlogy xlog1py mse_loss l1_loss huber_loss smooth_l1_loss binary_cross_entropy_with_logits dot inner".split():
+    for (
+        name
+    ) in "xlogy xlog1py mse_loss l1_loss huber_loss smooth_l1_loss binary_cross_entropy_with_logits dot inner".split():
         f = getattr(ops, name)
         for found, same in (
             (f(x, 0.1), f(x, Tensor(number, dtype))),

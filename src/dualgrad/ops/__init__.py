@@ -37,8 +37,8 @@ from . import sampled as _sampled
 from . import segments as _segments
 from . import shape as _shape
 from . import sorting as _sorting
-from . import statistics as _statistics
 from . import special as _special
+from . import statistics as _statistics
 from . import updates as _updates
 
 # isort: split
@@ -90,8 +90,8 @@ from .sampled import *
 from .segments import *
 from .shape import *
 from .sorting import *
-from .statistics import *
 from .special import *
+from .statistics import *
 from .updates import *
 
 _MODULES = (
