@@ -13,7 +13,7 @@ from .nests cimport described, rebuilt, tensors_in
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport CustomRule
-from .tape cimport Node, Tape, highest, settled, stripped
+from .tape cimport Node, Tape, settled, stripped
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Dual, Level, bind1, constant_of, current_level, make_dual, new_level, part, pop_level, push_level,
                       shape_of, type_of)
@@ -155,7 +155,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
     tensors_in(out, found)
     if not reverse:
         return custom_forward(backward, template, values, primals, out, found, top, name)
-    tape = highest(values, [stripped((<TensorBase>t).value) for t in found])
+    tape = <Tape>top
     rule = CellRule(name, backward, template, emptied(out))
     tape.append_list(OP_CUSTOM, rule, values, len(found))
     return refilled(rule.out_template, iter([wrap(tape.place(stripped((<TensorBase>t).value))) for t in found]))

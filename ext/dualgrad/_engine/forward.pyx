@@ -109,10 +109,10 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
     run.primals = tape.values
     leaf_slots, leaf_links = links_of(tape)
     operands = links + leaf_links
+    target = highest(operands)
     collect_quietly(tape, out, slots)
     if aux is not None:
         collect_quietly(tape, aux, slots)
-    target = highest(operands, [tape.values.get(slot) for slot in slots])
     if target is not None and not tape.exact:
         transposed(run, level, inputs, links, leaf_slots, leaf_links, slots, values, tangents)
     elif target is not None:

@@ -356,7 +356,7 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
             seeds[i] = stripped(v)
     sub.value_slots = value_slots
     sub.gradient_slots = [slots[i] for i in range(len(slots)) if gradients[i] is not None]
-    target = highest(operands, [tape.values.get(slot) for slot in sub.value_slots] + gradients)
+    target = highest(operands)
     target.append_list(OP_SUBTAPE, sub, operands, len(sub.value_slots) + len(sub.gradient_slots))
     for slot in sub.value_slots:
         exported[slot] = target.place(tape.values.get(slot))

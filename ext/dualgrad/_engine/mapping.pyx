@@ -138,7 +138,6 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     call.results = {}
     if outer_reverse(current_level()):
         call.tape = new_tape(name)
-        call.level.tape = call.tape
     lifted = [lift(call, x, axis_for(call, in_axes, args, i, "in_axes")) for i, x in enumerate(args)]
     if call.level.size < 0:
         raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input "
@@ -150,7 +149,6 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     finally:
         pop_level(opened)
         call.level.open = False
-        call.level.tape = None
     if call.tape is not None:
         compose(call)
     return unpack(call, out, out_axes)
@@ -165,8 +163,7 @@ cdef int compose(Call call) except -1:
     cdef Value v
     leaf_slots, leaf_links = links_of(call.tape)
     operands = call.links + leaf_links
-    results = [leave(call.level, call.tape.values.get(slot)) for slot in call.slots]
-    target = highest(operands, results)
+    target = highest(operands)
     if target is not None:
         run.tape = call.tape
         run.primals = call.tape.values
@@ -178,7 +175,8 @@ cdef int compose(Call call) except -1:
         sub.value_slots = call.slots
         target.append_list(OP_SUBTAPE, sub, operands, len(call.slots))
         target.exact = target.exact and call.tape.exact
-    for slot, v in zip(call.slots, results):
+    for slot in call.slots:
+        v = leave(call.level, call.tape.values.get(slot))
         call.results[slot] = v if target is None else target.place(v)
     for observer in observers:
         observer(report(call.tape))

@@ -406,7 +406,7 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     for e in range(tape.n_entries):
         entry = &tape.entries[e]
         operands = operands_of(tape, entry, lifted)
-        target = highest(operands, [run.primals.get(entry.slot + k) for k in range(entry.n_out)])
+        target = highest(operands)
         if target is None:
             continue
         target.append_list(entry.op, params_of(entry), operands, entry.n_out)

@@ -15,11 +15,11 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
-from .array cimport BATCH, DG_DEBUG, DUAL, NODE, Value, count
+from .array cimport DG_DEBUG, DUAL, NODE, Value, count
 from .primitives cimport op_name
 from .opcodes cimport *
 from .rules cimport has_slope
-from .values cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
+from .values cimport Dual, Level, Node, bind, misuse, set_node_rule, this_thread
 
 cdef extern from "dg_pages.h":
     void *dg_grow(void *p, size_t n)
@@ -279,30 +279,14 @@ cdef Value settled(Value v):
     return settle(<Node>v) if v.kind == NODE and not (<Node>v).level.open else v
 
 
-cdef Tape highest(list operands, list results):
-    """The tape of an instruction: the innermost one among those of its operands, or further in where its results
-    belong (see `host`); None if no operand is a node. Results may be None."""
+cdef Tape highest(list values):
+    """The innermost tape among those of the nodes in a list; None if there are none."""
     cdef Tape tape = None
     cdef Value v
-    for v in operands:
+    for v in values:
         if v.kind == NODE and (tape is None or (<Node>v).level.serial > tape.serial):
             tape = <Tape>(<Node>v).level
-    if tape is not None:
-        for v in results:
-            tape = host(tape, v)
     return tape
-
-
-cdef Tape host(Tape tape, Value v):
-    """The tape a result belongs on: a batch that met a node of an outer tape alone, because it is itself a constant,
-    belongs on the tape of its vmap, which has one cotangent for each sample and adds them up."""
-    cdef Level inner
-    while v is not None and v.kind == DUAL:
-        v = <Value>(<Dual>v).parts[0]
-    if v is None or v.kind != BATCH:
-        return tape
-    inner = (<Batch>v).level.tape
-    return tape if inner is None or inner.serial < tape.serial else <Tape>inner
 
 
 cdef Value stripped(Value v):
@@ -382,7 +366,6 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
     finally:
         if primals is not few:
             PyMem_RawFree(primals)
-    tape = host(tape, out)
     tape.append(op, params, args, n, 1)
     return tape.place(out)
 

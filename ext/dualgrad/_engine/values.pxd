@@ -23,7 +23,6 @@ cdef class Level:
 
 cdef class BatchLevel(Level):
     cdef public Py_ssize_t size         # number of samples
-    cdef Level tape                     # under a reverse level, while the call lasts: its own tape
 
 
 cdef class Algebra:
