@@ -240,7 +240,7 @@ cdef bint blocked_rows(Loop *loop, char **pointers, Py_ssize_t[MAX_DIMS] *stride
     try:
         for i in range(n):
             steps[i] = strides[i][1]
-            if strides[i][0] == 0:
+            if strides[i][0] == 0 and steps[i] != 0:            # a single number stays where it is
                 repeated[i] = <char *>malloc(block * inner * steps[i])
                 if repeated[i] is NULL:
                     return False
