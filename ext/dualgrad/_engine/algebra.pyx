@@ -72,6 +72,19 @@ cdef Value truncated(Value v, Level level, Algebra quotient):
                                   for k in range(quotient.dim)])
 
 
+cdef Value derived(Value v, Level level, Algebra quotient):
+    """D of a value: each coefficient times its degree; None where there is nothing but the primal."""
+    cdef list held = [None] * quotient.dim
+    cdef Value c
+    cdef int k
+    for k in range(1, quotient.dim):
+        c = part(v, level, k) if quotient.degrees[k] <= quotient.top else None
+        if c is not None:
+            held[k] = times(c, quotient.degrees[k])
+            held[0] = zeros_like(c)
+    return None if held[0] is None else make(level, quotient, held)
+
+
 cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
     cdef int family = family_of(op), i, k
     cdef list primals = [part(<Value>args[i], level, 0) for i in range(n)]
@@ -176,25 +189,17 @@ cdef Value by_residual(Rule rule, object params, PyObject **args, int n, Level l
 
 
 cdef Value by_jvp(Rule rule, object params, PyObject **args, int n, Level level, Algebra algebra, list out):
-    cdef list held, ins, dots
+    cdef list ins, dots
     cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
     cdef PyObject **p = <PyObject **><char *>room
     cdef PyObject **dot = p + n
     cdef Algebra quotient
-    cdef Value moved, c
+    cdef Value moved
     cdef int degree, i, k
     for degree in range(1, algebra.top + 1):
         quotient = algebra.truncated(degree)
         ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
-        dots = []
-        for i in range(n):
-            held = [None] * algebra.dim
-            for k in range(1, algebra.dim):
-                c = part(<Value>ins[i], level, k)
-                if c is not None:
-                    held[k] = times(c, algebra.degrees[k])
-                    held[0] = zeros_like(c)
-            dots.append(None if held[0] is None else make(level, quotient, held))
+        dots = [derived(<Value>args[i], level, quotient) for i in range(n)]
         for i in range(n):
             p[i] = <PyObject *>ins[i]
             dot[i] = NULL if dots[i] is None else <PyObject *>dots[i]

@@ -1,6 +1,9 @@
 # Transforms inside transforms. See composite.pyx.
+from .array cimport Value
 from .sweeps cimport Run, SubTape
 from .values cimport BatchLevel, Level
+
+cdef Value coefficient(Value v, Level level, int k)
 
 
 cdef class SubGradient(SubTape):

@@ -5,18 +5,22 @@ Design
 The function runs with no level to record on, since its rule stands for all of it, and goes on the tape as one
 instruction that calls the rule when it is swept. The rule need not be the transpose of a derivative, so the tape is
 marked as not exact (tape.pyx says what follows). In forward mode the tangent is the transpose of the rule, which is
-linear in its cotangent.
+linear in its cotangent; Taylor coefficients follow degree by degree (`custom_forward`).
 """
-from .array cimport ARRAY, DUAL, NODE, Value
+from .algebra cimport derived, make, truncated
+from .array cimport ARRAY, BATCH, DUAL, NODE, Value
+from .batching cimport leave
+from .composite cimport coefficient
 from .gradient cimport ALL_INPUTS, NOTHING, gradients
 from .nests cimport described, rebuilt, tensors_in
 from .opcodes cimport *
 from .rules cimport zeros_like
+from .series cimport times
 from .sweeps cimport CustomRule
-from .tape cimport Node, Tape, settled, stripped
+from .tape cimport Tape, highest, settled, stripped
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Dual, Level, bind1, constant_of, current_level, make_dual, new_level, part, pop_level, push_level,
-                      shape_of, type_of)
+from .values cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, constant_of, current_level, make_batch, new_level,
+                      pop_level, push_level, shape_of, type_of)
 
 
 cdef class Hole:
@@ -120,10 +124,18 @@ cdef class CellRule(CustomRule):
         return terms
 
 
+cdef Dual dual_in(Value v):
+    """The latest dual in a value, batches around it looked through; None if there is none."""
+    while v.kind == BATCH:
+        v = (<Batch>v).value
+    return <Dual>v if v.kind == DUAL else None
+
+
 def call_custom(forward, backward, tuple args, dict kwargs, str name):
     """forward(*args), differentiated by backward(*args, out, dout) -> one gradient for each input."""
     cdef Level top = None
-    cdef Level level
+    cdef Algebra algebra = None
+    cdef Dual d
     cdef Value v
     cdef Tape tape
     cdef bint reverse = False
@@ -138,23 +150,25 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
         v = settled(read(<TensorBase>t))
         values.append(v)
         if v.kind == NODE:
-            level = (<Node>v).level
-            if not reverse or level.serial > top.serial:
-                top = level
             reverse = True
-        elif v.kind == DUAL and not reverse:
-            level = (<Dual>v).level
-            if level.open and (top is None or level.serial > top.serial):
-                top = level
-    if top is None:
+        elif not reverse:
+            d = dual_in(v)
+            if d is None or not d.level.open:
+                continue
+            if top is None or d.level.serial > top.serial or (d.level is top and d.algebra.top > algebra.top):
+                top = d.level
+                algebra = d.algebra
+    if reverse:
+        top = highest(values)
+    elif top is None:
         return detached_call(forward, args, kwargs)
     # one level down: the same call on the primals of the highest level
     template = emptied(args)
-    primals = [stripped(<Value>v) if reverse else part(<Value>v, top, 0) for v in values]
+    primals = [stripped(<Value>v) if reverse else coefficient(<Value>v, top, 0) for v in values]
     out = call_custom(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name)
     tensors_in(out, found)
     if not reverse:
-        return custom_forward(backward, template, values, primals, out, found, top, name)
+        return custom_forward(backward, template, values, out, found, top, algebra, name)
     tape = <Tape>top
     rule = CellRule(name, backward, template, emptied(out))
     tape.append_list(OP_CUSTOM, rule, values, len(found))
@@ -177,22 +191,73 @@ cdef object detached_call(object forward, tuple args, dict kwargs):
     return refilled(emptied(out), iter([wrap(constant_of((<TensorBase>t).value)) for t in found]))
 
 
-cdef object custom_forward(object backward, tuple template, list values, list primals, object out, list found,
-                           Level top, str name):
+cdef object custom_forward(object backward, tuple template, list values, object out, list found, Level top,
+                           Algebra algebra, str name):
     """The forward derivative of a function that has only a reverse rule: the transpose of that rule, which is linear
-    in its cotangent, so its gradient with respect to the cotangent along the tangents."""
-    cdef list tangents = []
-    cdef Value tangent
+    in its cotangent.
+
+    With D the derivation that multiplies a coefficient by its degree, D y = J(x) D x. Read at a degree this gives the
+    coefficients of y there, from those of x and y below in J: a rule may call its own function.
+    """
+    cdef list results = [[(<TensorBase>o).value] + [None] * (algebra.dim - 1) for o in found]
+    cdef list ins, tangents, moved
+    cdef Algebra below, quotient
+    cdef Value t
+    cdef int degree, i
+    out_template = emptied(out)
+    for degree in range(1, algebra.top + 1):
+        below = algebra.truncated(degree - 1)
+        quotient = algebra.truncated(degree)
+        ins = [lowered(<Value>v, top, below) for v in values]
+        tangents = [moving(<Value>v, top, quotient) for v in values]
+        outs = [wrap(gathered(top, below, parts)) for parts in results]
+        moved = transposed_rule(backward, template, ins, refilled(out_template, iter(outs)), outs, tangents, name)
+        for parts, m in zip(results, moved):
+            for i in algebra.of_degree[degree]:
+                t = m if algebra.dim == 2 else coefficient(<Value>m, top, i)
+                (<list>parts)[i] = times(t, 1.0 / degree)
+    return refilled(out_template, iter([wrap(gathered(top, algebra, <list>parts)) for parts in results]))
+
+
+cdef list transposed_rule(object backward, tuple template, list ins, object out, list outs, list tangents, str name):
+    """The tangents of the outputs: the gradient of the rule by its cotangents, along the tangents of the inputs."""
     out_template = emptied(out)
 
     def pulled(*douts):
-        terms = pulled_terms(name, backward, template, primals, out, refilled(out_template, iter(douts)))
-        return tuple([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, primals)])
+        terms = pulled_terms(name, backward, template, ins, out, refilled(out_template, iter(douts)))
+        return tuple([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, ins)])
 
-    for v in values:
-        tangent = part(<Value>v, top, 1)
-        tangents.append(wrap(zeros_like(<Value>v) if tangent is None else tangent))
-    zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in found])
-    moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, tuple(tangents), True, False, False)[2]
-    return refilled(out_template, iter([wrap(make_dual(top, (<TensorBase>o).value, (<TensorBase>m).value))
-                                        for o, m in zip(found, moved)]))
+    zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in outs])
+    along = tuple([wrap(<Value>t) for t in tangents])
+    moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
+    return [(<TensorBase>m).value for m in moved]
+
+
+cdef Value lowered(Value v, Level level, Algebra quotient):
+    """A value without the coefficients above the quotient's degree, batches kept around it."""
+    if v.kind == BATCH:
+        return make_batch((<Batch>v).level, lowered((<Batch>v).value, level, quotient))
+    return truncated(v, level, quotient)
+
+
+cdef Value moving(Value v, Level level, Algebra quotient):
+    """D of a value, zeros where it does not move; of a dual number, its tangent."""
+    cdef Value found
+    if v.kind == BATCH:
+        return make_batch((<Batch>v).level, moving((<Batch>v).value, level, quotient))
+    found = derived(v, level, quotient)
+    if found is None:
+        return zeros_like(v)
+    return found if quotient.dim > 2 else coefficient(found, level, 1)
+
+
+cdef Value gathered(Level level, Algebra algebra, list parts):
+    """The dual of these coefficients, with batches of later levels kept around it."""
+    cdef BatchLevel batch = None
+    for p in parts:
+        if p is not None and (<Value>p).kind == BATCH and (<Batch>p).level.serial > level.serial:
+            if batch is None or (<Batch>p).level.serial > batch.serial:
+                batch = (<Batch>p).level
+    if batch is None:
+        return make(level, algebra, parts)
+    return make_batch(batch, gathered(level, algebra, [leave(batch, <Value>p) for p in parts]))

@@ -15,7 +15,7 @@ from .nests cimport collect_quietly, rebuilt, replaced, split_aux
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, sweep
-from .tape cimport Node, Slots, Tape, highest, new_slots, new_tape, settled, stripped
+from .tape cimport Node, Slots, Tape, new_slots, new_tape, settled, stripped, target_of
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Level, current_level, make_dual, new_level, part, pop_level, push_level, same_shape_of,
@@ -109,10 +109,10 @@ cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, objec
     run.primals = tape.values
     leaf_slots, leaf_links = links_of(tape)
     operands = links + leaf_links
-    target = highest(operands)
     collect_quietly(tape, out, slots)
     if aux is not None:
         collect_quietly(tape, aux, slots)
+    target = target_of(operands, [tape.values.get(slot) for slot in slots])
     if target is not None and not tape.exact:
         transposed(run, level, inputs, links, leaf_slots, leaf_links, slots, values, tangents)
     elif target is not None:

@@ -21,7 +21,7 @@ from .nests cimport arranged, collect, collect_quietly, holds_tensor, lift, matc
 from .opcodes cimport *
 from .rules cimport add, ones_like, zeros_like
 from .sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep
-from .tape cimport Node, Slots, Tape, highest, new_slots, new_tape, settled, stripped
+from .tape cimport Node, Slots, Tape, new_slots, new_tape, settled, stripped, target_of
 from .tape import observers
 from .execute cimport tracing
 from .replay import ByIdentity, call_recorded, function_key
@@ -356,7 +356,7 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
             seeds[i] = stripped(v)
     sub.value_slots = value_slots
     sub.gradient_slots = [slots[i] for i in range(len(slots)) if gradients[i] is not None]
-    target = highest(operands)
+    target = target_of(operands, [tape.values.get(slot) for slot in value_slots] + gradients)
     target.append_list(OP_SUBTAPE, sub, operands, len(sub.value_slots) + len(sub.gradient_slots))
     for slot in sub.value_slots:
         exported[slot] = target.place(tape.values.get(slot))

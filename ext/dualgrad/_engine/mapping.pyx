@@ -13,7 +13,7 @@ from .gradient cimport links_of, outer_reverse, release
 from .nests cimport rebuilt
 from .opcodes cimport *
 from .sweeps cimport Run, report
-from .tape cimport Node, Tape, highest, new_tape, settled, stripped
+from .tape cimport Node, Tape, new_tape, settled, stripped, target_of
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level, pop_level,
@@ -144,11 +144,13 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
                          f"at least")
     opened = call.level if call.tape is None else call.tape
     push_level(opened)
+    call.level.tape = call.tape
     try:
         out = drop_out(call, fn(*lifted, **kwargs))
     finally:
         pop_level(opened)
         call.level.open = False
+        call.level.tape = None
     if call.tape is not None:
         compose(call)
     return unpack(call, out, out_axes)
@@ -163,7 +165,7 @@ cdef int compose(Call call) except -1:
     cdef Value v
     leaf_slots, leaf_links = links_of(call.tape)
     operands = call.links + leaf_links
-    target = highest(operands)
+    target = target_of(operands, [call.tape.values.get(slot) for slot in call.slots])
     if target is not None:
         run.tape = call.tape
         run.primals = call.tape.values

@@ -569,6 +569,8 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n):
             if top is None or d.level.serial > top.serial:
                 top = d.level
                 algebra = d.algebra
+            elif d.level is top and d.algebra.top > algebra.top:    # one is known to a lower degree only
+                algebra = d.algebra
         elif v.kind == BATCH:
             if top is None or (<Batch>v).level.serial > top.serial:
                 top = (<Batch>v).level

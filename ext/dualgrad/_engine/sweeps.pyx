@@ -29,7 +29,7 @@ from .execute cimport tracing
 from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
 from .opcodes cimport *
 from .rules cimport jvp, vjp, vjp_tangent, zeros_like
-from .tape cimport Entry, Slots, Tape, highest, new_slots, resized
+from .tape cimport Entry, Slots, Tape, new_slots, resized, target_of
 from .values cimport Dual, Level, bind2, bind_list, make_dual, new_level, part
 
 cdef extern from *:
@@ -406,7 +406,7 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     for e in range(tape.n_entries):
         entry = &tape.entries[e]
         operands = operands_of(tape, entry, lifted)
-        target = highest(operands)
+        target = target_of(operands, results_in(entry, run.primals))
         if target is None:
             continue
         target.append_list(entry.op, params_of(entry), operands, entry.n_out)

@@ -15,11 +15,11 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
-from .array cimport DG_DEBUG, DUAL, NODE, Value, count
+from .array cimport ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Value, count
 from .primitives cimport op_name
 from .opcodes cimport *
 from .rules cimport has_slope
-from .values cimport Dual, Level, Node, bind, misuse, set_node_rule, this_thread
+from .values cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
 
 cdef extern from "dg_pages.h":
     void *dg_grow(void *p, size_t n)
@@ -280,13 +280,54 @@ cdef Value settled(Value v):
 
 
 cdef Tape highest(list values):
-    """The innermost tape among those of the nodes in a list; None if there are none."""
-    cdef Tape tape = None
+    """The innermost tape among those of the nodes in a list; None if there are none.
+
+    A batch that is no node (the sign of one, or what stop_gradient left) belongs to the tape of its call all the same:
+    what it meets is recorded there, where samples are known.
+    """
+    cdef Level tape = None
+    cdef Level level
     cdef Value v
+    cdef bint any_node = False
     for v in values:
-        if v.kind == NODE and (tape is None or (<Node>v).level.serial > tape.serial):
-            tape = <Tape>(<Node>v).level
+        if v.kind == NODE:
+            any_node = True
+            level = (<Node>v).level
+        else:
+            level = tape_of_batch(v)
+        if level is not None and (tape is None or level.serial > tape.serial):
+            tape = level
+    return <Tape>tape if any_node else None
+
+
+cdef Level tape_of_batch(Value v):
+    """The tape of the latest open call of vmap that a value is batched by; None if it is not, or there is no tape."""
+    cdef Level tape = None
+    cdef Level level
+    if v is None or v.kind == ARRAY:
+        return None
+    if v.kind == BATCH:
+        return tape_of_batch((<Batch>v).value) if (<Batch>v).level.tape is None else (<Batch>v).level.tape
+    if v.kind == DUAL:
+        for p in (<Dual>v).parts:
+            level = tape_of_batch(<Value>p)
+            if level is not None and (tape is None or level.serial > tape.serial):
+                tape = level
     return tape
+
+
+cdef Tape target_of(list operands, list results):
+    """The tape for an instruction with these operands, whose results (without nodes) may be batched by more of them."""
+    cdef Level tape = highest(operands)
+    cdef Level level
+    cdef Value v
+    if tape is None:
+        return None
+    for v in results:
+        level = tape_of_batch(v)
+        if level is not None and level.serial > tape.serial:
+            tape = level
+    return <Tape>tape
 
 
 cdef Value stripped(Value v):
@@ -301,6 +342,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
     cdef Value v
     cdef Node node
     cdef Tape tape = None
+    cdef bint any_node = False
     cdef int i
     cdef list held = None
     cdef unsigned long thread = this_thread()
@@ -313,6 +355,9 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
             work[i] = args[i]
             v = <Value>args[i]
             if v.kind != NODE:
+                if v.kind == BATCH and (<Batch>v).level.tape is not None:       # see highest
+                    if tape is None or (<Batch>v).level.tape.serial > tape.serial:
+                        tape = <Tape>(<Batch>v).level.tape
                 continue
             node = <Node>v
             if not node.level.open:
@@ -324,9 +369,10 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
                 continue
             if node.level.thread != thread:
                 raise misuse(node.level)
+            any_node = True
             if tape is None or node.level.serial > tape.serial:
                 tape = <Tape>node.level
-        if tape is None:
+        if tape is None or not any_node:
             return bind(op, params, work, n)
         return record(tape, op, params, work, n)
     finally:

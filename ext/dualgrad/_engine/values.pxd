@@ -23,6 +23,7 @@ cdef class Level:
 
 cdef class BatchLevel(Level):
     cdef public Py_ssize_t size         # number of samples
+    cdef Level tape                     # of the call, while it runs under a reverse level
 
 
 cdef class Algebra:
