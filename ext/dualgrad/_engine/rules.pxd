@@ -31,6 +31,7 @@ cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, V
 cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
                        PyObject **in_dots, Value out_dot, Level level)
 cdef bint has_slope(int op, object params, PyObject **args, int n)
+cdef Value dual_rule(int op, object params, PyObject **args, int n)
 cdef Value add(Value a, Value b)
 cdef Value zeros_like(Value v)
 cdef Value ones_like(Value v)

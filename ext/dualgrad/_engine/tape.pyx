@@ -16,9 +16,8 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
 from .array cimport ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Value, count
-from .primitives cimport op_name
 from .opcodes cimport *
-from .rules cimport has_slope
+from .rules cimport dual_rule, has_slope
 from .values cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
 
 cdef extern from "dg_pages.h":
@@ -355,6 +354,8 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
             work[i] = args[i]
             v = <Value>args[i]
             if v.kind != NODE:
+                if v.kind != ARRAY and holds_node(v):
+                    return dual_rule(op, params, args, n)
                 if v.kind == BATCH and (<Batch>v).level.tape is not None:       # see highest
                     if tape is None or (<Batch>v).level.tape.serial > tape.serial:
                         tape = <Tape>(<Batch>v).level.tape
@@ -380,11 +381,17 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
             PyMem_RawFree(work)
 
 
-cdef bint holds_node(Dual d):
-    for v in d.parts:
-        if v is not None and ((<Value>v).kind == NODE or ((<Value>v).kind == DUAL and holds_node(<Dual>v))):
-            return True
-    return False
+cdef bint holds_node(Value v):
+    """Whether a dual or batch has nodes inside. Sweeps over a lifted tape make such values, of a level of their own that
+    is later than any tape; to it, a node beside them is a constant."""
+    if v is None or v.kind == ARRAY:
+        return False
+    if v.kind == DUAL:
+        for p in (<Dual>v).parts:
+            if holds_node(<Value>p):
+                return True
+        return False
+    return True if v.kind == NODE else holds_node((<Batch>v).value)
 
 
 cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
@@ -404,8 +411,6 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
                 primals[i] = <PyObject *>((<Node>v).primal)
             else:
                 primals[i] = args[i]
-                if v.kind == DUAL and holds_node(<Dual>v):
-                    raise RuntimeError(f"{op_name(op)}: a dual of nodes met a node; nodes are always outermost")
         out = bind(op, params, primals, n)
         if not has_slope(op, params, primals, n):
             return out
