@@ -382,8 +382,8 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
 
 
 cdef bint holds_node(Value v):
-    """Whether a dual or batch has nodes inside. Sweeps over a lifted tape make such values, of a level of their own that
-    is later than any tape; to it, a node beside them is a constant."""
+    """Whether a dual or batch has nodes inside. Sweeps over a lifted tape make such values, of a level of their own
+    that is later than any tape; to it, a node beside them is a constant."""
     if v is None or v.kind == ARRAY:
         return False
     if v.kind == DUAL:
