@@ -120,7 +120,8 @@ SIGNS = [
         (normal(2, 3), normal(3)),
     ),
     Case("mul", "the same tensor twice", lambda x: x * x, (normal(2, 3),)),
-    Case("div", "the same tensor twice", lambda x: x / x, (positive(2, 3),)),
+    # the derivatives are zero, by cancellation
+    Case("div", "the same tensor twice", lambda x: x / x, (positive(2, 3),), narrow=()),
     Case("maximum", "the same tensor twice", lambda x: ops.maximum(x, x), (normal(2, 3),)),
     Case("remainder", "of a number", lambda x: 5.0 % x, (positive(3),)),
     Case("clamp", "between tensors", ops.clamp, (normal(2, 3), normal(2, 3) - 10.0, normal(2, 3) + 10.0)),
@@ -147,7 +148,7 @@ REDUCTIONS = (
             ("amin", ops.amin, spread(2, 3, 2)),
             ("logsumexp", ops.logsumexp, normal(2, 3, 2)),
             ("var", ops.var, normal(2, 3, 2)),
-            ("std", ops.std, normal(2, 3, 2)),
+            ("std", ops.std, normal(3, 4, 3)),  # of two numbers it is a straight line
         ]
         for axis, keepdims in itertools.product(AXES, (False, True))
     ]
