@@ -30,7 +30,7 @@ from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, 
 from .opcodes cimport *
 from .values cimport (DUAL_NUMBERS, Algebra, Batch, BatchLevel, Dual, Level, batch_rule, bind, bind1, bind2, bind3,
                       bind_list, make_dual, misuse, ndim_of, part, same_shape_of, set_dual_rule, shape_of,
-                      shaped_array, size_of, this_thread, type_of)
+                      shaped_array, this_thread, type_of)
 
 
 # ---------------------------------------------------------------------------------------------------- partials
@@ -375,8 +375,10 @@ cdef Value matmul_vjp(Value a, Value b, int i, Value ct):
 cdef Value rows(Value v):
     """A stack of matrices as one matrix of all their rows."""
     cdef tuple shape = shape_of(v)
-    cdef Py_ssize_t length = shape[len(shape) - 1]
-    return bind1(OP_RESHAPE, (size_of(v) // max(length, 1), length), v)
+    cdef Py_ssize_t count = 1, last = len(shape) - 1, k
+    for k in range(last):
+        count *= shape[k]
+    return bind1(OP_RESHAPE, (count, shape[last]), v)
 
 
 cdef Value transpose(int op, object params, PyObject **ins, int n, int i, Value ct):
