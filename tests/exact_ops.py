@@ -77,7 +77,7 @@ class Exact:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.a = self.a.copy()
-        self.a[_plain(key)] = _plain(value)
+        self.a[_plain(key)] = _plain(value)[()]  # a number, not an array of one
 
     def __neg__(self) -> Exact:
         return Exact(-self.a)
@@ -109,7 +109,7 @@ class Exact:
     def __gt__(self, other: Exact) -> Exact:
         gap = self.a - _plain(other)
         state.near(gap)
-        return Exact((gap > 0).astype(bool))
+        return Exact(np.asarray(gap > 0, bool))
 
     __radd__, __rmul__ = __add__, __mul__
 

@@ -74,9 +74,12 @@ def compare_with_digits(program, size, budget):
         try:
             middle = leaves(f(*xs))
             found = series(program, 2)
+            corner = state.corner < 1e-6
+            if corner and ("dg." in program.text or "where" in program.text):
+                return  # a derivative inside has no meaning there, or a choice depends on the last digit
             for k, (value, expected) in enumerate(zip(found, middle, strict=True)):
                 near(value[0], expected.a, size, f"value of result {k}")
-            if state.corner < 1e-6:
+            if corner:
                 return
             h = exact(np.array(1e-12))
             steps = [exact(d) * h for d in directions(program)]
