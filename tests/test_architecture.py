@@ -25,8 +25,8 @@ EXT = Path(__file__).parents[1] / "ext"
 LAYERS = (
     ("_table", "_engine.opcodes", "generated/kernels.h"),
     ("dg_pages.h", "dg_loop.h", "dg_threads.h", "dg_functions.h", "dg_bessel.h", "dg_erf.h", "dg_gamma.h"),
-    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_scalar.h", "dg_executor.h", "dg_slopes.h", "dg_igamma.h"),
-    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_scalar.h"),
+    ("dg_slopes.h", "dg_igamma.h"),
+    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_scalar.h", "dg_executor.h"),
     ("_engine.array",),
     ("_engine.primitives",),
     ("_engine.elementwise", "_engine.structural"),
