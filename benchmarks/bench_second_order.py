@@ -6,22 +6,86 @@ a sensitivity that picks a row of the second derivative, both rows per call. Cel
 tensors are made beforehand, as a user's program would.
 """
 
-from functools import partial
+from typing import Any
 
 import numpy as np
-from mindspore_style import contender, tiny_second_order
+import styles
 from workload import Case, Run
 
 X, Y = np.array([4], np.float32), np.array([5], np.float32)
 ONE, ZERO = np.array([1], np.float32), np.array([0], np.float32)
 
 
+def program(package: Any) -> tuple:
+    """Cell in Cell in Cell, against MindSpore's API."""
+    nn, ops, Tensor = package.nn, package.ops, package.Tensor
+
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.mul = ops.Mul()
+
+        def construct(self, x, y):
+            return self.mul(self.mul(x, x), y)
+
+    class Grad(nn.Cell):
+        def __init__(self, network):
+            super().__init__()
+            self.grad = ops.GradOperation(get_all=True)
+            self.network = network
+
+        def construct(self, x, y):
+            return self.grad(self.network)(x, y)
+
+    class GradSec(nn.Cell):
+        def __init__(self, network):
+            super().__init__()
+            self.grad = ops.GradOperation(get_all=True, sens_param=True)
+            self.network = network
+            self.one = Tensor(ONE)
+            self.zero = Tensor(ZERO)
+
+        def construct(self, x, y):
+            dxdx, dxdy = self.grad(self.network)(x, y, (self.one, self.zero))
+            dydx, dydy = self.grad(self.network)(x, y, (self.zero, self.one))
+            return dxdx, dxdy, dydx, dydy
+
+    return GradSec(Grad(Net())), (Tensor(X), Tensor(Y))
+
+
+def jax_rows(forward: bool):
+    """Both rows: pushed forward through the gradient (its Jacobian is symmetric), or pulled back."""
+    import jax
+
+    gradient = jax.grad(lambda x, y: (x * x * y).sum(), argnums=(0, 1))
+
+    def push_rows(x, y, one, zero):
+        return [jax.jvp(gradient, (x, y), direction)[1] for direction in ((one, zero), (zero, one))]
+
+    def pull_rows(x, y, one, zero):
+        _, pull = jax.vjp(gradient, x, y)
+        return pull((one, zero)), pull((zero, one))
+
+    return push_rows if forward else pull_rows
+
+
+def jax_forward() -> Run:
+    return styles.jax_jit(jax_rows(forward=True), X, Y, ONE, ZERO)
+
+
+def jax_reverse() -> Run:
+    return styles.jax_jit(jax_rows(forward=False), X, Y, ONE, ZERO)
+
+
+def jax_eager() -> Run:
+    return styles.jax_eager(jax_rows(forward=False), X, Y, ONE, ZERO)
+
+
 def torch_eager() -> Run:
     """The gradient once with ``create_graph``, then one more sweep per row."""
     import torch
 
-    x = torch.tensor(X, requires_grad=True)
-    y = torch.tensor(Y, requires_grad=True)
+    x, y = (t.requires_grad_() for t in styles.torch_tensors(X, Y))
     grad = torch.autograd.grad
 
     def call():
@@ -34,33 +98,24 @@ def torch_eager() -> Run:
     return Run(call)
 
 
-def _jax_rows():
-    import jax
+def torch_rows():
+    import torch
 
-    gradient = jax.grad(lambda x, y: (x * x * y).sum(), argnums=(0, 1))
+    gradient = torch.func.grad(lambda x, y: (x * x * y).sum(), argnums=(0, 1))
 
     def rows(x, y, one, zero):
-        _, pull = jax.vjp(gradient, x, y)
+        _, pull = torch.func.vjp(gradient, x, y)
         return pull((one, zero)), pull((zero, one))
 
-    return rows, [jax.numpy.asarray(a) for a in (X, Y, ONE, ZERO)]
+    return rows
 
 
-def jax_jit() -> Run:
-    """Both rows compiled into one function."""
-    import jax
-
-    rows, arguments = _jax_rows()
-    compiled = jax.jit(rows)
-    return Run(lambda: jax.block_until_ready(compiled(*arguments)))
+def torch_func() -> Run:
+    return styles.torch_eager(torch_rows(), X, Y, ONE, ZERO)
 
 
-def jax_eager() -> Run:
-    """The same function, operation by operation."""
-    import jax
-
-    rows, arguments = _jax_rows()
-    return Run(lambda: jax.block_until_ready(rows(*arguments)))
+def torch_compile() -> Run:
+    return styles.torch_compile(torch_rows(), X, Y, ONE, ZERO)
 
 
 def autograd() -> Run:
@@ -76,11 +131,33 @@ def autograd() -> Run:
     return Run(call)
 
 
+def casadi_c() -> Run:
+    """A graph of scalars without sensitivities, in C."""
+    import casadi as ca
+
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    hessian, _ = ca.hessian(x * x * y, ca.vertcat(x, y))
+    rows = ca.Function("rows", [x, y], [ca.densify(entry) for entry in ca.vertsplit(ca.vec(ca.densify(hessian)))])
+    return styles.casadi(styles.casadi_c(rows), [X, Y], [(1,)] * 4, aside="a function of scalars, no sensitivities")
+
+
 def hand() -> Run:
     """The closed form in NumPy: what is left when nothing is differentiated."""
     two = np.float32(2)
     return Run(lambda: (two * Y, two * X, two * X, ZERO * Y))
 
+
+RIVALS = {
+    "jax forward": jax_forward,
+    "jax reverse": jax_reverse,
+    "jax eager": jax_eager,
+    "torch": torch_eager,
+    "torch func": torch_func,
+    "torch compile": torch_compile,
+    "autograd": autograd,
+    "casadi c": casadi_c,
+    "hand": hand,
+}
 
 CASES = [
     Case(
@@ -88,17 +165,8 @@ CASES = [
         reference=lambda: [np.array([10.0]), np.array([8.0]), np.array([8.0]), np.array([0.0])],
         dtype="float32",
         tolerance=0.0,  # small whole numbers: every result is exact
-        contenders={
-            "dualgrad": partial(contender, "dualgrad", "PYNATIVE_MODE", tiny_second_order),
-            "dualgrad graph": partial(contender, "dualgrad", "GRAPH_MODE", tiny_second_order),
-            "torch": torch_eager,
-            "jax jit": jax_jit,
-            "jax eager": jax_eager,
-            "autograd": autograd,
-            "mindspore": partial(contender, "mindspore", "PYNATIVE_MODE", tiny_second_order),
-            "mindspore graph": partial(contender, "mindspore", "GRAPH_MODE", tiny_second_order),
-            "hand": hand,
-        },
+        contenders=styles.contenders(program, RIVALS, others={"mindspore": program}),
+        slow=("torch compile",),
     )
 ]
 

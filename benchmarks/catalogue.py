@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 from fnmatch import fnmatch
+from importlib import import_module
+from pathlib import Path
 
-import bench_mlp
-import bench_second_order
-import bench_tape
 from workload import Case
 
-CASES = {case.name: case for bench in (bench_second_order, bench_tape, bench_mlp) for case in bench.CASES}
+#: In the order of the tables.
+BENCHES = (
+    "bench_second_order",
+    "bench_nested",
+    "bench_black_scholes",
+    "bench_rosenbrock",
+    "bench_pinn",
+    "bench_mlp",
+)
+
+CASES = {case.name: case for bench in BENCHES for case in import_module(bench).CASES}
 
 
 def select(wanted: Sequence[str]) -> list[Case]:

@@ -7,18 +7,15 @@ seconds and starts thread pools, and is left to the contender that needs it.
 
 import importlib.metadata
 import importlib.util
+import shutil
 from collections.abc import Iterable
 
-#: Distribution that a contender needs, by the first word of the contender's name. ``hand`` is written in
-#: NumPy or plain Python and is always there.
-RIVALS = {
-    "dualgrad": "dualgrad",
-    "torch": "torch",
-    "jax": "jax",
-    "autograd": "autograd",
-    "mindspore": "mindspore",
-    "hand": "numpy",
-}
+#: Modules a contender needs, by its name or the first word of it. ``hand`` is written in NumPy or plain Python
+#: and is always there.
+MODULES = {"hand": ("numpy",), "hand scipy": ("scipy",), "jax folx": ("jax", "folx")}
+
+#: Programs a contender needs.
+PROGRAMS = {"casadi c": "cc"}
 
 
 def library(contender: str) -> str:
@@ -26,18 +23,29 @@ def library(contender: str) -> str:
     return contender.split()[0]
 
 
-def installed(contender: str) -> bool:
-    """Whether the library behind ``contender`` can be imported by this interpreter."""
-    return importlib.util.find_spec(RIVALS[library(contender)]) is not None
+def modules(contender: str) -> tuple[str, ...]:
+    """The modules a contender imports; they are called like the distributions they come from."""
+    return MODULES.get(contender) or MODULES.get(library(contender)) or (library(contender),)
+
+
+def missing(contender: str) -> str:
+    """What ``contender`` needs and this interpreter or machine does not have; empty if nothing."""
+    for module in modules(contender):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed"
+    program = PROGRAMS.get(contender)
+    if program and shutil.which(program) is None:
+        return f"there is no program {program!r}"
+    return ""
 
 
 def versions(contenders: Iterable[str]) -> dict[str, str]:
-    """Version of every library behind ``contenders`` that is installed, by distribution, in their order."""
+    """Version of every library behind ``contenders`` that is installed, in their order."""
     found = {}
-    for name in dict.fromkeys(library(contender) for contender in contenders):
-        if installed(name):
+    for module in dict.fromkeys(module for contender in contenders for module in modules(contender)):
+        if importlib.util.find_spec(module) is not None:
             try:
-                found[RIVALS[name]] = importlib.metadata.version(RIVALS[name])
+                found[module] = importlib.metadata.version(module)
             except importlib.metadata.PackageNotFoundError:  # on the path without being installed
-                found[RIVALS[name]] = "of unknown version"
+                found[module] = "of unknown version"
     return found

@@ -11,7 +11,7 @@ process that measures a library which cannot live in this interpreter.
 import gc
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,9 @@ class Run:
     call: Callable[[], Any]
     #: Puts a library's global switches (its execution mode) in place before a round of calls; not timed.
     enter: Callable[[], None] = _nothing
+    #: Why the times are shown but not counted among the rivals', e.g. because less is computed than the case
+    #: asks for; empty for a contender like the others. Its results are float64, whatever the case says.
+    aside: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Case:
     tolerance: float
     #: Factories by contender; the first one is what the ratios are relative to.
     contenders: Mapping[str, Callable[[], Run]] = field(repr=False)
+    #: Contenders that take long to compile; they run when they are asked for.
+    slow: Collection[str] = ()
     #: Times are also shown divided by this number of ``unit``.
     count: int = 1
     unit: str = ""
@@ -71,17 +76,18 @@ def leaves(results: Any) -> Iterator[np.ndarray]:
         yield np.asarray(results)
 
 
-def check(case: Case, results: Sequence[np.ndarray]) -> float:
+def check(case: Case, results: Sequence[np.ndarray], dtype: str | None = None) -> float:
     """Largest relative error of ``results``; raises `WrongNumbersError` where one is above the tolerance."""
+    dtype = dtype or case.dtype
     reference = [np.asarray(expected, dtype=np.float64) for expected in case.reference()]
     if len(results) != len(reference):
         raise WrongNumbersError(f"{case.name}: {len(results)} results, expected {len(reference)}")
     largest = 0.0
     for i, (result, expected) in enumerate(zip(results, reference, strict=True)):
-        if result.shape != expected.shape or result.dtype != np.dtype(case.dtype):
+        if result.shape != expected.shape or result.dtype != np.dtype(dtype):
             raise WrongNumbersError(
                 f"{case.name}: result {i} has shape {result.shape} and dtype {result.dtype}, "
-                f"expected {expected.shape} and {case.dtype}"
+                f"expected {expected.shape} and {dtype}"
             )
         error = float(np.linalg.norm(result.astype(np.float64) - expected))
         error /= float(np.linalg.norm(expected)) or 1.0  # a result that should be zero: its own norm
@@ -96,14 +102,16 @@ def check(case: Case, results: Sequence[np.ndarray]) -> float:
 def prepare(case: Case, contender: str) -> tuple[Run, float]:
     """Build a contender; return it with its largest relative error, which `check` has found small enough.
 
-    The first call only warms up: libraries compile or record in it, and what will be timed, and is therefore
-    checked, are the calls after it. Nor is it always typical in its numbers: on a busy machine torch's first
+    The first calls only warm up: libraries compile or record in them, and what will be timed, and is therefore
+    checked, are the calls after them. Nor is the first always typical in its numbers: on a busy machine torch's first
     call was seen to be a hundred times less accurate than its second, in one process out of twenty.
     """
     run = case.contenders[contender]()
     run.enter()
-    run.call()
-    return run, max(check(case, list(leaves(run.call()))) for _ in range(2))
+    run.call()  # compiles, or records
+    run.call()  # checks the recording
+    dtype = "float64" if run.aside else case.dtype
+    return run, max(check(case, list(leaves(run.call())), dtype) for _ in range(2))
 
 
 def time_round(run: Run, number: int) -> float:
