@@ -13,7 +13,11 @@ BENCHES = (
     "bench_nested",
     "bench_black_scholes",
     "bench_rosenbrock",
+    "bench_hessian",
     "bench_pinn",
+    "bench_particles",
+    #"bench_laplacian",
+    #"bench_pendulum",
     "bench_mlp",
 )
 

@@ -25,8 +25,8 @@ def weights_of(widths: Sequence[int], dtype: str = "float64", seed: int = 20) ->
 
 def value(tanh: Any, weights: Sequence[Any], x: Any) -> Any:
     """The network's output for rows of inputs, in the library that ``tanh`` and the arrays are from."""
-    for matrix, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-        x = tanh(x @ matrix.T + bias)
+    for i in range(0, len(weights) - 2, 2):
+        x = tanh(x @ weights[i].T + weights[i + 1])
     return x @ weights[-2].T + weights[-1]
 
 
@@ -35,8 +35,8 @@ def torch_value(weights: Sequence[Any], x: Any) -> Any:
     from torch import tanh
     from torch.nn.functional import linear
 
-    for matrix, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-        x = tanh(linear(x, matrix, bias))
+    for i in range(0, len(weights) - 2, 2):
+        x = tanh(linear(x, weights[i], weights[i + 1]))
     return linear(x, weights[-2], weights[-1])
 
 
