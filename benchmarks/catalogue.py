@@ -16,8 +16,8 @@ BENCHES = (
     "bench_hessian",
     "bench_pinn",
     "bench_particles",
-    #"bench_laplacian",
-    #"bench_pendulum",
+    "bench_laplacian",
+    "bench_pendulum",
     "bench_mlp",
 )
 
