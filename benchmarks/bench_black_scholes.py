@@ -92,7 +92,7 @@ def _erf() -> Any:
 
 
 def jax_forward(*book: np.ndarray) -> Run:
-    """jvp in jvp; the compiler finds what they have in common."""
+    """Forward in forward: jvp in jvp; the compiler finds what they have in common."""
     import jax
 
     def risks(s, v, k, t):

@@ -5,6 +5,7 @@ Hessian-vector products as there are weights.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -172,7 +173,7 @@ def casadi_mx(problem: Problem) -> Run:
         # Reshaping reads columns first, so each matrix comes out transposed.
         h = ca.DM(inputs)
         start = 0
-        for n_in, n_out in zip(WIDTHS, WIDTHS[1:], strict=False):
+        for n_in, n_out in pairwise(WIDTHS):
             middle, stop = start + n_in * n_out, start + (n_in + 1) * n_out
             matrix = ca.reshape(vector[start:middle], n_in, n_out)
             h = h @ matrix + ca.repmat(vector[middle:stop].T, h.shape[0], 1)

@@ -85,7 +85,7 @@ def jax_run(laplacian: Any, order: int, weights: networks.Weights, x: np.ndarray
 
 
 def jax_forward(*problem: Any) -> Run:
-    """jvp of the gradient."""
+    """Forward over reverse: jvp of the gradient."""
     import jax
 
     def laplacian(f, eye):
@@ -158,7 +158,7 @@ def torch_result(order: int, laplacian: Any):
 
 
 def torch_func(order: int, *arrays: Any) -> Run:
-    """jvp of the gradient."""
+    """Forward over reverse: jvp of the gradient."""
     import torch
 
     def laplacian(f, eye):
@@ -229,7 +229,7 @@ def biharmonic_by_hand(weights: networks.Weights, x: np.ndarray, eye: np.ndarray
 
 
 def _tanh_series(a: Sequence[Any]) -> list[Any]:
-    """y' = (1 - y^2) a', coefficient by coefficient."""
+    """Coefficients of y = tanh(a), one after the other, from y' = (1 - y^2) a'."""
     y, slope = [np.tanh(a[0])], []
     for k in range(1, len(a)):
         square = sum(y[j] * y[k - 1 - j] for j in range(k))

@@ -26,7 +26,7 @@ def program(package: Any, order: int) -> tuple:
 
 
 def jax_forward(order: int) -> Run:
-    """jvp in jvp."""
+    """Forward in forward: jvp in jvp."""
     import jax
 
     def derivative(f):
@@ -39,7 +39,7 @@ def jax_forward(order: int) -> Run:
 
 
 def jax_reverse(order: int) -> Run:
-    """grad in grad."""
+    """Reverse in reverse: grad in grad."""
     import jax
 
     function = lambda x: jax.numpy.exp(jax.numpy.sin(x)).sum()
@@ -79,7 +79,7 @@ def torch_eager(order: int) -> Run:
 
 
 def torch_func(order: int) -> Run:
-    """grad in grad."""
+    """Reverse in reverse: grad in grad."""
     import torch
 
     function = lambda x: torch.exp(torch.sin(x))

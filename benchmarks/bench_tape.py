@@ -8,9 +8,10 @@ of ten.
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
-from mindspore_style import chain, contender
+import styles
 from workload import Case, Run
 
 START, FACTOR, SHIFT = 1.5, 1.0 - 1e-6, 1e-6
@@ -24,45 +25,42 @@ def reference(steps: int) -> list[np.ndarray]:
     return [powers[-1], np.dot(x[:-1], powers[steps - 1 :: -1]), sums[-1]]
 
 
+def loop(x: Any, a: Any, b: Any, steps: int) -> Any:
+    for _ in range(steps):
+        x = x * a + b
+    return x
+
+
+def program(package: Any, steps: int) -> tuple:
+    """Against MindSpore's API, on 0-d tensors."""
+
+    def function(x, a, b):
+        return loop(x, a, b, steps)
+
+    return package.grad(function, (0, 1, 2)), [package.Tensor(np.array(v)) for v in (START, FACTOR, SHIFT)]
+
+
 def torch_eager(steps: int) -> Run:
     """The loop on 0-d tensors."""
     import torch
 
-    x0, a, b = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (START, FACTOR, SHIFT))
-
-    def call():
-        x = x0
-        for _ in range(steps):
-            x = x * a + b
-        return torch.autograd.grad(x, (x0, a, b))
-
-    return Run(call)
-
-
-def _loop(steps: int):
-    def function(x, a, b):
-        for _ in range(steps):
-            x = x * a + b
-        return x
-
-    return function
+    x, a, b = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (START, FACTOR, SHIFT))
+    return Run(lambda: torch.autograd.grad(loop(x, a, b, steps), (x, a, b)))
 
 
 def jax_eager(steps: int) -> Run:
     """The loop traced anew at every call, which is what Python control flow costs without jit."""
     import jax
 
-    jax.config.update("jax_enable_x64", True)
-    gradient = jax.grad(_loop(steps), argnums=(0, 1, 2))
-    arguments = [jax.numpy.asarray(v, dtype="float64") for v in (START, FACTOR, SHIFT)]
-    return Run(lambda: jax.block_until_ready(gradient(*arguments)))
+    gradient = jax.grad(partial(loop, steps=steps), argnums=(0, 1, 2))
+    return styles.jax_eager(gradient, *(np.array(v) for v in (START, FACTOR, SHIFT)))
 
 
 def autograd(steps: int) -> Run:
     """The loop on Python floats."""
     from autograd import grad
 
-    gradient = grad(_loop(steps), (0, 1, 2))
+    gradient = grad(lambda x, a, b: loop(x, a, b, steps), (0, 1, 2))
     return Run(lambda: gradient(START, FACTOR, SHIFT))
 
 
@@ -88,24 +86,20 @@ def hand(steps: int) -> Run:
 def case(nodes: int) -> Case:
     """A chain of ``nodes`` nodes; libraries that would take minutes for it are left out."""
     steps = nodes // 2
-    arguments = (chain, steps, START, FACTOR, SHIFT)
-    contenders = {
-        "dualgrad": partial(contender, "dualgrad", "PYNATIVE_MODE", *arguments),
-    }
-    if nodes <= 1_000_000:
-        contenders["torch"] = partial(torch_eager, steps)
-    if nodes <= 1_000:
-        contenders["jax eager"] = partial(jax_eager, steps)
-        contenders["mindspore"] = partial(contender, "mindspore", "PYNATIVE_MODE", *arguments)
-    if nodes <= 100_000:
-        contenders["autograd"] = partial(autograd, steps)
-    contenders["hand"] = partial(hand, steps)
+    limits = {"torch": 1_000_000, "jax eager": 1_000, "autograd": 100_000, "hand": nodes}
+    factories = {"torch": torch_eager, "jax eager": jax_eager, "autograd": autograd, "hand": hand}
+    short = program if nodes <= 1_000 else None
     return Case(
         name=f"tape/{nodes}",
         reference=partial(reference, steps),
         dtype="float64",
         tolerance=1e-10,  # rounding errors of millions of steps, all in one direction at worst
-        contenders=contenders,
+        contenders=styles.contenders(
+            program,
+            {name: factory for name, factory in factories.items() if nodes <= limits[name]},
+            lambda: (steps,),
+            {"dualgrad jit": short, "mindspore": short, "mindspore graph": None},
+        ),
         count=nodes,
         unit="node",
     )

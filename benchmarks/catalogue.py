@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from importlib import import_module
-from pathlib import Path
 
 from workload import Case
 
@@ -19,6 +18,7 @@ BENCHES = (
     "bench_laplacian",
     "bench_pendulum",
     "bench_mlp",
+    "bench_tape",
 )
 
 CASES = {case.name: case for bench in BENCHES for case in import_module(bench).CASES}

@@ -23,10 +23,12 @@ def pytest_generate_tests(metafunc):
         for case in metafunc.module.CASES:
             for contender in case.contenders:
                 marks = [pytest.mark.benchmark(group=case.name)]
-                library = rivals.library(contender)
-                if not rivals.installed(contender):
-                    marks.append(pytest.mark.skip(reason=f"{library} is not installed"))
-                if library != "dualgrad":
+                reason = rivals.missing(contender)
+                if not reason and contender in case.slow:
+                    reason = "takes long to compile; compare.py --slow runs it"
+                if reason:
+                    marks.append(pytest.mark.skip(reason=reason))
+                if rivals.library(contender) != "dualgrad":
                     # What other libraries warn about is not ours to fail on.
                     marks.append(pytest.mark.filterwarnings("default"))
                 parameters.append(pytest.param((case, contender), id=f"{case.name}-{contender}", marks=marks))

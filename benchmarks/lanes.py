@@ -21,6 +21,7 @@ class LocalLane:
     def __init__(self, case: workload.Case, contender: str) -> None:
         self.contender = contender
         self._run, self.error = workload.prepare(case, contender)
+        self.aside = self._run.aside
         self.calls, self.seconds = workload.calls_per_round(self._run)
 
     def round(self) -> float:
@@ -76,7 +77,8 @@ class WorkerLane:
         self._worker = worker
         answer = worker.ask("prepare", case=case.name, contender=contender)
         self._lane = answer["lane"]
-        self.error, self.calls, self.seconds = answer["error"], answer["calls"], answer["seconds"]
+        self.error, self.aside = answer["error"], answer["aside"]
+        self.calls, self.seconds = answer["calls"], answer["seconds"]
 
     def round(self) -> float:
         """Seconds per call in one round."""

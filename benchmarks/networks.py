@@ -78,7 +78,9 @@ class Channels:
     a layer are all channels: this is Taylor arithmetic written out, and its backward pass.
     """
 
-    def __init__(self, weights: Weights, x: np.ndarray, first: Sequence[Sequence[float]] = (), second: bool = False) -> None:
+    def __init__(
+        self, weights: Weights, x: np.ndarray, first: Sequence[Sequence[float]] = (), second: bool = False
+    ) -> None:
         self.weights, self.second = weights, second
         channels = [x] + [np.broadcast_to(np.array(direction, x.dtype), x.shape) for direction in first]
         if second:
@@ -113,9 +115,7 @@ class Channels:
                 g = self._tanh_back(channels, self.layers[i - 1][1], [gc @ matrix for gc in g])
         return gradients
 
-    def _tanh_back(
-        self, after: list[np.ndarray], a: list[np.ndarray], g: list[np.ndarray]
-    ) -> list[np.ndarray]:
+    def _tanh_back(self, after: list[np.ndarray], a: list[np.ndarray], g: list[np.ndarray]) -> list[np.ndarray]:
         y = after[0]
         slope = 1 - y * y
         by_slope = sum(c * gc for c, gc in zip(a[1:], g[1:], strict=True))

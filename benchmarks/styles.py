@@ -31,8 +31,8 @@ def contenders(
     """All contenders of a case: the faces of ``program``, then the rivals.
 
     ``program`` runs in dualgrad, as it is and recorded (``jit``), and in MindSpore's Graph mode. ``others`` are
-    programs for further faces, or in place of these (None: no such contender). ``arguments()`` are the arrays and sizes that each of them
-    is called with, made when a contender is.
+    programs for further faces, or in place of these (None: no such contender). ``arguments()`` are the arrays
+    and sizes that each of them is called with, made when a contender is.
     """
     programs = dict.fromkeys(("dualgrad", "dualgrad jit", "mindspore graph"), program) | dict(others or {})
     factories = {name: partial(face, name, its) for name, its in programs.items() if its} | dict(rivals)

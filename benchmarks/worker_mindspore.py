@@ -9,7 +9,7 @@ The protocol is one JSON object per line, one answer for every order:
 
 * ``{"do": "versions", "contenders": [name, ...]}`` is answered ``{"versions": {library: version}}``;
 * ``{"do": "prepare", "case": name, "contender": name}`` builds a lane and checks its numbers:
-  ``{"lane": index, "error": e, "calls": n, "seconds": s}``;
+  ``{"lane": index, "error": e, "aside": text, "calls": n, "seconds": s}``;
 * ``{"do": "round", "lane": index, "calls": n}`` runs one round: ``{"seconds": s}``.
 
 ``seconds`` are per call. An order that fails is answered ``{"failure": text}``. The end of the orders ends
@@ -39,7 +39,7 @@ class Orders:
         run, error = workload.prepare(CASES[case], contender)
         self.lanes.append(run)
         calls, seconds = workload.calls_per_round(run)
-        return {"lane": len(self.lanes) - 1, "error": error, "calls": calls, "seconds": seconds}
+        return {"lane": len(self.lanes) - 1, "error": error, "aside": run.aside, "calls": calls, "seconds": seconds}
 
     def round(self, lane: int, calls: int) -> dict[str, Any]:
         return {"seconds": workload.time_round(self.lanes[lane], calls)}

@@ -1,0 +1,121 @@
+"""What this machine can do at best: the floor under every time in the tables.
+
+    python benchmarks/floor.py
+
+Rates of matrix products and of memory through NumPy, the price of a call that computes next to nothing, and
+for every elementwise primitive of dualgrad the nanoseconds per element of its eager loop (4096 elements, which
+stay in the first-level cache; what the call itself costs is taken off).
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+SIZE = 4096
+DTYPES = ("float32", "float64")
+
+
+def best(function: Callable[[], Any], repeats: int = 7, seconds: float = 0.01) -> float:
+    """Seconds per call in the fastest of a few rounds: noise only ever adds."""
+    function()
+    start = time.perf_counter()
+    function()
+    number = max(1, round(seconds / max(time.perf_counter() - start, 1e-7)))
+    rounds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        for _ in range(number):
+            function()
+        rounds.append((time.perf_counter() - start) / number)
+    return min(rounds)
+
+
+def products() -> Iterator[str]:
+    """GEMM of NumPy: square, and as thin as layers of networks are."""
+    for m, k, n in ((1024, 1024, 1024), (40_000, 20, 20), (8_000, 128, 128)):
+        rates = []
+        for dtype in DTYPES:
+            a, b, out = np.ones((m, k), dtype), np.ones((k, n), dtype), np.empty((m, n), dtype)
+            rates.append(f"{2e-9 * m * k * n / best(lambda a=a, b=b, out=out: np.matmul(a, b, out=out)):.0f}")
+        yield f"product {m} x {k} x {n}:  {' / '.join(rates)} GFlop/s ({' / '.join(DTYPES)})"
+
+
+def memory() -> Iterator[str]:
+    """Bytes read and written when an array far larger than the caches is added to another."""
+    a, b, out = (np.ones(2**24) for _ in range(3))
+    moved = 3e-9 * out.nbytes
+    one = best(lambda: np.add(a, b, out=out), repeats=5)
+    with ThreadPoolExecutor(2) as pool:
+        halves = [slice(None, out.size // 2), slice(out.size // 2, None)]
+        two = best(lambda: list(pool.map(lambda h: np.add(a[h], b[h], out=out[h]), halves)), repeats=5)
+    yield f"memory, a + b of 128 MiB each:  {moved / one:.1f} GB/s on one thread, {moved / two:.1f} on two"
+
+
+def calls() -> Iterator[str]:
+    """Calls with next to no work in them."""
+    import dualgrad as dg
+
+    def identity(x: Any) -> Any:
+        return x
+
+    recorded = dg.jit(lambda x: x * x)
+    array = np.ones(1)
+    tensor = dg.Tensor(array)
+    recorded(tensor)
+    recorded(tensor)
+    measured = {
+        "Python function": lambda: identity(tensor),
+        "NumPy x * x": lambda: array * array,
+        "dualgrad x * x": lambda: tensor * tensor,
+        "recorded x * x": lambda: recorded(tensor),
+    }
+    empty = best(lambda: None)
+    yield "call on one element:  " + ", ".join(
+        f"{name} {1e9 * (best(function) - empty):.0f} ns" for name, function in measured.items()
+    )
+
+
+def kernels() -> Iterator[str]:
+    """Nanoseconds per element of each elementwise primitive, in three columns."""
+    from dualgrad import Tensor
+    from dualgrad._engine.tensor import apply
+    from dualgrad._table import ROWS
+
+    cells = []
+    rng = np.random.default_rng(0)
+    for opcode, row in enumerate(ROWS):
+        if not row.domain:
+            continue
+        figures = []
+        for dtype in DTYPES:
+            spans = [(max(low, -3.0), min(high, 3.0)) for low, high in row.domain]
+            operands = [
+                Tensor(rng.uniform(low, high if high > low else low + 3.0, SIZE).astype(dtype)) for low, high in spans
+            ]
+            ones = [Tensor(operand.asnumpy()[:1].copy()) for operand in operands]
+            try:
+                seconds = [best(partial(apply, opcode, None, *x), repeats=3, seconds=0.001) for x in (operands, ones)]
+                figures.append(f"{1e9 * max(seconds[0] - seconds[1], 0.0) / SIZE:.2f}")
+            except TypeError:  # only for integers, or only for complex numbers
+                break
+        else:
+            cells.append(f"{row.name:<16}{figures[0]:>6}{figures[1]:>7}")
+    yield f"ns per element of each primitive, {SIZE} elements, {' and '.join(DTYPES)}:"
+    height = -(-len(cells) // 3)
+    for line in range(height):
+        yield "  " + "     ".join(cells[line::height])
+
+
+def report() -> Iterator[str]:
+    """All of it, line by line."""
+    for part in (products, memory, calls, kernels):
+        yield from part()
+
+
+if __name__ == "__main__":
+    for line in report():
+        print(line, flush=True)
