@@ -9,13 +9,17 @@ start this file once for each contender:
 
 import gc
 import json
+import os
 import re
 import resource
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import rivals
 
 #: Calls looked at one by one: libraries compile in the first, and dualgrad replays from the third on.
 FIRST = 3
@@ -68,9 +72,19 @@ def measure(case: str, contender: str) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    import os
+def run(case: str, contender: str, mindspore_python: str | None) -> dict[str, Any]:
+    """`measure` in a process of its own."""
+    python, environment = sys.executable, dict(os.environ)
+    if mindspore_python and rivals.library(contender) == "mindspore":
+        python = mindspore_python
+        environment.pop("PYTHONPATH", None)  # names modules for this interpreter, not for the other one
+    done = subprocess.run([python, __file__, case, contender], capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1])
+    return json.loads(done.stdout)
 
+
+if __name__ == "__main__":
     # Libraries print to file descriptor 1 as they please; the pipe must carry the answer only.
     pipe = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

@@ -17,25 +17,22 @@ import contextlib
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import alone
 import floor
 import rivals
 import startup
+import tables
 from catalogue import CASES, select
 from lanes import LocalLane, Worker, WorkerLane
 from workload import Case
 
 FEWEST_ROUNDS = 3
-
-#: Libraries that take part in "best rival"; ``hand`` is no differentiation at all.
-RIVALS = ("jax", "torch", "autograd", "casadi", "mindspore")
 
 
 def arguments() -> argparse.Namespace:
@@ -171,86 +168,7 @@ def pool(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return {"versions": first["versions"], "cases": cases}
 
 
-def ratio(rounds: Sequence[float], base: Sequence[float]) -> float:
-    """The median of the ratios within a round."""
-    return statistics.median(a / b for a, b in zip(rounds, base, strict=True))
-
-
-def readable(seconds: float) -> str:
-    """Three digits and a unit: ``17.2 us``."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
-
-
-def table(case: Case, measured: dict[str, Any]) -> str:
-    """One case as text."""
-    seconds = measured["seconds"]
-    bases = [name for name in seconds if rivals.library(name) == "dualgrad"]
-    header = ["", "median", "spread", "error", *([f"per {case.unit}"] if case.unit else [])]
-    rows = [header + [f"/ {base}" for base in bases]]
-    for name, rounds in seconds.items():
-        median = statistics.median(rounds)
-        low, _, high = statistics.quantiles(rounds, n=4, method="inclusive")
-        row = [name, readable(median), f"{(high - low) / median:.0%}", f"{measured['error'][name]:.0e}"]
-        if case.unit:
-            row.append(readable(median / case.count))
-        row += ["1" if name == base else f"{ratio(rounds, seconds[base]):.3g}" for base in bases]
-        rows.append(row)
-    count = max((len(rounds) for rounds in seconds.values()), default=0)
-    lines = [f"{case.name}  ({count} rounds)", *aligned(rows)]
-    lines += [f"not counted: {name}: {reason}" for name, reason in measured["aside"].items()]
-    lines += [f"left out: {name}: {reason}" for name, reason in measured["left out"].items()]
-    return "\n".join(lines)
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    ]
-
-
-def fastest(measured: dict[str, Any], *libraries: str) -> str | None:
-    """The contender of these libraries with the least median, asides not counted."""
-    candidates = {
-        name: statistics.median(rounds)
-        for name, rounds in measured["seconds"].items()
-        if rivals.library(name) in libraries and name not in measured["aside"]
-    }
-    return min(candidates, key=lambda name: candidates[name]) if candidates else None
-
-
-def summary(cases: Sequence[Case], data: dict[str, Any]) -> str:
-    """One line per case: ours, JAX and the best rival, each in its fastest form; geometric means over the lines."""
-    rows = [["", "dualgrad", "", "jax / ours", "best rival / ours", ""]]
-    against: dict[str, list[float]] = {"jax": [], "rival": []}
-    for case in cases:
-        measured = data["cases"][case.name]
-        ours = fastest(measured, "dualgrad")
-        if ours is None:
-            continue
-        own = measured["seconds"][ours]
-        row = [case.name, readable(statistics.median(own)), ours]
-        for key, libraries in (("jax", ("jax",)), ("rival", RIVALS)):
-            best = fastest(measured, *libraries)
-            if best is None:
-                row += ["-"] * (1 if key == "jax" else 2)
-                continue
-            against[key].append(ratio(measured["seconds"][best], own))
-            row += [f"{against[key][-1]:.3g}", *([best] if key == "rival" else [])]
-        rows.append(row)
-    means = [f"{statistics.geometric_mean(ratios):.3g}" if ratios else "-" for ratios in against.values()]
-    rows.append(["geometric mean", "", "", *means, ""])
-    return "\n".join(aligned(rows))
-
-
-def alone(args: argparse.Namespace) -> int:
+def measure_alone(args: argparse.Namespace) -> int:
     """First calls or memory of every contender, each in a process of its own."""
     if args.first_call:
         print("\n".join(startup.report(FEWEST_ROUNDS)))
@@ -261,55 +179,22 @@ def alone(args: argparse.Namespace) -> int:
         for contender in contenders:
             print(f"{case.name}: {contender} ...", file=sys.stderr, flush=True)
             try:
-                results[contender] = run_alone(case.name, contender, args.mindspore_python)
+                results[contender] = alone.run(case.name, contender, args.mindspore_python)
             except RuntimeError as failure:
                 left_out[contender] = f"FAILED: {failure}"
                 failed = True
         print(f"\n{case.name}")
         if results:
-            print("\n".join(aligned(memory_rows(results) if args.memory else first_call_rows(results))))
+            print(tables.memory(results) if args.memory else tables.first_calls(results))
         for contender, reason in left_out.items():
             print(f"left out: {contender}: {reason}")
     return int(failed)
 
 
-def run_alone(case: str, contender: str, mindspore_python: str | None) -> dict[str, Any]:
-    """What ``alone.py`` says about a contender."""
-    python, environment = sys.executable, dict(os.environ)
-    if mindspore_python and rivals.library(contender) == "mindspore":
-        python = mindspore_python
-        environment.pop("PYTHONPATH", None)  # names modules for this interpreter, not for the other one
-    script = str(Path(__file__).with_name("alone.py"))
-    done = subprocess.run([python, script, case, contender], capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1])
-    return json.loads(done.stdout)
-
-
-def memory_rows(results: dict[str, Any]) -> list[list[str]]:
-    """Peak of resident memory during the calls, above what was resident before the first."""
-    rows = [["", "before", "peak above", "/ dualgrad jit"]]
-    base = results.get("dualgrad jit", {}).get("peak")
-    for name, result in results.items():
-        relative = f"{result['peak'] / base:.3g}" if base else "-"
-        rows.append([name, f"{result['before'] / 2**20:.0f} MiB", f"{result['peak'] / 2**20:.1f} MiB", relative])
-    return rows
-
-
-def first_call_rows(results: dict[str, Any]) -> list[list[str]]:
-    """The first calls one by one; all of them together in units of an eager call of dualgrad."""
-    rows = [["", "import and prepare", "1st call", "2nd", "3rd", "later", "1st to 3rd / eager"]]
-    eager = results.get("dualgrad", {}).get("later")
-    for name, result in results.items():
-        relative = f"{sum(result['first']) / eager:.3g}" if eager else "-"
-        rows.append([name, *map(readable, (result["prepare"], *result["first"], result["later"])), relative])
-    return rows
-
-
 def main() -> int:
     args = arguments()
     if args.first_call or args.memory:
-        return alone(args)
+        return measure_alone(args)
     if not args.no_floor:
         for line in floor.report() if rivals.missing("dualgrad") == "" else ():
             print(line, flush=True)
@@ -322,9 +207,9 @@ def main() -> int:
     print(", ".join(f"{library} {version}" for library, version in data["versions"].items()))
     for case in args.cases:
         print()
-        print(table(case, data["cases"][case.name]))
+        print(tables.comparison(case, data["cases"][case.name]))
     print()
-    print(summary(args.cases, data))
+    print(tables.summary(args.cases, data))
     reasons = [reason for case in data["cases"].values() for reason in case["left out"].values()]
     return int(any(reason.startswith("FAILED") for reason in reasons))
 
