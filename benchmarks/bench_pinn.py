@@ -21,7 +21,7 @@ NU = 2.0**-8
 
 DATA_POINTS = 100
 
-# What float32 can tell of a second derivative through eight layers; most are two digits better.
+# What float32 can tell of a second derivative through eight layers; most are a digit better.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-11}
 
 
