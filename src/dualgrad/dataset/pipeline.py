@@ -43,6 +43,11 @@ def names_of(what: str, columns: Any) -> tuple[str, ...]:
 class Dataset:
     """Base of all datasets: rows of named columns, with operations that return new datasets.
 
+    Parameters
+    ----------
+    columns : tuple of str
+        Names of the columns, from the class that derives from this one.
+
     Examples
     --------
     >>> from dualgrad.dataset import NumpySlicesDataset
