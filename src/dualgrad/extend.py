@@ -53,6 +53,16 @@ class Primitive:
     ----------
     row : Row
         The entry in the table of primitives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad import extend
+    >>> doubled = extend.linear("doubled", lambda x: 2.0 * x, lambda ct, x: doubled(ct))
+    >>> doubled
+    <primitive doubled of 1 operand, linear>
+    >>> print(doubled(np.array([1.0, 2.0])))
+    [2. 4.]
     """
 
     def __init__(self, row: Row, opcode: int, settings: bool, types: str) -> None:
@@ -92,6 +102,11 @@ def _count(n: int, what: str) -> str:
 
 def rows() -> tuple[Row, ...]:
     """The table of primitives: the built-in rows, then those added here.
+
+    Returns
+    -------
+    tuple of Row
+        In the order of their opcodes.
 
     Examples
     --------
