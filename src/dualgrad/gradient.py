@@ -297,6 +297,17 @@ def value_and_grad(
 def get_grad(gradients: Any, identifier: Any) -> Tensor:
     """The gradient of a position or a Parameter, from a result with `return_ids=True`.
 
+    Parameters
+    ----------
+    gradients
+        What a gradient function with `return_ids=True` returned.
+    identifier : int or Parameter
+        The position of an argument, or a weight.
+
+    Returns
+    -------
+    Tensor
+
     Raises
     ------
     TypeError
@@ -348,6 +359,11 @@ def stop_gradient(value: Any) -> Any:
     ----------
     value
         A tensor, or a tuple or list of them; anything else is returned as it is.
+
+    Returns
+    -------
+    Tensor or nest of Tensors
+        The same numbers, with slope 0.
 
     Examples
     --------
