@@ -71,6 +71,18 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """Return the argument: tuples, lists and dicts of tensors are differentiated as they are.
 
+    Parameters
+    ----------
+    input_data
+        Anything.
+    dynamic_len : bool, default False
+        Accepted so that ported code runs; it has no meaning here.
+
+    Returns
+    -------
+    object
+        `input_data` itself.
+
     Examples
     --------
     >>> import dualgrad as dg
