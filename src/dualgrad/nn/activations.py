@@ -60,7 +60,14 @@ class Sigmoid(Cell):
 
 
 class LogSigmoid(Cell):
-    """``log(1 / (1 + exp(-x)))``, computed without overflow."""
+    """``log(1 / (1 + exp(-x)))``, computed without overflow.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.LogSigmoid()(Tensor([-1000.0, 0.0])))
+    [-1.000000e+03 -6.931472e-01]
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.logsigmoid(x)
@@ -117,6 +124,12 @@ class LogSoftmax(_AlongAxis):
     ----------
     axis : int, default -1
         The axis along which the exponentials of the results add up to 1.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.LogSoftmax()(Tensor([1.0, 1.0])))
+    [-0.6931472 -0.6931472]
     """
 
     def construct(self, x: Tensor) -> Tensor:
@@ -210,7 +223,14 @@ class SiLU(Cell):
 
 
 class Softplus(Cell):
-    """``log(1 + exp(x))``, computed without overflow."""
+    """``log(1 + exp(x))``, computed without overflow.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Softplus()(Tensor([-1.0, 0.0, 1000.0])))
+    [3.132617e-01 6.931472e-01 1.000000e+03]
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.softplus(x)
@@ -245,7 +265,14 @@ class Tanhshrink(Cell):
 
 
 class Softsign(Cell):
-    """``x / (1 + abs(x))``."""
+    """``x / (1 + abs(x))``.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Softsign()(Tensor([-1.0, 0.0, 3.0])))
+    [-0.5   0.    0.75]
+    """
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.softsign(x)
