@@ -350,6 +350,20 @@ class BCEWithLogitsLoss(Primitive):
     """Primitive class of `binary_cross_entropy_with_logits`.
 
     ``ops.BCEWithLogitsLoss(reduction='mean')(logits, label, weight, pos_weight)``.
+
+    Parameters
+    ----------
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        What is returned of the losses of all elements.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> loss = ops.BCEWithLogitsLoss()
+    >>> one = dg.Tensor([1.0])
+    >>> print(loss(dg.Tensor([0.0]), one, one, one))
+    0.6931472
     """
 
     __slots__ = ("reduction",)
