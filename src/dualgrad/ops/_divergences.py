@@ -131,10 +131,23 @@ def gaussian_nll_loss(
 class KLDivLoss(Primitive):
     """Primitive class of `kl_div`: ``ops.KLDivLoss(reduction='mean')(logits, labels)``.
 
+    Parameters
+    ----------
+    reduction : {'mean', 'batchmean', 'sum', 'none'}, default 'mean'
+        What is returned of the terms of all elements.
+
     Raises
     ------
     ValueError
         For another reduction, or inputs of different shapes.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> half = dg.Tensor([0.5, 0.5])
+    >>> print(ops.KLDivLoss("sum")(ops.log(half), half))
+    0.0
     """
 
     __slots__ = ("reduction",)
