@@ -346,6 +346,18 @@ def unstack(x: Any, axis: int = 0, **other: Any) -> tuple[Tensor, ...]:
 def unbind(x: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut into single elements along an axis; the same as `unstack`.
 
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    dim : int, default 0
+        The axis.
+
+    Returns
+    -------
+    tuple of Tensor
+        As many as the axis is long.
+
     Examples
     --------
     >>> import dualgrad as dg
