@@ -57,6 +57,17 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
 def permute(x: Any, axis: Any) -> Tensor:
     """Reorder the axes; the same as `transpose` with `axes` given.
 
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+    axis : tuple of int
+        For each axis of the result, the axis of `x` it is.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import dualgrad as dg
