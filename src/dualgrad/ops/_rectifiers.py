@@ -343,7 +343,20 @@ def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
 
 
 class Elu(Primitive):
-    """Primitive class of `elu`: ``ops.Elu(alpha=1.0)(x)``."""
+    """Primitive class of `elu`: ``ops.Elu(alpha=1.0)(x)``.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Minus the limit far below 0.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.Elu()(dg.Tensor([-1.0, 2.0])))
+    [-0.63212055  2.        ]
+    """
 
     __slots__ = ("alpha",)
 
@@ -355,7 +368,15 @@ class Elu(Primitive):
 
 
 class SeLU(Primitive):
-    """Primitive class of `selu`: ``ops.SeLU()(x)``."""
+    """Primitive class of `selu`: ``ops.SeLU()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.SeLU()(dg.Tensor([-1.0, 2.0])))
+    [-1.1113307  2.101402 ]
+    """
 
     __slots__ = ()
 
@@ -364,7 +385,15 @@ class SeLU(Primitive):
 
 
 class ReLU6(Primitive):
-    """Primitive class of `relu6`: ``ops.ReLU6()(x)``."""
+    """Primitive class of `relu6`: ``ops.ReLU6()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.ReLU6()(dg.Tensor([-1.0, 2.0, 8.0])))
+    [0. 2. 6.]
+    """
 
     __slots__ = ()
 
@@ -373,7 +402,15 @@ class ReLU6(Primitive):
 
 
 class HSigmoid(Primitive):
-    """Primitive class of `hardsigmoid`: ``ops.HSigmoid()(x)``."""
+    """Primitive class of `hardsigmoid`: ``ops.HSigmoid()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.HSigmoid()(dg.Tensor([-4.0, 0.0, 4.0])))
+    [0.  0.5 1. ]
+    """
 
     __slots__ = ()
 
@@ -382,7 +419,15 @@ class HSigmoid(Primitive):
 
 
 class HSwish(Primitive):
-    """Primitive class of `hardswish`: ``ops.HSwish()(x)``."""
+    """Primitive class of `hardswish`: ``ops.HSwish()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.HSwish()(dg.Tensor([-1.5, 0.0, 4.0])))
+    [-0.375  0.     4.   ]
+    """
 
     __slots__ = ()
 
@@ -391,7 +436,15 @@ class HSwish(Primitive):
 
 
 class PReLU(Primitive):
-    """Primitive class of `prelu`: ``ops.PReLU()(x, weight)``."""
+    """Primitive class of `prelu`: ``ops.PReLU()(x, weight)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.PReLU()(dg.Tensor([-2.0, 3.0]), dg.Tensor([0.25])))
+    [-0.5  3. ]
+    """
 
     __slots__ = ()
 
@@ -400,7 +453,20 @@ class PReLU(Primitive):
 
 
 class HShrink(Primitive):
-    """Primitive class of `hardshrink`: ``ops.HShrink(lambd=0.5)(x)``."""
+    """Primitive class of `hardshrink`: ``ops.HShrink(lambd=0.5)(x)``.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        Elements up to this size become 0.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.HShrink()(dg.Tensor([-2.0, 0.25, 3.0])))
+    [-2.  0.  3.]
+    """
 
     __slots__ = ("lambd",)
 
@@ -412,7 +478,20 @@ class HShrink(Primitive):
 
 
 class SoftShrink(Primitive):
-    """Primitive class of `softshrink`: ``ops.SoftShrink(lambd=0.5)(x)``."""
+    """Primitive class of `softshrink`: ``ops.SoftShrink(lambd=0.5)(x)``.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        By how much elements are moved towards 0.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.SoftShrink()(dg.Tensor([-2.0, 0.25, 3.0])))
+    [-1.5  0.   2.5]
+    """
 
     __slots__ = ("lambd",)
 
