@@ -196,7 +196,20 @@ class Softmax(Primitive):
 
 
 class LogSoftmax(Primitive):
-    """Primitive class of `log_softmax`: ``ops.LogSoftmax(axis=-1)(x)``."""
+    """Primitive class of `log_softmax`: ``ops.LogSoftmax(axis=-1)(x)``.
+
+    Parameters
+    ----------
+    axis : int, default -1
+        The axis along which the exponentials of the results add up to 1.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.LogSoftmax()(dg.Tensor([1.0, 1.0])))
+    [-0.6931472 -0.6931472]
+    """
 
     __slots__ = ("axis",)
 
