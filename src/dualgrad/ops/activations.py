@@ -250,7 +250,15 @@ class GeLU(Primitive):
 
 
 class SiLU(Primitive):
-    """Primitive class of `silu`: ``ops.SiLU()(x)``."""
+    """Primitive class of `silu`: ``ops.SiLU()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.SiLU()(dg.Tensor([-1.0, 0.0, 1.0])))
+    [-0.26894143  0.          0.7310586 ]
+    """
 
     __slots__ = ()
 
@@ -259,7 +267,15 @@ class SiLU(Primitive):
 
 
 class Mish(Primitive):
-    """Primitive class of `mish`: ``ops.Mish()(x)``."""
+    """Primitive class of `mish`: ``ops.Mish()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.Mish()(dg.Tensor([-1.0, 0.0, 1.0])))
+    [-0.30340147  0.          0.8650984 ]
+    """
 
     __slots__ = ()
 
@@ -268,7 +284,15 @@ class Mish(Primitive):
 
 
 class Softsign(Primitive):
-    """Primitive class of `softsign`: ``ops.Softsign()(x)``."""
+    """Primitive class of `softsign`: ``ops.Softsign()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.Softsign()(dg.Tensor([-1.0, 0.0, 3.0])))
+    [-0.5   0.    0.75]
+    """
 
     __slots__ = ()
 
