@@ -267,7 +267,16 @@ class Select(Primitive):
 
 
 class MaskedFill(Primitive):
-    """Primitive class of `masked_fill`: ``ops.MaskedFill()(x, mask, value)``."""
+    """Primitive class of `masked_fill`: ``ops.MaskedFill()(x, mask, value)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> x, mask = dg.Tensor([1.0, 2.0]), dg.Tensor([True, False])
+    >>> print(ops.MaskedFill()(x, mask, 9.0))
+    [9. 2.]
+    """
 
     __slots__ = ()
 
