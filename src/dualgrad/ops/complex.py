@@ -36,6 +36,15 @@ _VIEW_AS_COMPLEX, _VIEW_AS_REAL, _WHERE = OP["view_as_complex"], OP["view_as_rea
 def is_complex(x: Any) -> bool:
     """Whether the elements of a tensor are complex numbers.
 
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -48,6 +57,15 @@ def is_complex(x: Any) -> bool:
 
 def is_floating_point(x: Any) -> bool:
     """Whether the elements of a tensor are real floats: not integers, bools or complex numbers.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+
+    Returns
+    -------
+    bool
 
     Examples
     --------
