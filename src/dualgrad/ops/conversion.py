@@ -45,6 +45,15 @@ def scalar_to_tensor(input_x: Any, dtype: Any = _dtype.float32) -> Tensor:
 def tuple_to_array(input_x: Any) -> Tensor:
     """Make a 1-d tensor of a tuple of Python numbers, Float32 if there is a float among them, else Int64.
 
+    Parameters
+    ----------
+    input_x : tuple of numbers
+        Ints, floats and bools.
+
+    Returns
+    -------
+    Tensor
+
     Raises
     ------
     TypeError
@@ -62,7 +71,15 @@ def tuple_to_array(input_x: Any) -> Tensor:
 
 
 class ScalarToTensor(Primitive):
-    """Primitive class of `scalar_to_tensor`: ``ops.ScalarToTensor()(3.0, dtype)``."""
+    """Primitive class of `scalar_to_tensor`: ``ops.ScalarToTensor()(3.0, dtype)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.ScalarToTensor()(3.0, dg.float32)
+    Tensor(shape=[], dtype=Float32, value= 3)
+    """
 
     __slots__ = ()
 
@@ -71,7 +88,14 @@ class ScalarToTensor(Primitive):
 
 
 class TupleToArray(Primitive):
-    """Primitive class of `tuple_to_array`: ``ops.TupleToArray()((1.0, 2.0))``."""
+    """Primitive class of `tuple_to_array`: ``ops.TupleToArray()((1.0, 2.0))``.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> print(ops.TupleToArray()((1.0, 2.5)))
+    [1.  2.5]
+    """
 
     __slots__ = ()
 
