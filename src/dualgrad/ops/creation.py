@@ -316,6 +316,19 @@ def full_like(x: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
 def fill(type: Any, shape: Any, value: Any) -> Tensor:
     """Make a tensor with the same number everywhere; `full` with its arguments in another order.
 
+    Parameters
+    ----------
+    type : type
+        Of the elements.
+    shape : int or tuple of int
+        The shape.
+    value : number or Tensor
+        The number; a tensor of it is broadcast, and derivatives go to it.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import dualgrad as dg
