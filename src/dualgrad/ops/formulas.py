@@ -233,7 +233,15 @@ class AddN(Primitive):
 
 
 class Lerp(Primitive):
-    """Primitive class of `lerp`: ``ops.Lerp()(start, end, weight)``."""
+    """Primitive class of `lerp`: ``ops.Lerp()(start, end, weight)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.Lerp()(dg.Tensor([1.0]), dg.Tensor([3.0]), dg.Tensor([0.25])))
+    [1.5]
+    """
 
     __slots__ = ()
 
