@@ -265,6 +265,13 @@ class BiasAdd(Primitive):
     ------
     ValueError
         For another format.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.BiasAdd()(ops.zeros((1, 2)), dg.Tensor([1.0, 2.0])))
+    [[1. 2.]]
     """
 
     __slots__ = ("data_format",)
