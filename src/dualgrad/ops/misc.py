@@ -33,6 +33,15 @@ _SQRT, _SQUARE = OP["sqrt"], OP["square"]
 def shape(x: Any) -> tuple[int, ...]:
     """The shape of a tensor, as a tuple of ints.
 
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+
+    Returns
+    -------
+    tuple of int
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -45,6 +54,15 @@ def shape(x: Any) -> tuple[int, ...]:
 
 def rank(x: Any) -> int:
     """The number of axes of a tensor, as an int.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -59,6 +77,15 @@ def rank(x: Any) -> int:
 def size(x: Any) -> int:
     """The number of elements of a tensor, as an int.
 
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -71,6 +98,15 @@ def size(x: Any) -> int:
 
 def dtype(x: Any) -> _dtype.DType:
     """The type of the elements of a tensor.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+
+    Returns
+    -------
+    DType
 
     Examples
     --------
@@ -85,6 +121,15 @@ def dtype(x: Any) -> _dtype.DType:
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor (a Parameter is one too).
 
+    Parameters
+    ----------
+    obj
+        Anything.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -96,7 +141,15 @@ def is_tensor(obj: Any) -> bool:
 
 
 class Shape(Primitive):
-    """Primitive class of `shape`: ``ops.Shape()(x)``."""
+    """Primitive class of `shape`: ``ops.Shape()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.Shape()(dg.Tensor([[1.0, 2.0]]))
+    (1, 2)
+    """
 
     __slots__ = ()
 
@@ -105,7 +158,15 @@ class Shape(Primitive):
 
 
 class Rank(Primitive):
-    """Primitive class of `rank`: ``ops.Rank()(x)``."""
+    """Primitive class of `rank`: ``ops.Rank()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.Rank()(dg.Tensor([[1.0, 2.0]]))
+    2
+    """
 
     __slots__ = ()
 
@@ -114,7 +175,15 @@ class Rank(Primitive):
 
 
 class Size(Primitive):
-    """Primitive class of `size`: ``ops.Size()(x)``."""
+    """Primitive class of `size`: ``ops.Size()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.Size()(dg.Tensor([[1.0, 2.0]]))
+    2
+    """
 
     __slots__ = ()
 
@@ -123,7 +192,15 @@ class Size(Primitive):
 
 
 class DType(Primitive):
-    """Primitive class of `dtype`: ``ops.DType()(x)``."""
+    """Primitive class of `dtype`: ``ops.DType()(x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.DType()(dg.Tensor([1.0]))
+    dualgrad.float32
+    """
 
     __slots__ = ()
 
@@ -245,7 +322,16 @@ def _parameter(name: str, variable: Any) -> Parameter:
 
 
 class Assign(Primitive):
-    """Primitive class of `assign`: ``ops.Assign()(parameter, value)``."""
+    """Primitive class of `assign`: ``ops.Assign()(parameter, value)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.Assign()(w, dg.Tensor([2.0])), w.asnumpy())
+    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True) [2.]
+    """
 
     __slots__ = ()
 
@@ -254,7 +340,16 @@ class Assign(Primitive):
 
 
 class AssignAdd(Primitive):
-    """Primitive class of `assign_add`: ``ops.AssignAdd()(parameter, value)``."""
+    """Primitive class of `assign_add`: ``ops.AssignAdd()(parameter, value)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.AssignAdd()(w, dg.Tensor([2.0])))
+    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True)
+    """
 
     __slots__ = ()
 
@@ -263,7 +358,16 @@ class AssignAdd(Primitive):
 
 
 class AssignSub(Primitive):
-    """Primitive class of `assign_sub`: ``ops.AssignSub()(parameter, value)``."""
+    """Primitive class of `assign_sub`: ``ops.AssignSub()(parameter, value)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.AssignSub()(w, dg.Tensor([2.0])))
+    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True)
+    """
 
     __slots__ = ()
 
@@ -277,6 +381,18 @@ class AssignSub(Primitive):
 def depend(value: Any, expr: Any) -> Any:
     """The first argument; the second has been computed by the time it is returned.
 
+    Parameters
+    ----------
+    value
+        What is returned.
+    expr
+        What else has to have been computed: calling it with an effect as argument is enough.
+
+    Returns
+    -------
+    object
+        `value` itself.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -289,7 +405,16 @@ def depend(value: Any, expr: Any) -> Any:
 
 
 class Depend(Primitive):
-    """Primitive class of `depend`: ``ops.Depend()(value, effect)``."""
+    """Primitive class of `depend`: ``ops.Depend()(value, effect)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.Depend()(dg.Tensor([5.0]), ops.assign(w, [2.0])))
+    [5.]
+    """
 
     __slots__ = ()
 
@@ -313,7 +438,16 @@ def print_(*input_x: Any) -> None:
 
 
 class Print(Primitive):
-    """Primitive class of `print_`: ``ops.Print()("x", x)``."""
+    """Primitive class of `print_`: ``ops.Print()("x", x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.Print()("x is", dg.Tensor([1.0]))
+    x is
+    Tensor(shape=[1], dtype=Float32, value= [ 1.00000000e+00])
+    """
 
     __slots__ = ()
 
