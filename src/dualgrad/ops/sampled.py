@@ -133,6 +133,22 @@ def trapz(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Tensor:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     """Integral along an axis by the trapezoidal rule; `trapz` with NumPy's arguments.
 
+    Parameters
+    ----------
+    y : Tensor
+        Values of the function, at least one axis; integers become float32.
+    x : Tensor, optional
+        Where they were taken: a vector, or a shape that broadcasts with that of `y`. Derivatives go there, too.
+    dx : number or Tensor, default 1.0
+        The distance of neighbouring points where `x` is None.
+    axis : int, default -1
+        The axis.
+
+    Returns
+    -------
+    Tensor
+        The axis removed; 0 for a single point.
+
     Examples
     --------
     >>> import dualgrad as dg
