@@ -129,7 +129,16 @@ def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> T
 def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
     """Largest of the elements that bear one segment number; those that tie share the slope in equal parts.
 
-    Parameters and errors are those of `unsorted_segment_sum`.
+    The errors are those of `unsorted_segment_sum`.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    segment_ids : Tensor of int
+        A segment for each element of the first axes of `x`, in any order; elements with a negative one are left out.
+    num_segments : int
+        How many segments there are.
 
     Returns
     -------
@@ -151,7 +160,16 @@ def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
 def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
     """Smallest of the elements that bear one segment number; those that tie share the slope in equal parts.
 
-    Parameters and errors are those of `unsorted_segment_sum`.
+    The errors are those of `unsorted_segment_sum`.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    segment_ids : Tensor of int
+        A segment for each element of the first axes of `x`, in any order; elements with a negative one are left out.
+    num_segments : int
+        How many segments there are.
 
     Returns
     -------
