@@ -220,6 +220,17 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
 def unsqueeze(x: Any, dim: Any) -> Tensor:
     """Insert an axis of length 1; the same as `expand_dims`.
 
+    Parameters
+    ----------
+    x : Tensor
+        Any shape and type.
+    dim : int
+        Where the new axis stands in the result.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import dualgrad as dg
