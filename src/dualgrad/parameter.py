@@ -65,7 +65,7 @@ class Parameter(Tensor):
         name of an attribute.
     requires_grad : bool, default True
         Whether the parameter is one of a Cell's `trainable_params`. The gradient of a frozen one is zero.
-    layerwise_parallel, parallel_optimizer : bool, storage_format : str
+    layerwise_parallel, parallel_optimizer, storage_format
         Accepted so that ported code runs; they have no meaning here.
 
     Raises
