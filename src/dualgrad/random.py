@@ -60,6 +60,10 @@ def set_seed(seed: int) -> None:
 def get_seed() -> int | None:
     """Return the seed given last to `set_seed`, or None if there was none.
 
+    Returns
+    -------
+    int or None
+
     Examples
     --------
     >>> import dualgrad as dg
