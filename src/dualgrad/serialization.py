@@ -209,6 +209,18 @@ def load_checkpoint(
         If there is no such file.
     ValueError
         If the file is not a checkpoint.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import dualgrad as dg
+    >>> from dualgrad import nn
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "net.ckpt")
+    ...     dg.save_checkpoint(nn.Dense(2, 3), path)
+    ...     parameters = dg.load_checkpoint(path, filter_prefix="bias")
+    >>> parameters
+    {'weight': Parameter (name=weight, shape=(3, 2), dtype=Float32, requires_grad=True)}
     """
     refused = (filter_prefix,) if isinstance(filter_prefix, str) else tuple(filter_prefix or ())
     loaded = {
