@@ -345,6 +345,15 @@ def _plain(data: Any) -> Any:
 def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
     """The same as `Tensor(...)`.
 
+    Parameters
+    ----------
+    input_data, dtype, shape, init
+        As for the class.
+
+    Returns
+    -------
+    Tensor
+
     Examples
     --------
     >>> import dualgrad as dg
