@@ -40,6 +40,13 @@ class Report:
     ----------
     errors
         For each comparison the largest error, relative to the largest number compared.
+
+    Examples
+    --------
+    >>> from dualgrad.testing import Report
+    >>> print(Report({"jvp and vjp": 2e-16, "gradient and differences, order 1": 3e-9}))
+    jvp and vjp                        2.0e-16
+    gradient and differences, order 1  3.0e-09
     """
 
     errors: dict[str, float] = field(default_factory=dict)
