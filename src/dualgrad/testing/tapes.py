@@ -20,6 +20,11 @@ def tape_reports() -> Iterator[list[dict[str, Any]]]:
     numbers), `leaves`, `instructions`, `by_primitive` (instructions counted by primitive; a transform inside
     the transform is one `subtape`) and `bytes` (of the distinct arrays it kept).
 
+    Returns
+    -------
+    context manager
+        It gives the list, which fills as tapes close.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -43,6 +48,10 @@ def taped_backward() -> Iterator[None]:
 
     This is the way taken for custom rules, which need not be the transpose of a derivative. Forced for all,
     it is an independent check of the composite gradient node, and shows what that node saves.
+
+    Returns
+    -------
+    context manager
 
     Examples
     --------
