@@ -9,6 +9,7 @@ from support import assert_raises, f32, f64
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
+from dualgrad.testing import check
 
 C_MATH = ctypes.CDLL(ctypes.util.find_library("m"))
 
@@ -138,6 +139,12 @@ def test_a_jvp_that_needs_itself_names_the_remedy():
     a, b = f64([[2.0, 1.0], [0.0, 3.0]]), f64([[1.0], [2.0]])
     assert dg.jvp(lambda b: solve(a, b), b, b)[1].shape == (2, 1)
     assert_raises(NotImplementedError, lambda: dg.grad(lambda b: solve(a, b))(b), "test_solve", "vjp")
+
+
+def test_a_rule_that_hides_its_point_is_found_at_the_second_order():
+    """All ways of differentiating share the rule and agree; differences of the gradient do not."""
+    hides = extend.primitive("test_hides", np.square, vjp=(lambda ct, out, x: ct * 2.0 * ops.stop_gradient(x),))
+    assert_raises(AssertionError, lambda: check(hides, [np.array([0.5])]), "differences, order 2")
 
 
 def test_rules_run_in_every_thread_and_leave_no_level_open():

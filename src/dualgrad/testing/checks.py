@@ -83,7 +83,7 @@ def check(
     order : int, default 4
         Highest order of derivatives; fewer where the function has no more at this point.
     smooth : bool, default True
-        The function has derivatives at this point, so that differences of its values confirm the first. Turn it off
+        The function has derivatives at this point, so that differences confirm the first two. Turn it off
         at corners, where the ways must agree on one convention that differences cannot show.
     batched : bool, default True
         Compare `vmap` of the function and of its gradient with one call for each sample.
