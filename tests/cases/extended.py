@@ -35,6 +35,22 @@ scaled = extend.primitive(
     core=(0,),
 )
 
+
+def kepler_by_newton(m, e):
+    x = m + 0 * e
+    for _ in range(40):
+        x = x - (x - e * np.sin(x) - m) / (1 - e * np.cos(x))
+    return x
+
+
+kepler = extend.primitive(
+    "case_kepler",
+    kepler_by_newton,
+    arity=2,
+    residual=lambda out, m, e: m - (out - e * ops.sin(out)),
+    correction=lambda r, out, m, e: r / (1.0 - e * ops.cos(out)),
+)
+
 CASES = [
     Case("elementwise", "function of arrays", bell, (normal(2, 3),)),
     Case("elementwise", "ufunc of two operands", ratio, (normal(2, 1), positive(3))),
@@ -43,5 +59,6 @@ CASES = [
     Case("primitive", "jvp alone", forwards, (normal(3, 3) + 3 * np.eye(3),), narrow=SINGLE),
     Case("primitive", "vjp alone", backwards, (normal(3, 3) + 3 * np.eye(3),), narrow=SINGLE),
     Case("primitive", "of two operands", solve, (normal(3, 3) + 3 * np.eye(3), normal(3, 2)), narrow=SINGLE),
+    Case("primitive", "by a residual alone", kepler, (normal(3), positive(3) * 0.1), narrow=SINGLE),
     Case("primitive", "with a setting", lambda x: scaled(x, scale=2.0), (normal(3),)),
 ]

@@ -198,18 +198,10 @@ cdef class FunctionRule(Rule):
         cdef list terms = [None] * n
         cdef list along = [i for i in range(n)
                            if (wanted is NULL or wanted[i]) and is_inexact(type_of(<Value>ins[i]))]
-        cdef bytearray room = bytearray(n * sizeof(PyObject *))
-        cdef PyObject **moving = <PyObject **><char *>room
-        zeros = tuple([wrap(zeros_like(<Value>ins[i])) for i in along])
 
         def pushed(*dots):
             total = None
             given = dict(zip(along, dots))
-            if self.implicit:
-                held = [read(given[i]) if i in given else None for i in range(n)]
-                for i in range(n):
-                    moving[i] = NULL if held[i] is None else <PyObject *>held[i]
-                return wrap(self.implicit_push(params, ins, n, out, moving))
             if callable(self.jvps):
                 all_dots = [given[i] if i in given else wrap(zeros_like(read(primals[i]))) for i in range(n)]
                 return self.jvps(tuple(all_dots), wrap(out), *primals, **settings)
@@ -228,12 +220,34 @@ cdef class FunctionRule(Rule):
                                       f"solve with the transposed matrix)")
         self.transposing.add(thread)
         try:
-            found = gradients(self.name, pushed, zeros, {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False, False)[2]
+            if self.implicit:
+                found = self.implicit_pull(params, settings, primals, ins, n, out, ct, along)
+            else:
+                zeros = tuple([wrap(zeros_like(<Value>ins[i])) for i in along])
+                found = gradients(self.name, pushed, zeros, {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False,
+                                  False)[2]
         finally:
             self.transposing.discard(thread)
         for i, term in zip(along, found):
             terms[i] = read(<TensorBase>term)
         return terms
+
+    cdef list implicit_pull(self, object params, dict settings, list primals, PyObject **ins, int n, Value out,
+                            Value ct, list along):
+        """The cotangents of y(x) with R(x, y) = 0: those of R at fixed y, for the transpose of the correction."""
+        def corrected(residual):
+            return self.correction_of(residual, wrap(out), *primals, **settings)
+
+        def left(*moved):
+            operands = list(primals)
+            for i, x in zip(along, moved):
+                operands[i] = x
+            return self.residual_of(wrap(out), *operands, **settings)
+
+        zero = wrap(zeros_like(self.residual(params, ins, n, out)))
+        seed = gradients(self.name, corrected, (zero,), {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False, False)[2]
+        points = tuple([primals[i] for i in along])
+        return gradients(self.name, left, points, {}, ALL_INPUTS, None, NOTHING, seed[0], True, False, False)[2]
 
 
 cdef Value sample_of(Value v, Py_ssize_t sample):
