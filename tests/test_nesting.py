@@ -164,6 +164,27 @@ def test_an_escaped_value_is_an_error_while_an_outer_derivative_waits():
     assert not open_levels()
 
 
+@pytest.mark.parametrize("returned", [lambda v: v, lambda v: (v,), lambda v: {"a": v}], ids=["bare", "tuple", "dict"])
+def test_an_escaped_value_is_an_error_or_right_where_it_is_returned_untouched(returned):
+    def outer(x):
+        kept = []
+
+        def inner(y):
+            kept.append(x * y)
+            return x * y * y
+
+        dg.grad(inner)(x)
+        return returned(kept[0])
+
+    for call in (lambda: dg.grad(outer)(t(3.0)), lambda: dg.vjp(outer, t(3.0))):
+        with pytest.raises(RuntimeError, match="after that call has returned"):
+            call()
+    # a forward level has no tape that could be spent: d(x * x)/dx
+    tangent = dg.jvp(outer, t(3.0), t(1.0))[1]
+    (found,) = tangent.values() if isinstance(tangent, dict) else tangent if isinstance(tangent, tuple) else (tangent,)
+    assert float(found) == 6.0
+
+
 def test_aux_is_the_way_to_keep_an_intermediate_value():
     def outer(x):
         _, (kept,) = dg.grad(lambda y: (x * y * y, x * y), has_aux=True)(x)

@@ -57,7 +57,7 @@ cdef object forward_parts(object out, Level level, int k):
     """Value (k = 0) or tangent (k = 1) of an output, in its nesting."""
     cdef Value v
     if isinstance(out, TensorBase):
-        v = read(<TensorBase>out)
+        v = settled(read(<TensorBase>out))
         if k == 0:
             return wrap(part(v, level, 0))
         return wrap(zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))

@@ -57,7 +57,7 @@ cdef int collect(Tape tape, object out, list slots) except -1:
     """The slots of the tensors of an output, in order; -1 for those that are constants of the tape."""
     cdef Value v
     if isinstance(out, TensorBase):
-        v = read(<TensorBase>out)
+        v = settled(read(<TensorBase>out))
         slots.append((<Node>v).slot if v.kind == NODE and (<Node>v).level is tape else -1)
     elif isinstance(out, (tuple, list)):
         for item in out:
