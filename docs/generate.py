@@ -224,7 +224,7 @@ def groups() -> Iterator[tuple[str, list[Row]]]:
     for name, rows in sorted(written.items(), key=lambda item: -len(item[1])):
         place.update({row.name: name for row in rows})
     gathered: dict[str, list[Row]] = {}
-    for row in extend.rows():
+    for row in _table.ROWS:
         gathered.setdefault(place.get(row.name, "OTHER"), []).append(row)
     for name, members in gathered.items():
         yield name.replace("_", " ").capitalize(), members
@@ -283,6 +283,14 @@ def names_cell(functions: list[str], classes: list[str], methods: list[str]) -> 
     return ", ".join(shown + [linked(name) for name in classes])
 
 
+def measured(result: dict[str, Any]) -> list[str]:
+    """The errors of a row by order; the value marked where it is a library's own function that is off."""
+    numbers = [f"{error:.1f}" for error in result.get("errors", [])]
+    if "library" in result:
+        numbers[0] += "\\*"
+    return numbers + [""] * (HIGHEST + 1 - len(numbers))
+
+
 def operators() -> str:
     """The page of all operators, in Markdown."""
     errors = json.loads(ERRORS.read_text()) if ERRORS.exists() else {}
@@ -301,8 +309,7 @@ def operators() -> str:
                 continue
             name = names_cell(functions, classes, methods) or f"`{row.name}`"
             types = types_taken(row) if row.domain else ""
-            found = errors.get(row.name, {}).get("errors", [])
-            numbers = [f"{error:.1f}" for error in found] + [""] * (HIGHEST + 1 - len(found))
+            numbers = measured(errors.get(row.name, {}))
             lines.append([name, row.summary, types, domain(row), slope(row), row.slope_note, *numbers])
         if lines:
             text += f"\n### {title}\n\n{table(head, lines)}"

@@ -1,0 +1,97 @@
+"""The documentation: its examples run, its generated pages are complete, and its numbers belong to this code."""
+
+import doctest
+import json
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import dualgrad as dg
+from dualgrad import context, extend, nn, ops
+from dualgrad._table import ROWS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "generated" not in path.parts)
+
+
+def examples(path):
+    """The examples of a Markdown page; the fences around them are no output."""
+    text = re.sub(r"^```.*$", "", path.read_text(), flags=re.MULTILINE)
+    return doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
+
+
+@pytest.fixture
+def as_found():
+    """Pages may choose a mode."""
+    mode = context.get_context("mode")
+    yield
+    context.set_context(mode=mode)
+
+
+@pytest.mark.usefixtures("as_found")
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_the_examples_of_a_page_run(path):
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    said = []
+    failed = runner.run(examples(path), out=said.append).failed
+    assert not failed, "".join(said)
+
+
+def test_python_in_pages_is_run():
+    """Every block of Python is an example with prompts, except in the page on the design."""
+    for path in PAGES:
+        if path.name != "design.md":
+            blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+            assert all(block.startswith(">>> ") for block in blocks), path
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return runpy.run_path(str(DOCS / "generate.py"))["pages"]()
+
+
+def test_the_reference_has_every_public_name(generated):
+    reference = "\n".join(text for name, text in generated.items() if name.startswith("reference/"))
+    named = set(re.findall(r"[\w.]+", reference))
+    for owner in (dg, ops, nn, extend):
+        for name in owner.__all__:
+            known = {name, f"dualgrad.{name}", f"dualgrad.ops.{name}"}
+            thing = getattr(owner, name)
+            if callable(thing) and str(getattr(thing, "__module__", "")).startswith("dualgrad"):
+                assert known & named, f"{owner.__name__}.{name} is on no page"
+
+
+def test_the_table_has_every_operator(generated):
+    page = generated["operators.md"]
+    named = set(re.findall(r"`(\w+)[` ]", page))
+    missing = [name for name in ops.__all__ if name not in named and name not in ("grad", "jvp", "vjp", "vmap")]
+    elsewhere = {"GradOperation", "get_grad", "value_and_grad", "stop_gradient", "partial"}
+    assert set(missing) <= elsewhere
+    rows = [row for row in ROWS if row.family != "composite"]
+    assert len(rows) > 90
+    lines = page.split("\n")
+    for row in rows:
+        shown = row.function or row.cls or row.name
+        assert any(shown in line and row.summary.replace("|", "\\|") in line for line in lines), row.name
+
+
+def test_every_line_of_the_tables_has_all_cells(generated):
+    for line in generated["operators.md"].split("\n"):
+        if line.startswith("| ---"):
+            cells = line.count("|")
+        elif line.startswith("| ") and "operator" not in line[:12] and "primitive |" not in line[:14]:
+            assert len(re.findall(r"(?<!\\)\|", line)) == cells, line
+
+
+def test_the_errors_in_the_table_were_measured_with_these_rows():
+    measure = runpy.run_path(str(DOCS / "measure.py"))
+    results = json.loads((DOCS / "accuracy.json").read_text())
+    stale = [
+        row.name for row in measure["public"]() if results.get(row.name, {}).get("row") != measure["fingerprint"](row)
+    ]
+    assert not stale, f"run python docs/measure.py: {', '.join(stale)}"
+    gone = results.keys() - {row.name for row in measure["public"]()}
+    assert not gone, f"no such rows; python docs/measure.py drops them: {', '.join(sorted(gone))}"
