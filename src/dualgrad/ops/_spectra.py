@@ -84,7 +84,7 @@ def ihfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **
 def hfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, **other: Any) -> Tensor:
     """Fourier transform of a Hermitian signal along several axes, of which one half along the last axis is given.
 
-    Arguments as for `irfftn`.
+    Arguments and errors are those of `fftn`; `s` has the number of points of the result.
 
     Examples
     --------
@@ -99,6 +99,8 @@ def hfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, 
 def ihfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, **other: Any) -> Tensor:
     """Inverse of `hfftn`.
 
+    Arguments and errors are those of `fftn`.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -112,6 +114,8 @@ def ihfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None,
 def hfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
     """Fourier transform of a Hermitian signal along two axes, the last ones by default; see `hfftn`.
 
+    Arguments and errors are those of `fftn`.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -124,6 +128,8 @@ def hfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = No
 
 def ihfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
     """Inverse of `hfft2`.
+
+    Arguments and errors are those of `fftn`.
 
     Examples
     --------
