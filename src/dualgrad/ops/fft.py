@@ -259,6 +259,8 @@ def rfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, 
 def irfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, **other: Any) -> Tensor:
     """Inverse of `rfftn`; `s` has the number of points of the result.
 
+    Arguments and errors are those of `fftn`.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -273,6 +275,8 @@ def irfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None,
 def rfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
     """Fourier transform of real numbers along two axes, the last ones by default; otherwise as `rfftn`.
 
+    Arguments and errors are those of `fftn`.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -285,6 +289,8 @@ def rfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = No
 
 def irfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
     """Inverse of `rfft2`; `s` has the number of points of the result.
+
+    Arguments and errors are those of `fftn`.
 
     Examples
     --------
