@@ -53,6 +53,10 @@ def set_num_threads(n: int) -> None:
 def get_num_threads() -> int:
     """Return how many threads large regions of recorded programs may use.
 
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> import dualgrad as dg
