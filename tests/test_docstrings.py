@@ -17,6 +17,7 @@ MODULES = (
     "dualgrad.nn",
     "dualgrad.extend",
     "dualgrad.testing",
+    "dualgrad.sparse",
     "dualgrad.amp",
     "dualgrad.dataset",
 )
