@@ -95,6 +95,7 @@ class PrimitiveCall:
 def set_call_hook(hook: Any) -> None: ...
 def set_graph_mode(on: bool) -> None: ...
 
+@disjoint_base
 class CellCall:
     writes: int
     recorded: bool
