@@ -195,7 +195,7 @@ def constant(data: Any, like: Exact) -> Exact:
 
 
 def stop_gradient(x: Exact) -> Exact:
-    return state.constants.setdefault((sys._getframe(1).f_lineno, state.samples), x)
+    return state.constants.setdefault((sys._getframe(1).f_lineno, state.samples), Exact(x.a))
 
 
 # ------------------------------------------------------------------------------------------- axes and shapes

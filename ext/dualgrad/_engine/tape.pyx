@@ -343,6 +343,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
     cdef Tape tape = None
     cdef bint any_node = False
     cdef int i
+    cdef long long inside = -1          # the latest level of a dual or batch of nodes
     cdef list held = None
     cdef unsigned long thread = this_thread()
     if n > 8:
@@ -355,7 +356,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
             v = <Value>args[i]
             if v.kind != NODE:
                 if v.kind != ARRAY and holds_node(v):
-                    return dual_rule(op, params, args, n)
+                    inside = max(inside, (<Batch>v).level.serial if v.kind == BATCH else (<Dual>v).level.serial)
                 if v.kind == BATCH and (<Batch>v).level.tape is not None:       # see highest
                     if tape is None or (<Batch>v).level.tape.serial > tape.serial:
                         tape = <Tape>(<Batch>v).level.tape
@@ -375,6 +376,8 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
                 tape = <Tape>node.level
         if tape is None or not any_node:
             return bind(op, params, work, n)
+        if inside > tape.serial:
+            return dual_rule(op, params, work, n)
         return record(tape, op, params, work, n)
     finally:
         if work is not few:
@@ -382,8 +385,8 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
 
 
 cdef bint holds_node(Value v):
-    """Whether a dual or batch has nodes inside. Sweeps over a lifted tape make such values, of a level of their own
-    that is later than any tape; to it, a node beside them is a constant."""
+    """Whether a dual or batch has nodes inside, as values of a lifted tape have. To a level that is later than the
+    tapes of the nodes beside it, these are constants."""
     if v is None or v.kind == ARRAY:
         return False
     if v.kind == DUAL:
