@@ -12,6 +12,7 @@ cdef class SubGradient(SubTape):
     cdef list seed_operands         # which of them are operands
     cdef list value_slots           # values that left the call
     cdef list gradient_slots        # leaves whose gradients left the call
+    cdef int sweep_lifted(self, Run lifted, Run run, list operands) except -1
 
 
 cdef class SubMap(SubTape):

@@ -179,13 +179,30 @@ cdef class SubGradient(SubTape):
 
     cdef Run lift(self, Run run, list operands):
         cdef Run lifted = Run()
+        lifted.inner = {}
+        lifted.primals = lift_tape(run, dict(zip(self.leaf_slots, operands)), lifted.inner)
+        self.sweep_lifted(lifted, run, operands)
+        return lifted
+
+    cdef Run again(self, Run run, list operands):
+        cdef Run lifted = Run()
+        lifted.inner = {}
+        lifted.primals = replay(run, dict(zip(self.leaf_slots, operands)), lifted.inner)
+        self.sweep_lifted(lifted, run, operands)
+        return lifted
+
+    cdef list results(self, Run run):
+        return [run.primals.get(slot) for slot in self.value_slots] + [
+            zeros_like(run.primals.get(slot)) if run.adjoints.get(slot) is None else run.adjoints.get(slot)
+            for slot in self.gradient_slots]
+
+    cdef int sweep_lifted(self, Run lifted, Run run, list operands) except -1:
+        """Cotangents for the primals of a lifted run."""
         cdef Py_ssize_t i, n_leaves = len(self.leaf_slots)
         cdef Slots adjoints = new_slots(run.primals.n)
         cdef list seeds = list(run.seeds)
         cdef char *needed
         lifted.tape = run.tape
-        lifted.inner = {}
-        lifted.primals = lift_tape(run, {self.leaf_slots[i]: operands[i] for i in range(n_leaves)}, lifted.inner)
         for i in range(len(self.seed_operands)):
             seeds[self.seed_operands[i]] = operands[n_leaves + i]
         for i in range(len(seeds)):
@@ -196,7 +213,7 @@ cdef class SubGradient(SubTape):
         finally:
             PyMem_RawFree(needed)
         lifted.adjoints = adjoints
-        return lifted
+        return 0
 
 
 cdef class SubForward(SubTape):
@@ -269,9 +286,20 @@ cdef class SubForward(SubTape):
             leaves[self.leaf_slots[i]] = make_dual(self.level, operands[2 * n_inputs + i],
                                                    zeros_like(operands[2 * n_inputs + i]))
         lifted.tape = run.tape
-        lifted.primals = replay(run, leaves)
+        lifted.inner = {}
+        lifted.primals = replay(run, leaves, lifted.inner)
         lifted.lifted = True
         return lifted
+
+    cdef list results(self, Run run):
+        cdef list found = []
+        cdef Value v, t
+        for slot in self.value_slots:
+            v = coefficient(run.primals.get(slot), self.level, 0)
+            t = coefficient(run.primals.get(slot), self.level, 1)
+            found.append(v)
+            found.append(zeros_like(v) if t is None else t)
+        return found
 
 
 cdef class SubMap(SubTape):
@@ -328,6 +356,10 @@ cdef class SubMap(SubTape):
         for i in range(len(self.leaf_slots)):       # batches as well, so that they are met inside this level
             leaves[self.leaf_slots[i]] = make_batch(self.level, leave(self.level, operands[n_inputs + i]))
         lifted.tape = run.tape
-        lifted.primals = replay(run, leaves)
+        lifted.inner = {}
+        lifted.primals = replay(run, leaves, lifted.inner)
         lifted.lifted = True
         return lifted
+
+    cdef list results(self, Run run):
+        return [leave(self.level, run.primals.get(slot)) for slot in self.value_slots]

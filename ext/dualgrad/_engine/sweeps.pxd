@@ -26,6 +26,8 @@ cdef class SubTape:
     cdef list push(self, Run run, list tangents, list record)
     cdef Run enrich(self, Run run, list record, Level level)
     cdef Run lift(self, Run run, list operands)
+    cdef Run again(self, Run run, list operands)
+    cdef list results(self, Run run)
 
 
 cdef class CustomRule:
@@ -40,5 +42,5 @@ cdef int tangent_sweep(Run run, Slots dots, dict records) except -1
 cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed, After after) except -1
 cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
-cdef Slots replay(Run run, dict leaf_values)
+cdef Slots replay(Run run, dict leaf_values, dict inner)
 cdef dict report(Tape tape)

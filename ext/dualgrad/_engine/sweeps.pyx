@@ -64,6 +64,14 @@ cdef class SubTape:
         """The run on values of outer tapes."""
         raise NotImplementedError
 
+    cdef Run again(self, Run run, list operands):
+        """The run on other operands, everything computed again."""
+        return self.lift(run, operands)
+
+    cdef list results(self, Run run):
+        """The results of a run."""
+        raise NotImplementedError
+
 
 cdef class CustomRule:
     """A function with a reverse rule of its own, as an instruction."""
@@ -418,8 +426,9 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     return lifted
 
 
-cdef Slots replay(Run run, dict leaf_values):
-    """The slots of a tape when its program is run again on other leaves."""
+cdef Slots replay(Run run, dict leaf_values, dict inner):
+    """The slots of a tape when its program is run again on other leaves. `inner` receives the runs of inner transforms.
+    """
     cdef Tape tape = run.tape
     cdef Slots values = new_slots(tape.values.n)
     cdef Entry *entry
@@ -428,10 +437,16 @@ cdef Slots replay(Run run, dict leaf_values):
         values.put(slot, leaf_values.get(slot, run.primals.get(slot)))
     for e in range(tape.n_entries):
         entry = &tape.entries[e]
-        if entry.op == OP_SUBTAPE or entry.op == OP_CUSTOM:
-            raise NotImplementedError(f"{tape.name}: a transform inside a forward derivative inside a function whose "
-                                      f"gradient rule is not exact (a Cell with bprop); take the inner derivative with "
-                                      f"grad instead of {tape.name}")
+        if entry.op == OP_CUSTOM:
+            raise NotImplementedError(f"{tape.name}: a Cell with its own bprop was called inside {tape.name}, in a "
+                                      f"function that is differentiated twice, and its rule cannot be differentiated "
+                                      f"there; call the Cell outside of {tape.name}, or use a gradient in its place")
+        if entry.op == OP_SUBTAPE:
+            sub = <SubTape>entry.params
+            inner[e] = (<SubTape>sub).again(inner_run_of(run, e, <SubTape>sub), operands_of(tape, entry, values))
+            for k, v in enumerate((<SubTape>sub).results(<Run>inner[e])):
+                values.put(entry.slot + k, v)
+            continue
         values.put(entry.slot, bind_list(entry.op, params_of(entry), operands_of(tape, entry, values)))
     return values
 
