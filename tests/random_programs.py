@@ -554,7 +554,7 @@ def nest(scope: Scope, pick: Pick, kind: str, inner: tuple[Gene, ...]) -> None:
     if kind == "grad":
         return _like(scope, f"dg.grad({f})({x})", [a])
     if kind == "taken twice":
-        return _like(scope, f"dg.grad({f})({x}) * dg.grad({f})(ops.sin({x}))", [a])
+        return _like(scope, f"dg.grad({f})({x}) * dg.value_and_grad({f})({x})[1]", [a])
     if kind == "hessian":
         return _like(scope, f"dg.grad(dg.grad({f}))({x})", [a])
     if kind == "grad of two":
