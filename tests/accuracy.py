@@ -302,9 +302,8 @@ class Report:
         return [max(e for k, e in self.worst.items() if sum(k) == order) for order in range(self.order + 1)]
 
 
-def measure(row: Row, dense: bool = False, order: int | None = None) -> Report:
+def measure(row: Row, dense: bool = False, order: int = 6) -> Report:
     """Compare a row's values and derivatives with the exact ones at all its points."""
-    order = order or (6 if len(row.differentiable) == 1 else 4 if dense else 3)
     chosen = points(row, dense)
     report = Report(row, order)
     found = engine_derivatives(row, chosen, order)
