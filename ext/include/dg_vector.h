@@ -1,0 +1,99 @@
+/* What the vector kernels stand on: bits of numbers, multiply-add, polynomials.
+ *
+ * The kernels (dg_vector_exp.h, dg_vector_log.h, dg_vector_trig.h, dg_vector_erf.h) are plain functions of one number without
+ * a branch: a range reduction, a polynomial, and selections where the argument is special. The compiler turns a loop over
+ * one of them into vector instructions, as many lanes wide as the machine has (dg_vector_loops.h).
+ *
+ * Their first parameter tells whether the machine multiplies and adds in one instruction with one rounding. It is a constant
+ * where they are inlined. Products of which nothing may be lost are exact either way.
+ *
+ * Polynomials have the smallest possible largest relative error (Remez), at most 2^-57 of the result. A constant or an argument
+ * in two parts: the second is what rounding took from the first.
+ */
+#ifndef DG_VECTOR_H
+#define DG_VECTOR_H
+
+#include <math.h>
+#include <stdint.h>
+#include "dg_loop.h"
+
+#if !defined(__GNUC__)
+#define __attribute__(x)
+#endif
+
+#define DG_INLINE static inline __attribute__((always_inline))
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define DG_UNROLL _Pragma("GCC unroll 32")
+#define DG_INDEPENDENT _Pragma("GCC ivdep") /* operands are the result itself, or apart */
+#elif defined(__clang__)
+#define DG_UNROLL _Pragma("clang loop unroll(full)")
+#define DG_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define DG_UNROLL
+#define DG_INDEPENDENT
+#endif
+
+typedef union { double number; uint64_t bits; } dgv_word;
+typedef union { float number; uint32_t bits; } dgv_word_f;
+
+DG_INLINE uint64_t dgv_bits(double x) { return ((dgv_word){.number = x}).bits; }
+DG_INLINE double dgv_number(uint64_t bits) { return ((dgv_word){.bits = bits}).number; }
+DG_INLINE uint32_t dgv_bits_f(float x) { return ((dgv_word_f){.number = x}).bits; }
+DG_INLINE float dgv_number_f(uint32_t bits) { return ((dgv_word_f){.bits = bits}).number; }
+
+#define DG_ONE_BITS ((uint64_t)1023 << 52)
+#define DG_ONE_BITS_F ((uint32_t)127 << 23)
+#define DG_HALF_OF_BITS (((uint64_t)1 << 27) - 1) /* without them 26 are left, and products are exact */
+
+/* Added to a number of at most 2^51 it rounds to an integer, which is then in the lowest bits. */
+#define DG_ROUNDER 0x1.8p52
+#define DG_ROUNDER_F 0x1.8p23f
+
+/* 2^n, where n is what the rounder was added to; n from -1022 to 1023. */
+DG_INLINE double dgv_power_of_two(double rounded) { return dgv_number((dgv_bits(rounded) << 52) + DG_ONE_BITS); }
+
+/* a * b + c. Plain C never fuses here: the compiler is told not to, so that results do not depend on its choices. */
+#if defined(__GNUC__)
+#define DG_MADD(a, b, c) (fused ? __builtin_fma(a, b, c) : (a) * (b) + (c))
+#define DG_MADD_F(a, b, c) (fused ? __builtin_fmaf(a, b, c) : (a) * (b) + (c))
+#else
+#define DG_MADD(a, b, c) ((void)fused, (a) * (b) + (c))
+#define DG_MADD_F(a, b, c) ((void)fused, (a) * (b) + (c))
+#endif
+
+/* x within bounds; nan stays nan. */
+DG_INLINE double dgv_clamp(double x, double low, double high)
+{
+    x = x > high ? high : x;
+    return x < low ? low : x;
+}
+DG_INLINE float dgv_clamp_f(float x, float low, float high)
+{
+    x = x > high ? high : x;
+    return x < low ? low : x;
+}
+
+/* c[0] + c[1] x + ... + c[n-1] x^(n-1), in two chains, over even and odd powers: half as long to wait for. */
+DG_INLINE double dgv_polynomial(const int fused, const double *c, const int n, const double x)
+{
+    const double z = x * x;
+    double even = c[(n - 1) & ~1], odd = c[((n - 2) & ~1) + 1];
+    DG_UNROLL for (int i = ((n - 1) & ~1) - 2; i >= 0; i -= 2) even = DG_MADD(even, z, c[i]);
+    DG_UNROLL for (int i = ((n - 2) & ~1) - 1; i >= 0; i -= 2) odd = DG_MADD(odd, z, c[i]);
+    return DG_MADD(odd, x, even);
+}
+
+DG_INLINE float dgv_polynomial_f(const int fused, const float *c, const int n, const float x)
+{
+    const float z = x * x;
+    float even = c[(n - 1) & ~1], odd = c[((n - 2) & ~1) + 1];
+    DG_UNROLL for (int i = ((n - 1) & ~1) - 2; i >= 0; i -= 2) even = DG_MADD_F(even, z, c[i]);
+    DG_UNROLL for (int i = ((n - 2) & ~1) - 1; i >= 0; i -= 2) odd = DG_MADD_F(odd, z, c[i]);
+    return DG_MADD_F(odd, x, even);
+}
+
+#define DG_POLYNOMIAL(C, X) dgv_polynomial(fused, C, (int)(sizeof(C) / sizeof(C[0])), X)
+#define DG_POLYNOMIAL_F(C, X) dgv_polynomial_f(fused, C, (int)(sizeof(C) / sizeof(C[0])), X)
+
+#endif
