@@ -17,6 +17,7 @@
 #include "dg_igamma.h"
 #include "dg_loop.h"
 #include "dg_slopes.h"
+#include "dg_vector_loops.h"
 #include <tgmath.h>
 #undef I /* tgmath brings complex.h, whose I is too short a name to keep */
 

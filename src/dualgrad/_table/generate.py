@@ -25,24 +25,36 @@ def opcodes() -> str:
 
 def _kernel(row: Row) -> list[str]:
     macro = {1: "DG_UNARY", 2: "DG_BINARY", 3: "DG_TERNARY"}[row.arity]
-    return [f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})" for tag, ctype, _, body in _bodies(row)]
+    lines = [f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})" for tag, ctype, _, body in _bodies(row)]
+    return lines + [
+        f"DG_VECTOR_UNARY(dg_{row.name}_{tag}, {ctype}, dgv_{row.name}{'' if tag == 'f64' else '_f'})"
+        for tag, ctype, _ in _vectors(row)
+    ]
 
 
 def _bodies(row: Row) -> list[tuple[str, str, str, str]]:
     """The types a row has a body for, each with that body."""
-    bodies = [(*kind, row.c) for kind in TYPES if row.c] + [(*kind, row.c_complex) for kind in COMPLEX_TYPES]
+    bodies = [(*kind, row.c) for kind in TYPES if kind[0] not in row.vector]
+    bodies += [(*kind, row.c_complex) for kind in COMPLEX_TYPES]
     return [(tag, ctype, num, body) for tag, ctype, num, body in bodies if body]
 
 
+def _vectors(row: Row) -> list[tuple[str, str, str]]:
+    """The types a row has a vector kernel for."""
+    return [kind for kind in TYPES if kind[0] in row.vector]
+
+
 def kernels() -> str:
-    """Loops of every row with a C body, and the function that looks them up."""
-    rows = [(code, row) for code, row in enumerate(ROWS) if row.c]
+    """Loops of every row with a kernel of its own, and the function that looks them up."""
+    rows = [(code, row) for code, row in enumerate(ROWS) if row.c or row.vector]
     out = [f"/* {HEAD} */"]
     for _, row in rows:
         out += _kernel(row)
     out += ["static dg_loop dg_own_loop(int op, int typenum)", "{", "    switch (op) {"]
     for code, row in rows:
-        picks = " : ".join(f"typenum == {num} ? dg_{row.name}_{tag}" for tag, _, num, _ in _bodies(row))
+        loops = [(num, f"dg_{row.name}_{tag}") for tag, _, num, _ in _bodies(row)]
+        loops += [(num, f"DG_CHOOSE(dg_{row.name}_{tag})") for tag, _, num in _vectors(row)]
+        picks = " : ".join(f"typenum == {num} ? {loop}" for num, loop in loops)
         out.append(f"    case {code}: return {picks} : (dg_loop)0;")
     out += ["    }", "    return (dg_loop)0;", "}", ""]
     return "\n".join(out)

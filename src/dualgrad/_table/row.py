@@ -52,8 +52,10 @@ class Row:
         Scalar body of the kernel in C, on ``x, y, z`` of type ``T``, or None.
     c_complex
         The same for complex numbers, on parts ``x.re, x.im``, where no NumPy loop serves.
+    vector
+        Types (``f64``, ``f32``) served by a vector kernel of the row's name, from ``ext/include/dg_vector_*.h``.
     ufunc
-        Name of the NumPy ufunc whose inner loops serve the types that ``c`` does not, or None.
+        Name of the NumPy ufunc whose inner loops serve the types that the kernels above do not, or None.
     partials
         One expression for each operand, elementwise family only. None: the slope is zero. ``UNDEFINED``: no formula
         is known, and the derivative by this operand raises ``NotImplementedError``.
@@ -90,6 +92,7 @@ class Row:
     arity: int
     c: str | None = None
     c_complex: str | None = None
+    vector: tuple[str, ...] = ()
     ufunc: str | None = None
     partials: tuple[str | None, ...] = ()
     complex_partials: tuple[str | None, ...] = ()

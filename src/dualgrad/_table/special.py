@@ -13,11 +13,11 @@ from .row import INF, UNDEFINED, elementwise
 _ANY, _POSITIVE = (-INF, INF), (0, INF)
 
 ERROR_FUNCTIONS = (
-    elementwise("gauss", "-2 * (x * out)", c="(T)dg_gauss(x)", summary="exp(-x*x), from the exact square",
+    elementwise("gauss", "-2 * (x * out)", vector=("f64", "f32"), summary="exp(-x*x), from the exact square",
                 exact="mp.exp(-x * x)"),
-    elementwise("erf", "TWO_OVER_SQRT_PI * gauss(x)", c="erf(x)", function="erf", cls="Erf", method="erf",
+    elementwise("erf", "TWO_OVER_SQRT_PI * gauss(x)", vector=("f64", "f32"), function="erf", cls="Erf", method="erf",
                 summary="error function", exact="mp.erf(x)", example=("[0.0, 1.0]", "[0. 0.842701]")),
-    elementwise("erfc", "-TWO_OVER_SQRT_PI * gauss(x)", c="erfc(x)", function="erfc", cls="Erfc",
+    elementwise("erfc", "-TWO_OVER_SQRT_PI * gauss(x)", vector=("f64", "f32"), function="erfc", cls="Erfc",
                 method="erfc", summary="complementary error function",
                 exact="mp.erfc(x) if x < 1e9 else mp.mpf(0)", example=("[0.0, 1.0]", "[1. 0.157299]")),
     elementwise("erfinv", "erfinv_slope(x)", c="dg_erfinv(x)", domain=(-1, 1), function="erfinv", cls="Erfinv",
