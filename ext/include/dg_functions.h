@@ -15,10 +15,9 @@
 
 #define DG_INLINE static inline __attribute__((always_inline))
 
-/* exp(r) * 2^k for |r| <= ln2 / 2, free of branches so that the compiler vectorises it (measured: 13 times the C
- * library's speed in float32 inside sech2). The power is applied in two halves so that results below the normal range
- * come out right. */
-DG_INLINE double dg_exp_scaled_d(double r, int64_t k)
+/* exp(r) * 2^k for |r| <= ln2 / 2, free of branches so that the compiler vectorises it. The power is applied in two
+ * halves so that results below the normal range come out right. */
+DG_INLINE double dg_exp_scaled(double r, int64_t k)
 {
     union { double f; int64_t i; } lo, hi;
     double p;
@@ -37,22 +36,6 @@ DG_INLINE double dg_exp_scaled_d(double r, int64_t k)
     p = p * r * r + r + 1.0;
     lo.i = (((k + 2048) >> 1) - 1024 + 1023) << 52;     /* the shift of a number that is not negative */
     hi.i = (k - (((k + 2048) >> 1) - 1024) + 1023) << 52;
-    return p * lo.f * hi.f;
-}
-
-DG_INLINE float dg_exp_scaled_f(float r, int32_t k)
-{
-    union { float f; int32_t i; } lo, hi;
-    float p;
-    p = 1.0f / 5040.0f;
-    p = p * r + 1.0f / 720.0f;
-    p = p * r + 1.0f / 120.0f;
-    p = p * r + 1.0f / 24.0f;
-    p = p * r + 1.0f / 6.0f;
-    p = p * r + 0.5f;
-    p = p * r * r + r + 1.0f;
-    lo.i = (((k + 512) >> 1) - 256 + 127) << 23;
-    hi.i = (k - (((k + 512) >> 1) - 256) + 127) << 23;
     return p * lo.f * hi.f;
 }
 
@@ -77,7 +60,7 @@ DG_INLINE double dg_exp_negative_with_tail(double x, double tail)
     tail = x < -746.0 ? 0.0 : tail;
     x = x < -746.0 ? -746.0 : x;
     n = dg_nearest(x * 1.4426950408889634074, &k);
-    return dg_exp_scaled_d(((x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10) + tail, k);
+    return dg_exp_scaled(((x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10) + tail, k);
 }
 
 /* 2^(x + tail), likewise. */
@@ -88,49 +71,8 @@ DG_INLINE double dg_exp2_negative_with_tail(double x, double tail)
     tail = x < -1080.0 ? 0.0 : tail;
     x = x < -1080.0 ? -1080.0 : x;
     n = dg_nearest(x, &k);
-    return dg_exp_scaled_d(((x - n) + tail) * 0.69314718055994530942, k);
+    return dg_exp_scaled(((x - n) + tail) * 0.69314718055994530942, k);
 }
-
-DG_INLINE double dg_exp_negative_d(double x) { return dg_exp_negative_with_tail(x, 0.0); }
-
-DG_INLINE float dg_exp_negative_f(float x)
-{
-    const float magic = 0x1.8p23f;
-    union { float f; int32_t i; } t, m;
-    float n;
-    x = x < -104.5f ? -104.5f : x;
-    m.f = magic;
-    t.f = x * 1.44269504f + magic;
-    n = t.f - magic;
-    return dg_exp_scaled_f((x - n * 0.693359375f) - n * -2.12194440e-4f, t.i - m.i);
-}
-#define dg_exp_negative(x) _Generic((x), float: dg_exp_negative_f, default: dg_exp_negative_d)(x)
-
-/* Both tails of the logistic function from one exponential of -|x|: nothing overflows, nothing cancels. */
-DG_INLINE double dg_sigmoid_d(double x)
-{
-    const double e = dg_exp_negative_d(-fabs(x));
-    return (x >= 0 ? 1.0 : e) / (1.0 + e);
-}
-DG_INLINE float dg_sigmoid_f(float x)
-{
-    const float e = dg_exp_negative_f(-fabsf(x));
-    return (x >= 0 ? 1.0f : e) / (1.0f + e);
-}
-#define dg_sigmoid(x) _Generic((x), float: dg_sigmoid_f, default: dg_sigmoid_d)(x)
-
-/* sech(x)^2 = 4 e / (1 + e)^2 with e = exp(-2|x|); 1 - tanh(x)^2 has no correct digit left at x = 20. */
-DG_INLINE double dg_sech2_d(double x)
-{
-    const double e = dg_exp_negative_d(-2.0 * fabs(x)), q = 1.0 + e * (2.0 + e);
-    return 4.0 * e / q;
-}
-DG_INLINE float dg_sech2_f(float x)
-{
-    const float e = dg_exp_negative_f(-2.0f * fabsf(x)), q = 1.0f + e * (2.0f + e);
-    return 4.0f * e / q;
-}
-#define dg_sech2(x) _Generic((x), float: dg_sech2_f, default: dg_sech2_d)(x)
 
 /* ------------------------------------------------------------------------------------------- unevaluated sums
  *
@@ -171,14 +113,6 @@ DG_INLINE dg_pair dg_pair_div(dg_pair a, double b)
 }
 
 /* ----------------------------------------------------------------------------------- arguments that need their tail */
-
-/* exp(-x*x): the rounding of x*x alone would cost 360 ULP at x = 27. */
-DG_INLINE double dg_gauss(double x)
-{
-    const double a = fabs(x) > 28.0 ? 28.0 : fabs(x);
-    const dg_pair square = dg_product(a, a);
-    return dg_exp_negative_with_tail(-square.high, -square.low);
-}
 
 /* x - y with its rounding error; equal infinities are 0 apart, as equal numbers are. */
 DG_INLINE dg_pair dg_difference(double x, double y)
