@@ -20,8 +20,9 @@ What is required of a result r with the exact value t = phi^(k)(x):
   rounding of x alone would do;
 * beyond the largest number: infinite, with the right sign. A result may be infinite too where another partial
   derivative of its order is beyond the largest number, since they are products of the same factors;
-* near the smallest number: within 4 of the smallest subnormal numbers; where the result is below 1e-280 and
-  derivatives of lower order are subnormal, the digits these have lost may be missing in it too.
+* near the smallest number: within 4 of the smallest subnormal numbers. Where the result is below 1e-270 and
+  derivatives of its order or a lower one are subnormal or less, the digits these have lost may be missing in it too,
+  again since they are products of the same factors.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ VALUE_ULP = 4
 FACTOR = 16
 EPS = mpmath.mpf(2) ** -52
 TINY = mpmath.mpf(2) ** -1074
-LOW = mpmath.mpf(10) ** -280
+LOW = mpmath.mpf(10) ** -270
 NORMAL = mpmath.mpf(2) ** -1022
 HUGE = mpmath.mpf(2) ** 1024 * (1 - mpmath.mpf(2) ** -54)
 STEP_BITS = 90  # steps are 2**-90 of the distance to the nearest end of the domain
@@ -346,8 +347,8 @@ def _judge(
         return 0.0, 0.0
     floor = TINY
     if abs(t) < LOW:
-        lower = [abs(e) for k, e in exact.items() if all(map(int.__le__, k, orders)) and TINY <= abs(e) < NORMAL]
-        floor *= max([mpmath.mpf(1), *(abs(t) / e for e in lower)])
+        lost = [abs(e) for k, e in exact.items() if sum(k) <= order and 0 < abs(e) < NORMAL]
+        floor = max([floor, *(abs(t) * min(1, TINY / e) for e in lost)])
     moved = mpmath.mpf(0)
     for i, x in enumerate(point.operands):
         moved += abs(mpmath.mpf(x) * exact.get(tuple(k + (i == j) for j, k in enumerate(orders)), 0))
