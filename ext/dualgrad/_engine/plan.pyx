@@ -563,6 +563,12 @@ cdef class Places:
         self.end += nbytes
         return self.end - nbytes
 
+    cdef Py_ssize_t keep(self, Py_ssize_t nbytes):
+        """Memory nobody had before: what is written there for the first block only has to outlive every block."""
+        nbytes = (nbytes + ALIGN - 1) // ALIGN * ALIGN
+        self.end += nbytes
+        return self.end - nbytes
+
     cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1:
         self.free.append(((nbytes + ALIGN - 1) // ALIGN * ALIGN, offset))
         return 0
@@ -626,10 +632,10 @@ cdef class Emitter:
         key = (id(v.root), v.offset, strides, shape) if once else None
         if once and key in self.expanded:
             return BLOCK, self.expanded[key], 0
-        offset = self.room(nbytes)
         if once:
-            self.expanded[key] = offset
+            offset = self.expanded[key] = self.places.keep(nbytes * self.region.block)
         else:
+            offset = self.room(nbytes)
             self.spent.append((nbytes, offset))
         place = self.place(v.root, v.offset, strides[0])
         self.copy(place, strides, (BLOCK, offset, 0), packed_rows(shape, v.root.item, partition), shape, v.root.item,
@@ -854,7 +860,7 @@ cdef class Emitter:
 
     cdef tuple kept(self, View v):
         """A shared factor copied into block memory once."""
-        cdef Py_ssize_t offset = self.room_once(v.root.item * product(v.shape))
+        cdef Py_ssize_t offset = self.places.keep(v.root.item * product(v.shape))
         cdef bint partition = self.region.rows is not None
         cdef tuple made = packed(v.shape, v.root.item)
         cdef tuple shape = v.shape
