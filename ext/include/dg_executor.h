@@ -20,6 +20,7 @@ typedef struct {
     int base;
     npy_intp offset; /* bytes */
     npy_intp row;    /* bytes per row of the whole array; 0 for block memory and for what all rows share */
+    npy_intp local;  /* bytes per row of the block, in block memory; else 0 */
 } dg_operand;
 
 typedef struct {
@@ -27,8 +28,10 @@ typedef struct {
     int n_in;
     dg_loop fn;
     void *data;
+    npy_intp low, high;     /* the rows that there are, */
+    npy_intp before, after; /* and how many a block needs beside its own */
     dg_operand arg[5]; /* the operands, then the result, then scratch */
-    npy_intp step[4];  /* elementwise: bytes between elements, operands then result */
+    npy_intp step[5];  /* elementwise: bytes between elements, operands then result */
     npy_intp width;    /* elements per row */
     npy_intp dims[4];  /* products: stack, m, k, n; -p stands for p times the number of rows */
     npy_intp strides[9];
@@ -37,14 +40,15 @@ typedef struct {
     npy_intp from[DG_MAX_AXES];
     npy_intp to[DG_MAX_AXES];
     npy_intp item;
-    int once;          /* the same for every block: executed for the first one only */
+    int once;          /* the same for every block: executed for the first one only, on `high` rows */
     dg_loop add;       /* products that are added up: the loop that adds, and its data */
     void *add_data;
 } dg_instruction;
 
-static inline char *dg_at(const dg_operand *o, char *const *bases, npy_intp row0)
+/* Where row `start` of an operand lies, while the block that begins with row `row0` is run. */
+static inline char *dg_at(const dg_operand *o, char *const *bases, npy_intp start, npy_intp row0)
 {
-    return bases[o->base] + o->offset + row0 * o->row;
+    return bases[o->base] + o->offset + start * o->row + (start - row0) * o->local;
 }
 
 static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *to, npy_intp rows)
@@ -86,14 +90,21 @@ static void dg_select(const dg_instruction *in, const char *c, const char *x, co
 }
 
 static void dg_run_block(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0,
-                         npy_intp rows, int first)
+                         npy_intp block, int first)
 {
     for (npy_intp i = 0; i < count; ++i) {
         const dg_instruction *in = &program[i];
         char *p[5];
-        npy_intp n, d[4];
-        if (in->once && !first) continue;
-        for (int k = 0; k <= in->n_in; ++k) p[k] = dg_at(&in->arg[k], bases, row0);
+        npy_intp n, d[4], start = row0 - in->before, stop = row0 + block + in->after, rows;
+        if (in->once) {
+            if (!first) continue;
+            start = 0, stop = in->high;
+        }
+        start = start < in->low ? in->low : start;
+        stop = stop > in->high ? in->high : stop;
+        rows = stop - start;
+        if (rows <= 0) continue;
+        for (int k = 0; k <= in->n_in; ++k) p[k] = dg_at(&in->arg[k], bases, start, row0);
         switch (in->kind) {
         case DG_LOOP:
             n = rows * in->width;
@@ -106,7 +117,7 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
                 in->fn(p, d, in->strides, in->data);
             } else { /* the product of this block goes to scratch and is added to the result */
                 char *q[3];
-                p[3] = dg_at(&in->arg[3], bases, 0);
+                p[3] = dg_at(&in->arg[3], bases, 0, 0);
                 q[0] = p[0], q[1] = p[1], q[2] = p[3];
                 in->fn(q, d, in->strides, in->data);
                 q[0] = p[2], q[1] = p[3], q[2] = p[2];

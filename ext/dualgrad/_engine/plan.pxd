@@ -18,7 +18,6 @@ cdef class Plan:
     cdef list made                      # and arrays of their own
     cdef list whole                     # for each result whether it is all of its root
     cdef int settle(self) except -1
-    cdef int add_root(self, object r) except -1
     cdef list run(self, list inputs)
     cdef int run_region(self, object task, char **bases) except -1
     cdef int run_generic(self, object o, char **bases, list held) except -1

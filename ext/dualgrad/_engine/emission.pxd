@@ -1,0 +1,55 @@
+# Instructions of regions. See emission.pyx.
+from .lowering cimport Operation, Root, View
+from .regions cimport Region
+
+cdef enum:
+    ARENA = 0                       # bases that every run has: memory between regions,
+    BLOCK = 1                       # memory of a block,
+    TOTALS = 2                      # and what is added up over the rows
+    N_BASES = 3
+    ALIGN = 64
+
+
+cdef class Places:
+    """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
+    cdef list free                  # (bytes, offset)
+    cdef Py_ssize_t end
+    cdef Py_ssize_t take(self, Py_ssize_t nbytes)
+    cdef Py_ssize_t keep(self, Py_ssize_t nbytes)
+    cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1
+
+
+cdef class Emitter:
+    """The instructions of a region."""
+    cdef Region region
+    cdef list roots                 # of the plan: constants are added
+    cdef list code                  # dicts of fields, until their number is known
+    cdef dict local                 # id of a root -> offset in block memory
+    cdef Places places
+    cdef dict ones                  # type -> root of ones
+    cdef dict expanded              # views repeated once for all blocks
+    cdef list spent                 # (bytes, offset) to be given back after the operation
+    cdef Py_ssize_t width(self, tuple shape)
+    cdef Py_ssize_t capacity(self)
+    cdef Py_ssize_t local_bytes(self, Root r)
+    cdef tuple place(self, View v, Py_ssize_t row_stride)
+    cdef object linear(self, tuple strides, tuple shape)
+    cdef tuple operand(self, View v, tuple shape)
+    cdef tuple expand(self, View v, tuple strides, tuple shape)
+    cdef Py_ssize_t room(self, Py_ssize_t nbytes)
+    cdef Py_ssize_t room_once(self, Py_ssize_t nbytes)
+    cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
+                  Py_ssize_t item, bint once) except -1
+    cdef tuple result(self, Root r)
+    cdef Root ones_of(self, int typenum, Py_ssize_t n)
+    cdef int emit(self, Operation o) except -1
+    cdef int bound(self, Py_ssize_t first, Operation o) except -1
+    cdef int emit_copies(self, Operation o) except -1
+    cdef int emit_sum(self, Operation o) except -1
+    cdef int emit_product(self, Operation o) except -1
+    cdef tuple gathered(self, View v, int row_axis)
+    cdef tuple kept(self, View v)
+
+
+cdef int add_root(list roots, Root r) except -1
+cdef int emit_region(list roots, Region region) except -1

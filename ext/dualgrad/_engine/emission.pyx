@@ -1,0 +1,525 @@
+"""Emission: the instructions of a region, and where everything lies that they read and write.
+
+Design
+------
+Operands are places: a base (an input, a constant, a result, the memory of a block), an offset, and how far they move from
+row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
+block is copied for the first one only, into memory that nobody else uses.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.string cimport memset
+
+import numpy as np
+
+from .array cimport from_ndarray
+from .executor cimport *
+from .lowering cimport (Operation, Root, View, add_loop, broadcast_strides, dtype_of, matmul_loop, new_root, packed,
+                        power_loop, product, view_of)
+from .opcodes cimport OP_POWER
+from .primitives cimport Loop, find_loop
+from .regions cimport Region, row_size, rows_made, set_margins
+
+cdef enum:
+    CACHE = 1 << 19                 # bytes a block with products may fill: half of a second-level cache
+    TILE = 48 << 10                 # without products: a first-level cache
+    LEAST = 256                     # elements of a tile, at least, however many of them are alive
+    MOST_ROWS = 4096
+    PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
+
+
+cdef class Places:
+    """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
+    def __cinit__(self):
+        self.free = []
+
+    cdef Py_ssize_t take(self, Py_ssize_t nbytes):
+        cdef Py_ssize_t best = -1, i
+        nbytes = (nbytes + ALIGN - 1) // ALIGN * ALIGN
+        for i in range(len(self.free)):
+            if self.free[i][0] >= nbytes and (best < 0 or self.free[i][0] < self.free[best][0]):
+                best = i
+        if best >= 0 and self.free[best][0] <= 2 * nbytes:
+            return self.free.pop(best)[1]
+        self.end += nbytes
+        return self.end - nbytes
+
+    cdef Py_ssize_t keep(self, Py_ssize_t nbytes):
+        """Memory nobody had before: what is written there for the first block only has to outlive every block."""
+        nbytes = (nbytes + ALIGN - 1) // ALIGN * ALIGN
+        self.end += nbytes
+        return self.end - nbytes
+
+    cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1:
+        self.free.append(((nbytes + ALIGN - 1) // ALIGN * ALIGN, offset))
+        return 0
+
+
+# --------------------------------------------------------------------------------------------------------- emission
+
+cdef class Emitter:
+    """The instructions of a region."""
+
+    cdef Py_ssize_t width(self, tuple shape):
+        return product(shape[1:]) if self.region.rows is not None else product(shape)
+
+    cdef tuple place(self, View v, Py_ssize_t row_stride):
+        """(base, offset, row, local): where an operand lies, how far it moves from row to row of the whole array, and
+        of the block."""
+        cdef Root r = v.root
+        cdef Py_ssize_t row
+        if r.region != self.region.number or id(r) not in self.local:
+            if r.added and r.region == self.region.number:
+                return TOTALS, r.total + v.offset, 0, 0
+            return r.base, r.offset + v.offset, row_stride if self.region.rows is not None else 0, 0
+        if not r.rows:
+            return BLOCK, <Py_ssize_t>self.local[id(r)] + v.offset, 0, 0
+        row = row_size(r)           # its block memory begins with the rows before the block
+        return BLOCK, <Py_ssize_t>self.local[id(r)] + v.offset + r.before * row, 0, row
+
+    cdef object linear(self, tuple strides, tuple shape):
+        """Bytes from element to element, if that is the same throughout; else None."""
+        cdef Py_ssize_t expected = 0, step = 0
+        cdef bint found = False, partition = self.region.rows is not None
+        cdef int i
+        for i in range(len(shape) - 1, -1, -1):
+            if shape[i] == 1 and not (i == 0 and partition):
+                continue
+            if not found:
+                step = strides[i]
+                found = True
+            elif strides[i] != expected:
+                return None
+            expected = <Py_ssize_t>strides[i] * <Py_ssize_t>shape[i]
+        return step
+
+    cdef tuple operand(self, View v, tuple shape):
+        """((base, offset, row), step) of a view that is repeated up to a shape; expanded by a copy where its elements
+        are not at equal distances."""
+        cdef tuple strides = broadcast_strides(v, shape)
+        step = self.linear(strides, shape)
+        if step is not None:
+            return self.place(v, strides[0] if strides else 0), step
+        return self.expand(v, strides, shape), v.root.item
+
+    cdef tuple expand(self, View v, tuple strides, tuple shape):
+        cdef bint partition = self.region.rows is not None
+        cdef bint once = partition and strides[0] == 0 and v.root.region != self.region.number
+        cdef Py_ssize_t offset, nbytes = v.root.item * self.width(shape)
+        key = (id(v.root), v.offset, strides, shape) if once else None
+        if once and key in self.expanded:
+            return BLOCK, self.expanded[key], 0, 0
+        if once:
+            offset = self.expanded[key] = self.places.keep(nbytes * self.capacity())
+        else:
+            offset = self.room(nbytes)
+        place = self.place(v, strides[0])
+        self.copy(place, strides, (BLOCK, offset, 0, 0), packed(shape, v.root.item), shape, v.root.item,
+                  once)
+        return BLOCK, offset, 0, 0
+
+    cdef Py_ssize_t capacity(self):
+        """The most rows that an operation of the region goes over at once."""
+        return self.region.block + self.region.halo
+
+    cdef Py_ssize_t local_bytes(self, Root r):
+        """Block memory of a result."""
+        return row_size(r) * (self.region.block + r.before + r.after if r.rows else 1)
+
+    cdef Py_ssize_t room(self, Py_ssize_t nbytes):
+        """Block memory for so many bytes a row, until the operation is done."""
+        cdef Py_ssize_t offset = self.places.take(nbytes * self.capacity())
+        self.spent.append((nbytes * self.capacity(), offset))
+        return offset
+
+    cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
+                  Py_ssize_t item, bint once) except -1:
+        cdef bint partition = self.region.rows is not None
+        cdef list axes = [], merged
+        cdef int i
+        for i in range(1 if partition else 0, len(shape)):
+            if shape[i] != 1:
+                axes.append((shape[i], source_strides[i], target_strides[i]))
+        merged = []
+        for extent, s, t in axes:               # axes that lie behind each other become one
+            i = len(merged) - 1
+            if i >= 0 and merged[i][1] == s * extent and merged[i][2] == t * extent:
+                merged[i] = (merged[i][0] * extent, s, t)
+            else:
+                merged.append((extent, s, t))
+        if len(merged) >= DG_MAX_AXES:
+            raise NotImplementedError("a copy of too many axes")
+        self.code.append({"kind": DG_COPY, "n_in": 1, "arg": [source, target], "item": item, "axes": len(merged),
+                          "shape": [0] + [m[0] for m in merged],
+                          "from": [source_strides[0] if partition else 0] + [m[1] for m in merged],
+                          "to": [target_strides[0] if partition else 0] + [m[2] for m in merged], "once": once})
+        return 0
+
+    cdef tuple result(self, Root r):
+        """Where a result goes."""
+        if not r.added and not r.outside:
+            self.local[id(r)] = self.places.take(self.local_bytes(r))
+        return self.place(view_of(r), row_size(r) if r.rows else 0)
+
+    cdef Root ones_of(self, int typenum, Py_ssize_t n):
+        cdef Root r = self.ones.get(typenum)
+        if r is None or r.size < n:
+            n = max(n, MOST_ROWS)
+            r = new_root(typenum, (n,), ("constant", from_ndarray(np.ones(n, dtype_of(typenum)))))
+            add_root(self.roots, r)
+            self.ones[typenum] = r
+        return r
+
+    cdef int emit(self, Operation o) except -1:
+        cdef View v
+        cdef tuple shape = o.out.shape
+        cdef Py_ssize_t item = o.out.item
+        cdef list args, steps
+        cdef Py_ssize_t first = len(self.code)
+        self.spent = []
+        if o.kind == "loop" or o.kind == "select":
+            args = []
+            steps = []
+            for v in o.ins:
+                place, step = self.operand(v, shape)
+                args.append(place)
+                steps.append(step)
+            args.append(self.result(o.out))
+            steps.append(item)
+            self.code.append({"kind": DG_SELECT if o.kind == "select" else DG_LOOP, "n_in": len(o.ins), "arg": args,
+                              "step": steps, "width": self.width(shape), "item": item,
+                              "loop": (o.op, (<View>o.ins[0]).root.typenum)})
+        elif o.kind == "copies":
+            self.emit_copies(o)
+        elif o.kind == "sum":
+            self.emit_sum(o)
+        else:
+            self.emit_product(o)
+        for nbytes, offset in self.spent:
+            self.places.give(nbytes, offset)
+        self.bound(first, o)
+        return 0
+
+    cdef int bound(self, Py_ssize_t first, Operation o) except -1:
+        """The rows that the instructions of an operation go over, where they do not know it themselves."""
+        cdef dict d
+        cdef Py_ssize_t n = 1 if self.region.rows is None else rows_made(o)
+        for d in self.code[first:]:
+            if d.get("once"):
+                d.setdefault("high", self.capacity())
+                d["before"] = d["after"] = 0
+            else:
+                d.setdefault("high", n)
+                d["before"] = o.out.before
+                d["after"] = o.out.after
+
+    cdef int emit_copies(self, Operation o) except -1:
+        """Views put into their places; None stands for zeros elsewhere."""
+        cdef tuple target = self.result(o.out), shape = o.out.shape, to, source
+        cdef bint partition = self.region.rows is not None
+        cdef Py_ssize_t row = row_size(o.out), start
+        cdef View v
+        for part in o.params:
+            if part is None:
+                self.code.append({"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": self.width(shape),
+                                  "item": o.out.item})
+                continue
+            offset, strides, v = part
+            if not partition:
+                to = (target[0], target[1] + offset, 0, 0)
+                self.copy(self.place(v, 0), v.strides, to, strides, v.shape, o.out.item, False)
+                continue
+            start = offset // row               # row i of the result is row i - start of the view
+            to = (target[0], target[1] + offset % row, target[2], target[3])
+            source = self.place(v, v.strides[0])
+            source = (source[0], source[1] - start * (source[2] + source[3]), source[2], source[3])
+            self.copy(source, v.strides, to, strides, v.shape, o.out.item, False)
+            (<dict>self.code[len(self.code) - 1]).update(low=start, high=start + <Py_ssize_t>v.shape[0])
+        return 0
+
+    cdef int emit_sum(self, Operation o) except -1:
+        cdef View v = <View>o.ins[0]
+        cdef tuple shape = v.shape, target
+        cdef Py_ssize_t item = o.out.item, w, outer
+        cdef list axes = list(o.params)
+        cdef bint partition = self.region.rows is not None
+        cdef Root ones
+        place, step = self.operand(v, shape)
+        target = self.result(o.out)
+        if len(axes) == len(shape):
+            if not partition:
+                self.code.append({"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": 1, "item": item})
+            self.code.append({"kind": DG_SUM_ALL, "n_in": 1, "arg": [place, target], "step": [0, step, 0],
+                              "width": self.width(shape), "add": o.out.typenum})
+            return 0
+        if axes == list(range(len(shape) - len(axes), len(shape))):     # the last axes: a product with ones
+            w = product([shape[a] for a in axes])
+            outer = product(shape) // w
+            ones = self.ones_of(o.out.typenum, w)
+            if partition:
+                outer //= <Py_ssize_t>shape[0]
+            self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [place, (ones.base, 0, 0, 0), target],
+                              "dims": [1, -outer if partition else outer, w, 1],
+                              "strides": [0, 0, 0, step * w, step, item, item, item, item], "matmul": o.out.typenum})
+            return 0
+        if axes[0] != 0 or axes != list(range(len(axes))):
+            raise NotImplementedError("a sum over axes in the middle")
+        w = product(shape[len(axes):])                                  # the first axes: ones times
+        outer = product(shape[:len(axes)])
+        if partition:
+            ones = self.ones_of(o.out.typenum, self.capacity())
+            scratch = self.room_once(w * item)
+            self.code.append({"kind": DG_MATMUL_ADD, "n_in": 2,
+                              "arg": [(ones.base, 0, 0, 0), place, target, (BLOCK, scratch, 0, 0)],
+                              "dims": [1, 1, -1, w], "strides": [0, 0, 0, item, item, step * w, step, item, item],
+                              "matmul": o.out.typenum, "add": o.out.typenum, "width": w, "step": [item, item, item]})
+        else:
+            ones = self.ones_of(o.out.typenum, outer)
+            self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [(ones.base, 0, 0, 0), place, target],
+                              "dims": [1, 1, outer, w],
+                              "strides": [0, 0, 0, item, item, step * w, step, item * w, item],
+                              "matmul": o.out.typenum})
+        return 0
+
+    cdef Py_ssize_t room_once(self, Py_ssize_t nbytes):
+        """Block memory that does not grow with the rows, for the whole region."""
+        return self.places.take(nbytes)
+
+    cdef int emit_product(self, Operation o) except -1:
+        cdef View a = <View>o.ins[0]
+        cdef View b = <View>o.ins[1]
+        cdef Py_ssize_t item = o.out.item, m, k, n, stack = 1
+        cdef bint partition = self.region.rows is not None
+        cdef tuple sa, sb
+        cdef int na = len(a.shape), nb = len(b.shape)
+        self.region.products = True
+        m, k, n = a.shape[na - 2], a.shape[na - 1], b.shape[nb - 1]
+        if o.out.added:                         # (m, rows) times (rows, n)
+            pa = self.place(a, a.strides[1])
+            pb = self.place(b, b.strides[0])
+            sa, sb = a.strides, b.strides
+            if item not in sa and m != 1:
+                pa, sa = self.gathered(a, 1)
+            if item not in sb and n != 1:
+                pb, sb = self.gathered(b, 0)
+            target = self.result(o.out)
+            scratch = self.room_once(m * n * item)
+            self.code.append({"kind": DG_MATMUL_ADD, "n_in": 2, "arg": [pa, pb, target, (BLOCK, scratch, 0, 0)],
+                              "dims": [1, m, -1, n],
+                              "strides": [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item],
+                              "matmul": o.out.typenum, "add": o.out.typenum, "width": m * n,
+                              "step": [item, item, item]})
+            return 0
+        if partition:
+            pa, sa = self.place(a, a.strides[0]), a.strides
+            if not walks(a, item):
+                pa, sa = self.gathered(a, 0)
+            pb, sb = self.place(b, b.strides[0] if nb == 3 else 0), b.strides
+            if not walks(b, item):
+                if nb == 3:
+                    pb, sb = self.gathered(b, 0)
+                else:
+                    pb, sb = self.kept(b)
+            target = self.result(o.out)
+            if na == 2:
+                dims, strides = [1, -1, k, n], [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item]
+            elif nb == 2 and sa[0] == sa[1] * m:
+                dims, strides = [1, -m, k, n], [0, 0, 0, sa[1], sa[2], sb[0], sb[1], n * item, item]
+            else:
+                dims = [-1, m, k, n]
+                strides = [sa[0], sb[0] if nb == 3 else 0, m * n * item, sa[1], sa[2], sb[nb - 2], sb[nb - 1],
+                           n * item, item]
+        else:
+            pa, sa = self.place(a, 0), a.strides
+            if not walks(a, item):
+                pa, sa = self.kept(a)
+            pb, sb = self.place(b, 0), b.strides
+            if not walks(b, item):
+                pb, sb = self.kept(b)
+            target = self.result(o.out)
+            if na == 3 or nb == 3:
+                stack = max(<Py_ssize_t>a.shape[0] if na == 3 else 1, <Py_ssize_t>b.shape[0] if nb == 3 else 1)
+            dims = [stack, m, k, n]
+            strides = [sa[0] if na == 3 and a.shape[0] != 1 else 0, sb[0] if nb == 3 and b.shape[0] != 1 else 0,
+                       m * n * item, sa[na - 2], sa[na - 1], sb[nb - 2], sb[nb - 1], n * item, item]
+        self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [pa, pb, target], "dims": dims, "strides": strides,
+                          "matmul": o.out.typenum})
+        return 0
+
+    cdef tuple gathered(self, View v, int row_axis):
+        """A factor copied into block memory, its rows first; (place, strides) in the order of its own axes."""
+        cdef list order = [row_axis] + [i for i in range(len(v.shape)) if i != row_axis]
+        cdef tuple shape = tuple([v.shape[i] for i in order])
+        cdef tuple strides = tuple([v.strides[i] for i in order])
+        cdef Py_ssize_t nbytes = v.root.item * self.width(shape), offset = self.room(nbytes)
+        cdef tuple made = packed(shape, v.root.item)
+        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), made, shape, v.root.item,
+                  False)
+        result = [0] * len(order)
+        for i, axis in enumerate(order):
+            result[axis] = made[i]
+        return (BLOCK, offset, 0, 0), tuple(result)
+
+    cdef tuple kept(self, View v):
+        """A shared factor copied into block memory once."""
+        cdef Py_ssize_t offset = self.places.keep(v.root.item * product(v.shape))
+        cdef bint partition = self.region.rows is not None
+        cdef tuple made = packed(v.shape, v.root.item)
+        cdef tuple shape = v.shape
+        cdef tuple strides = v.strides
+        place = self.place(v, 0)
+        if partition:               # as one row
+            self.code.append({"kind": DG_COPY, "n_in": 1, "arg": [place, (BLOCK, offset, 0, 0)], "item": v.root.item,
+                              "axes": len(shape), "shape": [0] + list(shape), "from": [0] + list(strides),
+                              "to": [0] + list(made), "once": True, "high": 1})
+        else:
+            self.copy(place, strides, (BLOCK, offset, 0, 0), made, shape, v.root.item, False)
+        return (BLOCK, offset, 0, 0), made
+
+
+cdef bint walks(View v, Py_ssize_t item):
+    """Whether a product can walk the last two axes of a factor as they lie."""
+    cdef int n = len(v.shape)
+    s, t = v.strides[n - 2], v.strides[n - 1]
+    return (s >= item and t >= item and (s == item or t == item)
+            or v.shape[n - 1] == 1 and t > 0 and s > 0 and s % item == 0)
+
+# -------------------------------------------------------------------------------------------------------------- whole
+
+cdef int add_root(list roots, Root r) except -1:
+    """Give a root a base of its own."""
+    r.base = N_BASES + len(roots)
+    r.offset = 0
+    roots.append(r)
+    return 0
+
+
+cdef int emit_region(list roots, Region region) except -1:
+    cdef Emitter e
+    cdef Py_ssize_t a_row, room, wide, least
+    cdef Operation o
+    region.totals = []
+    region.total_bytes = 0
+    for o in region.operations:
+        if o.out.added:
+            o.out.total = region.total_bytes
+            region.total_bytes += (o.out.size * o.out.item + ALIGN - 1) // ALIGN * ALIGN
+            region.totals.append(o.out)
+    if (<Operation>region.operations[0]).kind == "generic":
+        return 0
+    set_margins(region)
+    region.block = region.n_rows = 1
+    if region.rows is not None:
+        region.n_rows = region.rows
+        region.block = 64
+        e = emitted(roots, region)
+        a_row = max(1, e.places.end // e.capacity())
+        room = CACHE if region.products else TILE
+        wide = max([row_size(o.out) // o.out.item for o in region.operations if o.out.rows] + [1])
+        least = 16 if region.products else max(1, LEAST // wide, 4 * region.halo)
+        region.block = max(least, min(<Py_ssize_t>MOST_ROWS, room // a_row))
+        if region.block > 16:       # whole vectors, and rows of the whole array that begin where vectors do
+            region.block = region.block // 16 * 16
+        region.block = min(region.block, region.n_rows)
+    e = emitted(roots, region)
+    region.block_bytes = (e.places.end + ALIGN - 1) // ALIGN * ALIGN
+    region.workers = 1
+    if region.rows is not None:
+        work = sum([max((<Operation>o).out.size, max([product((<View>v).shape) for v in (<Operation>o).ins]))
+                    for o in region.operations])
+        if work > PARALLEL and region.n_rows >= 4 * region.block:
+            region.workers = DG_MAX_THREADS
+    region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
+    finish_code(region, e.code)
+    return 0
+
+
+cdef Emitter emitted(list roots, Region region):
+    """The instructions of a region for the block it has."""
+    cdef Emitter e = Emitter()
+    cdef Operation o
+    cdef View v
+    cdef dict last = {}
+    cdef int i
+    e.region = region
+    e.roots = roots
+    e.code = []
+    e.local = {}
+    e.places = Places()
+    e.ones = {}
+    e.expanded = {}
+    for i, o in enumerate(region.operations):
+        for v in o.ins:
+            last[id(v.root)] = (i, v.root)
+    for i, o in enumerate(region.operations):
+        e.emit(o)
+        for v in o.ins:
+            if last.get(id(v.root), (-1, None))[0] == i and id(v.root) in e.local:
+                e.places.give(e.local_bytes(v.root), e.local[id(v.root)])
+                last.pop(id(v.root))
+    return e
+
+
+cdef int finish_code(Region region, list code) except -1:
+    """The instructions as the executor reads them."""
+    cdef dg_instruction *p
+    cdef Loop *loop
+    cdef Py_ssize_t i
+    cdef int k
+    cdef dict d
+    PyMem_Free(region.code)
+    region.count = len(code)
+    region.code = <dg_instruction *>PyMem_Malloc(max(1, region.count) * sizeof(dg_instruction))
+    if region.code is NULL:
+        raise MemoryError()
+    memset(region.code, 0, max(1, region.count) * sizeof(dg_instruction))
+    for i in range(region.count):
+        p = &region.code[i]
+        d = <dict>code[i]
+        p.kind = d["kind"]
+        p.n_in = d["n_in"]
+        for k, place in enumerate(d["arg"]):
+            base, offset, row, local = place
+            p.arg[k].base = base
+            p.arg[k].offset = offset
+            p.arg[k].row = row
+            p.arg[k].local = local
+        p.low = d.get("low", 0)
+        p.high = d["high"]
+        p.before = d["before"]
+        p.after = d["after"]
+        for k, step in enumerate(d.get("step", ())):
+            p.step[k] = step
+        p.width = d.get("width", 0)
+        p.item = d.get("item", 0)
+        p.once = d.get("once", False)
+        for k, extent in enumerate(d.get("dims", ())):
+            p.dims[k] = extent
+        for k, stride in enumerate(d.get("strides", ())):
+            p.strides[k] = stride
+        p.axes = d.get("axes", 0)
+        for k, extent in enumerate(d.get("shape", ())):
+            p.shape[k] = extent
+        for k, stride in enumerate(d.get("from", ())):
+            p._from[k] = stride
+        for k, stride in enumerate(d.get("to", ())):
+            p.to[k] = stride
+        if "loop" in d:
+            op, typenum = d["loop"]
+            if p.kind == DG_LOOP:
+                loop = power_loop(typenum) if op == OP_POWER else find_loop(op, typenum)
+                p.fn = loop.fn
+                p.data = loop.data
+        if "matmul" in d:
+            loop = matmul_loop(d["matmul"])
+            p.fn = loop.fn
+            p.data = loop.data
+        if "add" in d:
+            loop = add_loop(d["add"])
+            if p.kind == DG_SUM_ALL:
+                p.fn = loop.fn
+                p.data = loop.data
+            else:
+                p.add = loop.fn
+                p.add_data = loop.data
+    return 0

@@ -1,0 +1,51 @@
+# The executor's instructions, as ext/include/dg_executor.h declares them.
+cimport numpy as cnp
+
+from .primitives cimport dg_loop
+
+cdef extern from "dg_executor.h":
+    enum:
+        DG_LOOP
+        DG_MATMUL
+        DG_MATMUL_ADD
+        DG_SUM_ALL
+        DG_COPY
+        DG_ZERO
+        DG_SELECT
+        DG_MAX_AXES
+        DG_MAX_THREADS
+    ctypedef struct dg_operand:
+        int base
+        cnp.npy_intp offset
+        cnp.npy_intp row
+        cnp.npy_intp local
+    ctypedef struct dg_instruction:
+        int kind
+        int n_in
+        dg_loop fn
+        void *data
+        cnp.npy_intp low
+        cnp.npy_intp high
+        cnp.npy_intp before
+        cnp.npy_intp after
+        dg_operand arg[5]
+        cnp.npy_intp step[5]
+        cnp.npy_intp width
+        cnp.npy_intp dims[4]
+        cnp.npy_intp strides[9]
+        int axes
+        cnp.npy_intp shape[6]
+        cnp.npy_intp _from "from"[6]
+        cnp.npy_intp to[6]
+        cnp.npy_intp item
+        int once
+        dg_loop add
+        void *add_data
+    ctypedef struct dg_region:
+        const dg_instruction *program
+        cnp.npy_intp count
+        cnp.npy_intp rows
+        cnp.npy_intp block
+        int workers
+        char **bases[64]
+    void dg_run_region(dg_region *r) noexcept nogil

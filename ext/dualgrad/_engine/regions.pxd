@@ -1,0 +1,29 @@
+# Operations that run together, block by block. See regions.pyx.
+from .executor cimport dg_instruction
+from .lowering cimport Operation, Root
+
+
+cdef class Region:
+    """Operations that are run together, block by block over `rows` rows (one block of one row where that is None)."""
+    cdef int number
+    cdef object rows
+    cdef list operations
+    # as it is run
+    cdef dg_instruction *code
+    cdef Py_ssize_t count
+    cdef Py_ssize_t block
+    cdef Py_ssize_t halo            # rows that a block needs beside its own, at most
+    cdef Py_ssize_t block_bytes
+    cdef list totals                # roots that are added up
+    cdef Py_ssize_t total_bytes
+    cdef Py_ssize_t n_rows
+    cdef bint products
+    cdef bint large                 # worth handing the interpreter over
+    cdef int workers                # threads it is worth
+
+
+cdef Py_ssize_t rows_made(Operation o)
+cdef list regions_of(list operations, list results)
+cdef list scheduled(list operations)
+cdef int set_margins(Region region) except -1
+cdef Py_ssize_t row_size(Root r)

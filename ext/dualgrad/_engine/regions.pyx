@@ -1,0 +1,380 @@
+"""Regions: which operations run together, block by block over the rows of their arrays, and in which order.
+
+Design
+------
+*Rows.* Most programs work on many samples, particles or options: the first axis of their large arrays. Operations
+that keep the rows apart (elementwise ones, products with a shared matrix, sums over other axes), and those that add the
+rows up (sums, products contracted over the rows: gradients of weights), are gathered into a region, which is run block
+by block. What passes between them stays in cache, in memory that is used again for the next block; only what others
+need is written out. Work that depends on a sum over all rows comes in a later region. The order of rows is kept, so
+blocks change a result only where rows are added up.
+
+*Neighbours.* An operation may look at rows a few places further on or back (differences along the first axis, stencils,
+and the gradients of both). Then a block computes a few rows more of what is looked at, its halo, again: blocks
+need nothing of each other.
+
+*Order.* Within a region the order is chosen that keeps the fewest bytes alive.
+"""
+from cpython.mem cimport PyMem_Free
+
+from .lowering cimport Operation, Root, View, product, view
+
+cdef enum:
+    LARGE = 4096                    # elements from which on an array is worth blocks
+    HALO = 16                       # rows: how far operations of a region may look
+    FEW_ROWS = 1024                 # with fewer, rows of different number do not belong together
+
+
+cdef enum Role:
+    REFUSED
+    ROWS                            # the result is made row by row
+    ADDED                           # the result is added up over the rows
+
+
+cdef class Region:
+    def __dealloc__(self):
+        PyMem_Free(self.code)
+
+
+cdef Py_ssize_t rows_in(Region region, Py_ssize_t n):
+    """Whether n rows are the rows of a region, or nearly."""
+    cdef Py_ssize_t rows = region.rows
+    return n == rows or (rows >= FEW_ROWS and n >= FEW_ROWS and -HALO <= n - rows <= HALO)
+
+
+cdef Py_ssize_t shift_of(View v):
+    """How many rows a view of rows starts after its root."""
+    return v.offset // row_size(v.root) if v.offset else 0
+
+
+cdef bint is_row(View v, Region region):
+    """Whether the first axis of a view goes along the rows of a region."""
+    if len(v.shape) == 0 or not rows_in(region, v.shape[0]):
+        return False
+    if v.root.region == region.number:          # made here, row by row: the rows lie one after the other
+        return v.root.rows and v.strides[0] == row_size(v.root) and 0 <= shift_of(v) <= HALO
+    return v.strides[0] != 0 or region.rows == 1
+
+
+cdef bint is_shared(View v, Region region):
+    """Whether a view is complete before the region starts."""
+    return v.root.region != region.number
+
+
+cdef bint fits(View v, tuple shape, Region region):
+    """Whether an operand of an elementwise operation of this shape goes along the rows, or is shared by them."""
+    if len(v.shape) == len(shape) and v.shape[0] == shape[0] and (v.shape[0] != 1):
+        return is_row(v, region) or (v.strides[0] == 0 and is_shared(v, region))
+    return is_shared(v, region)
+
+
+cdef bint fits_part(object part, Operation o, Region region):
+    """Whether a part of a copy can be placed row by row."""
+    cdef Py_ssize_t row = row_size_of(o.out), start
+    cdef View v
+    offset, strides, v = <tuple>part
+    start = offset // row
+    if strides[0] != row or len(v.shape) == 0:
+        return False
+    if v.root.region == region.number:
+        return is_row(v, region) and -HALO <= shift_of(v) - start <= HALO
+    return True
+
+
+cdef Py_ssize_t row_size_of(Root r):
+    """Bytes of a row of a root that is, or would be, made row by row."""
+    return r.item * (r.size // max(<Py_ssize_t>r.shape[0], 1))
+
+
+cdef Role role(Operation o, Region region):
+    """What an operation would be in a region of rows."""
+    cdef View a, b, v
+    cdef tuple shape = o.out.shape
+    if o.kind == "generic":
+        return REFUSED
+    if o.kind == "loop" or o.kind == "select":
+        if len(shape) == 0 or not rows_in(region, shape[0]):
+            return REFUSED
+        for v in o.ins:
+            if not fits(v, shape, region):
+                return REFUSED
+        return ROWS
+    if o.kind == "copies":
+        if len(shape) == 0 or not rows_in(region, shape[0]) or o.out.size == 0:
+            return REFUSED
+        for part in o.params:
+            if part is not None and not fits_part(part, o, region):
+                return REFUSED
+        return ROWS
+    if o.kind == "sum":
+        v = <View>o.ins[0]
+        if not is_row(v, region):
+            return REFUSED
+        axes = list(o.params)
+        if 0 not in axes:
+            return ROWS if axes == list(range(len(v.shape) - len(axes), len(v.shape))) else REFUSED
+        return ADDED if len(axes) == len(v.shape) or axes == [0] else REFUSED
+    a = <View>o.ins[0]
+    b = <View>o.ins[1]
+    if is_row(a, region) and len(a.shape) == 2 and len(b.shape) == 2 and is_shared(b, region):
+        return ROWS
+    if is_row(a, region) and len(a.shape) == 3 and (
+            len(b.shape) == 3 and is_row(b, region) or len(b.shape) == 2 and is_shared(b, region)):
+        return ROWS
+    if len(a.shape) == 2 and len(b.shape) == 2 and a.shape[1] == b.shape[0] and is_row(b, region) \
+            and is_row(turned(a), region):
+        return ADDED
+    return REFUSED
+
+
+cdef View turned(View v):
+    """A view of two axes, transposed."""
+    return view(v.root, v.offset, (v.shape[1], v.shape[0]), (v.strides[1], v.strides[0]))
+
+
+cdef object rows_of(Operation o):
+    """The number of rows a region around an operation would have; None where it is small."""
+    cdef View v
+    cdef tuple shape
+    if o.kind == "generic":
+        return None
+    shape = o.out.shape
+    if o.kind == "sum":
+        shape = (<View>o.ins[0]).shape
+    elif o.kind == "matmul" and len(shape) == 2:
+        v = <View>o.ins[1]
+        if <Py_ssize_t>v.shape[0] >= LARGE // 4 and <Py_ssize_t>v.shape[0] > 4 * <Py_ssize_t>shape[0]:
+            return v.shape[0]
+    if product(shape) < LARGE or len(shape) == 0 or <Py_ssize_t>shape[0] < 64:
+        return None
+    return shape[0]
+
+
+cdef Py_ssize_t rows_made(Operation o):
+    """The number of rows an operation in a region of rows goes over."""
+    if o.out.rows:
+        return o.out.shape[0]
+    return (<View>o.ins[0]).shape[0] if o.kind == "sum" else (<View>o.ins[1]).shape[0]
+
+
+cdef list shifts(Operation o, Region region):
+    """(root, shift) for operands made row by row in the region: row i of the result needs row i + shift of the root."""
+    cdef list found = []
+    cdef View v
+    if o.kind == "copies":
+        for part in o.params:
+            if part is not None:
+                v = <View>part[2]
+                if v.root.region == region.number and v.root.rows:
+                    found.append((v.root, shift_of(v) - <Py_ssize_t>part[0] // row_size_of(o.out)))
+        return found
+    for v in o.ins:
+        if v.root.region == region.number and v.root.rows:
+            found.append((v.root, shift_of(v)))
+    return found
+
+
+cdef Py_ssize_t reach_of(Operation o, Region region):
+    """How far from a row of the result the rows lie on which it depends, at most."""
+    cdef Py_ssize_t reach = 0, shift
+    cdef Root root
+    for root, shift in shifts(o, region):
+        reach = max(reach, abs(shift) + root.reach)
+    return reach
+
+
+cdef int set_margins(Region region) except -1:
+    """How many rows beside its own a block needs of each root, since later operations look at rows further on or back.
+    They are computed again by each block that needs them: blocks stay independent of each other."""
+    cdef Operation o
+    cdef Root root
+    cdef Py_ssize_t shift
+    region.halo = 0
+    for o in region.operations:
+        o.out.before = o.out.after = 0
+    if region.rows is None:
+        return 0
+    for o in reversed(region.operations):
+        region.halo = max(region.halo, o.out.before + o.out.after)
+        for root, shift in shifts(o, region):
+            root.before = max(root.before, o.out.before - shift)
+            root.after = max(root.after, o.out.after + shift)
+    return 0
+
+
+cdef list regions_of(list operations, list results):
+    """The operations in regions, in an order that respects what depends on what."""
+    cdef list left = list(operations), later, regions = []
+    cdef Region region
+    cdef Operation o
+    cdef View v
+    cdef bint ready, alone
+    cdef Py_ssize_t reach
+    cdef set waiting
+    cdef Role r
+    while left:
+        region = Region()
+        region.number = len(regions)
+        region.operations = []
+        o = <Operation>left[0]
+        region.rows = rows_of(o)
+        if region.rows is not None and role(o, region) == REFUSED:
+            region.rows = None
+        alone = o.kind == "generic"
+        later = []
+        waiting = set()             # roots that are made later
+        for o in left:
+            ready = not (alone and region.operations)
+            for v in o.ins:
+                if id(v.root) in waiting:
+                    ready = False
+            if ready and o.kind == "generic" and not alone:
+                ready = False
+            if ready and region.rows is None and not alone and region.operations and rows_of(o) is not None:
+                ready = False
+            if ready and region.rows is not None:
+                for v in o.ins:
+                    if v.root.region == region.number and v.root.added:
+                        ready = False
+                if ready:
+                    r = role(o, region)
+                    reach = 0 if r == REFUSED else reach_of(o, region)
+                    if r == REFUSED or reach > HALO:
+                        ready = False
+                    else:
+                        o.out.rows = r == ROWS
+                        o.out.added = r == ADDED
+                        o.out.reach = reach
+            if ready:
+                region.operations.append(o)
+                o.out.region = region.number
+            else:
+                later.append(o)
+                waiting.add(id(o.out))
+        if region.rows is not None:
+            region.rows = max([rows_made(o) for o in region.operations])
+        regions.append(region)
+        left = later
+    for region in regions:
+        for o in region.operations:
+            for v in o.ins:
+                v.root.last = max(v.root.last, region.number)
+                if v.root.region != region.number:
+                    v.root.outside = True
+    for v in results:
+        v.root.outside = True
+        v.root.last = len(regions)
+    return regions
+
+
+cdef list scheduled(list operations):
+    """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first from
+    the results, or each time what sets most memory free."""
+    cdef list best = operations, other
+    cdef Py_ssize_t least, n
+    if len(operations) < 8:
+        return operations
+    least = most_alive(operations)
+    for other in (depth_first(operations), greedy(operations)):
+        n = most_alive(other)
+        if n < least:
+            best = other
+            least = n
+    return best
+
+
+cdef Py_ssize_t row_size(Root r):
+    """Bytes of a row of a root made row by row, or of all of it."""
+    return r.item * (r.size // max(<Py_ssize_t>r.shape[0], 1)) if r.rows else r.item * r.size
+
+
+cdef Py_ssize_t most_alive(list operations):
+    """Bytes a row that the results of operations take while others need them."""
+    cdef Operation o
+    cdef View v
+    cdef dict last = {}
+    cdef Py_ssize_t alive = 0, most = 0, i
+    for i, o in enumerate(operations):
+        for v in o.ins:
+            last[id(v.root)] = i
+    for i, o in enumerate(operations):
+        if not o.out.outside and not o.out.added:
+            alive += row_size(o.out)
+        most = max(most, alive)
+        for root in {id(v.root): v.root for v in o.ins}.values():
+            if (<Root>root).region == o.out.region and not (<Root>root).outside and last[id(root)] == i:
+                alive -= row_size(<Root>root)
+    return most
+
+
+cdef list depth_first(list operations):
+    """Every operation as late as possible before who needs it first."""
+    cdef dict maker = {}
+    cdef list found = [], stack
+    cdef set done = set()
+    cdef Operation o, p
+    cdef View v
+    cdef bint ready
+    for o in operations:
+        maker[id(o.out)] = o
+    for o in operations:
+        if not o.out.outside and not o.out.added:
+            continue
+        stack = [o]
+        while stack:
+            p = <Operation>stack[len(stack) - 1]
+            if id(p) in done:
+                stack.pop()
+                continue
+            ready = True
+            for v in p.ins:
+                if id(v.root) in maker and id(maker[id(v.root)]) not in done:
+                    stack.append(maker[id(v.root)])
+                    ready = False
+            if ready:
+                done.add(id(p))
+                found.append(p)
+                stack.pop()
+    return found
+
+
+cdef list greedy(list operations):
+    """Among what can be done next, what sets most memory free; of equals, what was made possible last."""
+    cdef dict uses = {}, waits = {}, waiting = {}
+    cdef list ready = [], found = []
+    cdef Operation o
+    cdef View v
+    cdef Py_ssize_t i, best, gain, most, n
+    for o in operations:
+        waiting.setdefault(id(o.out), [])
+    for o in operations:
+        roots = {id(v.root) for v in o.ins if id(v.root) in waiting}
+        waits[id(o)] = len(roots)
+        for key in roots:
+            uses[key] = uses.get(key, 0) + 1
+            (<list>waiting[key]).append(o)
+        if not roots:
+            ready.append(o)
+    while ready:
+        best = -1
+        most = 0
+        n = len(ready)
+        for i in range(n - 1, max(-1, n - 64), -1):
+            o = <Operation>ready[i]
+            gain = 0 if o.out.outside or o.out.added else -row_size(o.out)
+            for root in {id(v.root): v.root for v in o.ins}.values():
+                if uses.get(id(root)) == 1 and not (<Root>root).outside:
+                    gain += row_size(<Root>root)
+            if best < 0 or gain > most:
+                best = i
+                most = gain
+        o = <Operation>ready.pop(best)
+        found.append(o)
+        for key in {id(v.root) for v in o.ins}:
+            if key in uses:
+                uses[key] -= 1
+        for later in <list>waiting[id(o.out)]:
+            waits[id(later)] -= 1
+            if waits[id(later)] == 0:
+                ready.append(later)
+    return found
