@@ -33,6 +33,8 @@ typedef struct {
     dg_operand arg[5]; /* the operands, then the result, then scratch */
     npy_intp step[5];  /* elementwise: bytes between elements, operands then result */
     npy_intp width;    /* elements per row */
+    npy_intp period;   /* elementwise: rows after which an operand that all rows share is begun again; or 0 */
+    npy_intp advance[5]; /* then: bytes per row */
     npy_intp dims[4];  /* products: stack, m, k, n; -p stands for p times the number of rows */
     npy_intp strides[9];
     int axes;          /* copies: axes after that of the rows, their lengths and strides; [0] is that of the rows */
@@ -89,6 +91,15 @@ static void dg_select(const dg_instruction *in, const char *c, const char *x, co
     }
 }
 
+static void dg_run_periods(const dg_instruction *in, char **p, npy_intp rows)
+{
+    for (npy_intp n; rows > 0; rows -= in->period) {
+        n = (rows < in->period ? rows : in->period) * in->width;
+        in->fn(p, &n, in->step, in->data);
+        for (int k = 0; k <= in->n_in; ++k) p[k] += in->period * in->advance[k];
+    }
+}
+
 static void dg_run_block(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0,
                          npy_intp block, int first)
 {
@@ -107,6 +118,10 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
         for (int k = 0; k <= in->n_in; ++k) p[k] = dg_at(&in->arg[k], bases, start, row0);
         switch (in->kind) {
         case DG_LOOP:
+            if (in->period && rows > in->period) {
+                dg_run_periods(in, p, rows);
+                break;
+            }
             n = rows * in->width;
             in->fn(p, &n, in->step, in->data);
             break;

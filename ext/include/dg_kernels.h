@@ -21,18 +21,6 @@
 #include <tgmath.h>
 #undef I /* tgmath brings complex.h, whose I is too short a name to keep */
 
-/* One function, three machine codes, chosen by the loader. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
-#define DG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define DG_CLONES
-#endif
-
-/* Loops over elements that lie side by side: results are the operands themselves or apart from them. Unrolled, since a tile
- * of a few hundred numbers in the nearest cache is bound by the loop's own instructions (measured: 0.06 instead of
- * 0.10 ns per sum of float64). */
-#define DG_WIDE DG_INDEPENDENT DG_UNROLL
-
 #define DG_UNARY(NAME, CTYPE, BODY)                                                        \
     DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                      \

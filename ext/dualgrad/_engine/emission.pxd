@@ -33,11 +33,11 @@ cdef class Emitter:
     cdef Py_ssize_t capacity(self)
     cdef Py_ssize_t local_bytes(self, Root r)
     cdef tuple place(self, View v, Py_ssize_t row_stride)
-    cdef object linear(self, tuple strides, tuple shape)
     cdef tuple operand(self, View v, tuple shape)
-    cdef tuple expand(self, View v, tuple strides, tuple shape)
+    cdef bint repeats(self, View v, tuple shape)
+    cdef tuple expand(self, View v, tuple strides, tuple shape, Py_ssize_t rows)
     cdef Py_ssize_t room(self, Py_ssize_t nbytes)
-    cdef Py_ssize_t room_once(self, Py_ssize_t nbytes)
+    cdef Py_ssize_t scratch(self, Py_ssize_t nbytes)
     cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
                   Py_ssize_t item, bint once) except -1
     cdef tuple result(self, Root r)
@@ -45,6 +45,7 @@ cdef class Emitter:
     cdef int emit(self, Operation o) except -1
     cdef int bound(self, Py_ssize_t first, Operation o) except -1
     cdef int emit_copies(self, Operation o) except -1
+    cdef int emit_zeros(self, Operation o, tuple target) except -1
     cdef int emit_sum(self, Operation o) except -1
     cdef int emit_product(self, Operation o) except -1
     cdef tuple gathered(self, View v, int row_axis)

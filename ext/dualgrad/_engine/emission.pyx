@@ -10,22 +10,38 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memset
 
+import os
+
 import numpy as np
 
 from .array cimport from_ndarray
 from .executor cimport *
 from .lowering cimport (Operation, Root, View, add_loop, broadcast_strides, dtype_of, matmul_loop, new_root, packed,
-                        power_loop, product, view_of)
+                        power_loop, product, step_of, view_of)
 from .opcodes cimport OP_POWER
-from .primitives cimport Loop, find_loop
+from .primitives cimport Loop, dg_loop, find_loop
 from .regions cimport Region, row_size, rows_made, set_margins
 
+cdef extern from "dg_fused.h":
+    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
+
 cdef enum:
-    CACHE = 1 << 19                 # bytes a block with products may fill: half of a second-level cache
-    TILE = 48 << 10                 # without products: a first-level cache
     LEAST = 256                     # elements of a tile, at least, however many of them are alive
     MOST_ROWS = 4096
     PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
+
+
+cdef Py_ssize_t cache_size(str level, Py_ssize_t otherwise) except -1:
+    """Bytes of a cache of this machine, as far as it says."""
+    try:
+        return os.sysconf(f"SC_LEVEL{level}CACHE_SIZE") or otherwise
+    except (AttributeError, ValueError, OSError):
+        return otherwise
+
+
+# Bytes that a block may fill: a first-level cache; with products half of a second-level one.
+cdef Py_ssize_t TILE = min(max(cache_size("1_D", 32 << 10), 32 << 10), 64 << 10)
+cdef Py_ssize_t CACHE = min(max(cache_size("2_", 1 << 20) // 2, 256 << 10), 1 << 20)
 
 
 cdef class Places:
@@ -77,45 +93,36 @@ cdef class Emitter:
         row = row_size(r)           # its block memory begins with the rows before the block
         return BLOCK, <Py_ssize_t>self.local[id(r)] + v.offset + r.before * row, 0, row
 
-    cdef object linear(self, tuple strides, tuple shape):
-        """Bytes from element to element, if that is the same throughout; else None."""
-        cdef Py_ssize_t expected = 0, step = 0
-        cdef bint found = False, partition = self.region.rows is not None
-        cdef int i
-        for i in range(len(shape) - 1, -1, -1):
-            if shape[i] == 1 and not (i == 0 and partition):
-                continue
-            if not found:
-                step = strides[i]
-                found = True
-            elif strides[i] != expected:
-                return None
-            expected = <Py_ssize_t>strides[i] * <Py_ssize_t>shape[i]
-        return step
-
     cdef tuple operand(self, View v, tuple shape):
-        """((base, offset, row), step) of a view that is repeated up to a shape; expanded by a copy where its elements
-        are not at equal distances."""
+        """(place, step) of a view that is repeated up to a shape; expanded by a copy where its elements are not at
+        equal distances."""
         cdef tuple strides = broadcast_strides(v, shape)
-        step = self.linear(strides, shape)
+        step = step_of(strides, shape, self.region.rows is not None)
         if step is not None:
             return self.place(v, strides[0] if strides else 0), step
-        return self.expand(v, strides, shape), v.root.item
+        return self.expand(v, strides, shape, self.capacity()), v.root.item
 
-    cdef tuple expand(self, View v, tuple strides, tuple shape):
-        cdef bint partition = self.region.rows is not None
-        cdef bint once = partition and strides[0] == 0 and v.root.region != self.region.number
+    cdef bint repeats(self, View v, tuple shape):
+        """Whether a view is the same for every row, but not for every element of it."""
+        cdef tuple strides = broadcast_strides(v, shape)
+        return (self.region.rows is not None and step_of(strides, shape, True) is None and strides[0] == 0
+                and v.root.region != self.region.number)
+
+    cdef tuple expand(self, View v, tuple strides, tuple shape, Py_ssize_t rows):
+        """A view copied in the order of a shape; once, into so many rows, if it is the same for every row."""
+        cdef bint once = self.repeats(v, shape)
         cdef Py_ssize_t offset, nbytes = v.root.item * self.width(shape)
-        key = (id(v.root), v.offset, strides, shape) if once else None
+        key = (id(v.root), v.offset, strides, shape, rows) if once else None
         if once and key in self.expanded:
             return BLOCK, self.expanded[key], 0, 0
         if once:
-            offset = self.expanded[key] = self.places.keep(nbytes * self.capacity())
+            offset = self.expanded[key] = self.places.keep(nbytes * rows)
         else:
             offset = self.room(nbytes)
-        place = self.place(v, strides[0])
-        self.copy(place, strides, (BLOCK, offset, 0, 0), packed(shape, v.root.item), shape, v.root.item,
-                  once)
+        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), packed(shape, v.root.item), shape,
+                  v.root.item, once)
+        if once:
+            (<dict>self.code[len(self.code) - 1])["high"] = rows
         return BLOCK, offset, 0, 0
 
     cdef Py_ssize_t capacity(self):
@@ -180,15 +187,25 @@ cdef class Emitter:
         if o.kind == "loop" or o.kind == "select":
             args = []
             steps = []
+            advance = []
+            period = 0
+            if o.kind == "loop" and any([self.repeats(v, shape) for v in o.ins]):
+                period = (LEAST + self.width(shape) - 1) // self.width(shape)
             for v in o.ins:
-                place, step = self.operand(v, shape)
+                if period and self.repeats(v, shape):
+                    place, step = self.expand(v, broadcast_strides(v, shape), shape, period), v.root.item
+                    advance.append(0)
+                else:
+                    place, step = self.operand(v, shape)
+                    advance.append(step * self.width(shape))
                 args.append(place)
                 steps.append(step)
             args.append(self.result(o.out))
             steps.append(item)
+            advance.append(item * self.width(shape))
             self.code.append({"kind": DG_SELECT if o.kind == "select" else DG_LOOP, "n_in": len(o.ins), "arg": args,
-                              "step": steps, "width": self.width(shape), "item": item,
-                              "loop": (o.op, (<View>o.ins[0]).root.typenum)})
+                              "step": steps, "width": self.width(shape), "item": item, "period": period,
+                              "advance": advance, "loop": (o.op, (<View>o.ins[0]).root.typenum, o.params)})
         elif o.kind == "copies":
             self.emit_copies(o)
         elif o.kind == "sum":
@@ -221,8 +238,7 @@ cdef class Emitter:
         cdef View v
         for part in o.params:
             if part is None:
-                self.code.append({"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": self.width(shape),
-                                  "item": o.out.item})
+                self.emit_zeros(o, target)
                 continue
             offset, strides, v = part
             if not partition:
@@ -235,6 +251,24 @@ cdef class Emitter:
             source = (source[0], source[1] - start * (source[2] + source[3]), source[2], source[3])
             self.copy(source, v.strides, to, strides, v.shape, o.out.item, False)
             (<dict>self.code[len(self.code) - 1]).update(low=start, high=start + <Py_ssize_t>v.shape[0])
+        return 0
+
+    cdef int emit_zeros(self, Operation o, tuple target) except -1:
+        """Zeros where the one part of a copy leaves something out: in rows of its own, or all over."""
+        cdef Py_ssize_t start, stop, row
+        cdef View v
+        offset, strides, v = o.params[1]
+        zeros = {"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": self.width(o.out.shape), "item": o.out.item}
+        if self.region.rows is not None and v.shape[1:] == o.out.shape[1:]:
+            row = row_size(o.out)
+            start = offset // row
+            stop = start + <Py_ssize_t>v.shape[0]
+            if start > 0:
+                self.code.append(dict(zeros, high=start))
+            if stop < <Py_ssize_t>o.out.shape[0]:
+                self.code.append(dict(zeros, low=stop))
+            return 0
+        self.code.append(zeros)
         return 0
 
     cdef int emit_sum(self, Operation o) except -1:
@@ -268,7 +302,7 @@ cdef class Emitter:
         outer = product(shape[:len(axes)])
         if partition:
             ones = self.ones_of(o.out.typenum, self.capacity())
-            scratch = self.room_once(w * item)
+            scratch = self.scratch(w * item)
             self.code.append({"kind": DG_MATMUL_ADD, "n_in": 2,
                               "arg": [(ones.base, 0, 0, 0), place, target, (BLOCK, scratch, 0, 0)],
                               "dims": [1, 1, -1, w], "strides": [0, 0, 0, item, item, step * w, step, item, item],
@@ -281,9 +315,11 @@ cdef class Emitter:
                               "matmul": o.out.typenum})
         return 0
 
-    cdef Py_ssize_t room_once(self, Py_ssize_t nbytes):
-        """Block memory that does not grow with the rows, for the whole region."""
-        return self.places.take(nbytes)
+    cdef Py_ssize_t scratch(self, Py_ssize_t nbytes):
+        """Block memory that does not grow with the rows, until the operation is done."""
+        cdef Py_ssize_t offset = self.places.take(nbytes)
+        self.spent.append((nbytes, offset))
+        return offset
 
     cdef int emit_product(self, Operation o) except -1:
         cdef View a = <View>o.ins[0]
@@ -303,7 +339,7 @@ cdef class Emitter:
             if item not in sb and n != 1:
                 pb, sb = self.gathered(b, 0)
             target = self.result(o.out)
-            scratch = self.room_once(m * n * item)
+            scratch = self.scratch(m * n * item)
             self.code.append({"kind": DG_MATMUL_ADD, "n_in": 2, "arg": [pa, pb, target, (BLOCK, scratch, 0, 0)],
                               "dims": [1, m, -1, n],
                               "strides": [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item],
@@ -412,11 +448,14 @@ cdef int emit_region(list roots, Region region) except -1:
     if region.rows is not None:
         region.n_rows = region.rows
         region.block = 64
-        e = emitted(roots, region)
-        a_row = max(1, e.places.end // e.capacity())
+        most = emitted(roots, region).places.end
         room = CACHE if region.products else TILE
+        region.block = 16
+        least = emitted(roots, region).places.end
+        a_row = max(1, (most - least) // 48)        # what grows with the rows, and what does not
+        room -= least - 16 * a_row
         wide = max([row_size(o.out) // o.out.item for o in region.operations if o.out.rows] + [1])
-        least = 16 if region.products else max(1, LEAST // wide, 4 * region.halo)
+        least = least_rows(region) if region.products else max(1, LEAST // wide, 4 * region.halo)
         region.block = max(least, min(<Py_ssize_t>MOST_ROWS, room // a_row))
         if region.block > 16:       # whole vectors, and rows of the whole array that begin where vectors do
             region.block = region.block // 16 * 16
@@ -425,13 +464,33 @@ cdef int emit_region(list roots, Region region) except -1:
     region.block_bytes = (e.places.end + ALIGN - 1) // ALIGN * ALIGN
     region.workers = 1
     if region.rows is not None:
-        work = sum([max((<Operation>o).out.size, max([product((<View>v).shape) for v in (<Operation>o).ins]))
-                    for o in region.operations])
+        work = sum([work_of(o) for o in region.operations])
         if work > PARALLEL and region.n_rows >= 4 * region.block:
             region.workers = DG_MAX_THREADS
     region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
     finish_code(region, e.code)
     return 0
+
+
+cdef Py_ssize_t work_of(Operation o) except -1:
+    """Elements read or written; of a product, as many as take the time it takes."""
+    cdef View a, v
+    if o.kind == "matmul":
+        a = <View>o.ins[0]
+        return max(o.out.size, o.out.size * <Py_ssize_t>a.shape[len(a.shape) - 1] // 8)
+    return max([o.out.size] + [product(v.shape) for v in o.ins])
+
+
+cdef Py_ssize_t least_rows(Region region) except -1:
+    """Rows of a block with products, at least: a large shared factor has to be worth packing."""
+    cdef Operation o
+    cdef View b
+    cdef Py_ssize_t most = 0
+    for o in region.operations:
+        if o.kind == "matmul" and o.out.rows:
+            b = <View>o.ins[1]
+            most = max(most, <Py_ssize_t>b.shape[len(b.shape) - 2] * <Py_ssize_t>b.shape[len(b.shape) - 1])
+    return max(16, min(256, most // 1024))
 
 
 cdef Emitter emitted(list roots, Region region):
@@ -491,6 +550,9 @@ cdef int finish_code(Region region, list code) except -1:
         for k, step in enumerate(d.get("step", ())):
             p.step[k] = step
         p.width = d.get("width", 0)
+        p.period = d.get("period", 0)
+        for k, distance in enumerate(d.get("advance", ())):
+            p.advance[k] = distance
         p.item = d.get("item", 0)
         p.once = d.get("once", False)
         for k, extent in enumerate(d.get("dims", ())):
@@ -505,8 +567,10 @@ cdef int finish_code(Region region, list code) except -1:
         for k, stride in enumerate(d.get("to", ())):
             p.to[k] = stride
         if "loop" in d:
-            op, typenum = d["loop"]
-            if p.kind == DG_LOOP:
+            op, typenum, fused = d["loop"]
+            if p.kind == DG_LOOP and fused is not None:
+                p.fn = dg_fused_loop(fused[0], fused[1], fused[2], typenum == cnp.NPY_DOUBLE)
+            elif p.kind == DG_LOOP:
                 loop = power_loop(typenum) if op == OP_POWER else find_loop(op, typenum)
                 p.fn = loop.fn
                 p.data = loop.data

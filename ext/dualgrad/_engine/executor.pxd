@@ -31,6 +31,8 @@ cdef extern from "dg_executor.h":
         dg_operand arg[5]
         cnp.npy_intp step[5]
         cnp.npy_intp width
+        cnp.npy_intp period
+        cnp.npy_intp advance[5]
         cnp.npy_intp dims[4]
         cnp.npy_intp strides[9]
         int axes

@@ -53,11 +53,13 @@ cdef class Lowering:
     cdef list views                 # of each slot
     cdef list roots
     cdef list operations
+    cdef dict numbers               # id of the root of a constant -> root of the number that it repeats
     cdef int lower(self) except -1
     cdef Root made(self, int typenum, tuple shape)
     cdef View emit(self, str kind, int op, object params, list ins, int typenum, tuple shape)
     cdef View copied(self, View v)
     cdef View constant(self, Array a, int typenum, tuple shape)
+    cdef list elements(self, list ins)
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape)
     cdef View joined(self, int axis, list ins, int typenum, tuple shape)
     cdef View summed(self, int op, object params, View x, int typenum, tuple shape)
@@ -73,3 +75,4 @@ cdef bint is_packed(View v)
 cdef tuple broadcast_strides(View v, tuple shape)
 cdef object dtype_of(int typenum)
 cdef Array np_scalar(int typenum)
+cdef object step_of(tuple strides, tuple shape, bint partition)

@@ -109,6 +109,24 @@ cdef tuple broadcast_strides(View v, tuple shape):
                                 for i in range(len(v.shape))])
 
 
+cdef object step_of(tuple strides, tuple shape, bint partition):
+    """Bytes from element to element, if that is the same throughout; else None. The first axis counts even where it is
+    one long if it is that of rows."""
+    cdef Py_ssize_t expected = 0, step = 0
+    cdef bint found = False
+    cdef int i
+    for i in range(len(shape) - 1, -1, -1):
+        if shape[i] == 1 and not (i == 0 and partition):
+            continue
+        if not found:
+            step = strides[i]
+            found = True
+        elif strides[i] != expected:
+            return None
+        expected = <Py_ssize_t>strides[i] * <Py_ssize_t>shape[i]
+    return step
+
+
 # --------------------------------------------------------------------------------------------------------- lowering
 
 cdef class Lowering:
@@ -140,6 +158,7 @@ cdef class Lowering:
         self.views = [None] * len(p.kinds)
         self.roots = []
         self.operations = []
+        self.numbers = {}
         for slot in range(len(p.kinds)):
             kind = <int>p.kinds[slot]
             if kind == FROM_STEP:
@@ -157,22 +176,29 @@ cdef class Lowering:
         return 0
 
     cdef View constant(self, Array a, int typenum, tuple shape):
-        """A constant; one whose numbers are all the same is one number, seen again and again."""
+        """A constant. One whose numbers are all the same is one number to elementwise operations."""
         cdef Py_ssize_t n = product(shape), item = item_size(typenum)
-        cdef bint same = n > 1 and memcmp(a.data, a.data + item, (n - 1) * item) == 0
-        cdef Root r
-        if same:
-            a = from_ndarray(np.array(to_ndarray(a).reshape(-1)[0]))
-        r = new_root(typenum, () if same else shape, ("constant", a))
+        cdef Root r = new_root(typenum, shape, ("constant", a)), number
         self.roots.append(r)
-        return view(r, 0, shape, (0,) * len(shape)) if same else view_of(r)
+        if n > 1 and memcmp(a.data, a.data + item, (n - 1) * item) == 0:
+            number = new_root(typenum, (), ("constant", from_ndarray(np.array(to_ndarray(a).reshape(-1)[0]))))
+            self.roots.append(number)
+            self.numbers[id(r)] = number
+        return view_of(r)
+
+    cdef list elements(self, list ins):
+        """Operands of an elementwise operation."""
+        cdef list found = []
+        cdef View v
+        for v in ins:
+            number = self.numbers.get(id(v.root))
+            found.append(v if number is None else view(<Root>number, 0, v.shape, (0,) * len(v.shape)))
+        return found
 
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape):
         cdef View x = <View>ins[0] if ins else None
         cdef int i
         if op == OP_RESHAPE:
-            if x.root.size == 1 and product(shape) > 1:
-                return view(x.root, x.offset, shape, (0,) * len(shape))
             if not is_packed(x):
                 x = self.copied(x)
             return view(x.root, x.offset, shape, packed(shape, x.root.item))
@@ -198,14 +224,14 @@ cdef class Lowering:
         if op == OP_MATMUL and matmul_loop(typenum).fn is not NULL and self.multiplies(ins):
             return self.emit("matmul", op, None, ins, typenum, shape)
         if op == OP_WHERE and (<View>ins[0]).root.typenum == cnp.NPY_BOOL and item_size(typenum) <= 8:
-            return self.emit("select", op, None, ins, typenum, shape)
+            return self.emit("select", op, None, self.elements(ins), typenum, shape)
         if op == OP_POWER and power_loop(typenum).fn is not NULL and typenum != NPY_HALF:
             number = new_root(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
             self.roots.append(number)
             return self.emit("loop", op, None, [x, view_of(number)], typenum, shape)
         if (is_elementwise(op) and op != OP_POWER and params is None and len(ins) <= 3
                 and (op < N_OPS or rule_of(op) is None) and find_loop(op, x.root.typenum).fn is not NULL):
-            return self.emit("loop", op, None, ins, typenum, shape)
+            return self.emit("loop", op, None, self.elements(ins), typenum, shape)
         return self.emit("generic", op, params, ins, typenum, shape)
 
     cdef View joined(self, int axis, list ins, int typenum, tuple shape):

@@ -9,7 +9,8 @@ cdef class Plan:
     cdef Py_ssize_t arena
     cdef Py_ssize_t block_bytes
     cdef Py_ssize_t total_bytes
-    cdef bint parallel                  # a region is worth several threads
+    cdef bint parallel                  # a region is worth several threads,
+    cdef bint products                  # and matrices are multiplied
     cdef Py_ssize_t n_bases
     cdef char **bases                   # as a run finds them, constants filled in
     cdef list held                      # arrays by root, constants filled in

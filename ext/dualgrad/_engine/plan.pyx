@@ -16,10 +16,13 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy, memset
 
+import numpy as np
+
 from .array cimport ARRAY, Array, Value, contiguous, copy_of, new_array, new_view, to_ndarray
 from .emission cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Places, add_root, emit_region
 from .execute cimport run as execute
 from .executor cimport DG_MAX_THREADS, dg_region, dg_run_region
+from .fusion cimport fused
 from .lowering cimport Lowering, Operation, Root, View, add_loop, is_packed, np_scalar
 from .primitives cimport Loop, op_name
 from .program cimport Program
@@ -30,7 +33,15 @@ cdef extern from "dg_memory.h":
     void *dg_alloc(size_t n)
     void dg_free(void *p, size_t n)
 
+ctypedef int (*blas_get)() noexcept
+ctypedef void (*blas_set)(int n) noexcept
+
+cdef blas_get BLAS_GET = NULL
+cdef blas_set BLAS_SET = NULL
+cdef int BLAS_THREADS               # what it had before
+cdef int BLAS_ALONE = 0             # programs under way that need it on one thread
 cdef int THREADS = 1
+cdef bint BLAS_SOUGHT = False
 
 
 def set_num_threads(int n):
@@ -46,6 +57,47 @@ def set_num_threads(int n):
 def get_num_threads():
     """The number of threads that regions may use."""
     return THREADS
+
+
+# The threads of the library for products wait for work by spinning, for a while after each product, and take the processors
+# from those of a region (measured: a training step on wide layers twice as slow). So it has one while a program runs
+# that has threads of its own.
+
+cdef int blas_alone() except -1:
+    global BLAS_THREADS, BLAS_ALONE
+    if BLAS_ALONE == 0 and BLAS_GET is not NULL:
+        BLAS_THREADS = BLAS_GET()
+        BLAS_SET(1)
+    BLAS_ALONE += 1
+    return 0
+
+
+cdef int blas_back() except -1:
+    global BLAS_ALONE
+    BLAS_ALONE -= 1
+    if BLAS_ALONE == 0 and BLAS_SET is not NULL:
+        BLAS_SET(BLAS_THREADS)
+    return 0
+
+
+cdef int seek_blas() except -1:
+    """Find how to tell NumPy's OpenBLAS the number of its threads. Other libraries are left as they are."""
+    global BLAS_SOUGHT, BLAS_GET, BLAS_SET
+    BLAS_SOUGHT = True
+    import ctypes
+    try:
+        library = ctypes.CDLL(np.linalg._umath_linalg.__file__)     # a look-up goes on to what it was linked with
+    except (AttributeError, OSError):
+        return 0
+    for name in ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads"):
+        try:
+            get, put = [getattr(library, name.format(verb)) for verb in ("get", "set")]
+        except AttributeError:
+            continue
+        BLAS_GET = <blas_get><size_t>ctypes.cast(get, ctypes.c_void_p).value
+        BLAS_SET = <blas_set><size_t>ctypes.cast(put, ctypes.c_void_p).value
+        return 0
+    return 0
 
 
 cdef class Plan:
@@ -85,6 +137,9 @@ cdef class Plan:
         self.whole = [(<View>v).offset == 0 and (<View>v).shape == (<View>v).root.shape and is_packed(<View>v)
                       for v in self.results]
         self.parallel = any([(<Region>task).workers > 1 for task in self.tasks])
+        self.products = self.parallel and any([(<Region>task).products for task in self.tasks])
+        if self.products and not BLAS_SOUGHT:
+            seek_blas()
         return 0
 
     cdef list run(self, list inputs):
@@ -99,6 +154,7 @@ cdef class Plan:
         cdef Region region
         cdef Py_ssize_t i, nbytes = 0
         cdef char *memory = NULL
+        cdef bint alone = False
         if self.n_bases > 32:
             bases = <char **>PyMem_Malloc(self.n_bases * sizeof(char *))
             if bases is NULL:
@@ -129,6 +185,9 @@ cdef class Plan:
             if memory is NULL:
                 raise MemoryError()
             bases[ARENA] = memory
+            if self.products and THREADS > 1:
+                blas_alone()
+                alone = True
             for region in self.tasks:
                 if region.code is NULL:
                     self.run_generic(region.operations[0], bases, held)
@@ -141,6 +200,8 @@ cdef class Plan:
                 found.append(a if self.whole[i] else viewed(v, a, a.data + v.offset))
             return found
         finally:
+            if alone:
+                blas_back()
             if memory is not NULL:
                 dg_free(memory, nbytes)
             if bases is not few:
@@ -283,7 +344,7 @@ cdef Plan make_plan(Program program):
         if r.source is not None:
             add_root(plan.roots, r)
     for region in regions:
-        region.operations = scheduled(region.operations)
+        region.operations = scheduled(fused(region))
         for o in region.operations:
             r = o.out
             if o.kind == "generic":

@@ -1,0 +1,92 @@
+"""Fusion: elementwise operations that become one instruction.
+
+Design
+------
+A product, sum or difference whose result is read once, by another one of them, is done in the loop of its reader
+(ext/include/dg_fused.h): what passes between them needs no memory. Sums and differences take two products in. The
+operations are the same in the same order, so the numbers are the same.
+"""
+cimport numpy as cnp
+
+from .lowering cimport Operation, View, broadcast_strides, is_packed, product, step_of
+from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
+from .regions cimport Region
+
+cdef enum:
+    NONE = -1
+    MUL = 0                         # as dg_fused.h numbers them
+    ABSORB = 1
+    ADD = 2
+    SUB = 3
+    BUS = 4                         # a difference with its operands exchanged
+
+
+cdef int code_of(Operation o):
+    if o.kind != "loop" or o.params is not None or len(o.ins) != 2:
+        return NONE
+    return (MUL if o.op == OP_MUL else ABSORB if o.op == OP_ABSORB_MUL else ADD if o.op == OP_ADD
+            else SUB if o.op == OP_SUB else NONE)
+
+
+cdef bint walks_along(Operation o, bint partition):
+    """Whether the operands of an elementwise operation lie side by side as its result does."""
+    cdef View v
+    if o.out.typenum != cnp.NPY_DOUBLE and o.out.typenum != cnp.NPY_FLOAT:
+        return False
+    for v in o.ins:
+        if v.root.typenum != o.out.typenum:
+            return False
+        if product(o.out.shape) != 1 and step_of(broadcast_strides(v, o.out.shape), o.out.shape, partition) != v.root.item:
+            return False
+    return True
+
+
+cdef list fused(Region region):
+    """The operations of a region, some of them in one."""
+    cdef dict makers = {}, uses = {}
+    cdef set gone = set()
+    cdef Operation o, p
+    cdef View v
+    cdef int outer, i
+    cdef bint partition = region.rows is not None
+    cdef list inner
+    for o in region.operations:
+        for v in o.ins:
+            uses[id(v.root)] = uses.get(id(v.root), 0) + 1
+    for o in region.operations:
+        outer = code_of(o)
+        if outer == NONE:
+            continue
+        if not walks_along(o, partition):
+            continue
+        inner = []
+        for v in o.ins:
+            p = makers.get(id(v.root))
+            if (p is not None and uses[id(v.root)] == 1 and not p.out.outside and not p.out.added
+                    and v.shape == p.out.shape == o.out.shape and is_packed(v) and v.offset == 0):
+                inner.append(p)
+            else:
+                inner.append(None)
+        makers[id(o.out)] = o
+        if inner[0] is not None and inner[1] is not None and (outer < ADD or code_of(inner[0]) > ABSORB
+                                                              or code_of(inner[1]) > ABSORB):
+            inner[1] = None
+        if inner[0] is None and inner[1] is None:
+            continue
+        if inner[0] is None:
+            p = <Operation>inner[1]
+            o.params = (code_of(p), BUS if outer == SUB else outer, NONE)
+            o.ins = p.ins + [o.ins[0]]
+        elif inner[1] is None:
+            p = <Operation>inner[0]
+            o.params = (code_of(p), outer, NONE)
+            o.ins = p.ins + [o.ins[1]]
+        else:
+            p = <Operation>inner[0]
+            o.params = (code_of(p), outer, code_of(inner[1]))
+            o.ins = p.ins + (<Operation>inner[1]).ins
+        for p in inner:
+            if p is not None:
+                gone.add(id(p))
+        del makers[id(o.out)]       # three operations deep is deep enough
+    return [o for o in region.operations if id(o) not in gone]

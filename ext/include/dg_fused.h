@@ -1,0 +1,90 @@
+/* Superinstructions: two or three elementwise operations in one loop over operands that lie side by side.
+ *
+ * What passes between the operations stays in a register instead of taking a store, a load and a place in the tile. The
+ * operations and their order are the same, and nothing is contracted, so the results are the same bit for bit.
+ *
+ *     (x inner y) outer z         products, sums and differences, one of another
+ *     (x inner y) outer (z inner2 w)     sums and differences of two products
+ */
+#ifndef DG_FUSED_H
+#define DG_FUSED_H
+
+#include "dg_loop.h"
+#include "dg_vector.h"
+
+enum { DG_F_MUL, DG_F_ABSORB, DG_F_ADD, DG_F_SUB, DG_F_BUS, DG_F_KINDS }; /* BUS: SUB with its operands exchanged */
+
+#define DG_DO_MUL(x, y) ((x) * (y))
+#define DG_DO_ABSORB(x, y) ((((x) == 0) | ((y) == 0)) ? 0 : (x) * (y))
+#define DG_DO_ADD(x, y) ((x) + (y))
+#define DG_DO_SUB(x, y) ((x) - (y))
+#define DG_DO_BUS(x, y) ((y) - (x))
+
+#define DG_FUSED_3(TAG, T, INNER, OUTER)                                                                      \
+    DG_CLONES static void dg_##INNER##_##OUTER##_##TAG(char **args, const npy_intp *dims, const npy_intp *steps, \
+                                                       void *data)                                            \
+    {                                                                                                         \
+        const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2];                    \
+        T *o = (T *)args[3];                                                                                  \
+        const npy_intp n = dims[0];                                                                           \
+        (void)steps, (void)data;                                                                              \
+        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                              \
+        {                                                                                                     \
+            const T u = DG_DO_##INNER(a[i], b[i]), z = c[i];                                                  \
+            o[i] = DG_DO_##OUTER(u, z);                                                                       \
+        }                                                                                                     \
+    }
+
+#define DG_FUSED_4(TAG, T, INNER, OUTER, SECOND)                                                                     \
+    DG_CLONES static void dg_##INNER##_##OUTER##_##SECOND##_##TAG(char **args, const npy_intp *dims,                 \
+                                                                  const npy_intp *steps, void *data)                 \
+    {                                                                                                                \
+        const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2], *d = (const T *)args[3];  \
+        T *o = (T *)args[4];                                                                                         \
+        const npy_intp n = dims[0];                                                                                  \
+        (void)steps, (void)data;                                                                                     \
+        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                                     \
+        {                                                                                                            \
+            const T u = DG_DO_##INNER(a[i], b[i]), v = DG_DO_##SECOND(c[i], d[i]);                                   \
+            o[i] = DG_DO_##OUTER(u, v);                                                                              \
+        }                                                                                                            \
+    }
+
+#define DG_OUTERS(TAG, T, INNER)      \
+    DG_FUSED_3(TAG, T, INNER, MUL)    \
+    DG_FUSED_3(TAG, T, INNER, ABSORB) \
+    DG_FUSED_3(TAG, T, INNER, ADD)    \
+    DG_FUSED_3(TAG, T, INNER, SUB)    \
+    DG_FUSED_3(TAG, T, INNER, BUS)
+#define DG_SECONDS(TAG, T, INNER)            \
+    DG_FUSED_4(TAG, T, INNER, ADD, MUL)      \
+    DG_FUSED_4(TAG, T, INNER, ADD, ABSORB)   \
+    DG_FUSED_4(TAG, T, INNER, SUB, MUL)      \
+    DG_FUSED_4(TAG, T, INNER, SUB, ABSORB)
+#define DG_ALL_FUSED(TAG, T) \
+    DG_OUTERS(TAG, T, MUL)   \
+    DG_OUTERS(TAG, T, ABSORB) \
+    DG_OUTERS(TAG, T, ADD)   \
+    DG_OUTERS(TAG, T, SUB)   \
+    DG_SECONDS(TAG, T, MUL)  \
+    DG_SECONDS(TAG, T, ABSORB)
+
+DG_ALL_FUSED(f64, double)
+DG_ALL_FUSED(f32, float)
+
+#define DG_ROW_OF(INNER, TAG) \
+    {dg_##INNER##_MUL_##TAG, dg_##INNER##_ABSORB_##TAG, dg_##INNER##_ADD_##TAG, dg_##INNER##_SUB_##TAG, dg_##INNER##_BUS_##TAG}
+#define DG_ROWS_OF(TAG) {DG_ROW_OF(MUL, TAG), DG_ROW_OF(ABSORB, TAG), DG_ROW_OF(ADD, TAG), DG_ROW_OF(SUB, TAG)}
+#define DG_PAIR_OF(INNER, OUTER, TAG) {dg_##INNER##_##OUTER##_MUL_##TAG, dg_##INNER##_##OUTER##_ABSORB_##TAG}
+#define DG_PAIRS_OF(INNER, TAG) {DG_PAIR_OF(INNER, ADD, TAG), DG_PAIR_OF(INNER, SUB, TAG)}
+
+/* The loop of a superinstruction: inner and outer operation, the second inner one or -1; wide for double, else float. */
+static dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
+{
+    static const dg_loop three[2][4][5] = {DG_ROWS_OF(f32), DG_ROWS_OF(f64)};
+    static const dg_loop four[2][2][2][2] = {{DG_PAIRS_OF(MUL, f32), DG_PAIRS_OF(ABSORB, f32)},
+                                             {DG_PAIRS_OF(MUL, f64), DG_PAIRS_OF(ABSORB, f64)}};
+    return second < 0 ? three[wide][inner][outer] : four[wide][inner][outer - DG_F_ADD][second];
+}
+
+#endif
