@@ -133,7 +133,7 @@ def points(row: Row, dense: bool = False) -> list[Point]:
     """The points at which a row is measured."""
     seed = sum(map(ord, row.name))
     axes = [
-        operand_values(*row.domain[i], dense, seed + i) if i in row.differentiable else list(row.orders)
+        operand_values(*row.domain[i], dense, seed + i) if i in row.differentiable else list(map(float, row.orders))
         for i in range(row.arity)
     ]
     rng = np.random.default_rng(seed)

@@ -3,6 +3,9 @@
  * J and Y are the C library's. I is its power series, or the asymptotic one; K is an integral whose integrand falls doubly
  * exponentially, so that the trapezoidal rule converges as fast. In I and K all terms are positive, so every digit counts
  * at every argument. All are computed in double; float kernels round the result.
+ *
+ * Derivatives are means of 2^k neighbours, which may be beyond the largest number where their mean is not. So kernels have a
+ * last parameter: the power of two that their result is multiplied by, before it can overflow.
  */
 #ifndef DG_BESSEL_H
 #define DG_BESSEL_H
@@ -19,22 +22,44 @@
 
 enum { DG_LARGEST_ORDER = 100000 };     /* the recurrences behind them take as many steps */
 
-static double dg_bessel_j(double n, double x)
+static double dg_bessel_j_times(double n, double x, int power)
 {
-    return fabs(n) <= DG_LARGEST_ORDER ? dg_libm_j((int)floor(n), x) : NAN;
+    return fabs(n) <= DG_LARGEST_ORDER ? ldexp(dg_libm_j((int)floor(n), x), power) : NAN;
 }
+#define dg_bessel_j(n, x) dg_bessel_j_times(n, x, 0)
 
-static double dg_bessel_y(double n, double x)
+static double dg_bessel_y_times(double order, double x, int power)
 {
-    if (!(fabs(n) <= DG_LARGEST_ORDER) || !(x >= 0.0))
+    const double n = fabs(floor(order));
+    double low, high, next, value;
+    if (!(n <= DG_LARGEST_ORDER) || !(x >= 0.0))
         return NAN;
-    return dg_libm_y((int)floor(n), x);
+    value = dg_libm_y((int)floor(order), x);
+    if (power == 0 || isfinite(value) || x == 0.0)
+        return ldexp(value, power);
+    low = dg_libm_y(0, x);
+    high = dg_libm_y(1, x);
+    for (double k = 1.0; k < n; ++k) {
+        if (fabs(high) > 0x1p300) {
+            low *= 0x1p-600;
+            high *= 0x1p-600;
+            power += 600;
+        }
+        next = 2.0 * k / x * high - low;
+        if (isinf(next))
+            return value;
+        low = high;
+        high = next;
+    }
+    return copysign(ldexp(high, power), value);
 }
+#define dg_bessel_y(n, x) dg_bessel_y_times(n, x, 0)
 
-/* exp(-a) I_n(a), or I_n(a) itself, for a >= 0. */
-static double dg_bessel_i_size(double n, double a, int scaled)
+/* exp(-a) I_n(a), or 2^power I_n(a) itself, for a >= 0. */
+static double dg_bessel_i_size(double n, double a, int scaled, int power)
 {
     double term = 1.0, sum = 1.0, lost = 0.0, first = 1.0, next, k;
+    int exponent;
     if (a > 20.0 && a > 0.5 * n * n) {  /* exp(a) / sqrt(2 pi a) (1 - (4n^2 - 1) / (8a) + ...) */
         for (k = 1.0; fabs(term) > 0x1p-56 && k < 60.0; ++k) {
             term *= ((2.0 * k - 1.0) * (2.0 * k - 1.0) - 4.0 * n * n) / (8.0 * k * a);
@@ -43,6 +68,7 @@ static double dg_bessel_i_size(double n, double a, int scaled)
         sum = (1.0 + lost) * 0.39894228040143267794 / sqrt(a);
         if (scaled)
             return sum;
+        sum = ldexp(sum, power);
         return a < 700.0 ? exp(a) * sum : isinf(a) ? a : exp(0.5 * a) * sum * exp(0.5 * a);
     }
     /* (a/2)^n / n! (1 + q / (n+1) + q^2 / (2 (n+1) (n+2)) + ...), terms and sum each in two parts */
@@ -57,25 +83,32 @@ static double dg_bessel_i_size(double n, double a, int scaled)
         next = sum + term;
         lost += (sum - next) + term + low;
         sum = next;
+        if (sum > 0x1p500) {
+            sum *= 0x1p-500;
+            lost *= 0x1p-500;
+            term *= 0x1p-500;
+            low *= 0x1p-500;
+            power += 500;
+        }
     }
     sum += lost;
-    if (n > 20.0)
-        return a == 0.0 ? 0.0 : exp(n * log(0.5 * a) - lgamma(n + 1.0) + log(sum) - (scaled ? a : 0.0));
-    for (k = 1.0; k <= n; ++k)
-        first *= 0.5 * a / k;
-    return scaled ? first * (sum * exp(-a)) : first * sum;
+    for (k = 1.0; k <= n; ++k) {
+        first = frexp(first * (0.5 * a / k), &exponent);
+        power += exponent;
+    }
+    return ldexp(scaled ? first * (sum * exp(-a)) : first * sum, power);
 }
 
-static double dg_bessel_i_signed(double order, double x, int scaled)
+static double dg_bessel_i_signed(double order, double x, int scaled, int power)
 {
     const double n = fabs(floor(order));
     if (!(n <= DG_LARGEST_ORDER) || x != x)
         return NAN;
-    const double size = dg_bessel_i_size(n, fabs(x), scaled);
+    const double size = dg_bessel_i_size(n, fabs(x), scaled, power);
     return x < 0.0 && fmod(n, 2.0) != 0.0 ? -size : size;
 }
-#define dg_bessel_i(n, x) dg_bessel_i_signed(n, x, 0)
-#define dg_bessel_ie(n, x) dg_bessel_i_signed(n, x, 1)
+#define dg_bessel_i(n, x) dg_bessel_i_signed(n, x, 0, 0)
+#define dg_bessel_ie(n, x) dg_bessel_i_signed(n, x, 1, 0)
 
 /* 1/pi times the integral of v^k cos(m t) exp(-a v) over half a turn, v = 1 - cos t and m = 0 or 1: up to signs the k-th
  * derivative of exp(-a) I_m(a), without the cancellation of differences of such functions. The trapezoidal rule converges
@@ -113,83 +146,118 @@ static double dg_bessel_i_integral(double k, int m, double x)
 #define dg_bessel_i1_decay(k, x) dg_bessel_i_integral(k, 1, x)
 
 /* exp(x) times the integral of v^k cosh(m t) exp(-x cosh t) over t > 0, v = cosh t - 1 and m = 0 or 1: up to its sign the
- * k-th derivative of exp(x) K_m(x). The steps are as long as the strip allows in which the integrand is regular. */
+ * k-th derivative of exp(x) K_m(x). The steps are as long as the strip allows in which the integrand is regular. Powers of v
+ * are beyond the largest number before the exponential brings them back, so half of the power comes before it. */
 static double dg_bessel_k_integral(double k, int m, double x)
 {
-    double sum = k == 0.0 ? 0.5 : 0.0, lost = 0.0, h, term, next, s, v, fall;
+    const double unit = x < 1.0 ? 0x1p-20 : 1.0;    /* of the sum, which for small x is larger than the integral */
+    double sum = k == 0.0 ? 0.5 * unit : 0.0, lost = 0.0, h, term, next, s, root, fall;
     int j = 1, exponent;
     if (!(x > 0.0) || isinf(x) || !(k >= 0.0 && k <= DG_LARGEST_ORDER))
         return x == 0.0 ? INFINITY : isinf(x) && x > 0.0 ? 0.0 : NAN;
     h = frexp(1.0 / (5.0 + 0.25 * (k + m) + (1.5 + 0.05 * k) * sqrt(x)), &exponent);
     h = ldexp(floor(256.0 * h), exponent - 8);      /* a few bits, so that all multiples are exact */
     do {
-        s = sinh(0.5 * h * j++);
-        v = 2.0 * s * s;
+        s = sinh(0.5 * h * j++);                    /* v = 2 s^2 */
         fall = 2.0 * (x * s) * s;
-        term = exp(-fall);
-        if (k != 0.0)
-            term *= k == 1.0 ? v : pow(v, k);
+        term = unit * exp(-fall);
+        if (k == 1.0)
+            term = 2.0 * (term * s) * s;
+        else if (k != 0.0) {
+            root = pow(2.0 * s * s, 0.5 * k);
+            term = term * root * root;
+        }
         if (m == 1)
-            term *= 1.0 + v;
+            term += 2.0 * (term * s) * s;
         next = sum + term;
         if (isinf(next))
             return next;
         lost += (sum - next) + term;
         sum = next;
     } while (term > 0x1p-60 * sum || fall < k + 1.0);
-    return h * (sum + lost);
+    return h / unit * (sum + lost);
 }
 #define dg_bessel_ke(n, x) dg_bessel_k_integral(0.0, n, x)
 #define dg_bessel_k0_decay(k, x) dg_bessel_k_integral(k, 0, x)
 #define dg_bessel_k1_decay(k, x) dg_bessel_k_integral(k, 1, x)
 
-static double dg_bessel_k(double order, double x)
+static double dg_bessel_k_times(double order, double x, int power)
 {
     const double n = fabs(floor(order));
-    double low, high, next;
+    double low, high, next, part, low_rest = 0.0, high_rest = 0.0, rest, halvings;
     if (!(n <= DG_LARGEST_ORDER) || !(x >= 0.0))
         return NAN;
     if (x == 0.0)
         return INFINITY;
-    if (x > 800.0)
+    if (x > 800.0 + n)
         return 0.0;
-    low = exp(-x) * dg_bessel_k_integral(0.0, 0, x);
-    if (n == 0.0)
-        return low;
-    high = exp(-x) * dg_bessel_k_integral(0.0, 1, x);
-    for (double k = 1.0; k < n; ++k) {  /* upwards all terms are positive */
-        next = low + 2.0 * k / x * high;
+    low = dg_bessel_k_integral(0.0, 0, x);
+    high = n == 0.0 ? low : dg_bessel_k_integral(0.0, 1, x);
+    for (double k = 1.0; k < n; ++k) {  /* upwards all terms are positive; each value is in two parts */
+        if (high > 0x1p300) {
+            low *= 0x1p-600;
+            low_rest *= 0x1p-600;
+            high *= 0x1p-600;
+            high_rest *= 0x1p-600;
+            power += 600;
+        }
+        part = 2.0 * k * high;
+        rest = fma(2.0 * k, high, -part) + 2.0 * k * high_rest;
+        next = part / x;
+        rest = (fma(-next, x, part) + rest) / x + low_rest;
+        part = next;
+        next += low;
+        if (isinf(next))
+            return next;
+        rest += part >= low ? (part - next) + low : (low - next) + part;
         low = high;
+        low_rest = high_rest;
         high = next;
+        high_rest = rest;
     }
-    return high;
+    high += high_rest;
+    if (x < 700.0)
+        return ldexp(exp(-x) * high, power);
+    halvings = rint(x * 1.4426950408889634074);     /* below, exp(-x) would have lost digits */
+    x = (x - halvings * 6.93147180369123816490e-01) - halvings * 1.90821492927058770002e-10;
+    return ldexp(exp(-x) * high, power - (int)halvings);
 }
+#define dg_bessel_k(n, x) dg_bessel_k_times(n, x, 0)
 
-/* The k-th derivative by x of a function with f_n' = (f_{n-1} + sign f_{n+1}) / 2: the binomial sum of neighbours. */
-static double dg_bessel_derivative(double (*f)(double, double), double sign, double k, double n, double x)
+/* 2^power times the binomial sum of the neighbours of order n - k, n - k + 2, ..., n + k. */
+static double dg_bessel_sum(double (*f)(double, double, int), double sign, double k, double n, double x, int power)
 {
     double sum = 0.0, lost = 0.0, choose = 1.0, term, next;
-    if (!(k >= 0.0 && k <= 500.0) || k != floor(k))
-        return NAN;
     for (double j = 0.0; j <= k; ++j) {
-        term = f(n - k + 2.0 * j, x) * choose;
-        if (isinf(term))            /* the order furthest from 0 outgrows the others */
-            return n >= 0.0 ? f(n + k, x) * pow(sign, k) : f(n - k, x);
+        term = f(n - k + 2.0 * j, x, power) * choose;
         next = sum + term;
+        if (isinf(next))            /* the order furthest from 0 outgrows the others */
+            return (n >= 0.0 ? f(n + k, x, power) * pow(sign, k) : f(n - k, x, power)) * INFINITY;
         lost += fabs(sum) >= fabs(term) ? (sum - next) + term : (term - next) + sum;
         sum = next;
-        choose *= sign * (k - j) / (j + 1.0);
+        choose = sign * choose * (k - j) / (j + 1.0);
     }
-    return ldexp(sum + lost, -(int)k);
+    return sum + lost;
 }
 
-static double dg_bessel_i_plain(double n, double x)
+/* The k-th derivative by x of a function with f_n' = (f_{n-1} + sign f_{n+1}) / 2. Only a sum that overflows is halved before,
+ * since that would take digits from neighbours next to the smallest number. */
+static double dg_bessel_derivative(double (*f)(double, double, int), double sign, double k, double n, double x)
 {
-    return dg_bessel_i(n, x);
+    if (!(k >= 0.0 && k <= 500.0) || k != floor(k))
+        return NAN;
+    const double sum = dg_bessel_sum(f, sign, k, n, x, 0);
+    return isinf(sum) ? dg_bessel_sum(f, sign, k, n, x, -(int)k) : ldexp(sum, -(int)k);
 }
-#define dg_bessel_j_derivative(k, n, x) dg_bessel_derivative(dg_bessel_j, -1.0, k, n, x)
-#define dg_bessel_y_derivative(k, n, x) dg_bessel_derivative(dg_bessel_y, -1.0, k, n, x)
-#define dg_bessel_i_derivative(k, n, x) dg_bessel_derivative(dg_bessel_i_plain, 1.0, k, n, x)
-#define dg_bessel_k_derivative(k, n, x) dg_bessel_derivative(dg_bessel_k, 1.0, k, n, x) * (fmod(k, 2.0) == 0.0 ? 1.0 : -1.0)
+
+static double dg_bessel_i_times(double n, double x, int power)
+{
+    return dg_bessel_i_signed(n, x, 0, power);
+}
+#define dg_bessel_j_derivative(k, n, x) dg_bessel_derivative(dg_bessel_j_times, -1.0, k, n, x)
+#define dg_bessel_y_derivative(k, n, x) dg_bessel_derivative(dg_bessel_y_times, -1.0, k, n, x)
+#define dg_bessel_i_derivative(k, n, x) dg_bessel_derivative(dg_bessel_i_times, 1.0, k, n, x)
+#define dg_bessel_k_derivative(k, n, x) \
+    dg_bessel_derivative(dg_bessel_k_times, 1.0, k, n, x) * (fmod(k, 2.0) == 0.0 ? 1.0 : -1.0)
 
 #endif

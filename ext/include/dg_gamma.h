@@ -74,20 +74,23 @@ static double dg_digamma(double x)
     return sum + ((x - 0x1.762d86356be3fp+0) - 0x1.b86a722197829p-54) * value;
 }
 
-/* sum of (q + k)**-s over k >= 0, for q > 0 and s > 1: terms one by one, and from w = q + k >= s + 10 on the formula of
- * Euler and Maclaurin, whose terms then fall by a factor of at least 7. Sums are compensated. */
-static double dg_zeta_positive(double s, double q)
+/* 2^(e (s - 1)) times the sum of (q + k)**-s over k >= 0, for q > 0 and s > 1: terms one by one, and from w = q + k >= s + 10
+ * on the formula of Euler and Maclaurin, whose terms then fall by a factor of at least 7. Sums are compensated, w included,
+ * since the power multiplies its relative error by s. */
+static double dg_zeta_positive(double s, double q, int e)
 {
-    double sum = 0.0, lost = 0.0, w = q, term, tail, factor, next;
-    for (; w < s + 10.0; w += 1.0) {
-        term = pow(w, -s);
+    double sum = 0.0, lost = 0.0, w = q, off = 0.0, term, tail, factor, next;
+    for (double k = 1.0; w < s + 10.0; ++k) {
+        term = ldexp(pow(ldexp(w, -e), -s), -e);
         next = sum + term;
         if (isinf(next))
             return next;
-        lost += (sum - next) + term;
+        lost += (sum - next) + term - term * (s * off);
         sum = next;
         if (!(term * (1.0 + w / (s - 1.0)) > 0x1p-57 * sum))
             return sum + lost;
+        w = q + k;
+        off = (k > q ? q - (w - k) : k - (w - q)) / w;
     }
     tail = 0.5;
     factor = s / w;                     /* s (s+1) ... (s+2j-2) / ((2j-1)! w**(2j-1)) */
@@ -95,7 +98,8 @@ static double dg_zeta_positive(double s, double q)
         tail += DG_STIRLING[j - 1] * factor;
         factor *= (s + 2 * j - 1) * (s + 2 * j) / (2.0 * j * (2 * j + 1) * w * w);
     }
-    return sum + (lost + pow(w, 1.0 - s) * (1.0 / (s - 1.0) + tail / w));
+    term = pow(ldexp(w, -e), 1.0 - s) * (1.0 / (s - 1.0) + tail / w);
+    return sum + (lost + (term - term * ((s - 1.0) * off)));
 }
 
 /* The Hurwitz zeta function for s >= 1. Below q = 0 it is real for whole s; there the terms from q up to 0 are the
@@ -105,24 +109,32 @@ static double dg_zeta(double s, double q)
     if (!(s > 1.0))
         return s == 1.0 ? INFINITY : NAN;
     if (q > 0.0)
-        return isinf(q) ? 0.0 : dg_zeta_positive(s, q);
+        return isinf(q) ? 0.0 : dg_zeta_positive(s, q, 0);
     if (q == floor(q))
         return isinf(q) ? NAN : INFINITY;
     if (s != floor(s) || q != q)
         return NAN;
-    const double passed = dg_zeta_positive(s, ceil(q) - q) - dg_zeta_positive(s, 1.0 - q);
-    return dg_zeta_positive(s, q - floor(q)) + (fmod(s, 2.0) == 0.0 ? passed : -passed);
+    const double passed = dg_zeta_positive(s, ceil(q) - q, 0) - dg_zeta_positive(s, 1.0 - q, 0);
+    return dg_zeta_positive(s, q - floor(q), 0) + (fmod(s, 2.0) == 0.0 ? passed : -passed);
 }
 
-/* The n-th derivative of digamma; nan unless n is a whole number and not negative. */
+/* The n-th derivative of digamma; nan unless n is a whole number and not negative. For large x the zeta function may be below
+ * the smallest number and its product with n! not, so a power of two is taken out of it. */
 static double dg_polygamma(double n, double x)
 {
+    double size;
+    int e = 0;
     if (n == 0.0)
         return dg_digamma(x);
     if (!(n > 0.0) || n != floor(n))
         return NAN;
-    const double zeta = dg_zeta(n + 1.0, x);
-    const double size = n <= 170.0 ? tgamma(n + 1.0) * zeta : copysign(exp(lgamma(n + 1.0) + log(fabs(zeta))), zeta);
+    if (x > 1.0 && !isinf(x))
+        e = ilogb(x);
+    const double zeta = e ? dg_zeta_positive(n + 1.0, x, e) : dg_zeta(n + 1.0, x);
+    if (n <= 170.0)
+        size = ldexp(tgamma(n + 1.0) * zeta, -e * (int)n);
+    else
+        size = copysign(exp(lgamma(n + 1.0) + log(fabs(zeta)) - e * n * 0.69314718055994530942), zeta);
     return fmod(n, 2.0) == 0.0 ? -size : size;
 }
 
