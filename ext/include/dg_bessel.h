@@ -147,7 +147,7 @@ static double dg_bessel_i_integral(double k, int m, double x)
 
 /* exp(x) times the integral of v^k cosh(m t) exp(-x cosh t) over t > 0, v = cosh t - 1 and m = 0 or 1: up to its sign the
  * k-th derivative of exp(x) K_m(x). The steps are as long as the strip allows in which the integrand is regular. Powers of v
- * are beyond the largest number before the exponential brings them back, so half of the power comes before it. */
+ * are beyond the largest number where the exponential brings them back, so the root of the integrand is squared. */
 static double dg_bessel_k_integral(double k, int m, double x)
 {
     const double unit = x < 1.0 ? 0x1p-20 : 1.0;    /* of the sum, which for small x is larger than the integral */
@@ -164,8 +164,8 @@ static double dg_bessel_k_integral(double k, int m, double x)
         if (k == 1.0)
             term = 2.0 * (term * s) * s;
         else if (k != 0.0) {
-            root = pow(2.0 * s * s, 0.5 * k);
-            term = term * root * root;
+            root = pow(2.0 * s * s, 0.5 * k) * exp(-0.5 * fall);
+            term = unit * root * root;
         }
         if (m == 1)
             term += 2.0 * (term * s) * s;
