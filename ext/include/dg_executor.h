@@ -13,8 +13,18 @@
 #include "dg_loop.h"
 #include "dg_threads.h"
 
-enum { DG_LOOP, DG_MATMUL, DG_MATMUL_ADD, DG_SUM_ALL, DG_COPY, DG_ZERO, DG_SELECT };
+enum { DG_LOOP, DG_MATMUL, DG_MATMUL_ADD, DG_SUM_ALL, DG_SUM_AXIS, DG_COPY, DG_ZERO, DG_SELECT };
 enum { DG_MAX_AXES = 6 };
+
+/* Bytes of a cache of this machine; as most have them, where it does not say. */
+static inline long dg_cache_size(int level)
+{
+    long size = 0;
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    size = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+#endif
+    return size > 0 ? size : level == 1 ? 32L << 10 : 1L << 20;
+}
 
 typedef struct {
     int base;
@@ -53,6 +63,29 @@ static inline char *dg_at(const dg_operand *o, char *const *bases, npy_intp star
     return bases[o->base] + o->offset + start * o->row + (start - row0) * o->local;
 }
 
+/* One operand that a whole axis shares, and few steps along it: what trailing axes of two or three need. */
+#define DG_REPEAT_LOOP(T)                                                                 \
+    for (npy_intp i = 0; i < m; ++i, from += s, to += t) {                                \
+        const T x = *(const T *)from;                                                     \
+        T *r = (T *)to;                                                                   \
+        if (n == 3) r[0] = x, r[1] = x, r[2] = x;                                         \
+        else for (npy_intp j = 0; j < n; ++j) r[j] = x;                                   \
+    }
+
+static int dg_repeat(const dg_instruction *in, int axis, char *from, char *to, npy_intp m)
+{
+    const npy_intp n = in->shape[axis + 1], s = in->from[axis], t = in->to[axis];
+    if (in->from[axis + 1] != 0 || in->to[axis + 1] != in->item) return 0;
+    if (in->item == 8) {
+        DG_REPEAT_LOOP(uint64_t)
+    } else if (in->item == 4) {
+        DG_REPEAT_LOOP(uint32_t)
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
 static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *to, npy_intp rows)
 {
     const npy_intp n = axis == 0 ? rows : in->shape[axis], s = in->from[axis], t = in->to[axis];
@@ -68,8 +101,37 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
         }
         return;
     }
+    if (axis + 1 == in->axes && dg_repeat(in, axis, from, to, n)) return;
     for (npy_intp i = 0; i < n; ++i, from += s, to += t) dg_copy_axes(in, axis + 1, from, to, rows);
 }
+
+/* Sums over an axis with few numbers behind it: r[o][j] = sum over i of x[o][i][j]. */
+#define DG_SUM_AXIS_LOOP(T, INNER)                                                        \
+    for (npy_intp o = 0; o < outer; ++o, x += w * inner, r += inner) {                    \
+        T sum[8] = {0};                                                                   \
+        for (npy_intp i = 0; i < w; ++i)                                                  \
+            for (npy_intp j = 0; j < (INNER); ++j) sum[j] += x[i * (INNER) + j];          \
+        for (npy_intp j = 0; j < (INNER); ++j) r[j] = sum[j];                             \
+    }
+#define DG_SUM_AXIS_OF(T)                                                                 \
+    static void dg_sum_axis_##T(const T *x, T *r, npy_intp outer, npy_intp w, npy_intp inner) \
+    {                                                                                     \
+        if (inner == 1 && w == 2) {                                                       \
+            for (npy_intp o = 0; o < outer; ++o) r[o] = x[2 * o] + x[2 * o + 1];          \
+        } else if (inner == 1 && w == 3) {                                                \
+            for (npy_intp o = 0; o < outer; ++o) r[o] = x[3 * o] + x[3 * o + 1] + x[3 * o + 2]; \
+        } else if (inner == 1) {                                                          \
+            DG_SUM_AXIS_LOOP(T, 1)                                                        \
+        } else if (inner == 2) {                                                          \
+            DG_SUM_AXIS_LOOP(T, 2)                                                        \
+        } else if (inner == 3) {                                                          \
+            DG_SUM_AXIS_LOOP(T, 3)                                                        \
+        } else {                                                                          \
+            DG_SUM_AXIS_LOOP(T, inner)                                                    \
+        }                                                                                 \
+    }
+DG_SUM_AXIS_OF(double)
+DG_SUM_AXIS_OF(float)
 
 /* where: a bool for each element, both choices, the result. */
 #define DG_SELECT_LOOP(T)                                                                              \
@@ -147,6 +209,11 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
             in->fn(q, &n, in->step, in->data);
             break;
         }
+        case DG_SUM_AXIS:
+            n = in->dims[1] < 0 ? -in->dims[1] * rows : in->dims[1];
+            if (in->item == 8) dg_sum_axis_double((const double *)p[0], (double *)p[1], n, in->dims[2], in->dims[3]);
+            else dg_sum_axis_float((const float *)p[0], (float *)p[1], n, in->dims[2], in->dims[3]);
+            break;
         case DG_COPY: dg_copy_axes(in, 0, p[0], p[1], rows); break;
         case DG_ZERO: memset(p[0], 0, (size_t)(rows * in->width * in->item)); break;
         case DG_SELECT: dg_select(in, p[0], p[1], p[2], p[3], rows * in->width); break;

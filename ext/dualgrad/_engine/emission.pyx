@@ -10,8 +10,6 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memset
 
-import os
-
 import numpy as np
 
 from .array cimport from_ndarray
@@ -25,23 +23,19 @@ from .regions cimport Region, row_size, rows_made, set_margins
 cdef extern from "dg_fused.h":
     dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 
+cdef extern from "dg_executor.h":
+    long dg_cache_size(int level)
+
 cdef enum:
     LEAST = 256                     # elements of a tile, at least, however many of them are alive
+    FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones
     MOST_ROWS = 4096
     PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
 
 
-cdef Py_ssize_t cache_size(str level, Py_ssize_t otherwise) except -1:
-    """Bytes of a cache of this machine, as far as it says."""
-    try:
-        return os.sysconf(f"SC_LEVEL{level}CACHE_SIZE") or otherwise
-    except (AttributeError, ValueError, OSError):
-        return otherwise
-
-
 # Bytes that a block may fill: a first-level cache; with products half of a second-level one.
-cdef Py_ssize_t TILE = min(max(cache_size("1_D", 32 << 10), 32 << 10), 64 << 10)
-cdef Py_ssize_t CACHE = min(max(cache_size("2_", 1 << 20) // 2, 256 << 10), 1 << 20)
+cdef Py_ssize_t TILE = min(max(dg_cache_size(1), 32 << 10), 64 << 10)
+cdef Py_ssize_t CACHE = min(max(dg_cache_size(2) // 2, 256 << 10), 1 << 20)
 
 
 cdef class Places:
@@ -274,7 +268,7 @@ cdef class Emitter:
     cdef int emit_sum(self, Operation o) except -1:
         cdef View v = <View>o.ins[0]
         cdef tuple shape = v.shape, target
-        cdef Py_ssize_t item = o.out.item, w, outer
+        cdef Py_ssize_t item = o.out.item, w, outer, inner
         cdef list axes = list(o.params)
         cdef bint partition = self.region.rows is not None
         cdef Root ones
@@ -286,20 +280,27 @@ cdef class Emitter:
             self.code.append({"kind": DG_SUM_ALL, "n_in": 1, "arg": [place, target], "step": [0, step, 0],
                               "width": self.width(shape), "add": o.out.typenum})
             return 0
-        if axes == list(range(len(shape) - len(axes), len(shape))):     # the last axes: a product with ones
-            w = product([shape[a] for a in axes])
-            outer = product(shape) // w
+        w = product([shape[a] for a in axes])
+        inner = product(shape[<Py_ssize_t>axes[len(axes) - 1] + 1:])
+        outer = product(shape[1 if partition else 0:<Py_ssize_t>axes[0]])
+        if axes[0] != 0 and step == item and (inner <= FEW and (inner > 1 or w <= FEW)):
+            self.code.append({"kind": DG_SUM_AXIS, "n_in": 1, "arg": [place, target], "item": item,
+                              "dims": [0, -outer if partition else outer, w, inner]})
+            return 0
+        if inner == 1 and axes[0] != 0:                                 # the last axes: a product with ones
             ones = self.ones_of(o.out.typenum, w)
-            if partition:
-                outer //= <Py_ssize_t>shape[0]
             self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [place, (ones.base, 0, 0, 0), target],
                               "dims": [1, -outer if partition else outer, w, 1],
                               "strides": [0, 0, 0, step * w, step, item, item, item, item], "matmul": o.out.typenum})
             return 0
-        if axes[0] != 0 or axes != list(range(len(axes))):
-            raise NotImplementedError("a sum over axes in the middle")
-        w = product(shape[len(axes):])                                  # the first axes: ones times
-        outer = product(shape[:len(axes)])
+        if axes[0] != 0:                                                # axes in the middle: a stack of ones times
+            ones = self.ones_of(o.out.typenum, w)
+            self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [(ones.base, 0, 0, 0), place, target],
+                              "dims": [-outer if partition else outer, 1, w, inner],
+                              "strides": [0, step * w * inner, item * inner, item, item, step * inner, step,
+                                          item * inner, item], "matmul": o.out.typenum})
+            return 0
+        outer, w = w, inner                                             # the first axes: ones times
         if partition:
             ones = self.ones_of(o.out.typenum, self.capacity())
             scratch = self.scratch(w * item)

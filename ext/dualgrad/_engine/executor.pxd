@@ -9,6 +9,7 @@ cdef extern from "dg_executor.h":
         DG_MATMUL
         DG_MATMUL_ADD
         DG_SUM_ALL
+        DG_SUM_AXIS
         DG_COPY
         DG_ZERO
         DG_SELECT

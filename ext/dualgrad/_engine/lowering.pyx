@@ -259,7 +259,7 @@ cdef class Lowering:
             return self.step(OP_RESHAPE, None, [x], typenum, shape)
         kept = tuple([x.shape[i] for i in range(len(x.shape)) if i not in axes])
         i = len(axes)
-        if axes != list(range(i)) and axes != list(range(len(x.shape) - i, len(x.shape))):
+        if axes != list(range(<Py_ssize_t>axes[0], <Py_ssize_t>axes[0] + i)):
             s = self.emit("generic", OP_SUM, (tuple(axes), False), [x], typenum, kept)
         elif (typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT) or product(x.shape) == 0:
             s = self.emit("generic", OP_SUM, (tuple(axes), False), [x], typenum, kept)

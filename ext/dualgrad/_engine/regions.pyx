@@ -112,7 +112,7 @@ cdef Role role(Operation o, Region region):
             return REFUSED
         axes = list(o.params)
         if 0 not in axes:
-            return ROWS if axes == list(range(len(v.shape) - len(axes), len(v.shape))) else REFUSED
+            return ROWS
         return ADDED if len(axes) == len(v.shape) or axes == [0] else REFUSED
     a = <View>o.ins[0]
     b = <View>o.ins[1]
