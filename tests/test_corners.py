@@ -97,6 +97,33 @@ def test_all_infinite_ties():
     assert_close(dg.grad(lambda x: ops.logsumexp(x, 0))(f64([-INF, 0.0])), [0.0, 1.0])
 
 
+@pytest.mark.parametrize("way", ["called", "mapped", "recorded"])
+@pytest.mark.parametrize(
+    ("shape", "axis", "expected"),
+    [((0,), 0, -INF), ((2, 0), 1, [-INF, -INF]), ((2, 0), 0, []), ((0, 0), 1, []), ((2, 0, 3), 2, [[], []])],
+)
+def test_the_logarithm_of_an_empty_sum(shape, axis, expected, way):
+    def f(x, w):
+        return ops.logsumexp(x * w, axis)
+
+    if way == "mapped":
+        called = lambda x, w: dg.vmap(f, (0, None))(ops.stack((x, x)), w)[1]
+    else:
+        called = dg.jit(f) if way == "recorded" else f
+    x, w = f64(np.zeros(shape)), f64(2.0)
+    for _ in range(3):
+        assert_close(called(x, w), expected)
+    assert ops.logsumexp(x, axis, keepdims=True).shape == (*shape[:axis], 1, *shape[axis + 1 :])
+    nothing = np.zeros(np.shape(expected))  # the value is -inf whatever w is
+    slope = lambda w: called(x, w)
+    for _ in range(3):
+        slope = lambda w, f=slope: dg.jvp(f, w, f64(1.0))[1]
+        assert_close(slope(w), nothing)
+    if nothing.size:
+        assert_close(dg.grad(lambda w: called(x, w))(w), 0.0)
+        assert_close(dg.grad(dg.grad(lambda w: called(x, w)))(w), 0.0)
+
+
 @pytest.mark.parametrize(
     "clamp",
     [ops.clamp, ops.clip, lambda x, low, high: x.clamp(low, high)],

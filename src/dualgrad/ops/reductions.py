@@ -205,8 +205,10 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
     ------
     numpy.exceptions.AxisError
         If `x` has no such axis.
-    ValueError
-        If there is nothing to reduce.
+
+    Notes
+    -----
+    The logarithm of an empty sum is that of 0: -inf.
 
     Examples
     --------
@@ -219,8 +221,11 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
         axis, keepdims = respell("logsumexp", other, axis=axis, keepdims=keepdims)
     x = floating("logsumexp", x)
     axes = reduced_axes("logsumexp", axis, x)
-    exponentials = Exponentials.of(x, axes)
-    result = exponentials.log_sum() + exponentials.shift
+    if x.size:
+        exponentials = Exponentials.of(x, axes)
+        result = exponentials.log_sum() + exponentials.shift
+    else:  # no maximum to shift by
+        result = _engine.unary(OP["log"], total(_engine.unary(OP["exp"], x), axes, True))
     return result if keepdims else to_shape(result, dropped(x.shape, axes))
 
 
