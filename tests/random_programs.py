@@ -27,9 +27,28 @@ from hypothesis import strategies as st
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, extend, nn, ops
 
-LARGEST = 24  # elements of a value
-SHAPES = [(), (2,), (3,), (2, 3), (1,), (3, 1), (2, 2), (3, 2), (1, 3), (2, 2, 2), (2, 1, 3), (0,), (2, 0), (3, 2, 1)]
-WEIGHTS = [(), (3,), (2, 3)]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The shapes of inputs, of weights and of constants, and how many elements a value has at most."""
+
+    inputs: tuple[Shape, ...]
+    weights: tuple[Shape, ...]
+    constants: tuple[Shape, ...]
+    largest: int
+
+    @classmethod
+    def rows(cls, n: int, m: int) -> Sizes:
+        """Tables of n rows, and what goes with them: what a plan runs block by block."""
+        inputs = ((n, m), (m,), (n, m), (n,), (m, m), (), (n, 1), (n, m), (1, m), (m, n), (n, 2, m))
+        return cls(inputs, ((), (m,), (m, m)), ((), (m,)), 40_000)
+
+
+_SHAPES = ((), (2,), (3,), (2, 3), (1,), (3, 1), (2, 2), (3, 2), (1, 3), (2, 2, 2), (2, 1, 3), (0,), (2, 0), (3, 2, 1))
+SMALL = Sizes(_SHAPES, ((), (3,), (2, 3)), _SHAPES[:6], 24)
+TABLES = tuple(Sizes.rows(n, m) for n, m in ((128, 40), (300, 16), (64, 65), (257, 17), (2048, 3), (100, 100)))
 
 
 # ------------------------------------------------------------------------------------------ names that programs use
@@ -178,6 +197,7 @@ class Scope:
     values: dict[str, Exact]
     counter: list[int]
     weights: dict[str, Exact]
+    sizes: Sizes
     depth: int = 0
     lines: list[Line] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
@@ -384,6 +404,8 @@ def _index(pick: Pick, shape: tuple[int, ...]) -> str:
     kind = pick.of(["basic", "array", "mask", "mixed"])
     if kind == "mask":
         whole = pick.of([tuple(shape[:1]), shape])
+        if np.prod(whole) > 400:
+            raise Unfit
         mask = [(5 * k + pick.number(3)) % 3 != 0 for k in range(int(np.prod(whole)))]
         return f"np.array({np.array(mask).reshape(whole).tolist()})"
     arrays = 0
@@ -439,14 +461,14 @@ def product(pick: Pick) -> str:
 
 def matrix(pick: Pick) -> str:
     x = pick.value(lambda shape: len(shape) == 2 and shape[0] == shape[1] > 0)
-    heavy = (3.0 * np.eye(pick.shape(x)[0])).tolist()
-    return f"own.inverse(constant({heavy}, {x}) + ops.sin({x}))"
+    n = pick.shape(x)[0]
+    return f"own.inverse(constant({n + 1.0} * np.eye({n}), {x}) + ops.sin({x}))"
 
 
 def made(pick: Pick) -> str:
     """A constant."""
     x = pick.value()
-    shape = pick.of(SHAPES[:6])
+    shape = pick.of(pick.scope.sizes.constants)
     numbers = [round(0.7 * ((3 * k + pick.number(7)) % 5) - 1.3, 1) for k in range(int(np.prod(shape)))]
     return f"constant({np.array(numbers).reshape(shape).tolist()}, {x})"
 
@@ -470,7 +492,7 @@ PLAIN: list[Callable[[Pick], str]] = [
 
 def _assign(scope: Scope, code: str) -> None:
     value = scope.run(code)
-    if value.a.size > LARGEST or value.ndim > 4 or not np.isfinite(value.a.astype(float)).all():
+    if value.a.size > scope.sizes.largest or value.ndim > 4 or not np.isfinite(value.a.astype(float)).all():
         raise Unfit
     size = np.abs(value.a).max(initial=0.0)
     if size > 4.0:
@@ -496,7 +518,7 @@ def written(scope: Scope, pick: Pick) -> None:
 
 def _define(scope: Scope, inner: tuple[Gene, ...], arguments: list[Exact], several: bool) -> tuple[str, list[Exact]]:
     """A nested function of arguments like those given; its name, and values like its results."""
-    nested = Scope(dict(scope.values), scope.counter, scope.weights, scope.depth + 1)
+    nested = Scope(dict(scope.values), scope.counter, scope.weights, scope.sizes, scope.depth + 1)
     names = [scope.name("y") for _ in arguments]
     for name, argument in zip(names, arguments, strict=True):
         nested.keep(name, argument)
@@ -517,7 +539,7 @@ def _like(scope: Scope, code: str, values: list[Exact]) -> None:
     names = [scope.name() for _ in values]
     scope.lines.append(Line(tuple(names), code))
     for name, value in zip(names, values, strict=True):
-        if value.a.size > LARGEST:
+        if value.a.size > scope.sizes.largest:
             raise Unfit
         bounded = scope.name()
         scope.lines.append(Line((bounded,), f"ops.sin({name})"))
@@ -603,12 +625,12 @@ def fill(scope: Scope, genes: tuple[Gene, ...]) -> None:
             scope.values = before[2]
 
 
-def build(shapes: tuple[int, ...], genes: tuple[Gene, ...]) -> Program:
-    """The program that genes stand for, of inputs with the given shapes (places in SHAPES)."""
+def build(shapes: tuple[int, ...], genes: tuple[Gene, ...], sizes: Sizes = SMALL) -> Program:
+    """The program that genes stand for, of inputs with the given shapes (places among those of `sizes`)."""
     rng = np.random.default_rng([len(shapes), *shapes])
-    points = [rng.standard_normal(SHAPES[k]) for k in shapes]
-    weights = {f"w{k}": rng.standard_normal(shape) for k, shape in enumerate(WEIGHTS)}
-    scope = Scope({}, [0], {name: Exact(w) for name, w in weights.items()})
+    points = [rng.standard_normal(sizes.inputs[k % len(sizes.inputs)]) for k in shapes]
+    weights = {f"w{k}": rng.standard_normal(shape) for k, shape in enumerate(sizes.weights)}
+    scope = Scope({}, [0], {name: Exact(w) for name, w in weights.items()}, sizes)
     for k, x in enumerate(points):
         scope.keep(f"x{k}", Exact(x))
     fill(scope, genes)
@@ -630,7 +652,7 @@ def _used(name: str, text: str) -> bool:
 # -------------------------------------------------------------------------------------------------------- strategy
 
 
-def programs(most: int = 30, deep: int = 2) -> st.SearchStrategy[Program]:
+def programs(most: int = 30, deep: int = 2, sizes: Sequence[Sizes] = (SMALL,)) -> st.SearchStrategy[Program]:
     """Programs of up to `most` instructions at the top, with functions nested up to `deep` deep."""
     choices = st.tuples(*[st.integers(0, 59)] * 7)
     plain = st.builds(Gene, st.integers(0, len(PLAIN)), choices)
@@ -639,5 +661,6 @@ def programs(most: int = 30, deep: int = 2) -> st.SearchStrategy[Program]:
         inner = st.lists(genes, min_size=1, max_size=5).map(tuple)
         nested = st.builds(Gene, st.integers(0, len(NESTS) - 1), choices, inner)
         genes = st.one_of(plain, plain, plain, plain, nested)
-    shapes = st.lists(st.integers(0, len(SHAPES) - 1), min_size=1, max_size=3).map(tuple)
-    return st.builds(build, shapes, st.lists(genes, min_size=3, max_size=most).map(tuple))
+    shapes = st.lists(st.integers(0, len(_SHAPES) - 1), min_size=1, max_size=3).map(tuple)
+    instructions = st.lists(genes, min_size=3, max_size=most).map(tuple)
+    return st.builds(build, shapes, instructions, st.sampled_from(sizes))

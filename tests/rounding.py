@@ -1,0 +1,48 @@
+"""How far rounding can take a result: what two right ways of computing it may differ by.
+
+Random programs cancel: a result of size 1 can be what is left of terms of size 1e6, most of them deep inside a
+derivative, where no bound on values on the way sees them. Two experiments tell how much a result suffers:
+
+* In float32 the same operations are rounded 2**29 times as coarsely, so the error there is 2**29 times as large. An
+  error in a rule is no smaller in float64, and is not allowed for.
+* Where numbers that are equal but for rounding are compared, all digits of a derivative hang on the last one of what is
+  compared. A change of the inputs in their last digits shows this.
+
+They are done only where the plain tolerance is exceeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+FINER = 2.0 ** (np.finfo(np.float64).machep - np.finfo(np.float32).machep)
+MARGIN = 16.0  # rounding errors of one computation are as random as those of another
+
+Run = Callable[[Any, Sequence[np.ndarray]], dict[str, Any]]
+
+
+def from_single(errors: Sequence[float]) -> float:
+    """The error to expect in float64, where some of the same kind were found in float32."""
+    return MARGIN * FINER * max(errors, default=0.0)
+
+
+def largest(a: Any) -> float:
+    """The largest size of a finite element; what is not finite is compared elsewhere."""
+    finite = np.abs(np.asarray(a)[np.isfinite(a)])
+    return float(finite.max(initial=0.0))
+
+
+def allowed(run: Run, points: Sequence[np.ndarray]) -> dict[str, float]:
+    """For each result of ``run(dtype, points)``, how far apart two right ones may be in float64."""
+    with np.errstate(all="ignore"):
+        plain = run(np.float64, points)
+        single = run(np.float32, [x.astype(np.float32) for x in points])
+        found = {what: from_single([largest(single[what] - a)]) for what, a in plain.items()}
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            nudged = run(np.float64, [x * (1.0 + 2.0**-50 * rng.standard_normal(x.shape)) for x in points])
+            found = {what: max(error, MARGIN * largest(nudged[what] - plain[what])) for what, error in found.items()}
+    return found
