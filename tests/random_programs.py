@@ -48,7 +48,7 @@ class Sizes:
 
 _SHAPES = ((), (2,), (3,), (2, 3), (1,), (3, 1), (2, 2), (3, 2), (1, 3), (2, 2, 2), (2, 1, 3), (0,), (2, 0), (3, 2, 1))
 SMALL = Sizes(_SHAPES, ((), (3,), (2, 3)), _SHAPES[:6], 24)
-TABLES = tuple(Sizes.rows(n, m) for n, m in ((128, 40), (300, 16), (64, 65), (257, 17), (2048, 3), (100, 100)))
+TABLES = tuple(Sizes.rows(n, m) for n, m in ((128, 40), (300, 16), (64, 65), (257, 17), (1024, 5), (100, 100)))
 
 
 # ------------------------------------------------------------------------------------------ names that programs use
@@ -145,6 +145,7 @@ class Program:
     lines: tuple[Line, ...]
     points: tuple[np.ndarray, ...]
     weights: dict[str, np.ndarray]
+    widest: int = 1  # elements of its largest value, over all samples where it is inside a vmap
 
     @property
     def text(self) -> str:
@@ -191,22 +192,34 @@ class Unfit(Exception):
 
 
 @dataclass
+class Shared:
+    """What all functions of a program share while it is built."""
+
+    sizes: Sizes
+    names: int = 0
+    widest: int = 1
+
+
+@dataclass
 class Scope:
     """The values a function may use, the latest last, and its lines so far."""
 
     values: dict[str, Exact]
-    counter: list[int]
+    shared: Shared
     weights: dict[str, Exact]
-    sizes: Sizes
-    depth: int = 0
+    samples: int = 1  # of the calls of vmap around it
     lines: list[Line] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
 
     def name(self, letter: str = "v") -> str:
-        self.counter[0] += 1
-        return f"{letter}{self.counter[0]}"
+        self.shared.names += 1
+        return f"{letter}{self.shared.names}"
 
     def keep(self, name: str, value: Exact) -> None:
+        elements = value.a.size * self.samples
+        if elements > max(SMALL.largest * self.samples, self.shared.sizes.largest):
+            raise Unfit
+        self.shared.widest = max(self.shared.widest, elements)
         self.values[name] = value
         self.own.append(name)
 
@@ -468,7 +481,7 @@ def matrix(pick: Pick) -> str:
 def made(pick: Pick) -> str:
     """A constant."""
     x = pick.value()
-    shape = pick.of(pick.scope.sizes.constants)
+    shape = pick.of(pick.scope.shared.sizes.constants)
     numbers = [round(0.7 * ((3 * k + pick.number(7)) % 5) - 1.3, 1) for k in range(int(np.prod(shape)))]
     return f"constant({np.array(numbers).reshape(shape).tolist()}, {x})"
 
@@ -492,7 +505,7 @@ PLAIN: list[Callable[[Pick], str]] = [
 
 def _assign(scope: Scope, code: str) -> None:
     value = scope.run(code)
-    if value.a.size > scope.sizes.largest or value.ndim > 4 or not np.isfinite(value.a.astype(float)).all():
+    if value.ndim > 4 or not np.isfinite(value.a.astype(float)).all():
         raise Unfit
     size = np.abs(value.a).max(initial=0.0)
     if size > 4.0:
@@ -516,9 +529,11 @@ def written(scope: Scope, pick: Pick) -> None:
     scope.keep(name, value)
 
 
-def _define(scope: Scope, inner: tuple[Gene, ...], arguments: list[Exact], several: bool) -> tuple[str, list[Exact]]:
+def _define(
+    scope: Scope, inner: tuple[Gene, ...], arguments: list[Exact], several: bool, samples: int = 1
+) -> tuple[str, list[Exact]]:
     """A nested function of arguments like those given; its name, and values like its results."""
-    nested = Scope(dict(scope.values), scope.counter, scope.weights, scope.sizes, scope.depth + 1)
+    nested = Scope(dict(scope.values), scope.shared, scope.weights, scope.samples * samples)
     names = [scope.name("y") for _ in arguments]
     for name, argument in zip(names, arguments, strict=True):
         nested.keep(name, argument)
@@ -539,8 +554,6 @@ def _like(scope: Scope, code: str, values: list[Exact]) -> None:
     names = [scope.name() for _ in values]
     scope.lines.append(Line(tuple(names), code))
     for name, value in zip(names, values, strict=True):
-        if value.a.size > scope.sizes.largest:
-            raise Unfit
         bounded = scope.name()
         scope.lines.append(Line((bounded,), f"ops.sin({name})"))
         scope.keep(bounded, exact_ops.sin(value))
@@ -562,8 +575,9 @@ def nest(scope: Scope, pick: Pick, kind: str, inner: tuple[Gene, ...]) -> None:
     if kind.startswith("vmap"):
         axis = a.ndim - 1 if kind == "vmap, last axis" else 0
         row = Exact(a.a.take(0, axis))
-        f, out = _define(scope, inner, [row, b] if kind == "vmap, shared" else [row], several=pick.number(2) == 1)
         size = a.shape[axis]
+        arguments = [row, b] if kind == "vmap, shared" else [row]
+        f, out = _define(scope, inner, arguments, pick.number(2) == 1, size)
         stacked = [Exact(np.broadcast_to(o.a, (size, *o.shape))) for o in out]
         if kind == "vmap, last axis":
             stacked = [Exact(np.moveaxis(o.a, 0, -1)) for o in stacked]
@@ -630,14 +644,14 @@ def build(shapes: tuple[int, ...], genes: tuple[Gene, ...], sizes: Sizes = SMALL
     rng = np.random.default_rng([len(shapes), *shapes])
     points = [rng.standard_normal(sizes.inputs[k % len(sizes.inputs)]) for k in shapes]
     weights = {f"w{k}": rng.standard_normal(shape) for k, shape in enumerate(sizes.weights)}
-    scope = Scope({}, [0], {name: Exact(w) for name, w in weights.items()}, sizes)
+    scope = Scope({}, Shared(sizes), {name: Exact(w) for name, w in weights.items()})
     for k, x in enumerate(points):
         scope.keep(f"x{k}", Exact(x))
     fill(scope, genes)
     text = _text(scope.lines)
     unused = [name for name in scope.own if not _used(name, text)] or scope.own[-1:]
     lines = (*scope.lines, Line((), f"return {', '.join(unused)}"))
-    return Program(lines, tuple(points), {n: w for n, w in weights.items() if _used(n, text)})
+    return Program(lines, tuple(points), {n: w for n, w in weights.items() if _used(n, text)}, scope.shared.widest)
 
 
 def _text(lines: Sequence[Line], indent: str = "") -> str:

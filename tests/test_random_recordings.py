@@ -22,7 +22,7 @@ from dualgrad._engine.replay import forget_programs, plan_programs
 from dualgrad._engine.replay import programs as recorded_programs
 
 ROWS = [70, 300, 1500]  # samples, or tangents
-MOST = 60_000  # elements of all samples or tangents of an input
+MOST = 60_000  # elements of a value, for all samples or tangents
 # a Cell that is made while it is recorded cannot be recorded
 NAMES = ENGINE | {"cell": lambda fn, *weights: fn}
 
@@ -52,7 +52,7 @@ FORMS = {"value": value, "gradient": gradient, "tangents": tangents, "samples": 
 def arguments(program, form, rng):
     """Where a form of a program is recorded, or replayed."""
     points = [x + 0.1 * rng.standard_normal(x.shape) for x in program.points]
-    count = min(ROWS[len(program.text) % len(ROWS)], MOST // max(1, *[x.size for x in points]))
+    count = min(ROWS[len(program.text) % len(ROWS)], MOST // program.widest)
     many = [rng.standard_normal((max(2, count), *x.shape)) for x in points]
     if form == "samples":
         return [x + m for x, m in zip(points, many, strict=True)]
