@@ -265,3 +265,48 @@ def test_a_forward_derivative_inside_a_gradient():
     assert_close(dw, by_w)
     # beside a level that has nothing to do with it
     assert_close(dg.grad(lambda s: s * f(f64(x), f64(w)))(f64(2.0)), 0.5 * cos * w * x**2 + 2 * x * sin * w)
+
+
+class Sine(nn.Cell):
+    """A sine with the rule that it has anyway."""
+
+    def construct(self, x):
+        return ops.sin(x)
+
+    def bprop(self, x, out, dout):
+        return dout * ops.cos(x)
+
+
+TRANSFORMS = {
+    "grad": lambda f, x: dg.grad(f)(x),
+    "hessian": lambda f, x: dg.grad(dg.grad(f))(x),
+    "vmap": lambda f, x: dg.vmap(f)(x),
+    "jvp": lambda f, x: dg.jvp(f, x, ops.cos(x))[1],
+    "value of jvp": lambda f, x: dg.jvp(f, x, ops.cos(x))[0],
+}
+
+
+@pytest.mark.parametrize("inner", TRANSFORMS)
+@pytest.mark.parametrize("outer", TRANSFORMS)
+def test_transforms_that_read_a_result_of_the_cell(outer, inner):
+    """Tapes that hold only exact rules are lifted with the one around them, whatever they are tapes of."""
+    outer, inner = TRANSFORMS[outer], TRANSFORMS[inner]
+
+    def closed_over(sine):
+        def f(x):
+            s = sine(x)
+            return ops.sin(outer(lambda w: inner(lambda y: s * ops.sin(y * w) * ops.cos(s), f64(X)), f64(X))).sum()
+
+        return f
+
+    def passed_on(sine):
+        def f(x):
+            s = sine(x)
+            return ops.sin(outer(lambda w: inner(lambda y: ops.cos(s) * ops.sin(y * w), s), s)).sum()
+
+        return f
+
+    for make in closed_over, passed_on:
+        for order in 1, 2, 3:
+            expected = repeated_grad(make(ops.sin), order)(f64(X))
+            assert_close(repeated_grad(make(Sine()), order)(f64(X)), expected, rtol=1e-12, scale=1.0)

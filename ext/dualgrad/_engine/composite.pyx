@@ -89,6 +89,23 @@ cdef Value joined(Level level, Value a, Value b):
                             for k in range(around.algebra.dim)])
 
 
+cdef Value met_at(Level level, Value v):
+    """A value that may be a node, as a dual of a level: an operation that meets it belongs to that level first. Later
+    levels stay outermost."""
+    cdef Dual d
+    if v is None:
+        return None
+    if v.kind == BATCH and (<Batch>v).level.serial > level.serial:
+        return make_batch((<Batch>v).level, met_at(level, (<Batch>v).value))
+    if v.kind == DUAL:
+        d = <Dual>v
+        if d.level is level:
+            return v
+        if d.level.serial > level.serial:
+            return rebuilt(d, [met_at(level, <Value>p) for p in d.parts])
+    return make_dual(level, v, zeros_like(v))
+
+
 cdef Slots dual_slots(Slots primals, Slots dots, Level level):
     """Slot by slot, the dual of a value and its tangent."""
     cdef Slots duals = new_slots(primals.n)
@@ -230,9 +247,7 @@ cdef class SubForward(SubTape):
             value_ct = cts[2 * i]
             tangent_ct = cts[2 * i + 1]
             ct = joined(self.level, tangent_ct, value_ct)
-            if run.lifted and ct is not None and part(ct, self.level, 1) is None:
-                ct = make_dual(self.level, ct, zeros_like(ct))      # see lift
-            accumulate(adjoints, self.value_slots[i], ct)
+            accumulate(adjoints, self.value_slots[i], met_at(self.level, ct) if run.lifted else ct)
         needed = reach(run.tape, self.input_slots + self.leaf_slots)
         try:
             sweep(run, adjoints, needed, DROP_SPENT)
@@ -255,10 +270,12 @@ cdef class SubForward(SubTape):
         for i in range(n_inputs):
             v = tangents[2 * i]
             t = tangents[2 * i + 1]
-            dots.put(self.input_slots[i], joined(self.level, v, t))
+            v = joined(self.level, v, t)
+            dots.put(self.input_slots[i], met_at(self.level, v) if run.lifted else v)
         for i in range(len(self.leaf_slots)):
-            if tangents[2 * n_inputs + i] is not None:
-                dots.put(self.leaf_slots[i], <Value>tangents[2 * n_inputs + i])
+            v = tangents[2 * n_inputs + i]
+            if v is not None:
+                dots.put(self.leaf_slots[i], met_at(self.level, v) if run.lifted else v)
         tangent_sweep(run, dots, records)
         record.extend((dots, records))
         for slot in self.value_slots:
@@ -272,6 +289,7 @@ cdef class SubForward(SubTape):
         rich.tape = run.tape
         rich.primals = dual_slots(run.primals, <Slots>record[0], level)
         rich.inner = enriched_inner(run, <dict>record[1], level)
+        rich.lifted = run.lifted
         return rich
 
     cdef Run lift(self, Run run, list operands):
@@ -282,9 +300,8 @@ cdef class SubForward(SubTape):
         cdef dict leaves = {}
         for i in range(n_inputs):
             leaves[self.input_slots[i]] = make_dual(self.level, operands[2 * i], operands[2 * i + 1])
-        for i in range(len(self.leaf_slots)):       # duals as well, so that they are met inside this level
-            leaves[self.leaf_slots[i]] = make_dual(self.level, operands[2 * n_inputs + i],
-                                                   zeros_like(operands[2 * n_inputs + i]))
+        for i in range(len(self.leaf_slots)):
+            leaves[self.leaf_slots[i]] = met_at(self.level, operands[2 * n_inputs + i])
         lifted.tape = run.tape
         lifted.inner = {}
         lifted.primals = replay(run, leaves, lifted.inner)
@@ -330,11 +347,13 @@ cdef class SubMap(SubTape):
         cdef Slots dots = new_slots(run.primals.n)
         cdef dict records = {}
         cdef Py_ssize_t i, n_inputs = len(self.input_slots)
+        cdef Value v
         for i in range(n_inputs):
             dots.put(self.input_slots[i], enter(self.level, <Value>tangents[i]))
         for i in range(len(self.leaf_slots)):
-            if tangents[n_inputs + i] is not None:
-                dots.put(self.leaf_slots[i], <Value>tangents[n_inputs + i])
+            v = tangents[n_inputs + i]
+            if v is not None:
+                dots.put(self.leaf_slots[i], enter(self.level, leave(self.level, v)) if run.lifted else v)
         tangent_sweep(run, dots, records)
         record.extend((dots, records))
         return [leave(self.level, dots.get(slot)) for slot in self.value_slots]
@@ -344,6 +363,7 @@ cdef class SubMap(SubTape):
         rich.tape = run.tape
         rich.primals = dual_slots(run.primals, <Slots>record[0], level)
         rich.inner = enriched_inner(run, <dict>record[1], level)
+        rich.lifted = run.lifted
         return rich
 
     cdef Run lift(self, Run run, list operands):
