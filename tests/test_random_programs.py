@@ -109,19 +109,21 @@ def compare_ways(program, order, size):
     settings = {"order": order, "smooth": False, "narrow": False}
     try:
         check(f, program.points, rtol=tolerance, **settings)
-    except AssertionError as failure:
-        inside = program.compiled(ENGINE, program.parameters(np.float32))
+        return
+    except AssertionError as error:
+        failure = str(error)
+    inside = program.compiled(ENGINE, program.parameters(np.float32))
 
-        def narrowed(*xs):
-            out = inside(*[ops.cast(x, dg.float32) for x in xs])
-            return tuple([ops.cast(leaf, dg.float64) for leaf in leaves(out)])
+    def narrowed(*xs):
+        out = inside(*[ops.cast(x, dg.float32) for x in xs])
+        return tuple([ops.cast(leaf, dg.float64) for leaf in leaves(out)])
 
-        errors = check(f, program.points, rtol=math.inf, **settings).errors
-        single = [check(narrowed, program.points, rtol=math.inf, seed=k, **settings).errors for k in range(3)]
-        for what, error in errors.items():
-            rounding = max(tolerance, from_single([s[what] for s in single]))
-            assert error <= rounding, f"{failure}; rounding gives {rounding:.1e} in {what}"
-        TALLY["ill-conditioned"] += 1
+    errors = check(f, program.points, rtol=math.inf, **settings).errors
+    single = [check(narrowed, program.points, rtol=math.inf, seed=k, **settings).errors for k in range(3)]
+    for what, error in errors.items():
+        rounding = max(tolerance, from_single([s[what] for s in single]))
+        assert error <= rounding, f"{failure}; rounding gives {rounding:.1e} in {what}"
+    TALLY["ill-conditioned"] += 1
 
 
 def examine(program, order):
@@ -141,7 +143,7 @@ def examine(program, order):
 
 
 def test_programs():
-    sweep(130, programs(), examine, 2, **ALWAYS_THE_SAME)
+    sweep(80, programs(), examine, 2, **ALWAYS_THE_SAME)
 
 
 @pytest.mark.exhaustive
