@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import dualgrad as dg
+from dualgrad.programs import verified
 
 pytest.register_assert_rewrite("support")
 
@@ -14,6 +15,13 @@ _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scop
 settings.register_profile("default", **_COMMON)
 settings.register_profile("ci", max_examples=300, print_blob=True, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _verified():
+    """Every program that a test records is verified."""
+    with verified():
+        yield
 
 
 @pytest.fixture(params=[dg.PYNATIVE_MODE, dg.GRAPH_MODE], ids=["pynative", "graph"])

@@ -23,9 +23,11 @@ from .dtype import (
     uint32,
     uint64,
 )
+from .finite import check_finite
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .modes import jit, mutable
 from .parameter import Parameter, ParameterTuple
+from .programs import explain, profile
 from .random import get_seed, set_seed
 from .self_check import run_check
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
@@ -41,6 +43,7 @@ __all__ = [
     "Tensor",
     "amp",
     "bool_",
+    "check_finite",
     "common",
     "complex64",
     "complex128",
@@ -49,6 +52,7 @@ __all__ = [
     "dataset",
     "double",
     "dtype",
+    "explain",
     "float16",
     "float32",
     "float64",
@@ -70,6 +74,7 @@ __all__ = [
     "nn",
     "numpy",
     "ops",
+    "profile",
     "run_check",
     "save_checkpoint",
     "set_context",

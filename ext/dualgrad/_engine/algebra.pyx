@@ -22,8 +22,9 @@ from .opcodes cimport *
 from .rules cimport add, has_slope, set_algebra_rule, share, widen, zeros_like
 from .series cimport elementwise_series, times
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Dual, Level, bind1, bind2, bind3, bind_list, current_level, new_level, part, pop_level,
+from .values cimport (Algebra, Dual, Level, bind1, bind2, bind3, bind_list, current_level, look_at, new_level, part, pop_level,
                       push_level)
+from .watch cimport Watch, active_watch
 
 
 # ---------------------------------------------------------------------------------------------------- algebras
@@ -86,6 +87,20 @@ cdef Value derived(Value v, Level level, Algebra quotient):
 
 
 cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
+    cdef Watch watch = active_watch() if level.watched else None
+    cdef Value out
+    if watch is None:
+        return by_family(op, params, args, n, level, algebra)
+    watch.quiet += 1
+    try:
+        out = by_family(op, params, args, n, level, algebra)
+    finally:
+        watch.quiet -= 1
+    look_at(watch, op, watch.order(), out, args, n)
+    return out
+
+
+cdef Value by_family(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
     cdef int family = family_of(op), i, k
     cdef list primals = [part(<Value>args[i], level, 0) for i in range(n)]
     cdef list ins

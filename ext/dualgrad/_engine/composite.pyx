@@ -30,6 +30,7 @@ from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep
                       replay, sweep, tangent_sweep)
 from .tape cimport Slots, new_slots
 from .values cimport Batch, BatchLevel, Dual, Level, bind1, make_batch, make_dual, part
+from .watch cimport go_on
 
 
 cdef Value rebuilt(Dual like, list parts):
@@ -250,6 +251,8 @@ cdef class SubForward(SubTape):
             accumulate(adjoints, self.value_slots[i], met_at(self.level, ct) if run.lifted else ct)
         needed = reach(run.tape, self.input_slots + self.leaf_slots)
         try:
+            if run.tape.watched:
+                go_on()
             sweep(run, adjoints, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
@@ -276,6 +279,8 @@ cdef class SubForward(SubTape):
             v = tangents[2 * n_inputs + i]
             if v is not None:
                 dots.put(self.leaf_slots[i], met_at(self.level, v) if run.lifted else v)
+        if run.tape.watched:
+            go_on()
         tangent_sweep(run, dots, records)
         record.extend((dots, records))
         for slot in self.value_slots:
@@ -333,6 +338,8 @@ cdef class SubMap(SubTape):
             accumulate(adjoints, self.value_slots[i], enter(self.level, <Value>cts[i]))
         needed = reach(run.tape, self.input_slots + self.leaf_slots)
         try:
+            if run.tape.watched:
+                go_on()
             sweep(run, adjoints, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
@@ -354,6 +361,8 @@ cdef class SubMap(SubTape):
             v = tangents[n_inputs + i]
             if v is not None:
                 dots.put(self.leaf_slots[i], enter(self.level, leave(self.level, v)) if run.lifted else v)
+        if run.tape.watched:
+            go_on()
         tangent_sweep(run, dots, records)
         record.extend((dots, records))
         return [leave(self.level, dots.get(slot)) for slot in self.value_slots]

@@ -16,7 +16,7 @@ from .array cimport from_ndarray
 from .executor cimport *
 from .lowering cimport (Operation, Root, View, add_loop, broadcast_strides, dtype_of, matmul_loop, new_root, packed,
                         power_loop, product, step_of, view_of)
-from .opcodes cimport OP_POWER
+from .opcodes cimport OP_ADD, OP_MATMUL, OP_POWER
 from .primitives cimport Loop, dg_loop, find_loop
 from .regions cimport Region, row_size, rows_made, set_margins
 
@@ -528,6 +528,7 @@ cdef int finish_code(Region region, list code) except -1:
     cdef int k
     cdef dict d
     PyMem_Free(region.code)
+    region.listing = [primitive_of(<dict>d) for d in code]
     region.count = len(code)
     region.code = <dg_instruction *>PyMem_Malloc(max(1, region.count) * sizeof(dg_instruction))
     if region.code is NULL:
@@ -588,3 +589,12 @@ cdef int finish_code(Region region, list code) except -1:
                 p.add = loop.fn
                 p.add_data = loop.data
     return 0
+
+
+cdef object primitive_of(dict d):
+    """(opcode, type number) of the primitive whose loop an instruction calls; None where it calls none."""
+    if "loop" in d:
+        return d["loop"]
+    if "matmul" in d:
+        return OP_MATMUL, d["matmul"]
+    return (OP_ADD, d["add"]) if "add" in d else None

@@ -52,3 +52,5 @@ cdef extern from "dg_executor.h":
         int workers
         char **bases[64]
     void dg_run_region(dg_region *r) noexcept nogil
+    void dg_run_block(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp row0,
+                      cnp.npy_intp block, int first) noexcept nogil

@@ -17,8 +17,6 @@ is what makes k nested derivatives, 2^k components, a program of the components 
 What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
 The execution then goes on as an ordinary one.
 """
-import sys
-
 from cpython.object cimport PyObject
 
 from .array cimport ARRAY, Array, Value, new_view, shape_tuple, to_ndarray
@@ -27,6 +25,7 @@ from .opcodes cimport *
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .tensor cimport TensorBase
 from .values cimport next_serial
+from .watch cimport user_line
 
 cdef int TRACES = 0
 cdef enum:
@@ -227,14 +226,3 @@ cdef bint is_one(Array a):
         return False
     numbers = to_ndarray(a)
     return numbers.item(0) == 1 and bool((numbers == 1).all())
-
-
-cdef object user_line():
-    """File and line of the innermost frame that is not of this package."""
-    frame = sys._getframe()
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith("dualgrad.") and name != "dualgrad":
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back
-    return None

@@ -18,6 +18,7 @@ import types
 import warnings
 import weakref
 from collections import OrderedDict
+from time import perf_counter
 
 from .array cimport ARRAY, Array, Value
 from .execute cimport active_tracer, start_tracing, stop_tracing, tracing
@@ -37,6 +38,7 @@ cdef long long WRITES = 0           # attributes set on any Cell
 FUNCTIONS = OrderedDict()           # key of a function -> Function
 cdef list CALLED = None             # Cells called while recording
 cdef bint PLANNING = True
+cdef object CHECK = None            # called with each program that is to be replayed, and its plan
 
 
 def plan_programs(bint on):
@@ -76,12 +78,16 @@ cdef class Kind:
     cdef bint confirmed             # two recordings agreed
     cdef int attempts
     cdef int changes                # how often what it depends on had changed
+    cdef double recording           # seconds of the last recording, the execution included
+    cdef double planning            # and of making the plan
 
 
 cdef class Function:
     """What is known of one function."""
     cdef object kinds               # key of the arguments -> Kind
-    cdef bint eager                 # runs eagerly from now on
+    cdef bint eager                 # runs eagerly from now on,
+    cdef object why                 # for this reason,
+    cdef object line                # because of (file, line), or None
     cdef object name
     cdef object alive               # weak reference to the Cell, so that its identity is not taken over
     cdef int misses
@@ -238,6 +244,7 @@ cdef object record(Function function, Kind kind, object call, tuple args, dict k
         aliases.append(t.value)
     former = CALLED
     CALLED = cells = cells_in((call, args, kwargs))
+    start = perf_counter()
     start_tracing(recorder)
     try:
         result = call(*args, **kwargs)
@@ -263,11 +270,16 @@ cdef object record(Function function, Kind kind, object call, tuple args, dict k
         if id(handle) in number:
             program.effects[i] = (number[id(handle)], slot)
     kind.attempts += 1
+    kind.recording = perf_counter() - start
     if (kind.program is not None and not kind.confirmed and program.same_as(kind.program)
             and same_template(template, kind.template)):
+        start = perf_counter()
         program.prepare()
         kind.plan = make_plan(program) if PLANNING else None
+        kind.planning = perf_counter() - start
         kind.confirmed = True
+        if CHECK is not None:
+            CHECK(program, kind.plan)
     elif kind.attempts > 3:
         go_eager(function, "two recordings of it differ, so something else than its arguments decides what it does",
                  None)
@@ -303,6 +315,8 @@ cdef list cells_in(object x):
 cdef int go_eager(Function function, str why, object line) except -1:
     """Run a function eagerly from now on, and say so once."""
     function.eager = True
+    function.why = why
+    function.line = line
     function.kinds = None
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
     warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
@@ -597,3 +611,50 @@ def programs():
 def forget_programs():
     """Empty the cache."""
     FUNCTIONS.clear()
+
+
+def check_programs(check):
+    """Have a function called with each program that is to be replayed, and its plan (None where there is none); None
+    for no such function. Returns the former one."""
+    global CHECK
+    former = CHECK
+    CHECK = check
+    return former
+
+
+def recorded_call(fn, tuple args, dict kwargs):
+    """What is known of a call: its program with the arrays it would read now, or why it runs eagerly."""
+    cdef Function function
+    cdef Kind kind
+    cdef list tensors = []
+    key, _, name = function_key(fn)
+    found = {"name": name, "eager": None, "line": None, "program": None, "plan": None}
+    function = FUNCTIONS.get(key)
+    if function is None:
+        return found
+    found.update(eager=function.why, line=function.line)
+    kind_key = signature(args, kwargs, tensors)
+    if function.eager or kind_key is None:
+        return found
+    kind = function.kinds.get(kind_key)
+    if kind is not None and kind.confirmed and current(kind):
+        found.update(program=kind.program, plan=kind.plan, recording=kind.recording, planning=kind.planning,
+                     inputs=[(<TensorBase>x).value for x in dict.fromkeys(tensors)])
+    return found
+
+
+def run_program(Program program not None, list inputs):
+    """The arrays that leave a program, by its plain interpreter; None if a handle has changed its type or shape."""
+    return program.run(inputs)
+
+
+def known_functions():
+    """The functions met so far: (name, why it runs eagerly or None, (file, line) or None, steps of its programs)."""
+    cdef Function function
+    cdef Kind kind
+    found = []
+    for function in FUNCTIONS.values():
+        kinds = () if function.kinds is None else function.kinds.values()
+        steps = [len(kind.program) for kind in kinds if kind.confirmed]
+        found.append((function.name, function.why, function.line, steps))
+    return found

@@ -27,6 +27,7 @@ cdef class Partial:
 ctypedef Value (*algebra_rule_t)(int op, object params, PyObject **args, int n, Level level, Algebra algebra)
 
 cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents)
+cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int order)
 cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct)
 cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
                        PyObject **in_dots, Value out_dot, Level level)

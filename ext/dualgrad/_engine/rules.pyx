@@ -29,8 +29,9 @@ from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, 
                           FAMILY_SELECTION, family_of, keeps_ints, op_name, op_named, row_of, rule_of)
 from .opcodes cimport *
 from .values cimport (DUAL_NUMBERS, Algebra, Batch, BatchLevel, Dual, Level, batch_rule, bind, bind1, bind2, bind3,
-                      bind_list, make_dual, misuse, ndim_of, part, same_shape_of, set_dual_rule, shape_of,
+                      bind_list, look_at, make_dual, misuse, ndim_of, part, same_shape_of, set_dual_rule, shape_of,
                       shaped_array, this_thread, type_of)
+from .watch cimport Watch, active_watch
 
 
 # ---------------------------------------------------------------------------------------------------- partials
@@ -597,8 +598,24 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n):
     out = bind(op, params, primals, n)
     if not any_tangent or not has_slope(op, params, primals, n):
         return out
-    tangent = jvp(op, params, primals, n, out, tangents)
+    tangent = (watched_jvp(op, params, primals, n, out, tangents, 1) if top.watched
+               else jvp(op, params, primals, n, out, tangents))
     return make_dual(top, out, tangent)
+
+
+cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int order):
+    """`jvp`, its result looked at; a derivative of `order` more than the sweeps that are going on."""
+    cdef Watch watch = active_watch()
+    cdef Value tangent
+    if watch is None:
+        return jvp(op, params, ins, n, out, tangents)
+    watch.quiet += 1
+    try:
+        tangent = jvp(op, params, ins, n, out, tangents)
+    finally:
+        watch.quiet -= 1
+    look_at(watch, op, watch.order() + order, tangent, ins, n)
+    return tangent
 
 
 cdef Value living(Value v):

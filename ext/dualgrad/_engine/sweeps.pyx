@@ -28,9 +28,10 @@ from .elementwise cimport add_into
 from .execute cimport tracing
 from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
 from .opcodes cimport *
-from .rules cimport jvp, vjp, vjp_tangent, zeros_like
+from .rules cimport jvp, vjp, vjp_tangent, watched_jvp, zeros_like
 from .tape cimport Entry, Slots, Tape, new_slots, resized, target_of
-from .values cimport Dual, Level, bind2, bind_list, make_dual, new_level, part
+from .values cimport Dual, Level, bind2, bind_list, look_at, make_dual, new_level, part
+from .watch cimport Watch, active_watch
 
 cdef extern from *:
     """
@@ -153,7 +154,7 @@ cdef int spread(Tape tape, Entry *entry, Slots adjoints, const char *needed, lis
     return 0
 
 
-cdef list pulled_by_rule(Tape tape, Entry *entry, Slots primals, const char *needed, Value ct):
+cdef list pulled_by_rule(Tape tape, Entry *entry, Slots primals, const char *needed, Value ct, Watch watch):
     """Cotangents of all operands at once, where a function gives them together."""
     cdef Py_ssize_t k, r
     cdef int n = entry.n_in
@@ -164,7 +165,16 @@ cdef list pulled_by_rule(Tape tape, Entry *entry, Slots primals, const char *nee
         r = tape.refs[entry.first_in + k]
         wanted[k] = r >= 0 and needed[r] != 0
         ins[k] = primals.p[r] if r >= 0 else tape.constants.p[-1 - r]
-    return rule_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
+    if watch is None:
+        return rule_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
+    watch.quiet += 1
+    try:
+        terms = rule_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
+    finally:
+        watch.quiet -= 1
+    for term in terms:
+        look_at(watch, entry.op, watch.order(), <Value>term, ins, n)
+    return terms
 
 
 cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except -1:
@@ -184,10 +194,15 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
     cdef Value ct, out
     cdef object params
     cdef list cts
+    cdef Watch watch = begin(tape, "reverse")
+    cdef Py_ssize_t depth = 0 if watch is None else len(watch.sweeps)
+    cdef object line = None if watch is None else watch.line
     try:
         for e in range(tape.n_entries - 1, -1, -1):
             entry = &tape.entries[e]
             n = entry.n_in
+            if watch is not None:
+                watch.line = None if entry.op == OP_CUSTOM else tape.lines[e]
             if entry.n_out == 1:
                 if adjoints.p[entry.slot] is NULL:
                     continue
@@ -209,7 +224,7 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                                                        results_in(entry, primals), cts))
             elif entry.op >= N_OPS and family_of(entry.op) == FAMILY_RULE:
                 spread(tape, entry, adjoints, needed,
-                       pulled_by_rule(tape, entry, primals, needed, <Value>adjoints.p[entry.slot]))
+                       pulled_by_rule(tape, entry, primals, needed, <Value>adjoints.p[entry.slot], watch))
             else:
                 ct = <Value>adjoints.p[entry.slot]
                 out = <Value>primals.p[entry.slot]
@@ -225,7 +240,8 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                 for k in range(n):
                     r = tape.refs[entry.first_in + k]
                     if r >= 0 and needed[r]:
-                        accumulate(adjoints, r, vjp(entry.op, params, ins, n, out, k, ct))
+                        accumulate(adjoints, r, vjp(entry.op, params, ins, n, out, k, ct) if watch is None
+                                   else watched_vjp(watch, entry.op, params, ins, n, out, k, ct))
                 ct = None
             if after != KEEP_ALL:
                 out = None
@@ -239,7 +255,50 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                     entry.params = NULL
     finally:
         PyMem_RawFree(many)
+        if watch is not None:
+            end(watch, depth, line)
     return 0
+
+
+cdef Watch begin(Tape tape, str name):
+    """The watch over a sweep that begins, or None. A tape is watched if it was made under a watch."""
+    cdef Watch watch = active_watch() if tape.lines is not None else None
+    if watch is not None:
+        watch.sweeps.append("" if watch.joins else name)
+        watch.joins = False
+    return watch
+
+
+cdef int end(Watch watch, Py_ssize_t depth, object line) except -1:
+    """A sweep is over; the one around it goes on at its line."""
+    del watch.sweeps[depth - 1:]
+    watch.line = line
+    return 0
+
+
+cdef Value watched_vjp(Watch watch, int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """`vjp`, its result looked at."""
+    cdef Value term
+    watch.quiet += 1
+    try:
+        term = vjp(op, params, ins, n, out, i, ct)
+    finally:
+        watch.quiet -= 1
+    look_at(watch, op, watch.order(), term, ins, n)
+    return term
+
+
+cdef Value watched_tangent(Watch watch, int op, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                           Value ct_dot, PyObject **in_dots, Value out_dot, Level level):
+    """`vjp_tangent`, its result looked at."""
+    cdef Value term
+    watch.quiet += 1
+    try:
+        term = vjp_tangent(op, params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
+    finally:
+        watch.quiet -= 1
+    look_at(watch, op, watch.order(), term, ins, n)
+    return term
 
 
 cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
@@ -258,10 +317,15 @@ cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
     cdef bint moves
     cdef Value dot
     cdef list results, record
+    cdef Watch watch = begin(tape, "forward")
+    cdef Py_ssize_t depth = 0 if watch is None else len(watch.sweeps)
+    cdef object line = None if watch is None else watch.line
     try:
         for e in range(tape.n_entries):
             entry = &tape.entries[e]
             n = entry.n_in
+            if watch is not None:
+                watch.line = tape.lines[e]
             ins = few
             in_dots = few_dots
             if n > 8:
@@ -291,10 +355,13 @@ cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
             for k in range(n):
                 r = tape.refs[entry.first_in + k]
                 ins[k] = primals.p[r] if r >= 0 else tape.constants.p[-1 - r]
-            dot = jvp(entry.op, params_of(entry), ins, n, <Value>primals.p[entry.slot], in_dots)
+            dot = (jvp(entry.op, params_of(entry), ins, n, <Value>primals.p[entry.slot], in_dots) if watch is None
+                   else watched_jvp(entry.op, params_of(entry), ins, n, <Value>primals.p[entry.slot], in_dots, 0))
             dots.put(entry.slot, dot)
     finally:
         PyMem_RawFree(many)
+        if watch is not None:
+            end(watch, depth, line)
     return 0
 
 
@@ -317,12 +384,18 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
     cdef Value ct, ct_dot, out_dot
     cdef bint moves
     cdef list terms
+    cdef Watch watch = begin(tape, "reverse")
+    cdef Py_ssize_t depth = 0 if watch is None else len(watch.sweeps)
+    cdef object line = None if watch is None else watch.line
     try:
         for e in range(tape.n_entries - 1, -1, -1):
             entry = &tape.entries[e]
             n = entry.n_in
+            if watch is not None:
+                watch.line = tape.lines[e]
             if level is None and entry.op != OP_MUL and entry.op != OP_ADD:
                 level = new_level("a gradient inside a gradient")
+                level.watched = False       # not a transform of the user's
             if entry.op == OP_SUBTAPE:
                 sub = <SubTape>entry.params
                 terms = dual_pull(<SubTape>sub, inner_run_of(run, e, <SubTape>sub), entry, adjoints, adjoint_dots,
@@ -359,13 +432,18 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
                 if r >= 0 and needed[r]:
                     accumulate(adjoint_dots, r, vjp_tangent(entry.op, params_of(entry), ins, n,
                                                             <Value>primals.p[entry.slot], k, ct, ct_dot, in_dots,
-                                                            out_dot, level))
+                                                            out_dot, level) if watch is None
+                               else watched_tangent(watch, entry.op, params_of(entry), ins, n,
+                                                    <Value>primals.p[entry.slot], k, ct, ct_dot, in_dots, out_dot,
+                                                    level))
             if after != KEEP_ALL:
                 ct_dot = out_dot = None
                 dots.drop(entry.slot)
                 adjoint_dots.drop(entry.slot)
     finally:
         PyMem_RawFree(many)
+        if watch is not None:
+            end(watch, depth, line)
     return 0
 
 

@@ -47,6 +47,7 @@ cdef class Tape(Level):
     cdef dict parameter_leaves          # id of a parameter -> (value read, leaf)
     cdef readonly bint exact            # no custom rule on it
     cdef bint holds_subtapes
+    cdef list lines                     # of the user's code, for each instruction; None unless the level is watched
 
     cdef int free_entries(self) except -1
     cdef Node leaf(self, Value primal, Value link)

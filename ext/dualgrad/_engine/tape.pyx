@@ -19,6 +19,7 @@ from .array cimport ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Value, count
 from .opcodes cimport *
 from .rules cimport dual_rule, has_slope
 from .values cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
+from .watch cimport Watch, active_watch, user_line
 
 cdef extern from "dg_pages.h":
     void *dg_grow(void *p, size_t n)
@@ -119,6 +120,8 @@ cdef class Tape(Level):
         self.leaf_slots = []
         self.leaf_links = []
         self.exact = True
+        if self.watched:
+            self.lines = []
         if DG_DEBUG:
             count("Tape", 1)
 
@@ -233,6 +236,8 @@ cdef class Tape(Level):
             entry.params = <PyObject *>params
         self.n_refs += n
         self.n_entries += 1
+        if self.lines is not None:
+            self.lines.append(line_now())
         if op == OP_CUSTOM:
             self.exact = False
         elif op == OP_SUBTAPE:
@@ -255,6 +260,12 @@ cdef class Tape(Level):
 
     cdef Value operand(self, Slots primals, Py_ssize_t r):
         return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
+
+
+cdef object line_now():
+    """The line of the user's code that an instruction belongs to: while a tape is swept, that of the one swept."""
+    cdef Watch watch = active_watch()
+    return watch.line if watch is not None and watch.sweeps and watch.line is not None else user_line()
 
 
 cdef Tape new_tape(str name):

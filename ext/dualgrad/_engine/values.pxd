@@ -1,6 +1,7 @@
 # Levels, dual values, and the one way to apply a primitive. See values.pyx.
 from cpython.object cimport PyObject
 from .array cimport Array, Value
+from .watch cimport Watch
 
 
 cdef class Claim:
@@ -14,6 +15,7 @@ cdef class Level:
     cdef readonly str name              # the transform that opened it, for messages
     cdef public bint open
     cdef readonly bint reverse
+    cdef bint watched                   # derivatives are looked at, see watch.pyx
     cdef unsigned long thread
     cdef Level outer                    # the level that was innermost when this one was opened
     cdef Claim own_claim
@@ -91,3 +93,4 @@ cdef Value part(Value v, Level level, int k)
 cdef tuple shape_of(Value v)
 cdef int type_of(Value v) noexcept
 cdef int ndim_of(Value v) noexcept
+cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1

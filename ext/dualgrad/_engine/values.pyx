@@ -30,8 +30,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
 from .array cimport DG_DEBUG, ARRAY, BATCH, DUAL, NODE, Array, Value, count, shape_tuple
-from .execute cimport execute
+from .execute cimport execute, tracing
 from .opcodes cimport *
+from .watch cimport Watch, active_watch
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
@@ -113,6 +114,7 @@ cdef class Level:
         self.serial = next_serial()
         self.open = True
         self.thread = this_thread()
+        self.watched = tracing() and active_watch() is not None
 
     cdef Claim claim(self):
         if self.own_claim is None:
@@ -312,6 +314,30 @@ cdef Value part(Value v, Level level, int k):
         if d.level is level:
             return <Value>d.parts[k]
     return v if k == 0 else None
+
+
+# --------------------------------------------------------------------------------------------- numbers that are watched
+
+cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1:
+    """Report a derivative that is not finite. Coefficients of a dual are derivatives of higher order, by their degrees;
+    levels that are no transform of the user's are not counted."""
+    cdef Dual d
+    cdef int k
+    if v is None or watch.quiet:
+        return 0
+    if v.kind == NODE:
+        return look_at(watch, op, order, (<Node>v).primal, args, n)
+    if v.kind == BATCH:
+        return look_at(watch, op, order, (<Batch>v).value, args, n)
+    if v.kind == DUAL:
+        d = <Dual>v
+        for k in range(d.algebra.dim):
+            look_at(watch, op, order + (<int>d.algebra.degrees[k] if d.level.watched else 0), <Value>d.parts[k], args,
+                    n)
+        return 0
+    if watch.bad(<Array>v):
+        watch.complain(op, order, <Array>v, [array_of(<Value>args[k]) for k in range(n)])
+    return 0
 
 
 # ------------------------------------------------------------------------------------------------------ bind

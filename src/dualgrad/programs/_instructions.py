@@ -1,0 +1,171 @@
+"""What the instructions of a plan read, write and compute: one table, by kind.
+
+Whoever reads plans (the verifier, the text of a program, the profile) asks this table. A kind that is missing here is
+an error, not a guess: see `dg_executor.h` for what the executor does, and `describe` in the engine's plan.pyx for the
+fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._tokens import ITEM, Tokens, elementwise_tokens, name_of
+
+__all__ = ["Access", "Instruction", "Kind", "kind_of", "label"]
+
+Instruction = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Access:
+    """Elements that an instruction reads or writes for a block: those of operand `arg`, along some axes."""
+
+    arg: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # bytes
+    item: int  # bytes of an element
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How instructions of a kind work on a block of `rows` rows."""
+
+    reads: Callable[[Instruction, int], list[Access]]
+    writes: Callable[[Instruction, int], list[Access]]
+    tokens: Callable[[Instruction, list[Tokens], list[Access]], list[Tokens]]  # from those read, for those written
+    flops: Callable[[Instruction, int], int]
+    adds: bool = False  # the last thing written is added to
+    in_place: bool = False  # a result may lie exactly where an operand lies
+
+
+def kind_of(instruction: Instruction) -> Kind:
+    """The entry of the table for an instruction."""
+    kind = KINDS.get(instruction["kind"])
+    if kind is None:
+        raise NotImplementedError(
+            f"instructions of kind {instruction['kind']!r} are not known to dualgrad.programs; add the kind to the "
+            f"table in dualgrad/programs/_instructions.py"
+        )
+    return kind
+
+
+def label(instruction: Instruction) -> str:
+    """The name an instruction goes by: that of its primitive, or of its kind."""
+    if instruction["kind"] == "loop":
+        return name_of(instruction["op"])
+    return str(instruction["kind"])
+
+
+# ------------------------------------------------------------------------------------------------------- elementwise
+
+
+def _flat(arg: int, count: int, step: int, item: int) -> Access:
+    return Access(arg, (count,), (step,), item)
+
+
+def _loop_reads(i: Instruction, rows: int) -> list[Access]:
+    n = rows * i["width"]
+    return [_flat(k, n, i["step"][k], ITEM[i["typenum"]]) for k in range(i["n_in"])]
+
+
+def _loop_writes(i: Instruction, rows: int) -> list[Access]:
+    return [_flat(i["n_in"], rows * i["width"], i["step"][i["n_in"]], i["item"])]
+
+
+def _select_reads(i: Instruction, rows: int) -> list[Access]:
+    n = rows * i["width"]
+    return [_flat(0, n, i["step"][0], 1)] + [_flat(k, n, i["step"][k], i["item"]) for k in (1, 2)]
+
+
+def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
+    return [elementwise_tokens(i["op"], ins, outs[0].shape)]
+
+
+def _elements(i: Instruction, rows: int) -> int:
+    return rows * int(i["width"])
+
+
+# ---------------------------------------------------------------------------------------------------------- products
+
+
+def _dims(i: Instruction, rows: int) -> tuple[int, int, int, int]:
+    stack, m, k, n = (-d * rows if d < 0 else d for d in i["dims"])
+    return stack, m, k, n
+
+
+def _factors(i: Instruction, rows: int) -> list[Access]:
+    stack, m, k, n = _dims(i, rows)
+    s, item = i["strides"], ITEM[i["typenum"]]
+    return [Access(0, (stack, m, k), (s[0], s[3], s[4]), item), Access(1, (stack, k, n), (s[1], s[5], s[6]), item)]
+
+
+def _product(i: Instruction, rows: int, arg: int) -> Access:
+    stack, m, _, n = _dims(i, rows)
+    s = i["strides"]
+    return Access(arg, (stack, m, n), (s[2], s[7], s[8]), ITEM[i["typenum"]])
+
+
+def _product_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
+    with np.errstate(over="ignore"):
+        return [np.matmul(ins[0], ins[1])]
+
+
+def _added_writes(i: Instruction, rows: int) -> list[Access]:
+    """The product goes to scratch memory, which is then added to the total."""
+    return [_product(i, rows, 3), _flat(2, i["width"], i["step"][2], ITEM[i["typenum"]])]
+
+
+def _added_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
+    (product,) = _product_tokens(i, ins, outs)
+    return [product, product.reshape(-1)]
+
+
+def _product_flops(i: Instruction, rows: int) -> int:
+    stack, m, k, n = _dims(i, rows)
+    return 2 * stack * m * k * n
+
+
+# ----------------------------------------------------------------------------------------------------- sums and moves
+
+
+def _sum_reads(i: Instruction, rows: int) -> list[Access]:
+    return [_flat(0, rows * i["width"], i["step"][1], ITEM[i["typenum"]])]
+
+
+def _sum_writes(i: Instruction, rows: int) -> list[Access]:
+    return [Access(1, (), (), ITEM[i["typenum"]])]
+
+
+def _sum_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
+    return [np.asarray(np.sum(ins[0], dtype=np.uint64))]
+
+
+def _copy(i: Instruction, rows: int, arg: int, strides: Sequence[int]) -> list[Access]:
+    axes = i["axes"] + 1
+    return [Access(arg, (rows, *i["shape"][1:axes]), tuple(strides[:axes]), i["item"])]
+
+
+def _zero_writes(i: Instruction, rows: int) -> list[Access]:
+    return [_flat(0, rows * i["width"], i["item"], i["item"])]
+
+
+def _nothing(i: Instruction, rows: int) -> int:
+    return 0
+
+
+KINDS = {
+    "loop": Kind(_loop_reads, _loop_writes, _loop_tokens, _elements, in_place=True),
+    "select": Kind(_select_reads, lambda i, rows: [_flat(3, rows * i["width"], i["step"][3], i["item"])], _loop_tokens,
+                   _elements, in_place=True),
+    "matmul": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops),
+    "matmul_add": Kind(_factors, _added_writes, _added_tokens, _product_flops, adds=True),
+    "sum_all": Kind(_sum_reads, _sum_writes, _sum_tokens, _elements, adds=True),
+    "copy": Kind(lambda i, rows: _copy(i, rows, 0, i["from"]), lambda i, rows: _copy(i, rows, 1, i["to"]),
+                 lambda i, ins, outs: ins, _nothing),
+    "zero": Kind(lambda i, rows: [], _zero_writes, lambda i, ins, outs: [np.zeros(outs[0].shape, np.uint64)],
+                 _nothing),
+}  # fmt: skip

@@ -1,0 +1,95 @@
+"""Programs and plans as plain data, and how to get those of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from .._engine.gradient import GradientFunction
+from .._engine.plan import Plan, describe, plan_of
+from .._engine.program import Program
+from .._engine.replay import Recorded, recorded_call
+from .._engine.tensor import CellCall
+
+__all__ = ["CONSTANT", "HANDLE", "INPUT", "STEP", "Listing", "Recording", "recording_of", "title_of"]
+
+INPUT, HANDLE, CONSTANT, STEP = range(4)  # where the array of a slot comes from
+CALLS = 4  # after so many calls a function is replayed, or runs eagerly for ever
+
+
+@dataclass
+class Listing:
+    """A program: slots, the steps that fill them, and what leaves it."""
+
+    kinds: list[int]
+    sources: list[Any]
+    typenums: list[int]
+    shapes: list[tuple[int, ...]]
+    steps: list[tuple[int, Any, tuple[int, ...], int]]
+    effects: list[tuple[Any, int]]
+    outputs: list[int]
+
+    @classmethod
+    def of(cls, program: Program) -> Listing:
+        """A copy of what an engine's program holds."""
+        p = program
+        lists = (p.kinds, p.sources, p.typenums, p.shapes, p.steps, p.effects, p.outputs)
+        return cls(*(list(part) for part in lists))
+
+    @property
+    def leaving(self) -> list[int]:
+        """Slots of outputs, then of effects."""
+        return [*self.outputs, *(slot for _, slot in self.effects)]
+
+
+@dataclass
+class Recording:
+    """What is known of a call of a recorded function."""
+
+    name: str
+    why: str | None  # the reason why it runs eagerly
+    line: tuple[str, int] | None
+    program: Program | None
+    plan: Plan | None
+    inputs: list[Any]
+    seconds: tuple[float, float]  # of the last recording, the call included, and of planning
+
+    def layout(self) -> dict[str, Any]:
+        """The plan as data; one is made where the program is interpreted."""
+        assert self.program is not None
+        return describe(self.plan if self.plan is not None else plan_of(self.program))
+
+
+def recording_of(fn: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
+    """The recording of a call; if there is none, the function is called until there is one."""
+    while isinstance(fn, Recorded):
+        fn = fn.__wrapped__
+    call = fn if isinstance(fn, CellCall) and fn.recorded else Recorded(fn)
+    found = recorded_call(fn, args, kwargs)
+    for _ in range(CALLS):
+        if found["eager"] is not None or found["program"] is not None:
+            break
+        call(*args, **kwargs)
+        found = recorded_call(fn, args, kwargs)
+    seconds = (found.get("recording", 0.0), found.get("planning", 0.0))
+    why = found["eager"]
+    if why is None and found["program"] is None:
+        why = "its arguments, or where it is called, do not let it be recorded"
+    return Recording(
+        title_of(fn), why, found["line"], found["program"], found["plan"], found.get("inputs", []), seconds
+    )
+
+
+def title_of(fn: Any) -> str:
+    """What a function is called in texts; for a derivative, what it differentiates."""
+    if isinstance(fn, GradientFunction):
+        return f"gradient of {title_of(fn.fn)}"
+    if isinstance(fn, FunctionType) and fn.__module__ == "dualgrad.gradient" and fn.__closure__:
+        held = dict(zip(fn.__code__.co_freevars, (cell.cell_contents for cell in fn.__closure__), strict=True))
+        if "fn" in held and "name" in held:
+            return f"{held['name']} of {title_of(held['fn'])}"
+    if isinstance(fn, CellCall):
+        return type(fn).__name__
+    return getattr(fn, "__qualname__", None) or type(fn).__name__

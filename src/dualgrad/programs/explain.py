@@ -1,0 +1,328 @@
+"""The text and the drawing of a recorded program: what it computes, in which regions, with how much memory and work."""
+
+from __future__ import annotations
+
+import html
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from .._engine.replay import known_functions
+from ..tensor import Tensor
+from ._drawing import dot_of, svg_of
+from ._graph import Graph, graph_of
+from ._instructions import Instruction, kind_of, label
+from ._listing import CONSTANT, HANDLE, INPUT, Listing, Recording, recording_of
+from ._tokens import TYPES, name_of
+from ._work import work_of_instruction, work_of_region
+
+__all__ = ["Explanation", "explain", "functions"]
+
+
+def explain(fn: Callable) -> Callable[..., Explanation]:
+    """Return the program of a function: its steps, regions, memory and work, as text and as a drawing.
+
+    Parameters
+    ----------
+    fn : callable
+        A recorded function (`dualgrad.jit`), any function or Cell, or a gradient function.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fn` that returns an `Explanation`. It prints as text, and notebooks show it with
+        its drawing.
+
+    Raises
+    ------
+    TypeError
+        If `fn` cannot be called.
+
+    Notes
+    -----
+    A call that is not recorded yet is made two or three times, with its effects: an optimiser's step is taken, random
+    numbers are drawn. If the function cannot be replayed, the text says why, and at which line.
+
+    Operations are counted one for each element of an elementwise function, whatever it is, and two for each product
+    in a matrix product. Bytes are those that pass between a region and memory; what a block keeps in cache costs none.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> def energy(x):
+    ...     return (ops.sin(x) * x).sum()
+    >>> print(dg.explain(dg.grad(energy))(dg.Tensor([[1.0, 2.0]], dg.float64)))  # doctest: +ELLIPSIS
+    grad of energy: 4 steps, 1 region, 4 instructions
+      arguments  %0 float64 (1, 2)
+      results    float64 (1, 2)
+    ...
+    """
+    if not callable(fn):
+        raise TypeError(f"explain: expected a function or Cell, got {type(fn).__name__}")
+
+    def call(*args: Any, **kwargs: Any) -> Explanation:
+        return Explanation(recording_of(fn, args, kwargs))
+
+    return call
+
+
+def functions() -> str:
+    """Return a table of the functions met so far: which are replayed, which run eagerly, and why.
+
+    Returns
+    -------
+    str
+        A line for each function that `dualgrad.jit` or Graph mode has met, in the order in which they were met.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import dualgrad as dg
+    >>> from dualgrad.programs import functions
+    >>> @dg.jit
+    ... def halved(x):
+    ...     return x / 2 if float(x) > 1 else x
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     _ = halved(dg.Tensor(4.0))
+    >>> print(functions().splitlines()[-1])  # doctest: +ELLIPSIS
+    halved  runs eagerly: Python was given the numbers of a tensor that depends on the arguments (..., line ...)
+    """
+    lines = []
+    for name, why, line, steps in known_functions():
+        if why is not None:
+            state = f"runs eagerly: {why}{_place(line)}"
+        elif steps:
+            state = f"replayed: {_count(len(steps), 'program')} of {', '.join(map(str, steps))} steps"
+        else:
+            state = "called, but not often enough to be replayed"
+        lines.append(f"{name}  {state}")
+    return "\n".join(lines)
+
+
+class Explanation:
+    """A recorded program, to be read.
+
+    Attributes
+    ----------
+    name : str
+        Of the function.
+    why : str or None
+        The reason why it runs eagerly; None if it is replayed.
+    flops, bytes_moved, arena_bytes, block_bytes : int
+        Operations on numbers; bytes between regions and memory; memory between regions, and that of a block.
+    regions : list of dict
+        For each region `rows`, `block`, `instructions`, `flops`, `read` and `written`.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self.name = recording.name
+        self.why = recording.why
+        self.flops = self.bytes_moved = self.arena_bytes = self.block_bytes = 0
+        self.regions: list[dict[str, Any]] = []
+        if recording.program is None:
+            return
+        self._steps = Listing.of(recording.program)
+        self._layout = recording.layout()
+        self._names = _names_of(self._steps, self._layout)
+        self.arena_bytes = self._layout["arena"]
+        self.block_bytes = self._layout["block_bytes"]
+        for region in self._layout["regions"]:
+            work = work_of_region(region)
+            self.flops += work.flops
+            self.bytes_moved += work.read + work.written
+            self.regions.append(
+                {
+                    "rows": region.get("n_rows", 1),
+                    "block": region.get("block", 1),
+                    "instructions": max(1, len(region["instructions"])),
+                    "flops": work.flops,
+                    "read": work.read,
+                    "written": work.written,
+                }
+            )
+
+    def __str__(self) -> str:
+        if self._recording.program is None:
+            return self._eager_text()
+        return "\n".join([*self._head(), "", *self._step_lines(), "", *self._region_lines()])
+
+    def __repr__(self) -> str:
+        return f"<explanation of {self.name}>"
+
+    def dot(self) -> str:
+        """The program as a graph in the language of Graphviz, regions as clusters.
+
+        Returns
+        -------
+        str
+        """
+        return dot_of(self._graph())
+
+    def svg(self) -> str:
+        """A drawing of the program, regions as boxes.
+
+        Returns
+        -------
+        str
+            An SVG document.
+        """
+        return svg_of(self._graph())
+
+    def _repr_svg_(self) -> str | None:
+        return None if self._recording.program is None else self.svg()
+
+    def _repr_html_(self) -> str:
+        drawing = "" if self._recording.program is None else self.svg()
+        return f"{drawing}<pre>{html.escape(str(self))}</pre>"
+
+    def _graph(self) -> Graph:
+        if self._recording.program is None:
+            raise ValueError(f"{self.name} has no program to draw: it runs eagerly; {self.why}")
+        return graph_of(self._steps, self._layout, self.name)
+
+    def _eager_text(self) -> str:
+        line = self._recording.line
+        text = f"{self.name} runs eagerly: {self.why}{_place(line)}"
+        source = "" if line is None else linecache.getline(line[0], line[1]).strip()
+        return f"{text}\n    {source}" if source else text
+
+    def _head(self) -> list[str]:
+        p, layout = self._steps, self._layout
+        instructions = sum(region["instructions"] for region in self.regions)
+        recording, planning = self._recording.seconds
+        kinds = {kind: [s for s, k in enumerate(p.kinds) if k == kind] for kind in (INPUT, HANDLE, CONSTANT)}
+        lines = [
+            f"{self.name}: {_count(len(p.steps), 'step')}, {_count(len(self.regions), 'region')}, "
+            f"{_count(instructions, 'instruction')}",
+            f"  arguments  {', '.join(self._slot(s) for s in kinds[INPUT]) or 'none'}",
+        ]
+        if kinds[HANDLE]:
+            lines.append(f"  reads      {', '.join(self._slot(s) for s in kinds[HANDLE])}")
+        lines.append(f"  results    {', '.join(_typed(p, s) for s in p.outputs) or 'none'}")
+        if p.effects:
+            lines.append(f"  changes    {', '.join(_called(handle) for handle, _ in p.effects)}")
+        lines += [
+            f"  memory     {_bytes(layout['arena'])} between regions, {_bytes(layout['block_bytes'])} for a block, "
+            f"{_bytes(layout['total_bytes'])} of totals",
+            f"  work       {_scaled(self.flops)}flop, {_bytes(self.bytes_moved)} moved",
+            f"  recorded in {1e3 * recording:.1f} ms (the call included), planned in {1e3 * planning:.1f} ms",
+        ]
+        if self._recording.plan is None:
+            lines.append("  interpreted step by step; the regions are those it would have")
+        return lines
+
+    def _slot(self, slot: int) -> str:
+        source = self._steps.sources[slot]
+        name = f" {_called(source)}" if self._steps.kinds[slot] == HANDLE else ""
+        return f"%{slot}{name} {_typed(self._steps, slot)}"
+
+    def _step_lines(self) -> list[str]:
+        p = self._steps
+        lines = ["steps"]
+        small = {s for s, kind in enumerate(p.kinds) if kind == CONSTANT and p.shapes[s] == ()}
+        for s, kind in enumerate(p.kinds):
+            if kind == CONSTANT and s not in small:
+                lines.append(f"  %{s} = constant {_typed(p, s)}")
+        for op, params, operands, result in p.steps:
+            shown = [f"{p.sources[s].numpy()[()]:.6g}" if s in small else f"%{s}" for s in operands]
+            shown += [] if params is None else [_parameters(params)]
+            lines.append(f"  %{result} = {name_of(op)}({', '.join(shown)}) {_typed(p, result)}")
+        lines.append(f"  return {', '.join(f'%{s}' for s in p.outputs)}")
+        return lines + [f"  leave %{slot} in {_called(handle)}" for handle, slot in p.effects]
+
+    def _region_lines(self) -> list[str]:
+        lines = []
+        for number, (region, summary) in enumerate(zip(self._layout["regions"], self.regions, strict=True)):
+            work = (
+                f"{_scaled(summary['flops'])}flop, {_bytes(summary['read'])} read, {_bytes(summary['written'])} written"
+            )
+            if region["generic"] is not None:
+                lines.append(f"region {number}: one operation as a whole, {work}")
+                task = region["generic"]
+                operands = ", ".join(self._place(view["base"], view["offset"]) for view in task["ins"])
+                lines.append(f"  {name_of(task['op'])}({operands}) -> {self._place(task['out']['base'], 0)}")
+                continue
+            rows = (
+                f"{region['n_rows']} rows in blocks of {region['block']}"
+                if region["rows"] is not None
+                else "everything at once"
+            )
+            lines.append(f"region {number}: {rows}, {_bytes(region['block_bytes'])} for a block, {work}")
+            width = max(len(label(instruction)) for instruction in region["instructions"])
+            for place, instruction in enumerate(region["instructions"]):
+                lines.append(self._instruction_line(region, place, instruction, width))
+        return lines
+
+    def _instruction_line(self, region: dict[str, Any], place: int, instruction: Instruction, width: int) -> str:
+        kind = kind_of(instruction)
+        reads = [self._place(*instruction["args"][a.arg][:2]) for a in kind.reads(instruction, 1)]
+        out = self._place(*instruction["args"][kind.writes(instruction, 1)[-1].arg][:2])
+        work = work_of_instruction(region, instruction)
+        size = f"{work.elements} elements" if not work.flops else f"{_scaled(work.flops)}flop"
+        once = ", first block only" if instruction["once"] else ""
+        arrow = "+>" if kind.adds else "->"
+        return f"  {place:3} {label(instruction):{width}}  {', '.join(reads)} {arrow} {out}  ({size}{once})"
+
+    def _place(self, base: int, offset: int) -> str:
+        name = self._names.get(base, f"base {base}")
+        return f"{name}+{offset}" if base < self._layout["first_root"] else name
+
+
+def _names_of(p: Listing, layout: dict[str, Any]) -> dict[int, str]:
+    """What the text calls each base."""
+    slots = {id(source): f"%{s}" for s, source in enumerate(p.sources) if p.kinds[s] in (HANDLE, CONSTANT)}
+    slots |= {source: f"%{s}" for s, source in enumerate(p.sources) if p.kinds[s] == INPUT}
+    names = {0: "arena", 1: "block", 2: "totals"}
+    made = 0
+    for root in layout["roots"]:
+        if root["source"] == "input":
+            names[root["base"]] = slots.get(root["which"], f"input {root['which']}")
+        elif root["source"] == "constant" and root["shape"] == ():
+            names[root["base"]] = f"{root['which'].numpy()[()]:.6g}"
+        elif root["source"] in ("handle", "constant"):
+            names[root["base"]] = slots.get(id(root["which"]), f"constant {root['shape']}")
+        else:
+            names[root["base"]] = f"result {made}" if root["source"] == "result" else f"array {made}"
+            made += 1
+    return names
+
+
+# -------------------------------------------------------------------------------------------------------------- words
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _typed(p: Listing, slot: int) -> str:
+    return f"{TYPES[p.typenums[slot]]} {p.shapes[slot]}"
+
+
+def _called(handle: Any) -> str:
+    """A handle by its name, an argument by its number."""
+    if isinstance(handle, int):
+        return f"argument {handle}"
+    name = getattr(handle, "name", None)
+    return str(name) if isinstance(name, str) and name else "a captured tensor" if isinstance(handle, Tensor) else "?"
+
+
+def _parameters(params: Any) -> str:
+    return getattr(params, "__qualname__", None) or str(params)
+
+
+def _place(line: tuple[str, int] | None) -> str:
+    return "" if line is None else f" ({line[0]}, line {line[1]})"
+
+
+def _scaled(n: float) -> str:
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if n >= factor:
+            return f"{n / factor:.3g} {prefix}"
+    return f"{n:.0f} "
+
+
+def _bytes(n: float) -> str:
+    return f"{_scaled(n)}B"

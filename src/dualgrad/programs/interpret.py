@@ -1,0 +1,73 @@
+"""Switches for recording: programs interpreted step by step, and verified when they are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .._engine.replay import check_programs, forget_programs, plan_programs
+from .verify import verify_program
+
+__all__ = ["interpreted", "verified"]
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Inside the block, recorded programs are interpreted: one step after the other, each by its own kernel.
+
+    This is the slow executor that plans are compared with. It has no regions, blocks or memory of its own: what it
+    returns is what eager execution returns, bit for bit. Programs are recorded anew inside the block and after it.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> from dualgrad.programs import interpreted
+    >>> recorded = dg.jit(lambda x: ops.exp(x) + x)
+    >>> x = dg.Tensor([0.0, 1.0])
+    >>> planned = [recorded(x) for _ in range(3)][-1]
+    >>> with interpreted():
+    ...     print(planned - [recorded(x) for _ in range(3)][-1])
+    [0. 0.]
+    """
+    former = plan_programs(False)
+    forget_programs()
+    try:
+        yield
+    finally:
+        plan_programs(former)
+        forget_programs()
+
+
+@contextmanager
+def verified() -> Iterator[None]:
+    """Inside the block, each program is verified when it is recorded, as `verify` does.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    ProgramError
+        By the call that records an unsound program.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> from dualgrad.programs import verified
+    >>> with verified():
+    ...     recorded = dg.jit(lambda x: ops.exp(x) + x)
+    ...     print([recorded(dg.Tensor([0.0])) for _ in range(3)][-1])
+    [1.]
+    """
+    former = check_programs(verify_program)
+    try:
+        yield
+    finally:
+        check_programs(former)

@@ -1,0 +1,462 @@
+"""A verifier of recorded programs and their plans.
+
+It shares nothing with what makes them. Steps are checked by running their kernels on small stand-ins. A plan is
+executed on tokens (`_tokens.py`), instruction by instruction and block by block, in a copy of its memory that knows of
+each element what wrote it: so an operand that nobody made, a place that is used again too early, a row of another
+block, a step outside of a buffer and a wrong stride all show, and what leaves the plan must be what leaves the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._engine.plan import Plan, describe
+from .._engine.primitives import table
+from .._engine.program import Program
+from .._engine.tensor import apply
+from ..tensor import Tensor
+from ._instructions import Access, Instruction, kind_of, label
+from ._listing import CONSTANT, HANDLE, INPUT, STEP, Listing, recording_of
+from ._tokens import ITEM, TYPES, Draws, Tokens, constant_tokens, given_tokens, name_of, operation_tokens
+
+__all__ = ["ProgramError", "verify", "verify_layout", "verify_program", "verify_steps"]
+
+ARENA, BLOCK, TOTALS = range(3)  # bases of memory that is not a root's
+ONCE = (1 << 20) - 1  # the number of the block in which everything happens that is the same for all
+BEFORE = 0  # who wrote what is there from the start
+
+
+class ProgramError(RuntimeError):
+    """A recorded program or its plan is not sound: a fault of dualgrad, never of the function."""
+
+
+def verify(fn: Callable) -> Callable:
+    """Check the program and the plan of a recorded function.
+
+    Parameters
+    ----------
+    fn : callable
+        A recorded function (`dualgrad.jit`), any function or Cell, or a gradient function.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fn` that returns the number of instructions checked: 0 if the function runs
+        eagerly, as `explain` says why.
+
+    Raises
+    ------
+    ProgramError
+        If something is wrong. That is a fault of dualgrad: please report it.
+
+    Notes
+    -----
+    A call that is not recorded yet is made two or three times, with its effects. Every operand has to be made before it
+    is read, by an instruction that could; shapes and types have to be those that the kernels return; every read and
+    write has to stay inside its memory, in the last and smaller block too; no value may lose its place while it is
+    needed, and nothing may be read from a region, or a row of another block, that is not complete; and the results have
+    to be the elements that the recorded steps say.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> from dualgrad.programs import verify
+    >>> verify(lambda x: ops.exp(x) + x)(dg.Tensor([1.0, 2.0]))
+    2
+    """
+
+    def call(*args: Any, **kwargs: Any) -> int:
+        found = recording_of(fn, args, kwargs)
+        if found.program is None:
+            return 0
+        verify_steps(Listing.of(found.program))
+        layout = found.layout()
+        verify_layout(Listing.of(found.program), layout)
+        return sum(max(1, len(region["instructions"])) for region in layout["regions"])
+
+    return call
+
+
+def verify_program(program: Program, plan: Plan | None) -> None:
+    """Check a program of the engine, and its plan if it has one; the form in which recording asks."""
+    listing = Listing.of(program)
+    verify_steps(listing)
+    if plan is not None:
+        verify_layout(listing, describe(plan))
+
+
+# -------------------------------------------------------------------------------------------------------------- steps
+
+
+def verify_steps(program: Listing) -> None:
+    """Check that every step reads what is there, and gives the type and shape that its kernel gives."""
+    made = [kind != STEP for kind in program.kinds]
+    count = len(made)
+    given = sorted(source for kind, source in zip(program.kinds, program.sources, strict=True) if kind == INPUT)
+    if given != list(range(len(given))):
+        raise ProgramError(f"the inputs have the numbers {given}")
+    for number, (op, params, operands, result) in enumerate(program.steps):
+        what = f"step {number} ({name_of(op)})"
+        for slot in operands:
+            if not 0 <= slot < count or not made[slot]:
+                raise ProgramError(f"{what} reads slot {slot}, which is not made before")
+        if not 0 <= result < count or made[result]:
+            raise ProgramError(f"{what} writes slot {result}, which is there already, or does not exist")
+        made[result] = True
+        _check_result(what, program, op, params, operands, result)
+    for slot in program.leaving:
+        if not 0 <= slot < count or not made[slot]:
+            raise ProgramError(f"slot {slot} leaves the program, and nobody makes it")
+    for handle, _ in program.effects:
+        if not (isinstance(handle, Tensor) or (isinstance(handle, int) and 0 <= handle < len(given))):
+            raise ProgramError(f"an effect is left in {handle!r}; expected a tensor or the number of an input")
+
+
+def _check_result(what: str, p: Listing, op: int, params: Any, operands: tuple[int, ...], result: int) -> None:
+    """Compare the type and shape of a result with those of the kernel on operands of the types and shapes it has."""
+    row = table()[op]
+    found = TYPES[p.typenums[result]], tuple(p.shapes[result])
+    if row.name == "draw" or (row.family == "rule" and row.c is None and row.ufunc is None):
+        return  # functions of somebody else: how often they are called is theirs to know
+    if row.name == "inspect":
+        expected = TYPES[p.typenums[operands[0]]], tuple(p.shapes[operands[0]])
+    else:
+        stand_ins = [_stand_in(TYPES[p.typenums[slot]], p.shapes[slot]) for slot in operands]
+        try:
+            array = apply(op, params, *stand_ins).asnumpy()
+        except (ValueError, TypeError, IndexError) as error:
+            raise ProgramError(f"{what} cannot work on operands of the shapes it has: {error}") from error
+        expected = array.dtype, array.shape
+    if found != expected:
+        raise ProgramError(f"{what} gives {expected[0]} of shape {expected[1]}, and {found[0]} of shape {found[1]} is "
+                           f"written down")  # fmt: skip
+
+
+def _stand_in(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """An array that kernels accept: one element where possible, positive definite where a matrix may be asked for."""
+    if dtype.kind in "iu":
+        return np.broadcast_to(np.zeros((), dtype), shape)
+    if len(shape) > 1 and shape[-1] == shape[-2] and dtype.kind in "fc":
+        return np.broadcast_to((0.5 + 4.0 * np.eye(shape[-1])).astype(dtype), shape)
+    return np.broadcast_to(np.asarray(0.5, dtype), shape)
+
+
+def _step_tokens(program: Listing, keep: bool = False) -> tuple[list[Tokens | None], Draws]:
+    """Tokens of all slots that leave the program, or of every slot."""
+    tokens: list[Any] = [None] * len(program.kinds)
+    draws = Draws()
+    last = {slot: i for i, step in enumerate(program.steps) for slot in step[2]}
+    last.update(dict.fromkeys(program.leaving, len(program.steps)))
+    for slot, kind in enumerate(program.kinds):
+        if kind != STEP:
+            tokens[slot] = _source_tokens(kind, program.sources[slot], program.shapes[slot])
+    for i, (op, params, operands, result) in enumerate(program.steps):
+        ins = [tokens[slot] for slot in operands]
+        dtype = TYPES[program.typenums[result]]
+        tokens[result] = operation_tokens(op, params, ins, program.shapes[result], dtype, draws)
+        for slot in set(operands):
+            if last[slot] == i and not keep:
+                tokens[slot] = None
+    return tokens, draws
+
+
+def _source_tokens(kind: int, source: Any, shape: tuple[int, ...]) -> Tokens:
+    if kind == CONSTANT:
+        return constant_tokens(source.numpy())
+    return given_tokens("input", source, shape) if kind == INPUT else given_tokens("handle", id(source), shape)
+
+
+# -------------------------------------------------------------------------------------------------------------- plans
+
+
+def verify_layout(program: Listing, layout: dict[str, Any], locate: bool = True) -> None:
+    """Check a plan, as `describe` gives it, against the program it was made for. If a result is wrong, the instruction
+    that is the cause is looked for, unless `locate` is False.
+    """
+    tokens, draws = _step_tokens(program)
+    leaving = program.leaving
+    if len(layout["results"]) != len(leaving):
+        raise ProgramError(f"{len(layout['results'])} results leave the plan, {len(leaving)} the program")
+    machine = Machine(layout)
+    machine.run()
+    for number, (slot, view) in enumerate(zip(leaving, layout["results"], strict=True)):
+        what = f"result {number}"
+        if view["shape"] != tuple(program.shapes[slot]) or view["typenum"] != program.typenums[slot]:
+            raise ProgramError(f"{what} has shape {view['shape']}, expected {program.shapes[slot]}")
+        wrong = machine.read(view, what) != tokens[slot]
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise ProgramError(
+                f"{what} is not what the program computes, first at {at}{_cause(program, layout) if locate else ''}"
+            )
+    if machine.draws.drawn != draws.drawn or sorted(machine.draws.checked) != sorted(draws.checked):
+        raise ProgramError("draws of random numbers or checks of arguments are left out")
+
+
+def _cause(program: Listing, layout: dict[str, Any]) -> str:
+    """Run the plan once more, looking at each instruction: the first whose result is no value of the program."""
+    tokens, _ = _step_tokens(program, keep=True)
+    values = np.unique(np.concatenate([np.ravel(t) for t in tokens if t is not None] + [np.zeros(1, np.uint64)]))
+    machine = Machine(layout)
+    machine.values = values
+    try:
+        machine.run()
+    except ProgramError as error:
+        return f"; {error}"
+    return ""
+
+
+class Memory:
+    """The elements of one buffer: their tokens, and who wrote them last (-1 for nobody)."""
+
+    def __init__(self, name: str, nbytes: int, grain: int) -> None:
+        self.name = name
+        self.nbytes = nbytes
+        self.grain = grain  # bytes of a cell: of the smallest element that is placed here
+        cells = -(-nbytes // grain)
+        self.tokens = np.zeros(cells, np.uint64)
+        self.writer = np.full(cells, -1, np.int64)
+
+    def views(self, offset: int, access: Access, what: str) -> list[tuple[Tokens, np.ndarray]]:
+        """Tokens and writers of each cell of the elements, after a check that these lie inside the buffer."""
+        low = high = offset
+        for extent, stride in zip(access.shape, access.strides, strict=True):
+            if extent == 0:
+                return []
+            low += min(0, (extent - 1) * stride)
+            high += max(0, (extent - 1) * stride)
+        if low < 0 or high + access.item > self.nbytes:
+            raise ProgramError(f"{what} touches the bytes {low} to {high + access.item} of {self.name}, which has "
+                               f"{self.nbytes}")  # fmt: skip
+        if any(number % self.grain for number in (offset, access.item, *access.strides)):
+            raise ProgramError(f"{what} does not meet whole elements of {self.name}")
+        start, cells = offset // self.grain, access.item // self.grain
+        strides = [stride // self.grain * 8 for stride in access.strides]
+
+        def seen(array: np.ndarray, cell: int) -> np.ndarray:
+            return np.lib.stride_tricks.as_strided(array[start + cell :], access.shape, strides)
+
+        return [(seen(self.tokens, cell), seen(self.writer, cell)) for cell in range(cells)]
+
+
+class Machine:
+    """The executor on tokens."""
+
+    def __init__(self, layout: dict[str, Any]) -> None:
+        self.layout = layout
+        self.draws = Draws()
+        self.values: Tokens | None = None  # of the program, in order; to find the first result that is none
+        self.stamp = 0  # who writes now: region and block
+        items = [view["item"] for region in layout["regions"] if region["generic"] for view in _views(region)]
+        items += [a.item for region in layout["regions"] for i in region["instructions"] for a in _accesses(i)]
+        grain = min(items, default=8)
+        self.memory = {
+            ARENA: Memory("the arena", layout["arena"], grain),
+            BLOCK: Memory("block memory", 0, grain),
+            TOTALS: Memory("the totals", 0, grain),
+        }
+        self.fixed: set[int] = set()  # what nobody may write
+        self.generic: set[int] = set()
+        self.grain = grain
+        for root in layout["roots"]:
+            size = int(np.prod(root["shape"], dtype=np.int64))
+            number = root["base"]
+            if number in self.memory:
+                raise ProgramError(f"two roots have base {number}")
+            memory = self.memory[number] = Memory(f"root {number}", size * root["item"], root["item"])
+            if root["source"] in ("input", "handle", "constant"):
+                kind = {"input": INPUT, "handle": HANDLE, "constant": CONSTANT}[root["source"]]
+                memory.tokens[:] = _source_tokens(kind, root["which"], root["shape"]).ravel()
+                memory.writer[:] = BEFORE
+                self.fixed.add(number)
+            elif root["source"] == "generic":
+                self.generic.add(number)
+
+    def run(self) -> None:
+        for number, region in enumerate(self.layout["regions"]):
+            if region["generic"] is not None:
+                self.run_generic(number, region["generic"])
+            else:
+                self.run_region(number, region)
+
+    # ------------------------------------------------------------------------------------------- operations as a whole
+
+    def run_generic(self, number: int, task: dict[str, Any]) -> None:
+        what = f"operation {name_of(task['op'])} (region {number})"
+        out = task["out"]
+        self.stamp = (number + 1) << 20
+        ins = [self.read(view, what) for view in task["ins"]]
+        dtype = TYPES[out["typenum"]]
+        tokens = operation_tokens(task["op"], task["params"], ins, out["shape"], dtype, self.draws)
+        self.check_values(what, tokens)
+        if out["base"] not in self.generic:
+            raise ProgramError(f"{what} writes base {out['base']}, which is not the root of its result")
+        memory = self.memory[out["base"]]
+        memory.tokens[:] = tokens.ravel()
+        memory.writer[:] = self.stamp
+
+    def read(self, view: dict[str, Any], what: str) -> Tokens:
+        """The tokens of a view between regions."""
+        access = Access(0, view["shape"], view["strides"], view["item"])
+        memory = self.find(view["base"], what)
+        return self.tokens_at(memory, view["offset"], access, what, lambda writer: writer >= 0)
+
+    def find(self, base: int, what: str) -> Memory:
+        memory = self.memory.get(base)
+        if memory is None:
+            raise ProgramError(f"{what} names base {base}, which does not exist")
+        return memory
+
+    def tokens_at(
+        self, memory: Memory, offset: int, access: Access, what: str, complete: Callable[[np.ndarray], np.ndarray]
+    ) -> Tokens:
+        """A copy of the tokens of some elements, which are all there."""
+        cells = memory.views(offset, access, what)
+        if not cells:
+            return np.zeros(access.shape, np.uint64)
+        tokens = cells[0][0].copy()
+        for j, (token, writer) in enumerate(cells):
+            good = complete(writer)
+            if not good.all():
+                at = writer[~good].flat[0]
+                by = "nobody" if at < 0 else f"region {(at >> 20) - 1}, block {at & ONCE}"
+                raise ProgramError(f"{what} reads what is not ready in {memory.name}: it was last written by {by}")
+            if j and (token != tokens + np.uint64(j)).any():
+                raise ProgramError(f"{what} reads parts of different elements in {memory.name}")
+        return tokens
+
+    def check_values(self, what: str, tokens: Tokens) -> None:
+        if self.values is None:
+            return
+        flat = np.ravel(tokens)
+        found = np.searchsorted(self.values, flat).clip(max=self.values.size - 1)
+        if (self.values[found] != flat).any():
+            raise ProgramError(f"{what} is the first whose result is no value of the program: it reads a wrong place, "
+                               f"or one that has been used again")  # fmt: skip
+
+    # ----------------------------------------------------------------------------------------------- compiled regions
+
+    def run_region(self, number: int, region: dict[str, Any]) -> None:
+        rows, block = region["n_rows"], region["block"]
+        if block < 1 or region["block_bytes"] > self.layout["block_bytes"]:
+            raise ProgramError(f"region {number} has blocks of {block} rows and {region['block_bytes']} bytes")
+        if region["total_bytes"] > self.layout["total_bytes"]:
+            raise ProgramError(f"region {number} has {region['total_bytes']} bytes of totals")
+        first = (number + 1) << 20
+        self.memory[BLOCK] = Memory("block memory", region["block_bytes"], self.grain)
+        totals = self.memory[TOTALS] = Memory("the totals", region["total_bytes"], self.grain)
+        self.stamp = first | ONCE
+        for total in region["totals"]:  # the executor clears all of the totals; each is a whole number of items
+            item = ITEM[total["typenum"]]
+            access = Access(0, (total["nbytes"] // item,), (item,), item)
+            self.store(totals, total["offset"], access, np.zeros(access.shape, np.uint64), f"region {number}")
+        for start in range(0, rows, block):
+            for place, instruction in enumerate(region["instructions"]):
+                if instruction["once"] and start > 0:
+                    continue
+                self.stamp = first | (ONCE if instruction["once"] else start // block)
+                what = f"region {number}, instruction {place} ({label(instruction)}), rows from {start}"
+                self.execute(what, instruction, start, min(block, rows - start))
+        self.stamp = first
+        for total in region["totals"]:
+            item = ITEM[total["typenum"]]
+            access = Access(0, (total["nbytes"] // item,), (item,), item)
+            what = f"a total of region {number}"
+            tokens = self.tokens_at(totals, total["offset"], access, what, lambda writer: writer >= 0)
+            self.check_values(what, tokens)
+            if total["base"] in self.fixed or total["base"] in self.generic:
+                raise ProgramError(f"{what} is written to base {total['base']}, which is not its own")
+            self.store(self.find(total["base"], what), total["to"], access, tokens, what)
+
+    def execute(self, what: str, instruction: Instruction, row: int, rows: int) -> None:
+        kind = kind_of(instruction)
+        reads, writes = kind.reads(instruction, rows), kind.writes(instruction, rows)
+        if instruction["once"] and any(per_row for _, _, per_row in instruction["args"][: instruction["n_in"] + 1]):
+            raise ProgramError(f"{what} is executed for the first block only, and moves with the rows")
+        ins = [self.load(what, instruction, access, row) for access in reads]
+        outs = kind.tokens(instruction, ins, writes)
+        for access, tokens in zip(writes, outs, strict=True):
+            base, offset, per_row = instruction["args"][access.arg]
+            offset += row * per_row
+            if base in self.fixed or base in self.generic:
+                raise ProgramError(f"{what} writes base {base}, which is not its own")
+            if instruction["once"] and base != BLOCK:
+                raise ProgramError(f"{what} is executed for the first block only, and does not write block memory")
+            self.check_overlap(what, instruction, kind.in_place, access, reads, row)
+            memory = self.find(base, what)
+            adds = kind.adds and access is writes[-1]
+            if adds:
+                with np.errstate(over="ignore"):
+                    tokens = tokens + self.load(what, instruction, access, row)
+            else:
+                self.check_values(what, tokens)
+            stamp = self.stamp
+            if base == TOTALS:
+                if not adds:
+                    raise ProgramError(f"{what} overwrites a total")
+                self.stamp |= ONCE
+            self.store(memory, offset, access, np.broadcast_to(tokens, access.shape), what)
+            self.stamp = stamp
+
+    def load(self, what: str, instruction: Instruction, access: Access, row: int) -> Tokens:
+        """The tokens of an operand: complete before the region, or made earlier in the same block."""
+        base, offset, per_row = instruction["args"][access.arg]
+        region = self.stamp & ~ONCE
+        local = base in (BLOCK, TOTALS)
+
+        def complete(writer: np.ndarray) -> np.ndarray:
+            here = (writer == self.stamp) | (writer == (region | ONCE))
+            return here if local else here | ((writer >= 0) & (writer < region))
+
+        return self.tokens_at(self.find(base, what), offset + row * per_row, access, what, complete)
+
+    def check_overlap(
+        self, what: str, instruction: Instruction, in_place: bool, target: Access, reads: list[Access], row: int
+    ) -> None:
+        """A result may lie where an operand lies, element for element, if the kind allows; else they are apart."""
+        base, offset, per_row = instruction["args"][target.arg]
+        span = _span(offset + row * per_row, target)
+        for access in reads:
+            other, start, moves = instruction["args"][access.arg]
+            if other != base:
+                continue
+            same = (start, moves, access.shape, access.strides) == (offset, per_row, target.shape, target.strides)
+            low, high = _span(start + row * moves, access)
+            if not (in_place and same) and low < span[1] and span[0] < high:
+                raise ProgramError(f"{what} reads operand {access.arg} where it writes")
+
+    def store(self, memory: Memory, offset: int, access: Access, tokens: Tokens, what: str) -> None:
+        """Write tokens to elements that lie apart."""
+        reach = access.item
+        for stride, extent in sorted(zip(map(abs, access.strides), access.shape, strict=True)):
+            if extent > 1 and stride == 0:
+                continue  # the same element again: the values have to be the same, too
+            if extent > 1 and stride < reach:
+                raise ProgramError(f"{what} writes elements that overlap in {memory.name}")
+            reach = max(reach, stride * (extent - 1) + reach)
+        for j, (target, writer) in enumerate(memory.views(offset, access, what)):
+            target[...] = tokens + np.uint64(j)
+            writer[...] = self.stamp
+            if 0 in access.strides and (target != tokens + np.uint64(j)).any():
+                raise ProgramError(f"{what} writes different values to one element of {memory.name}")
+
+
+def _span(offset: int, access: Access) -> tuple[int, int]:
+    """The first byte of some elements, and the one after their last."""
+    if 0 in access.shape:
+        return 0, 0
+    reaches = [(extent - 1) * stride for extent, stride in zip(access.shape, access.strides, strict=True)]
+    return offset + sum(r for r in reaches if r < 0), offset + sum(r for r in reaches if r > 0) + access.item
+
+
+def _views(region: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*region["generic"]["ins"], region["generic"]["out"]]
+
+
+def _accesses(instruction: Instruction) -> list[Access]:
+    kind = kind_of(instruction)
+    return kind.reads(instruction, 1) + kind.writes(instruction, 1)
