@@ -22,8 +22,8 @@ from .opcodes cimport *
 from .rules cimport add, has_slope, set_algebra_rule, share, widen, zeros_like
 from .series cimport elementwise_series, times
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Dual, Level, bind1, bind2, bind3, bind_list, current_level, look_at, new_level, part, pop_level,
-                      push_level)
+from .values cimport (Algebra, Dual, Level, bind1, bind2, bind3, bind_list, current_level, look_at, new_level, part,
+                      pop_level, push_level)
 from .watch cimport Watch, active_watch
 
 
