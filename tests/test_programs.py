@@ -75,11 +75,10 @@ def test_every_kind_of_instruction_is_verified(recording):
 
 def moved(instruction, arg, **changes):
     """Change a place of an operand: its base, offset, or step from row to row."""
-    base, offset, row = instruction["args"][arg]
-    place = {"base": base, "offset": offset, "row": row} | {
-        key: value + {"base": base, "offset": offset, "row": row}[key] for key, value in changes.items()
-    }
-    instruction["args"][arg] = (place["base"], place["offset"], place["row"])
+    place = dict(zip(("base", "offset", "row", "local"), instruction["args"][arg], strict=True))
+    for name, change in changes.items():
+        place[name] += change
+    instruction["args"][arg] = tuple(place.values())
 
 
 def each_operand(layout):
@@ -121,7 +120,7 @@ def test_operands_at_a_wrong_place_are_noticed(recording, shift):
             moved(instruction, arg, offset=shift)
 
         _, instruction, arg = [*each_operand(recording[1])][number]
-        base, _, _ = instruction["args"][arg]
+        base = instruction["args"][arg][0]
         root = next((r for r in recording[1]["roots"] if r["base"] == base), None)
         if root is not None and root["source"] == "constant" and shift > 0:
             continue  # among ones, the place does not matter
@@ -130,12 +129,19 @@ def test_operands_at_a_wrong_place_are_noticed(recording, shift):
         rejected(recording, change, locate=False)
 
 
-def test_a_larger_block_does_not_fit(recording):
-    def change(layout):
-        region = next(r for r in layout["regions"] if r["rows"])
-        region["block"] = region["n_rows"] = region["n_rows"] + SMALLER
+def test_rows_that_do_not_exist_are_noticed(recording):
+    """The last block is smaller; an instruction that goes on beyond it, or stops before, is wrong."""
+    region = next(region for region in recording[1]["regions"] if region["rows"])
+    for number, instruction in enumerate(region["instructions"]):
+        for rows in (1, -1):
+            if instruction["once"] or instruction["kind"] == "zero":
+                continue
 
-    rejected(recording, change)
+            def change(layout, number=number, rows=rows):
+                regions = [region for region in layout["regions"] if region["rows"]]
+                regions[0]["instructions"][number]["high"] += rows
+
+            rejected(recording, change, locate=False)
 
 
 def test_less_memory_is_noticed(recording):
@@ -205,10 +211,10 @@ def test_what_is_done_once_has_to_be_the_same_for_all_blocks(recording):
         region = next(r for r in layout["regions"] if any(i["once"] for i in r["instructions"]))
         copied = next(i for i in region["instructions"] if i["once"])
         first = region["instructions"][0]
-        base, offset, row = copied["args"][1]
+        kept = copied["args"][1]
         for i in region["instructions"]:
             if i is not copied:
-                i["args"] = [(base, offset, row) if place == first["args"][2] else place for place in i["args"]]
+                i["args"] = [kept if place == first["args"][2] else place for place in i["args"]]
 
     rejected(recording, reused)
 
@@ -219,7 +225,7 @@ def test_a_row_of_another_block_is_noticed(recording):
     def change(layout):
         region = max(layout["regions"], key=lambda r: len(r["instructions"]))
         for instruction in region["instructions"]:
-            for arg, (base, _, row) in enumerate(instruction["args"]):
+            for arg, (base, _, row, _) in enumerate(instruction["args"]):
                 if base > BLOCK and row:
                     moved(instruction, arg, row=-8)
 
@@ -231,7 +237,7 @@ def test_inputs_are_not_written(recording):
 
     def change(layout):
         instruction = instructions(layout, "loop")[0]
-        instruction["args"][instruction["n_in"]] = (inputs[0], 0, 160)
+        instruction["args"][instruction["n_in"]] = (inputs[0], 0, 160, 0)
 
     assert "not its own" in rejected(recording, change)
 

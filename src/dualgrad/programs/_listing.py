@@ -8,7 +8,8 @@ from types import FunctionType
 from typing import Any
 
 from .._engine.gradient import GradientFunction
-from .._engine.plan import Plan, describe, plan_of
+from .._engine.inspection import describe, plan_of
+from .._engine.plan import Plan
 from .._engine.program import Program
 from .._engine.replay import Recorded, recorded_call
 from .._engine.tensor import CellCall

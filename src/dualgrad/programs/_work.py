@@ -41,10 +41,11 @@ def _traffic(region: dict[str, Any], instruction: Instruction) -> list[tuple[tup
     """(place, bytes, whether written) of operands outside of block memory, over all rows."""
     kind = kind_of(instruction)
     found = []
+    rows = _rows(region, instruction)
     for written, accesses in ((False, kind.reads), (True, kind.writes)):
-        blocks = accesses(instruction, region["block"])
-        for whole, block in zip(accesses(instruction, region["n_rows"]), blocks, strict=True):
-            base, offset, per_row = instruction["args"][whole.arg]
+        blocks = accesses(instruction, min(region["block"], rows))
+        for whole, block in zip(accesses(instruction, rows), blocks, strict=True):
+            base, offset, per_row, _ = instruction["args"][whole.arg]
             if base not in (BLOCK, TOTALS):
                 access = whole if per_row else block
                 nbytes = _elements(access.shape, access.strides) * access.item
@@ -52,10 +53,15 @@ def _traffic(region: dict[str, Any], instruction: Instruction) -> list[tuple[tup
     return found
 
 
+def _rows(region: dict[str, Any], instruction: Instruction) -> int:
+    """Rows that an instruction goes over altogether; those that blocks share are counted once."""
+    return max(0, int(instruction["high"]) - (0 if instruction["once"] else int(instruction["low"])))
+
+
 def work_of_instruction(region: dict[str, Any], instruction: Instruction) -> Work:
     """What an instruction does over all rows, as if it stood alone."""
     kind = kind_of(instruction)
-    rows = region["block"] if instruction["once"] else region["n_rows"]
+    rows = _rows(region, instruction)
     read = sum(nbytes for _, nbytes, written in _traffic(region, instruction) if not written)
     written = sum(nbytes for _, nbytes, written in _traffic(region, instruction) if written)
     accesses = [*kind.reads(instruction, rows), *kind.writes(instruction, rows)]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._engine.plan import plan_of, run_timed
+from .._engine.inspection import plan_of, run_timed
 from ._drawing import svg_document
 from ._instructions import label
 from ._listing import Recording, recording_of

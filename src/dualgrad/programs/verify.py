@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.plan import Plan, describe
+from .._engine.inspection import describe
+from .._engine.plan import Plan
 from .._engine.primitives import table
 from .._engine.program import Program
 from .._engine.tensor import apply
@@ -174,8 +175,9 @@ def _source_tokens(kind: int, source: Any, shape: tuple[int, ...]) -> Tokens:
 
 
 def verify_layout(program: Listing, layout: dict[str, Any], locate: bool = True) -> None:
-    """Check a plan, as `describe` gives it, against the program it was made for. If a result is wrong, the instruction
-    that is the cause is looked for, unless `locate` is False.
+    """Check a plan, as `describe` gives it, against the program it was made for.
+
+    If a result is wrong, the first wrong instruction is looked for, unless `locate` is False.
     """
     tokens, draws = _step_tokens(program)
     leaving = program.leaving
@@ -190,9 +192,8 @@ def verify_layout(program: Listing, layout: dict[str, Any], locate: bool = True)
         wrong = machine.read(view, what) != tokens[slot]
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise ProgramError(
-                f"{what} is not what the program computes, first at {at}{_cause(program, layout) if locate else ''}"
-            )
+            cause = _cause(program, layout) if locate else ""
+            raise ProgramError(f"{what} is not what the program computes, first at {at}{cause}")
     if machine.draws.drawn != draws.drawn or sorted(machine.draws.checked) != sorted(draws.checked):
         raise ProgramError("draws of random numbers or checks of arguments are left out")
 
@@ -372,26 +373,43 @@ class Machine:
                 raise ProgramError(f"{what} is written to base {total['base']}, which is not its own")
             self.store(self.find(total["base"], what), total["to"], access, tokens, what)
 
-    def execute(self, what: str, instruction: Instruction, row: int, rows: int) -> None:
+    def execute(self, what: str, instruction: Instruction, row: int, block: int) -> None:
+        """Execute an instruction for the block of rows that begins with `row`."""
+        if instruction["once"]:
+            start, stop = 0, instruction["high"]
+            if any(per_row or local for _, _, per_row, local in instruction["args"][: instruction["n_in"] + 1]):
+                raise ProgramError(f"{what} is executed for the first block only, and moves with the rows")
+        else:
+            start = max(instruction["low"], row - instruction["before"])
+            stop = min(instruction["high"], row + block + instruction["after"])
+        period = instruction.get("period", 0) or max(stop - start, 1)
+        for first in range(start, stop, period):
+            places = []
+            for arg, (base, offset, per_row, local) in enumerate(instruction["args"]):
+                if arg <= instruction["n_in"]:  # what follows is scratch memory, which does not move
+                    offset += start * per_row + (start - row) * local
+                    offset += (first - start) * instruction["advance"][arg] if first > start else 0
+                places.append((base, offset))
+            self.work(what, instruction, places, min(period, stop - first))
+
+    def work(self, what: str, instruction: Instruction, places: list[tuple[int, int]], rows: int) -> None:
+        """Execute an instruction on so many rows, its operands and results at given places."""
         kind = kind_of(instruction)
         reads, writes = kind.reads(instruction, rows), kind.writes(instruction, rows)
-        if instruction["once"] and any(per_row for _, _, per_row in instruction["args"][: instruction["n_in"] + 1]):
-            raise ProgramError(f"{what} is executed for the first block only, and moves with the rows")
-        ins = [self.load(what, instruction, access, row) for access in reads]
+        ins = [self.load(what, places[access.arg], access) for access in reads]
         outs = kind.tokens(instruction, ins, writes)
         for access, tokens in zip(writes, outs, strict=True):
-            base, offset, per_row = instruction["args"][access.arg]
-            offset += row * per_row
+            base, offset = places[access.arg]
             if base in self.fixed or base in self.generic:
                 raise ProgramError(f"{what} writes base {base}, which is not its own")
             if instruction["once"] and base != BLOCK:
                 raise ProgramError(f"{what} is executed for the first block only, and does not write block memory")
-            self.check_overlap(what, instruction, kind.in_place, access, reads, row)
+            self.check_overlap(what, places, kind.in_place, access, reads)
             memory = self.find(base, what)
             adds = kind.adds and access is writes[-1]
             if adds:
                 with np.errstate(over="ignore"):
-                    tokens = tokens + self.load(what, instruction, access, row)
+                    tokens = tokens + self.load(what, places[access.arg], access)
             else:
                 self.check_values(what, tokens)
             stamp = self.stamp
@@ -402,9 +420,9 @@ class Machine:
             self.store(memory, offset, access, np.broadcast_to(tokens, access.shape), what)
             self.stamp = stamp
 
-    def load(self, what: str, instruction: Instruction, access: Access, row: int) -> Tokens:
+    def load(self, what: str, place: tuple[int, int], access: Access) -> Tokens:
         """The tokens of an operand: complete before the region, or made earlier in the same block."""
-        base, offset, per_row = instruction["args"][access.arg]
+        base, offset = place
         region = self.stamp & ~ONCE
         local = base in (BLOCK, TOTALS)
 
@@ -412,20 +430,20 @@ class Machine:
             here = (writer == self.stamp) | (writer == (region | ONCE))
             return here if local else here | ((writer >= 0) & (writer < region))
 
-        return self.tokens_at(self.find(base, what), offset + row * per_row, access, what, complete)
+        return self.tokens_at(self.find(base, what), offset, access, what, complete)
 
     def check_overlap(
-        self, what: str, instruction: Instruction, in_place: bool, target: Access, reads: list[Access], row: int
+        self, what: str, places: list[tuple[int, int]], in_place: bool, target: Access, reads: list[Access]
     ) -> None:
         """A result may lie where an operand lies, element for element, if the kind allows; else they are apart."""
-        base, offset, per_row = instruction["args"][target.arg]
-        span = _span(offset + row * per_row, target)
+        base, offset = places[target.arg]
+        span = _span(offset, target)
         for access in reads:
-            other, start, moves = instruction["args"][access.arg]
+            other, start = places[access.arg]
             if other != base:
                 continue
-            same = (start, moves, access.shape, access.strides) == (offset, per_row, target.shape, target.strides)
-            low, high = _span(start + row * moves, access)
+            same = (start, access.shape, access.strides) == (offset, target.shape, target.strides)
+            low, high = _span(start, access)
             if not (in_place and same) and low < span[1] and span[0] < high:
                 raise ProgramError(f"{what} reads operand {access.arg} where it writes")
 
