@@ -164,7 +164,8 @@ class Profile:
             )
             for line in lines
         ]
-        return "\n".join([f"{self.name}: {1e6 * self.seconds:.1f} us in {len(self.regions)} regions", *text])
+        regions = "1 region" if len(self.regions) == 1 else f"{len(self.regions)} regions"
+        return "\n".join([f"{self.name}: {1e6 * self.seconds:.4g} us in {regions}", *(line.rstrip() for line in text)])
 
     def __repr__(self) -> str:
         return f"<profile of {self.name}: {1e6 * self.seconds:.1f} us>"
