@@ -285,7 +285,7 @@ cdef class Emitter:
         outer = product(shape[1 if partition else 0:<Py_ssize_t>axes[0]])
         if axes[0] != 0 and step == item and (inner <= FEW and (inner > 1 or w <= FEW)):
             self.code.append({"kind": DG_SUM_AXIS, "n_in": 1, "arg": [place, target], "item": item,
-                              "dims": [0, -outer if partition else outer, w, inner]})
+                              "dims": [0, -outer if partition else outer, w, inner], "add": o.out.typenum})
             return 0
         if inner == 1 and axes[0] != 0:                                 # the last axes: a product with ones
             ones = self.ones_of(o.out.typenum, w)
@@ -592,9 +592,9 @@ cdef int finish_code(Region region, list code) except -1:
 
 
 cdef object primitive_of(dict d):
-    """(opcode, type number) of the primitive whose loop an instruction calls; None where it calls none."""
+    """(opcode, type number, fusion) of the primitive whose loop an instruction calls; None where it calls none."""
     if "loop" in d:
         return d["loop"]
     if "matmul" in d:
-        return OP_MATMUL, d["matmul"]
-    return (OP_ADD, d["add"]) if "add" in d else None
+        return OP_MATMUL, d["matmul"], None
+    return (OP_ADD, d["add"], None) if "add" in d else None

@@ -20,7 +20,7 @@ cdef class Region:
     cdef bint products
     cdef bint large                 # worth handing the interpreter over
     cdef int workers                # threads it is worth
-    cdef list listing               # for each instruction (opcode, type number) of what it calls, or None
+    cdef list listing               # for each instruction (opcode, type number, fusion) of what it calls, or None
 
 
 cdef Py_ssize_t rows_made(Operation o)

@@ -7,12 +7,14 @@ fields.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._engine.tensor import OPCODES
 from ._tokens import ITEM, Tokens, elementwise_tokens, name_of
 
 __all__ = ["Access", "Instruction", "Kind", "kind_of", "label"]
@@ -55,6 +57,10 @@ def kind_of(instruction: Instruction) -> Kind:
 
 def label(instruction: Instruction) -> str:
     """The name an instruction goes by: that of its primitive, or of its kind."""
+    if instruction["kind"] == "loop" and instruction["fused"] is not None:
+        inner, outer, second = instruction["fused"]
+        parts = [_FUSED[inner], _FUSED[outer]] + ([_FUSED[second]] if second >= 0 else [])
+        return " ".join(parts)
     if instruction["kind"] == "loop":
         return name_of(instruction["op"])
     return str(instruction["kind"])
@@ -82,11 +88,27 @@ def _select_reads(i: Instruction, rows: int) -> list[Access]:
 
 
 def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
-    return [elementwise_tokens(i["op"], ins, outs[0].shape)]
+    shape = outs[0].shape
+    if i["fused"] is None:
+        return [elementwise_tokens(i["op"], ins, shape)]
+    inner, outer, second = i["fused"]
+    left = _fused_tokens(inner, ins[0], ins[1], shape)
+    right = ins[2] if second < 0 else _fused_tokens(second, ins[2], ins[3], shape)
+    return [_fused_tokens(outer, left, right, shape)]
+
+
+#: The operations of superinstructions, as ext/include/dg_fused.h numbers them; the last takes its operands exchanged.
+_FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
+
+
+def _fused_tokens(operation: int, x: Tokens, y: Tokens, shape: tuple[int, ...]) -> Tokens:
+    operands = [y, x] if operation == len(_FUSED) - 1 else [x, y]
+    return elementwise_tokens(OPCODES[_FUSED[operation]], operands, shape)
 
 
 def _elements(i: Instruction, rows: int) -> int:
-    return rows * int(i["width"])
+    operations = i["n_in"] - 1 if i["fused"] is not None else 1
+    return rows * int(i["width"]) * operations
 
 
 # ---------------------------------------------------------------------------------------------------------- products
@@ -144,6 +166,21 @@ def _sum_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[T
     return [np.asarray(np.sum(ins[0], dtype=np.uint64))]
 
 
+def _sum_axis(i: Instruction, rows: int) -> tuple[int, int, int]:
+    _, outer, w, inner = i["dims"]
+    return -outer * rows if outer < 0 else outer, w, inner
+
+
+def _sum_axis_reads(i: Instruction, rows: int) -> list[Access]:
+    shape, item = _sum_axis(i, rows), i["item"]
+    return [Access(0, shape, (shape[1] * shape[2] * item, shape[2] * item, item), item)]
+
+
+def _sum_axis_writes(i: Instruction, rows: int) -> list[Access]:
+    outer, _, inner = _sum_axis(i, rows)
+    return [Access(1, (outer, inner), (inner * i["item"], i["item"]), i["item"])]
+
+
 def _copy(i: Instruction, rows: int, arg: int, strides: Sequence[int]) -> list[Access]:
     axes = i["axes"] + 1
     return [Access(arg, (rows, *i["shape"][1:axes]), tuple(strides[:axes]), i["item"])]
@@ -164,6 +201,8 @@ KINDS = {
     "matmul": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops),
     "matmul_add": Kind(_factors, _added_writes, _added_tokens, _product_flops, adds=True),
     "sum_all": Kind(_sum_reads, _sum_writes, _sum_tokens, _elements, adds=True),
+    "sum_axis": Kind(_sum_axis_reads, _sum_axis_writes, lambda i, ins, outs: [np.sum(ins[0], 1, np.uint64)],
+                     lambda i, rows: math.prod(_sum_axis(i, rows))),
     "copy": Kind(lambda i, rows: _copy(i, rows, 0, i["from"]), lambda i, rows: _copy(i, rows, 1, i["to"]),
                  lambda i, ins, outs: ins, _nothing),
     "zero": Kind(lambda i, rows: [], _zero_writes, lambda i, ins, outs: [np.zeros(outs[0].shape, np.uint64)],
