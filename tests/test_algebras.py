@@ -6,7 +6,8 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.algebra import hyper_duals, jets, laplacian_algebra, run_forward
+from dualgrad._engine.algebra import hyper_duals, jets, laplacian_algebra
+from dualgrad._engine.forward import run_forward
 
 
 def t(x):

@@ -14,7 +14,8 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, extend, nn, ops
-from dualgrad._engine.algebra import jets, run_forward
+from dualgrad._engine.algebra import jets
+from dualgrad._engine.forward import run_forward
 from dualgrad._engine.values import open_levels
 from dualgrad.testing import taped_backward
 

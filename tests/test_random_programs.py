@@ -18,7 +18,8 @@ from random_programs import ENGINE, LARGEST, REFERENCE, Line, Program, programs
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
-from dualgrad._engine.algebra import jets, run_forward
+from dualgrad._engine.algebra import jets
+from dualgrad._engine.forward import run_forward
 from dualgrad.testing import check
 
 EXHAUSTIVE = int(os.environ.get("DUALGRAD_PROGRAMS", "5000"))

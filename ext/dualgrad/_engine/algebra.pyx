@@ -1,4 +1,4 @@
-"""Duals over any graded algebra: jets, hyper-duals, the forward Laplacian, as data.
+"""Duals over any finite algebra: jets, hyper-duals, the forward Laplacian, as data.
 
 Design
 ------
@@ -6,24 +6,26 @@ An algebra is a table of products; this file applies primitives to its elements,
 
 linear        coefficient by coefficient;
 bilinear      sums over the table of products;
-elementwise   degree by degree, from the slope as a series of lower degree (series.pyx);
+elementwise   in jets degree by degree, from the slope as a series of lower degree (series.pyx); elsewhere by the
+              powers of what is not the primal: phi(u + n) = sum phi^(m)(u) n^m / m!, and n is nilpotent;
 rules         of primitives whose derivative is a function: degree by degree from that function, evaluated in the
-              quotient of the algebra up to the degree; implicit functions by Newton's method.
+              quotient of the algebra up to the degree; implicit functions by Newton's method;
+not graded    where degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
+              elements, read at t = 1. It ends with the highest power of n that is not zero.
 
 Coefficients are normalised: derivative / k!. A coefficient that is None is zero and costs nothing. Ordinary dual
 numbers, by far the most frequent, have their own short path in rules.pyx.
 """
 from cpython.object cimport PyObject
 
-from .array cimport DUAL, Value
+from .array cimport DUAL, Value, scalar
+from .batching cimport contracted
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
                           Rule, family_of, rule_of)
 from .opcodes cimport *
 from .rules cimport add, has_slope, set_algebra_rule, share, widen, zeros_like
 from .series cimport elementwise_series, times
-from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Dual, Level, bind1, bind2, bind3, bind_list, current_level, new_level, part, pop_level,
-                      push_level)
+from .values cimport (Algebra, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, new_level, part, type_of)
 
 
 # ---------------------------------------------------------------------------------------------------- algebras
@@ -45,6 +47,16 @@ def laplacian_algebra(int dimensions):
     cdef int s = dimensions + 1
     return Algebra(f"Laplacian in {dimensions} dimensions", [0] + [1] * dimensions + [2],
                    [(i, i, s, 1.0) for i in range(1, s)])
+
+
+def quadratic_algebra(int plus, int minus):
+    """Basis 1, e1..er, s with ei ej = +-delta_ij s: any second-order operator of that signature, sum of +-half the
+    second derivatives along the directions. The e of one sign are one block, so there are at most four arrays."""
+    cdef list sizes = [1] + [n for n in (plus, minus) if n] + [1]
+    cdef int s = len(sizes) - 1
+    cdef list signs = [sign for n, sign in ((plus, 1.0), (minus, -1.0)) if n]
+    return Algebra(f"second order, signature ({plus}, {minus})", [0] + [1] * (s - 1) + [2],
+                   [(i + 1, i + 1, s, signs[i]) for i in range(s - 1)], sizes)
 
 
 # -------------------------------------------------------------------------------------------------------- rules
@@ -98,25 +110,34 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
         if not has_slope(op, params, p, n):
             return bind_list(op, params, primals)
         ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
-        out = elementwise_series(op, params, ins, algebra)
+        i = the_moving_one(ins)
+        if i >= 0 and by_its_powers(algebra):
+            out = by_powers(op, params, primals, <list>ins[i], i, level, algebra)
+        elif algebra.graded:
+            out = elementwise_series(op, params, ins, algebra, level, None)
+        else:
+            return by_line(op, params, primals, ins, level, algebra)
         for k in range(1, algebra.dim):
             if out[k] is not None:
                 out[k] = widen(<Value>out[k], <Value>out[0])
         return make(level, algebra, out)
     if family == FAMILY_RULE:
+        if not algebra.graded:
+            ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
+            return by_line(op, params, primals, ins, level, algebra)
         return by_rule(op, params, args, n, level, algebra, primals)
     out[0] = bind_list(op, params, primals)
     if family == FAMILY_CONSTANT or (op == OP_CAST and not cast_has_slope(params, <Value>primals[0])):
         return <Value>out[0]
     ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
     if op == OP_MUL or op == OP_ABSORB_MUL:
-        product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, algebra)
+        product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, level, algebra)
         for k in range(1, algebra.dim):
             if out[k] is not None:
                 out[k] = widen(<Value>out[k], <Value>out[0])
         return make(level, algebra, out)
     if family == FAMILY_BILINEAR:
-        product(op, params, <list>ins[0], <list>ins[1], out, algebra)
+        product(op, params, <list>ins[0], <list>ins[1], out, level, algebra)
         return make(level, algebra, out)
     for k in range(1, algebra.dim):
         if op == OP_WHERE:
@@ -138,6 +159,88 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
             else:
                 out[k] = bind_list(op, params, [tangent] + primals[1:])
     return make(level, algebra, out)
+
+
+cdef int the_moving_one(list ins) except -2:
+    """The operand that alone has coefficients above the unit; -1 if there are several."""
+    cdef int i, found = -1
+    for i in range(len(ins)):
+        for c in ins[i][1:]:
+            if c is not None:
+                if found >= 0:
+                    return -1
+                found = i
+                break
+    return found
+
+
+cdef bint by_its_powers(Algebra algebra) noexcept:
+    """Whether powers cost less than series: not in jets of high degree."""
+    return not algebra.graded or algebra.top == 2 or (algebra.top <= 4 and algebra.dim > algebra.top + 1)
+
+
+cdef list by_powers(int op, object params, list primals, list x, int i, Level level, Algebra algebra):
+    """phi(u + n) = sum phi^(m)(u) n^m / m!, for an elementwise function of one operand that moves."""
+    cdef Value unit = scalar(type_of(<Value>primals[i]), 1.0)
+    cdef list operands = [[p] + [None] * algebra.top for p in primals]
+    cdef list nilpotent = [None] + x[1:]
+    cdef list power = nilpotent, derivatives, out
+    cdef int m, k
+    operands[i][1] = unit
+    derivatives = elementwise_series(op, params, operands, line_of(algebra.top), None, unit)
+    out = [derivatives[0]] + [None] * (algebra.dim - 1)
+    for m in range(1, algebra.top + 1):
+        if m > 1:
+            power = nilpotent_product(power, nilpotent, m == 2, level, algebra)
+        if derivatives[m] is not None:
+            for k in range(1, algebra.dim):
+                if power[k] is not None:
+                    out[k] = add(<Value>out[k], bind2(OP_ABSORB_MUL, None, <Value>power[k], <Value>derivatives[m]))
+    return out
+
+
+cdef list nilpotent_product(list a, list b, bint square, Level level, Algebra algebra):
+    """The product of two elements without unit part; `square`: of one with itself."""
+    cdef list out = [None] * algebra.dim
+    for i, j, k, c in algebra.products:
+        if a[i] is not None and b[j] is not None and not (square and i > j):
+            out[k] = add(<Value>out[k], times(coupled(OP_ABSORB_MUL, None, <Value>a[i], <Value>b[j], i, k, level,
+                                                      algebra), 2.0 * c if square and i < j else c))
+    return out
+
+
+cdef dict LINES = {}                # degree -> the jets of that degree
+
+
+cdef Algebra line_of(int degree):
+    if degree not in LINES:
+        LINES[degree] = jets(degree)
+    return <Algebra>LINES[degree]
+
+
+cdef Value by_line(int op, object params, list primals, list ins, Level level, Algebra algebra):
+    """Any primitive, along the line from the primals to the elements."""
+    cdef Level line = new_level("a line in an algebra")
+    cdef Algebra along = line_of(algebra.top)
+    cdef list operands = []
+    cdef Value out, total = None
+    cdef int k
+    for primal, x in zip(primals, ins):
+        moved = make(level, algebra, [zeros_like(<Value>primal)] + x[1:])
+        operands.append(primal if all([c is None for c in x[1:]])
+                        else make(line, along, [primal, moved] + [None] * (algebra.top - 1)))
+    out = bind_list(op, params, operands)
+    line.open = False
+    for k in range(along.dim):
+        total = add(total, part(out, line, k))
+    return total
+
+
+cdef Value coupled(int op, object params, Value a, Value b, int i, int k, Level level, Algebra algebra):
+    """What the product of two coefficients adds at block k, the first of them at block i."""
+    if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
+        return contracted(op, params, a, b, <BatchLevel>level.stacks[i])
+    return bind2(op, params, a, b)
 
 
 cdef Value by_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
@@ -221,7 +324,7 @@ cdef Value filled(object v, object like):
     return zeros_like(<Value>like) if v is None else <Value>v
 
 
-cdef int product(int op, object params, list a, list b, list out, Algebra algebra) except -1:
+cdef int product(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
     """Coefficients above the unit of a product, by the table."""
     cdef int k
     for k in range(1, algebra.dim):
@@ -233,39 +336,8 @@ cdef int product(int op, object params, list a, list b, list out, Algebra algebr
             out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
     for i, j, k, c in algebra.products:
         if a[i] is not None and b[j] is not None:
-            out[k] = add(<Value>out[k], times(bind2(op, params, <Value>a[i], <Value>b[j]), c))
+            out[k] = add(<Value>out[k], times(coupled(op, params, <Value>a[i], <Value>b[j], i, k, level, algebra), c))
     return 0
 
 
 set_algebra_rule(algebra_rule)
-
-
-# ---------------------------------------------------------------------------------------------- the engine's side
-
-def run_forward(str name, Algebra algebra, fn, list inputs):
-    """fn on duals of given coefficients (lists of tensors, None for zero), and the coefficients of its tensor results.
-
-    Not under an open reverse level, where a forward call has to become one instruction (gradient.pyx).
-    """
-    cdef Level level = current_level()
-    while level is not None:
-        if level.reverse:
-            raise RuntimeError(f"{name}: called inside {level.name}, which would not see through it")
-        level = level.outer
-    level = new_level(name)
-    cdef list args = []
-    cdef int k
-    for parts in inputs:
-        args.append(wrap(make(level, algebra, [None if t is None else read(<TensorBase>t) for t in parts])))
-    push_level(level)
-    try:
-        out = fn(*args)
-        single = isinstance(out, TensorBase)
-        results = []
-        for t in ((out,) if single else out):
-            v = read(<TensorBase>t)
-            results.append([None if part(<Value>v, level, k) is None else wrap(part(<Value>v, level, k))
-                            for k in range(algebra.dim)])
-    finally:
-        pop_level(level)
-    return results[0] if single else results

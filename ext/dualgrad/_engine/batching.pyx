@@ -185,6 +185,19 @@ cdef Py_ssize_t length(tuple shape):
     return n
 
 
+cdef Value contracted(int op, object params, Value a, Value b, BatchLevel level):
+    """A bilinear primitive of two batches, summed over the samples; matrices as one product over all of them."""
+    cdef tuple p, q
+    if op == OP_MATMUL and ndim_of(a) == 2 and ndim_of(b) == 2:
+        a = leave(level, a)
+        b = leave(level, b)
+        p = shape_of(a)
+        q = shape_of(b)
+        a = bind1(OP_RESHAPE, (p[1], p[0] * p[2]), bind1(OP_TRANSPOSE, (1, 0, 2), a))
+        return bind2(OP_MATMUL, None, a, bind1(OP_RESHAPE, (q[0] * q[1], q[2]), b))
+    return bind1(OP_SUM, ((0,), False), leave(level, bind2(op, params, a, b)))
+
+
 # ------------------------------------------------------------------------------------------------ index arrays
 
 cdef tuple layout(tuple pattern, list indices):

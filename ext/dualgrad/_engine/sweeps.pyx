@@ -24,13 +24,14 @@ from cpython.ref cimport Py_XDECREF
 from libc.string cimport memset
 
 from .array cimport ARRAY, DUAL, Array, Value
+from .duality cimport cotangent, moves_at, seeded, vjp_over
 from .elementwise cimport add_into
 from .execute cimport tracing
 from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
 from .opcodes cimport *
 from .rules cimport jvp, vjp, vjp_tangent, zeros_like
 from .tape cimport Entry, Slots, Tape, new_slots, resized, target_of
-from .values cimport Dual, Level, bind2, bind_list, make_dual, new_level, part
+from .values cimport Algebra, Dual, Level, bind2, bind_list, make_dual, new_level, part
 
 cdef extern from *:
     """
@@ -153,6 +154,35 @@ cdef int spread(Tape tape, Entry *entry, Slots adjoints, const char *needed, lis
     return 0
 
 
+cdef bint moves_in(Run run, Entry *entry):
+    """Whether an operand or a result of an instruction moves in the algebra of a run."""
+    cdef Py_ssize_t k, r
+    if run.level is None:
+        return False
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and moves_at(<Value>run.primals.p[r], run.level):
+            return True
+    return False
+
+
+cdef list elements_of(Run run, Entry *entry, list cts):
+    """Cotangents of the results of an instruction that gives those of all its operands together, as elements."""
+    cdef Py_ssize_t k
+    return [seeded(run.level, run.algebra, [ct]) if ct is not None
+            and not moves_at(<Value>run.primals.p[entry.slot + k], run.level) else ct for k, ct in enumerate(cts)]
+
+
+cdef list functionals_of(Run run, Entry *entry, list terms):
+    """The cotangents it returned: of what does not move, only their functional."""
+    cdef Py_ssize_t k, r
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and terms[k] is not None and not moves_at(<Value>run.primals.p[r], run.level):
+            terms[k] = cotangent(run.level, run.algebra, <Value>terms[k], 0)
+    return terms
+
+
 cdef list pulled_by_rule(Tape tape, Entry *entry, Slots primals, const char *needed, Value ct):
     """Cotangents of all operands at once, where a function gives them together."""
     cdef Py_ssize_t k, r
@@ -183,7 +213,8 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
     cdef PyObject **many = NULL
     cdef Value ct, out
     cdef object params
-    cdef list cts
+    cdef list cts, terms
+    cdef bint moving
     try:
         for e in range(tape.n_entries - 1, -1, -1):
             entry = &tape.entries[e]
@@ -197,19 +228,22 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                         break
                 else:
                     continue
-            if entry.op == OP_SUBTAPE:
+            if (entry.op == OP_SUBTAPE or entry.op == OP_CUSTOM
+                    or (entry.op >= N_OPS and family_of(entry.op) == FAMILY_RULE)):
+                moving = moves_in(run, entry)
                 cts = results_in(entry, adjoints)
-                sub = <SubTape>entry.params
-                inner = inner_run_of(run, e, <SubTape>sub)
-                spread(tape, entry, adjoints, needed, (<SubTape>sub).pull(<Run>inner, cts))
-            elif entry.op == OP_CUSTOM:
-                cts = results_in(entry, adjoints)
-                spread(tape, entry, adjoints, needed,
-                       (<CustomRule>entry.params).pull(operands_of(tape, entry, primals),
-                                                       results_in(entry, primals), cts))
-            elif entry.op >= N_OPS and family_of(entry.op) == FAMILY_RULE:
-                spread(tape, entry, adjoints, needed,
-                       pulled_by_rule(tape, entry, primals, needed, <Value>adjoints.p[entry.slot]))
+                if moving:
+                    cts = elements_of(run, entry, cts)
+                if entry.op == OP_SUBTAPE:
+                    sub = <SubTape>entry.params
+                    inner = inner_run_of(run, e, <SubTape>sub)
+                    terms = (<SubTape>sub).pull(<Run>inner, cts)
+                elif entry.op == OP_CUSTOM:
+                    terms = (<CustomRule>entry.params).pull(operands_of(tape, entry, primals),
+                                                            results_in(entry, primals), cts)
+                else:
+                    terms = pulled_by_rule(tape, entry, primals, needed, <Value>cts[0])
+                spread(tape, entry, adjoints, needed, functionals_of(run, entry, terms) if moving else terms)
             else:
                 ct = <Value>adjoints.p[entry.slot]
                 out = <Value>primals.p[entry.slot]
@@ -225,7 +259,8 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                 for k in range(n):
                     r = tape.refs[entry.first_in + k]
                     if r >= 0 and needed[r]:
-                        accumulate(adjoints, r, vjp(entry.op, params, ins, n, out, k, ct))
+                        accumulate(adjoints, r, vjp(entry.op, params, ins, n, out, k, ct) if run.level is None
+                                   else vjp_over(run.level, run.algebra, entry.op, params, ins, n, out, k, ct))
                 ct = None
             if after != KEEP_ALL:
                 out = None
