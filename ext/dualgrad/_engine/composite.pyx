@@ -248,7 +248,7 @@ cdef class SubForward(SubTape):
         cdef Tape target = target_of(operands, [])
         cdef dict leaves
         if target is not None and self.algebra.stacked:     # batches hold nodes, or would be constants of their tapes
-            operands = [v if v.kind == NODE else target.place(v) for v in operands]
+            operands = [v if (<Value>v).kind == NODE else target.place(<Value>v) for v in operands]
         leaves = self.leaves_of(operands[:n_operands])
         for i in range(len(self.leaf_slots)):       # elements as well, so that they are met inside this level
             leaves[self.leaf_slots[i]] = joined(self.level, self.algebra,
