@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import amp, common, context, dataset, dtype, nn, numpy, ops, sparse
+from . import amp, common, context, dataset, dtype, nn, numpy, operators, ops, sparse
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
 from .dtype import (
@@ -25,6 +25,7 @@ from .dtype import (
 )
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .modes import jit, mutable
+from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
 from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
 from .self_check import run_check
@@ -40,13 +41,17 @@ __all__ = [
     "ParameterTuple",
     "Tensor",
     "amp",
+    "biharmonic",
     "bool_",
     "common",
     "complex64",
     "complex128",
     "context",
+    "curl",
     "data_sink",
     "dataset",
+    "derivatives",
+    "divergence",
     "double",
     "dtype",
     "float16",
@@ -64,11 +69,15 @@ __all__ = [
     "int64",
     "jit",
     "jvp",
+    "laplacian",
+    "linear_operator",
     "load_checkpoint",
     "load_param_into_net",
+    "mixed_partial",
     "mutable",
     "nn",
     "numpy",
+    "operators",
     "ops",
     "run_check",
     "save_checkpoint",

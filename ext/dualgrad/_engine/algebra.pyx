@@ -19,11 +19,11 @@ numbers, by far the most frequent, have their own short path in rules.pyx.
 from cpython.object cimport PyObject
 
 from .array cimport DUAL, Value, scalar
-from .batching cimport contracted
+from .batching cimport contracted, frugal_matmul
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
                           Rule, family_of, rule_of)
 from .opcodes cimport *
-from .rules cimport add, has_slope, set_algebra_rule, share, widen, zeros_like
+from .rules cimport Partial, add, has_slope, partial_of, set_algebra_rule, share, widen, zeros_like
 from .series cimport elementwise_series, times
 from .values cimport (Algebra, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, new_level, part, type_of)
 
@@ -111,7 +111,9 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
             return bind_list(op, params, primals)
         ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
         i = the_moving_one(ins)
-        if i >= 0 and by_its_powers(algebra):
+        if by_numbers(op, primals, ins, out, algebra):
+            out[0] = bind_list(op, params, primals)
+        elif i >= 0 and by_its_powers(algebra):
             out = by_powers(op, params, primals, <list>ins[i], i, level, algebra)
         elif algebra.graded:
             out = elementwise_series(op, params, ins, algebra, level, None)
@@ -172,6 +174,30 @@ cdef int the_moving_one(list ins) except -2:
                 found = i
                 break
     return found
+
+
+cdef bint by_numbers(int op, list primals, list ins, list out, Algebra algebra) except -1:
+    """Sums and the like, coefficient by coefficient; False, and nothing is done, if a slope is not a number."""
+    cdef list slopes = []
+    cdef Partial p
+    cdef int i, k
+    if op == OP_POWER:
+        return False
+    for i in range(len(ins)):
+        p = None
+        if any([c is not None for c in ins[i][1:]]):
+            p = partial_of(op, i, <Value>primals[0])
+            if p is not None and not p.is_number:
+                return False
+        slopes.append(p)
+    for i in range(len(ins)):
+        p = slopes[i]
+        if p is not None:
+            for k in range(1, algebra.dim):
+                if ins[i][k] is not None:
+                    out[k] = add(<Value>out[k], bind1(OP_NEG, None, <Value>ins[i][k]) if p.number == -1.0
+                                 else times(<Value>ins[i][k], p.number))
+    return True
 
 
 cdef bint by_its_powers(Algebra algebra) noexcept:
@@ -331,7 +357,8 @@ cdef int product(int op, object params, list a, list b, list out, Level level, A
         if algebra.degrees[k] > algebra.top:
             continue
         if a[k] is not None:
-            out[k] = bind2(op, params, <Value>a[k], <Value>b[0])
+            out[k] = (frugal_matmul(<Value>a[k], <Value>b[0]) if op == OP_MATMUL
+                      else bind2(op, params, <Value>a[k], <Value>b[0]))
         if b[k] is not None:
             out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
     for i, j, k, c in algebra.products:

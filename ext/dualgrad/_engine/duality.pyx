@@ -26,7 +26,7 @@ from cpython.object cimport PyObject
 from fractions import Fraction
 
 from .array cimport ARRAY, BATCH, DUAL, Value
-from .batching cimport contracted, enter, leave
+from .batching cimport contracted, enter, frugal_matmul, leave
 from .opcodes cimport *
 from .primitives cimport FAMILY_ELEMENTWISE, FAMILY_LINEAR, family_of
 from .rules cimport Partial, add, partial_of, rows, swapped, to_shape_of, vjp, zeros_like
@@ -114,7 +114,7 @@ cdef Algebra with_functionals(Algebra algebra):
     for i in range(1, n):
         products += [(i, n + i, n, 1.0), (n + i, i, n, 1.0)]
     degrees = algebra.degrees + tuple([top - degree for degree in algebra.degrees])
-    return Algebra(f"{algebra.name} and its dual space", degrees, products, algebra.sizes * 2, algebra.graded)
+    return Algebra(f"{algebra.name} and its dual space", degrees, products, algebra.sizes * 2, algebra.graded, top)
 
 
 # ------------------------------------------------------------------------------------------------ coefficients
@@ -252,8 +252,11 @@ cdef Value functional_of_product(Level level, Algebra algebra, int op, Value a, 
         q = None if p is None else coefficient(b, level, j)
         if q is not None:
             i = (j if ct_first else i)
-            total = add(total, times(bind2(op, None, p, q) if algebra.sizes[i] == 1
-                                     else contracted(op, None, p, q, <BatchLevel>level.stacks[i]), c))
+            if algebra.sizes[i] > 1:
+                p = contracted(op, None, p, q, <BatchLevel>level.stacks[i])
+            else:
+                p = frugal_matmul(p, q) if op == OP_MATMUL else bind2(op, None, p, q)
+            total = add(total, times(p, c))
     return total
 
 

@@ -199,14 +199,15 @@ cdef class Algebra:
 
     Basis element 0 is the unit and alone has degree 0. `products` lists (i, j, k, c) for basis element i times basis
     element j holding c times element k, both orders, products with the unit left out. In a graded algebra degrees add
-    up; in one that is only filtered (`graded=False`) a product may hold elements of any higher degree too.
+    up; in one that is not (`graded=False`) they mean nothing, and `top` is the highest power of an element without unit
+    part that need not be zero.
 
     Elements whose products are alike can be one *block*, whose coefficients are one array with the elements along its
     first axis. `sizes` then has the number of elements in each block. Where a product of a block with itself lands on
     one element, it is summed over the block: e_i e_j = delta_ij c e_k.
     """
 
-    def __init__(self, str name, degrees, products, sizes=None, bint graded=True):
+    def __init__(self, str name, degrees, products, sizes=None, bint graded=True, top=None):
         self.name = name
         self.degrees = tuple(degrees)
         self.dim = len(degrees)
@@ -215,14 +216,14 @@ cdef class Algebra:
         self.channels = sum(self.sizes)
         self.stacked = self.channels > self.dim
         self.graded = graded
-        self.top = max(degrees)
+        self.top = max(degrees) if top is None else top
         self.truncations = {}
         self.into = [[] for _ in degrees]
-        self.of_degree = [[k for k in range(self.dim) if degrees[k] == d] for d in range(self.top + 1)]
+        self.of_degree = [[k for k in range(self.dim) if self.degrees[k] == d] for d in range(self.top + 1)]
         for i, j, k, c in products:
             (<list>self.into[k]).append((i, j, c))
         for i, j, k, _ in products:
-            if degrees[i] + degrees[j] > degrees[k] or (graded and degrees[i] + degrees[j] != degrees[k]):
+            if graded and degrees[i] + degrees[j] != degrees[k]:
                 raise ValueError(f"algebra {name}: the product of elements {i} and {j} does not have the degree of {k}")
 
     cdef Algebra truncated(self, int degree):

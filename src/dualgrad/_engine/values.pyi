@@ -43,6 +43,7 @@ class Algebra:
         products: Iterable[tuple[int, int, int, float]],
         sizes: Sequence[int] | None = None,
         graded: bool = True,
+        top: int | None = None,
     ) -> None: ...
 
 @final
