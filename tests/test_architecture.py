@@ -57,7 +57,7 @@ LAYERS = (
     ("gradient", "vectorize", "extend", "threads"),
     ("ops",),
     ("common", "numpy", "sparse"),
-    ("dataset", "nn"),
+    ("dataset", "nn", "operators"),
     ("amp", "self_check", "serialization", "testing"),
     ("",),
 )

@@ -118,7 +118,9 @@ def by_an_operator(f):
 def by_several(f):
     # no functional pairs these: cotangents live in the dual space
     def g(x, w):
-        found = dg.derivatives(at_point(f), {"u": (0, 0), "u_x": (1, 0), "u_xx": (2, 0), "u_w": (0, 1)})(ops.stack((x, w)))
+        found = dg.derivatives(at_point(f), {"u": (0, 0), "u_x": (1, 0), "u_xx": (2, 0), "u_w": (0, 1)})(
+            ops.stack((x, w))
+        )
         return found["u"] + 2.0 * found["u_x"] + 3.0 * found["u_xx"] + 4.0 * found["u_w"]
 
     return g
@@ -404,9 +406,19 @@ DERIVATIVES = {
     "vmap of jvp": lambda f: lambda x: dg.vmap(lambda y: dg.jvp(f, y, like(y))[1])(ops.stack((x, x)))[0],
     "grad through vmap": lambda f: lambda x: dg.grad(lambda y: dg.vmap(f)(ops.stack((y, y)))[0])(x),
     "jvp through vmap": lambda f: lambda x: dg.jvp(lambda y: dg.vmap(f)(ops.stack((y, y)))[1], x, like(x))[1],
-    "laplacian": lambda f: lambda x: dg.laplacian(lambda p: 0.5 * p[1] * p[1] * f(p[0] + 0.0 * p[1]))(ops.stack((x, like(x))))
-    - 0.5 * dg.laplacian(lambda p: f(p[0]))(ops.stack((x,))) - f(x) + dg.mixed_partial(lambda p: f(p[0]), (1,))(ops.stack((x,))),
-    "several": lambda f: lambda x: dg.derivatives(lambda p: f(p[0]), {"u": (0, 0), "u_x": (1, 0), "u_w": (0, 1)})(ops.stack((x, x)))["u_x"],
+    "laplacian": lambda f: (
+        lambda x: (
+            dg.laplacian(lambda p: 0.5 * p[1] * p[1] * f(p[0] + 0.0 * p[1]))(ops.stack((x, like(x))))
+            - 0.5 * dg.laplacian(lambda p: f(p[0]))(ops.stack((x,)))
+            - f(x)
+            + dg.mixed_partial(lambda p: f(p[0]), (1,))(ops.stack((x,)))
+        )
+    ),
+    "several": lambda f: (
+        lambda x: dg.derivatives(lambda p: f(p[0]), {"u": (0, 0), "u_x": (1, 0), "u_w": (0, 1)})(ops.stack((x, x)))[
+            "u_x"
+        ]
+    ),
     "grad of a Cell": lambda f: lambda x: dg.grad(Around(lambda y, w: f(y) + 0.0 * w, 1.0))(x),
 }
 

@@ -36,7 +36,7 @@ def to_mp(a):
 
 
 def reference(weights, terms, point):
-    """sum c_a d^a f at a point, by Taylor coefficients in all variables with forty digits."""
+    """The sum of c_a d^a f at a point, by Taylor coefficients in all variables with forty digits."""
     orders = [max(a[i] for a in terms) for i in range(len(point))]
     with mpmath.workdps(40):
         w1, b1, w2, b2, w3 = (np.vectorize(mpmath.mpf, otypes=[object])(w) for w in weights)
@@ -132,8 +132,9 @@ def nested(terms):
                 for i, k in enumerate(index):
                     e = np.zeros(x.shape)
                     e[..., i] = 1.0
+                    e = f64(e)
                     for _ in range(k):
-                        g = lambda y, g=g, e=f64(e): dg.jvp(g, y, e)[1]
+                        g = lambda y, g=g, e=e: dg.jvp(g, y, e)[1]
                 total = total + float(c) * g(x)
             return total
 
@@ -258,16 +259,28 @@ def test_fields():
     x = f64(RNG.normal(size=(4, 3)))
     jacobian = np.stack([dg.jvp(f, x, ops.zeros_like(x) + f64(np.eye(3)[i]))[1].asnumpy() for i in range(3)], -1)
     np.testing.assert_allclose(dg.divergence(f)(x).asnumpy(), np.trace(jacobian, axis1=1, axis2=2), rtol=1e-12)
-    expected = np.stack([jacobian[:, (k + 2) % 3, (k + 1) % 3] - jacobian[:, (k + 1) % 3, (k + 2) % 3] for k in range(3)], -1)
+    expected = np.stack(
+        [jacobian[:, (k + 2) % 3, (k + 1) % 3] - jacobian[:, (k + 1) % 3, (k + 2) % 3] for k in range(3)], -1
+    )
     np.testing.assert_allclose(dg.curl(f)(x).asnumpy(), expected, rtol=1e-12)
     np.testing.assert_allclose(dg.curl(f)(x[2]).asnumpy(), expected[2], rtol=1e-12)
     np.testing.assert_allclose(dg.divergence(f)(x[2]).asnumpy(), np.trace(jacobian[2]), rtol=1e-12)
     # identities, and gradients of losses of them
     np.testing.assert_allclose(dg.divergence(dg.curl(f))(x).asnumpy(), 0.0, atol=1e-14)
-    slope = dg.grad(lambda v: (dg.curl(lambda y: forward(y, *w[:-1], v))(x) ** 2).sum() + dg.divergence(lambda y: forward(y, *w[:-1], v))(x).sum())
+    slope = dg.grad(
+        lambda v: (
+            (dg.curl(lambda y: forward(y, *w[:-1], v))(x) ** 2).sum()
+            + dg.divergence(lambda y: forward(y, *w[:-1], v))(x).sum()
+        )
+    )
     step = f64(RNG.normal(size=w[-1].shape))
-    loss = lambda s: (dg.curl(lambda y: forward(y, *w[:-1], w[-1] + s * step))(x) ** 2).sum() + dg.divergence(lambda y: forward(y, *w[:-1], w[-1] + s * step))(x).sum()
-    np.testing.assert_allclose(float((slope(w[-1]) * step).sum()), float(dg.jvp(loss, f64(0.0), f64(1.0))[1]), rtol=1e-12)
+    loss = lambda s: (
+        (dg.curl(lambda y: forward(y, *w[:-1], w[-1] + s * step))(x) ** 2).sum()
+        + dg.divergence(lambda y: forward(y, *w[:-1], w[-1] + s * step))(x).sum()
+    )
+    np.testing.assert_allclose(
+        float((slope(w[-1]) * step).sum()), float(dg.jvp(loss, f64(0.0), f64(1.0))[1]), rtol=1e-12
+    )
     # a vector Laplacian, component by component
     found = dg.laplacian(f)(x).asnumpy()
     for m in range(3):
@@ -329,7 +342,13 @@ def test_estimates_are_unbiased_and_repeatable():
     for operator, samples, spread in (
         (lambda n: dg.laplacian(f, samples=n), 4000, 0.03),
         (lambda n: dg.biharmonic(f, samples=n), 4000, 0.2),
-        (lambda n: dg.linear_operator({(2, 0, 0, 0, 0, 0): 1.0, (0, 1, 0, 0, 0, 0): -2.0, (0, 0, 0, 0, 0, 0): 3.0})(f, samples=n), 4000, 0.1),
+        (
+            lambda n: dg.linear_operator({(2, 0, 0, 0, 0, 0): 1.0, (0, 1, 0, 0, 0, 0): -2.0, (0, 0, 0, 0, 0, 0): 3.0})(
+                f, samples=n
+            ),
+            4000,
+            0.1,
+        ),
     ):
         dg.set_seed(3)
         first = operator(samples)(x).asnumpy()
@@ -337,7 +356,11 @@ def test_estimates_are_unbiased_and_repeatable():
         np.testing.assert_array_equal(operator(samples)(x).asnumpy(), first)
         assert not np.array_equal(operator(samples)(x).asnumpy(), first)
         exact = {0.03: dg.laplacian(f), 0.2: dg.biharmonic(f)}.get(spread)
-        exact = dg.linear_operator({(2, 0, 0, 0, 0, 0): 1.0, (0, 1, 0, 0, 0, 0): -2.0, (0, 0, 0, 0, 0, 0): 3.0})(f) if exact is None else exact
+        exact = (
+            dg.linear_operator({(2, 0, 0, 0, 0, 0): 1.0, (0, 1, 0, 0, 0, 0): -2.0, (0, 0, 0, 0, 0, 0): 3.0})(f)
+            if exact is None
+            else exact
+        )
         expected = exact(x).asnumpy()
         np.testing.assert_allclose(first, expected, atol=spread * np.abs(expected).max())
     # exact for a sum of functions of one variable: v_i^2 = 1
@@ -373,8 +396,16 @@ def test_what_is_refused():
         (lambda: dg.derivatives(rows, {}), TypeError, "names"),
         (lambda: dg.curl(lambda y: y)(f64(np.ones(4))), ValueError, "expected 2 or 3"),
         (lambda: dg.divergence(rows)(x), ValueError, "expected the shape of x"),
-        (lambda: dg.laplacian(lambda y: rows(y) + y[0, 0] * y[1, 1], check=True)(f64(RNG.normal(size=(4, 2)))), ValueError, "mixes rows"),
-        (lambda: dg.laplacian(lambda y: rows(y) / rows(y).max(), check=True)(f64(RNG.normal(size=(4, 2)))), ValueError, "mixes rows"),
+        (
+            lambda: dg.laplacian(lambda y: rows(y) + y[0, 0] * y[1, 1], check=True)(f64(RNG.normal(size=(4, 2)))),
+            ValueError,
+            "mixes rows",
+        ),
+        (
+            lambda: dg.laplacian(lambda y: rows(y) / rows(y).max(), check=True)(f64(RNG.normal(size=(4, 2)))),
+            ValueError,
+            "mixes rows",
+        ),
     ):
         with pytest.raises(error, match=text):
             call()

@@ -222,7 +222,21 @@ cdef Value contracted(int op, object params, Value a, Value b, BatchLevel level)
         q = shape_of(b)
         a = bind1(OP_RESHAPE, (p[1], p[0] * p[2]), bind1(OP_TRANSPOSE, (1, 0, 2), a))
         return bind2(OP_MATMUL, None, a, bind1(OP_RESHAPE, (q[0] * q[1], q[2]), b))
+    if (op == OP_ABSORB_MUL or op == OP_MUL) and repeats(a) and repeats(b) and shape_of(a) == shape_of(b):
+        p = shape_of(a)
+        a = make_batch(level, first_along((<Batch>a).value, 1, (level.size,) + p))
+        b = make_batch(level, first_along((<Batch>b).value, 1, (level.size,) + p))
+        return bind1(OP_BROADCAST_TO, p, bind1(OP_SUM, ((0,), False), leave(level, bind2(op, params, a, b))))
     return bind1(OP_SUM, ((0,), False), leave(level, bind2(op, params, a, b)))
+
+
+cdef bint repeats(Value v) noexcept:
+    """Whether a batch of arrays is the same all along the first axis of its samples, see frugal_matmul."""
+    cdef Array x
+    if v.kind != BATCH or (<Batch>v).value.kind != ARRAY:
+        return False
+    x = <Array>(<Batch>v).value
+    return x.ndim > 1 and x.strides[1] == 0 and x.shape[1] > 1
 
 
 # ------------------------------------------------------------------------------------------------ index arrays

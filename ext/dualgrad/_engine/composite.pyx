@@ -30,7 +30,7 @@ from .rules cimport zeros_like
 from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
                       replay, sweep, tangent_sweep)
 from .tape cimport Slots, Tape, new_slots, target_of
-from .values cimport Algebra, BatchLevel, Level, bind1, make_batch, make_dual
+from .values cimport Level, bind1, make_batch, make_dual
 
 
 cdef Slots dual_slots(Slots primals, Slots dots, Level level):

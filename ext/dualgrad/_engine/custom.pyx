@@ -206,8 +206,8 @@ cdef object custom_forward(object backward, tuple template, list values, object 
     cdef int degree, i
     out_template = emptied(out)
     if not algebra.graded:
-        raise NotImplementedError(f"{name}: a Cell with its own bprop inside {top.name}, whose algebra {algebra.name} has "
-                                  f"no degrees; take the derivatives of the operator by several calls of grad or jvp")
+        raise NotImplementedError(f"{name}: a Cell with its own bprop inside {top.name}, whose algebra {algebra.name} "
+                                  f"has no degrees; take derivatives there by grad or jvp")
     for degree in range(1, algebra.top + 1):
         below = algebra.truncated(degree - 1)
         quotient = algebra.truncated(degree)

@@ -25,7 +25,7 @@ from cpython.object cimport PyObject
 
 from fractions import Fraction
 
-from .array cimport ARRAY, BATCH, DUAL, Value
+from .array cimport BATCH, DUAL, Value
 from .batching cimport contracted, enter, frugal_matmul, leave
 from .opcodes cimport *
 from .primitives cimport FAMILY_ELEMENTWISE, FAMILY_LINEAR, family_of

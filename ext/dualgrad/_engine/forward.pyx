@@ -204,17 +204,20 @@ cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list lin
     run.algebra = algebra
     leaf_slots, leaf_links = links_of(tape)
     operands = links + leaf_links
-    target = target_of(operands, [tape.values.get(slot) for slot, k in outputs])
+    target = target_of(operands, [tape.values.get(slot) for slot, _ in outputs])
     if target is not None and not tape.exact:
         if algebra is not DUAL_NUMBERS:
-            raise NotImplementedError(f"{tape.name}: called inside a gradient, of a function that calls a Cell with its "
-                                      f"own bprop, whose rule need not be a derivative; use grad, jvp or vjp there")
+            raise NotImplementedError(f"{tape.name}: called inside a gradient, of a function that calls a Cell with "
+                                      f"its own bprop, whose rule need not be a derivative; use grad, jvp or vjp there")
         transposed(run, level, inputs, links, leaf_slots, leaf_links, outputs, exported)
     elif target is not None:
         sub.run = run
         sub.operands_at = inputs
         sub.leaf_slots = leaf_slots
-        sub.wanted = leaf_slots + list({slot: None for (slot, k), v in zip(inputs, links) if v.kind == NODE})
+        sub.wanted = list(leaf_slots)
+        for (slot, _), v in zip(inputs, links):
+            if v.kind == NODE and slot not in sub.wanted:
+                sub.wanted.append(slot)
         sub.results_at = outputs
         target.append_list(OP_SUBTAPE, sub, operands, len(outputs))
     for slot, k in outputs:

@@ -31,7 +31,7 @@ from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
 from .opcodes cimport *
 from .rules cimport jvp, vjp, vjp_tangent, zeros_like
 from .tape cimport Entry, Slots, Tape, new_slots, resized, target_of
-from .values cimport Algebra, Dual, Level, bind2, bind_list, make_dual, new_level, part
+from .values cimport Dual, Level, bind2, bind_list, make_dual, new_level, part
 
 cdef extern from *:
     """

@@ -56,7 +56,8 @@ class _Span:
 
     def coordinates(self, v: Vector) -> dict[int, Fraction] | None:
         """The coordinates of a vector. None where it is independent: it is then number `size - 1` of the basis."""
-        rest, made = dict(v), {}
+        rest = dict(v)
+        made: dict[int, Fraction] = {}
         for pivot in [p for p in self.rows if p in rest]:
             if pivot in rest:
                 self._subtract(rest, made, pivot)
@@ -126,7 +127,9 @@ def _weights(basis: list[Index], times: list[list[dict[int, Fraction]]]) -> tupl
                 if any(row) and row not in equations:
                     equations.append(row)
     for highest in range(1, 7 if dimensions <= 4 else 2):
-        for weights in itertools.product(range(1, highest + 1), repeat=dimensions) if highest > 1 else [(1,) * dimensions]:
+        for weights in (
+            itertools.product(range(1, highest + 1), repeat=dimensions) if highest > 1 else [(1,) * dimensions]
+        ):
             if all(sum(w * e for w, e in zip(weights, row, strict=True)) == 0 for row in equations):
                 return weights
     return None
@@ -238,12 +241,13 @@ def quadratic_scheme(symbol: Symbol) -> Scheme:
             linear[0, where[0]] = float(c) / 2
         else:
             constant = float(c)
+    pairs: list[tuple[float, np.ndarray, int | None]] = []  # factor, direction, the axis it is along
     if np.count_nonzero(matrix - np.diag(np.diag(matrix))):
         values, directions = np.linalg.eigh(matrix)
         least = abs(values).max() * dimensions * 4 * np.finfo(np.float64).eps
-        pairs = [(v, directions[:, i], None) for i, v in enumerate(values) if abs(v) > least]
+        pairs += [(v, directions[:, i], None) for i, v in enumerate(values) if abs(v) > least]
     else:
-        pairs = [(matrix[i, i], np.eye(dimensions)[i], i) for i in range(dimensions) if matrix[i, i]]
+        pairs += [(matrix[i, i], np.eye(dimensions)[i], i) for i in range(dimensions) if matrix[i, i]]
     signs = [sign for sign in (1, -1) if any(v * sign > 0 for v, _, _ in pairs)]
     for v, direction, i in pairs:
         group = plus if v > 0 else minus

@@ -32,7 +32,9 @@ def hutchinson(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...
     """
     lead = (samples,) if samples > 1 else ()
     signs = ops.where(ops.rand(lead + tuple(x.shape)) < 0.5, -1.0, 1.0).astype(x.dtype)
-    parts = run_forward(name, quadratic_algebra(samples, 0), lambda y: checked_result(name, f(y, *rest), x), [[x, signs, None]])
+    parts = run_forward(
+        name, quadratic_algebra(samples, 0), lambda y: checked_result(name, f(y, *rest), x), [[x, signs, None]]
+    )
     return ops.zeros_like(parts[0]) if parts[2] is None else parts[2] * (2.0 / samples)
 
 

@@ -69,8 +69,8 @@ def checked_result(name: str, out: Any, x: Tensor) -> Tensor:
         raise TypeError(f"{name}: the function returned a {type(out).__name__}; expected one Tensor")
     if x.ndim == 2 and (out.ndim == 0 or out.shape[0] != x.shape[0]):
         raise ValueError(
-            f"{name}: x has {x.shape[0]} points (rows), but the function returned shape {out.shape}, which does not begin "
-            f"with them; expected (N,) or (N, m). For a function of one point use dualgrad.vmap(function)"
+            f"{name}: x has {x.shape[0]} points (rows), but the function returned shape {out.shape}, which does not "
+            f"begin with them; expected (N,) or (N, m). For a function of one point use dualgrad.vmap(function)"
         )
     return out
 
@@ -110,12 +110,14 @@ def check_rows(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...
         try:
             alone = f(points[i : i + 1], *rest).asnumpy()
         except Exception as error:
-            raise ValueError(f"{name}: the function mixes rows: it works for {x.shape[0]} rows together, but not for one alone") from error
+            raise ValueError(
+                f"{name}: the function mixes rows: it works for {x.shape[0]} rows together, but not for one alone"
+            ) from error
         among = whole[i : i + 1].asnumpy()
         room = 64 * np.finfo(among.dtype).eps * max(1.0, float(np.abs(whole.asnumpy()).max()))
         if alone.shape != among.shape or not np.allclose(alone, among, rtol=1e-6, atol=room, equal_nan=True):
             raise ValueError(
                 f"{name}: the function mixes rows: row {i} of its result for all {x.shape[0]} rows is {among[0]}, and "
-                f"{alone[0] if len(alone) else alone} for that row alone; expected each row of the result to depend on the "
-                f"same row of x only"
+                f"{alone[0] if len(alone) else alone} for that row alone; expected each row of the result to depend on "
+                f"the same row of x only"
             )

@@ -87,11 +87,16 @@ def curl(f: Callable[..., Any], *, lower: bool = False, check: bool = False) -> 
 
     def apply(x: Tensor, *rest: Any) -> Any:
         derivatives, slopes = _jacobian("curl", f, x, rest, check)
-        slope = lambda i, j: slopes[i][..., j]
+
+        def slope(i: int, j: int) -> Tensor:
+            return slopes[i][..., j]
+
         if x.shape[-1] == 2:
             result = slope(0, 1) - slope(1, 0)
         elif x.shape[-1] == 3:
-            result = ops.stack([slope((k + 1) % 3, (k + 2) % 3) - slope((k + 2) % 3, (k + 1) % 3) for k in range(3)], -1)
+            result = ops.stack(
+                [slope((k + 1) % 3, (k + 2) % 3) - slope((k + 2) % 3, (k + 1) % 3) for k in range(3)], -1
+            )
         else:
             raise ValueError(f"curl: x has {x.shape[-1]} variables; expected 2 or 3")
         return (result, derivatives) if lower else result
@@ -111,7 +116,9 @@ def _jacobian(
     scheme = gradient_scheme(x.shape[-1])
     parts = coefficients(name, scheme, f, x, rest)
     if tuple(parts[0].shape) != tuple(x.shape):
-        raise ValueError(f"{name}: the field has shape {parts[0].shape} at x of shape {x.shape}; expected the shape of x")
+        raise ValueError(
+            f"{name}: the field has shape {parts[0].shape} at x of shape {x.shape}; expected the shape of x"
+        )
     slopes = parts[1]
     if slopes is None:
         slopes = ops.zeros_like(ops.broadcast_to(parts[0], (x.shape[-1], *x.shape)))

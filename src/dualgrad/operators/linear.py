@@ -63,7 +63,8 @@ def laplacian(
     TypeError
         If `f` is not callable, x is not a floating-point Tensor, or `f` does not return one Tensor.
     ValueError
-        If x has more axes, a result for N rows does not begin with N, `check` finds mixed rows, or an option is unknown.
+        If x has more axes, a result for N rows does not begin with N, `check` finds mixed rows, or an option is
+        unknown.
 
     Notes
     -----
@@ -77,7 +78,7 @@ def laplacian(
     >>> f = lambda x: dg.ops.exp(x[0]) * x[1] ** 2
     >>> print(dg.laplacian(f)(dg.Tensor([0.0, 3.0])))
     11.0
-    >>> rows = lambda x: (x ** 3).sum(1)
+    >>> rows = lambda x: (x**3).sum(1)
     >>> print(dg.laplacian(rows)(dg.Tensor([[1.0, 2.0], [3.0, 4.0]])))
     [18. 42.]
     """
@@ -128,7 +129,7 @@ def biharmonic(
     --------
     >>> import dualgrad as dg
     >>> f = lambda x: (x * x).sum() ** 2
-    >>> print(dg.biharmonic(f)(dg.Tensor([1.0, 2.0, 3.0])))     # 8 D (D + 2)
+    >>> print(dg.biharmonic(f)(dg.Tensor([1.0, 2.0, 3.0])))  # 8 D (D + 2)
     120.0
     """
     estimate = None if samples is None else _counted("biharmonic", samples, gaussian_biharmonic)
@@ -172,7 +173,7 @@ def mixed_partial(
     --------
     >>> import dualgrad as dg
     >>> f = lambda x: x[0] ** 3 * x[1] ** 2
-    >>> print(dg.mixed_partial(f, (2, 1))(dg.Tensor([2.0, 5.0])))      # 6 x 2 y
+    >>> print(dg.mixed_partial(f, (2, 1))(dg.Tensor([2.0, 5.0])))  # 6 x 2 y
     120.0
     """
     index = checked_index("mixed_partial", multi_index)
@@ -217,7 +218,7 @@ def linear_operator(
     Examples
     --------
     >>> import dualgrad as dg
-    >>> heat = dg.linear_operator({(1, 0): 1, (0, 2): -0.5})        # u_t - u_xx / 2
+    >>> heat = dg.linear_operator({(1, 0): 1, (0, 2): -0.5})  # u_t - u_xx / 2
     >>> u = lambda p: dg.ops.exp(-p[0] / 2) * dg.ops.sin(p[1])
     >>> print(heat(u)(dg.Tensor([0.3, 0.7])))
     0.0
@@ -226,11 +227,15 @@ def linear_operator(
     """
     name = "linear_operator"
     if not isinstance(terms, Mapping) or not terms:
-        raise TypeError(f"{name}: expected a mapping of multi-indices to coefficients, such as {{(2, 0): 1, (0, 2): 1}}")
+        raise TypeError(
+            f"{name}: expected a mapping of multi-indices to coefficients, such as {{(2, 0): 1, (0, 2): 1}}"
+        )
     found = {checked_index(name, index): c for index, c in terms.items()}
     lengths = {len(index) for index in found}
     if len(lengths) > 1:
-        raise ValueError(f"{name}: the multi-indices have {sorted(lengths)} entries; expected as many as there are variables")
+        raise ValueError(
+            f"{name}: the multi-indices have {sorted(lengths)} entries; expected as many as there are variables"
+        )
     varying = {index: c for index, c in found.items() if isinstance(c, Tensor)}
     constant: Symbol = {index: exact(name, index, c) for index, c in found.items() if index not in varying}
     constant = {index: c for index, c in constant.items() if c} or {next(iter(found)): exact(name, (), 0)}
@@ -349,7 +354,9 @@ def _operator(
     """The function of x that applies an operator, by the way that is asked for or planned."""
     _check_function(name, f)
     if (estimate is not None and (lower or way)) or (lower and way not in (None, "algebra")):
-        raise ValueError(f"{name}: lower derivatives come with the way 'algebra' only, and neither lower nor way with samples")
+        raise ValueError(
+            f"{name}: lower derivatives come with the way 'algebra' only, and neither lower nor way with samples"
+        )
 
     def apply(x: Tensor, *rest: Any) -> Any:
         x = checked_point(name, x)
@@ -429,7 +436,9 @@ def _by_gradients(name: str, f: Function, symbol: Symbol, x: Tensor, rest: tuple
     def slope(y: Tensor) -> Tensor:
         out = f(y, *rest)
         if out.ndim != x.ndim - 1:
-            raise ValueError(f"{name}: the way 'gradients' needs one number at each point, the function returned shape {out.shape}")
+            raise ValueError(
+                f"{name}: the way 'gradients' needs one number at each point, the function returned shape {out.shape}"
+            )
         return out
 
     dimensions = x.shape[-1]

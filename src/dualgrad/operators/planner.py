@@ -72,8 +72,7 @@ def products_of(algebra: Algebra) -> int:
         return algebra.channels - 1
     if algebra.graded and top > 2 and algebra.channels == top + 1:  # a jet: the function and its slope are two series
         return top * (top + 1)
-    everything = {k for k in range(1, algebra.dim)}
-    power, total = everything, sum(sizes[1:])
+    power, total = set(range(1, algebra.dim)), sum(sizes[1:])
     for m in range(2, top + 1):
         terms = [(i, j, k) for i, j, k, _ in algebra.products if i in power and not (m == 2 and i > j)]
         power = {k for _, _, k in terms}
@@ -143,7 +142,9 @@ def plan_of(name: str, symbols: Sequence[Symbol], dimensions: int) -> Plan:
         if along is not None and order > 1:
             n = len(along)
             ways.append(
-                Way("directions", 1 + n * order, n * order * (order + 1) // 2, f"{n} directions, jets of degree {order}")
+                Way(
+                    "directions", 1 + n * order, n * order * (order + 1) // 2, f"{n} directions, jets of degree {order}"
+                )
             )
         if dimensions > 1 and symbol == power_of_laplacian(dimensions, 2):
             inner = products_of(scheme_of([power_of_laplacian(dimensions, 1)]).algebra)
