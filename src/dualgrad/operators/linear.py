@@ -16,8 +16,8 @@ from ..tensor import Tensor
 from ..vectorize import vmap
 from .estimators import drawn_symbol, gaussian_biharmonic, hutchinson
 from .evaluation import Derivatives, check_rows, checked_point, coefficients, moved, read
-from .planner import directions_of, plan_of, scheme_of, way_named
-from .symbols import Index, Symbol, checked_index, exact, order_of, power_of_laplacian
+from .planner import Setup, directions_of, setup_of, setup_of_laplacian, way_named
+from .symbols import Index, Symbol, checked_index, exact, order_of
 
 __all__ = ["biharmonic", "derivatives", "laplacian", "linear_operator", "mixed_partial"]
 
@@ -83,7 +83,9 @@ def laplacian(
     [18. 42.]
     """
     estimate = None if samples is None else _counted("laplacian", samples, hutchinson)
-    return _operator("laplacian", f, lambda d: [power_of_laplacian(d, 1)], lower, check, way, explain, estimate)
+    return _operator(
+        "laplacian", f, functools.partial(setup_of_laplacian, "laplacian", 1), lower, check, way, explain, estimate
+    )
 
 
 def biharmonic(
@@ -133,7 +135,9 @@ def biharmonic(
     120.0
     """
     estimate = None if samples is None else _counted("biharmonic", samples, gaussian_biharmonic)
-    return _operator("biharmonic", f, lambda d: [power_of_laplacian(d, 2)], lower, check, way, explain, estimate)
+    return _operator(
+        "biharmonic", f, functools.partial(setup_of_laplacian, "biharmonic", 2), lower, check, way, explain, estimate
+    )
 
 
 def mixed_partial(
@@ -179,11 +183,11 @@ def mixed_partial(
     index = checked_index("mixed_partial", multi_index)
     symbol = {index: exact("mixed_partial", index, 1)}
 
-    def symbols_in(dimensions: int) -> list[Symbol]:
+    def setup(dimensions: int) -> Setup:
         checked_index("mixed_partial", index, dimensions)
-        return [symbol]
+        return setup_of("mixed_partial", [symbol])
 
-    return _operator("mixed_partial", f, symbols_in, lower, check, None, explain, None)
+    return _operator("mixed_partial", f, setup, lower, check, None, explain, None)
 
 
 def linear_operator(
@@ -253,14 +257,14 @@ def linear_operator(
                 raise ValueError(f"{name}: samples needs coefficients that are numbers")
             return _with_varying(f, found, lower, check, explain)
 
-        def symbols_in(dimensions: int) -> list[Symbol]:
+        def setup(dimensions: int) -> Setup:
             for index in constant:
                 checked_index(name, index, dimensions)
-            return [constant if samples is None or explain else drawn_symbol(constant, samples)]
+            return setup_of(name, [constant if samples is None or explain else drawn_symbol(constant, samples)])
 
         if samples is not None:
             _counted(name, samples, None)
-        return _operator(name, f, symbols_in, lower, check, "algebra" if samples else None, explain, None)
+        return _operator(name, f, setup, lower, check, "algebra" if samples else None, explain, None)
 
     return operator
 
@@ -316,11 +320,12 @@ def derivatives(
         for symbol in symbols:
             for index in symbol:
                 checked_index(name, index, x.shape[-1])
+        setup = setup_of(name, symbols)
         if explain:
-            return plan_of(name, symbols, x.shape[-1])
+            return setup.plan
         if check:
             check_rows(name, f, x, rest)
-        scheme = scheme_of(symbols)
+        scheme = setup.scheme
         parts = coefficients(name, scheme, f, x, rest)
         return {key: read(reads, parts) for key, reads in zip(wanted, scheme.reads, strict=True)}
 
@@ -344,7 +349,7 @@ def _counted(name: str, samples: Any, estimator: Any) -> Any:
 def _operator(
     name: str,
     f: Function,
-    symbols_in: Callable[[int], list[Symbol]],
+    setup_in: Callable[[int], Setup],
     lower: bool,
     check: bool,
     way: str | None,
@@ -360,20 +365,19 @@ def _operator(
 
     def apply(x: Tensor, *rest: Any) -> Any:
         x = checked_point(name, x)
-        symbols = symbols_in(x.shape[-1])
-        if explain:
-            return plan_of(name, symbols, x.shape[-1])
-        if check:
+        if check and not explain:
             check_rows(name, f, x, rest)
-        if estimate is not None:
+        if estimate is not None and not explain:
             return estimate(name, f, x, rest)
-        taken = "algebra" if lower or way == "algebra" else way_named(plan_of(name, symbols, x.shape[-1]), way).name
+        setup = setup_in(x.shape[-1])
+        if explain:
+            return setup.plan
+        taken = "algebra" if lower else way_named(setup.plan, way).name
         if taken != "algebra":
-            return WAYS[taken](name, f, symbols[0], x, rest)
-        scheme = scheme_of(symbols)
-        parts = coefficients(name, scheme, f, x, rest)
-        result = read(scheme.reads[0], parts)
-        return (result, Derivatives(scheme, parts)) if lower else result
+            return WAYS[taken](name, f, setup.symbols[0], x, rest)
+        parts = coefficients(name, setup.scheme, f, x, rest)
+        result = read(setup.scheme.reads[0], parts)
+        return (result, Derivatives(setup.scheme, parts)) if lower else result
 
     return apply
 
@@ -388,11 +392,12 @@ def _with_varying(f: Function, terms: Mapping[Index, Any], lower: bool, check: b
         x = checked_point(name, x)
         for index in terms:
             checked_index(name, index, x.shape[-1])
+        setup = setup_of(name, symbols)
         if explain:
-            return plan_of(name, symbols, x.shape[-1])
+            return setup.plan
         if check:
             check_rows(name, f, x, rest)
-        scheme = scheme_of(symbols)
+        scheme = setup.scheme
         parts = coefficients(name, scheme, f, x, rest)
         result = None
         for c, reads in zip(terms.values(), scheme.reads, strict=True):

@@ -6,6 +6,7 @@ arrays every elementwise function takes. One product of arrays is weighed as a t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -132,14 +133,14 @@ def directions_of(symbol: Symbol, dimensions: int) -> list[tuple[float, tuple[in
     return None
 
 
-def plan_of(name: str, symbols: Sequence[Symbol], dimensions: int) -> Plan:
+def plan_of(name: str, symbols: Sequence[Symbol], scheme: Scheme, dimensions: int) -> Plan:
     """The ways for some operators, cheapest first."""
-    algebra = scheme_of(symbols).algebra
+    algebra = scheme.algebra
     ways = [Way("algebra", algebra.channels, products_of(algebra), algebra.name)]
     if len(symbols) == 1:
         symbol, order = symbols[0], order_of(symbols[0])
         along = directions_of(symbol, dimensions)
-        if along is not None and order > 1:
+        if along is not None and order > 1 and len(along) > 1:  # along one it is the same algebra
             n = len(along)
             ways.append(
                 Way(
@@ -153,6 +154,35 @@ def plan_of(name: str, symbols: Sequence[Symbol], dimensions: int) -> Plan:
             n = dimensions
             ways.append(Way("gradients", 2 + 2 * n, 3 * n, f"{n} Hessian-vector products, one after the other"))
     return Plan(name, tuple(sorted(ways, key=lambda way: way.cost)))
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What there is to know about some operators before a function comes: found once, and kept."""
+
+    symbols: tuple[Symbol, ...]
+    plan: Plan
+    scheme: Scheme
+
+
+@functools.lru_cache(maxsize=256)
+def _setup(name: str, key: tuple[tuple[tuple[Index, Fraction], ...], ...]) -> Setup:
+    symbols = tuple(dict(items) for items in key)
+    scheme = scheme_of(symbols)
+    return Setup(symbols, plan_of(name, symbols, scheme, len(key[0][0][0])), scheme)
+
+
+def setup_of(name: str, symbols: Sequence[Symbol]) -> Setup:
+    """The setup of some operators."""
+    return _setup(name, tuple(tuple(symbol.items()) for symbol in symbols))
+
+
+@functools.lru_cache(maxsize=64)
+def setup_of_laplacian(name: str, power: int, dimensions: int) -> Setup:
+    """That of a power of the Laplacian, whose symbol is long in many variables."""
+    symbols = (power_of_laplacian(dimensions, power),)
+    scheme = scheme_of(symbols)
+    return Setup(symbols, plan_of(name, symbols, scheme, dimensions), scheme)
 
 
 def way_named(plan: Plan, way: Any) -> Way:
