@@ -367,6 +367,39 @@ def test_estimates_are_unbiased_and_repeatable():
     np.testing.assert_allclose(dg.laplacian(g, samples=1)(x).asnumpy(), dg.laplacian(g)(x).asnumpy(), rtol=1e-13)
 
 
+def test_estimates_in_recorded_functions():
+    """Draws are instructions of a program; terms drawn in Python keep it from being one."""
+    x = f64(RNG.normal(size=(2, 3)))
+    f = lambda y: ops.exp(y.sum(-1)) * y[:, 0]
+    exact = dg.laplacian(f)(x).asnumpy()
+    terms = {(2, 0, 0): 1.0, (0, 2, 0): 1.0, (0, 0, 2): 1.0}
+
+    def check(recorded):
+        found = [recorded(x).asnumpy() for _ in range(40)]
+        assert len({a.tobytes() for a in found}) > 2
+        assert np.all(np.abs(np.mean(found, 0) - exact) < 4 * np.std(found, 0) / 40**0.5 + 1e-12)
+
+    check(dg.jit(dg.laplacian(f, samples=2)))
+    with pytest.warns(UserWarning, match="terms of an operator are drawn at random"):
+        check(dg.jit(dg.linear_operator(terms)(f, samples=2)))
+
+
+@pytest.mark.parametrize("shape", [(100,), (1, 100), (3, 100), (70, 100)])
+def test_many_variables(shape):
+    """Few rows or many: channels go through a layer together or apart."""
+    rng = np.random.default_rng(8)
+    weights = [f64(w) for w in network(100, 6)]
+    x = f64(rng.normal(size=shape) / 10)
+    f = lambda y: scalar(y, *weights)
+    got = dg.laplacian(f)(x).asnumpy()
+    np.testing.assert_allclose(got, dg.laplacian(f, way="directions")(x).asnumpy(), rtol=1e-12)
+    loss = lambda operator: lambda *w: (operator(lambda y: scalar(y, *w))(x) ** 2).sum()
+    found = dg.grad(loss(dg.laplacian), tuple(range(5)))(*weights)
+    expected = dg.grad(loss(lambda f: dg.laplacian(f, way="directions")), tuple(range(5)))(*weights)
+    for g, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(g.asnumpy(), e.asnumpy(), rtol=1e-11, atol=1e-12 * float(ops.abs(e).max()))
+
+
 # ------------------------------------------------------------------------------------------------------------ errors
 
 

@@ -18,14 +18,15 @@ numbers, by far the most frequent, have their own short path in rules.pyx.
 """
 from cpython.object cimport PyObject
 
-from .array cimport DUAL, Value, scalar
+from .array cimport ARRAY, BATCH, DUAL, Array, Value, scalar
 from .batching cimport contracted, frugal_matmul
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
                           Rule, family_of, rule_of)
 from .opcodes cimport *
 from .rules cimport Partial, add, has_slope, partial_of, set_algebra_rule, share, widen, zeros_like
 from .series cimport elementwise_series, times
-from .values cimport (Algebra, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, new_level, part, type_of)
+from .values cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, make_batch, ndim_of,
+                      new_level, part, shape_of, type_of)
 
 
 # ---------------------------------------------------------------------------------------------------- algebras
@@ -346,6 +347,55 @@ cdef bint cast_has_slope(object params, Value x):
     return has_slope(OP_CAST, params, &p, 1)
 
 
+cdef Py_ssize_t FEW_ROWS = 64       # for which a product of matrices costs more than putting its operands together
+
+
+cdef Value flat_rows(Array r):
+    """A stack of matrices as one matrix of all their rows."""
+    cdef Py_ssize_t width = r.shape[r.ndim - 1]
+    return bind1(OP_RESHAPE, (r.size // width, width), r)
+
+
+cdef bint rows_together(list a, list b, list out) except -1:
+    """Few rows times a constant matrix: those of all channels as one product. False, and nothing is done, elsewhere."""
+    cdef list moving = [], pieces = []
+    cdef Py_ssize_t rows, start = 0
+    cdef Value v, x = <Value>a[0]
+    cdef BatchLevel stack
+    cdef Array r
+    cdef int k
+    if ndim_of(x) != 2 or (<Value>b[0]).kind != ARRAY or ndim_of(<Value>b[0]) != 2 \
+            or any([c is not None for c in b[1:]]):
+        return False
+    rows = shape_of(x)[0]
+    if rows > FEW_ROWS:
+        return False
+    for k in range(1, len(a)):
+        if a[k] is not None:
+            v = <Value>a[k]
+            if v.kind == BATCH:
+                v = (<Batch>v).value
+            if v.kind != ARRAY:
+                return False
+            r = <Array>v
+            if r.strides[r.ndim - 2] == 0 and rows > 1:         # see frugal_matmul
+                return False
+            moving.append(k)
+            pieces.append(v if r.ndim == 2 else flat_rows(r))
+    if len(moving) < 2 or shape_of(x)[1] == 0 or rows == 0:
+        return False
+    v = bind2(OP_MATMUL, None, bind_list(OP_CONCAT, 0, pieces), <Value>b[0])
+    for k, piece in zip(moving, pieces):
+        rows = shape_of(<Value>piece)[0]
+        x = bind1(OP_SLICE, ((start, rows, 1), (0, shape_of(v)[1], 1)), v)
+        start += rows
+        if (<Value>a[k]).kind == BATCH:
+            stack = (<Batch>a[k]).level
+            x = make_batch(stack, bind1(OP_RESHAPE, (stack.size, rows // stack.size, shape_of(v)[1]), x))
+        out[k] = x
+    return True
+
+
 cdef Value filled(object v, object like):
     return zeros_like(<Value>like) if v is None else <Value>v
 
@@ -353,6 +403,8 @@ cdef Value filled(object v, object like):
 cdef int product(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
     """Coefficients above the unit of a product, by the table."""
     cdef int k
+    if op == OP_MATMUL and rows_together(a, b, out):
+        return 0
     for k in range(1, algebra.dim):
         if algebra.degrees[k] > algebra.top:
             continue

@@ -379,6 +379,7 @@ def _operator(
         result = read(setup.scheme.reads[0], parts)
         return (result, Derivatives(setup.scheme, parts)) if lower else result
 
+    apply.__qualname__ = f"{name}({getattr(f, '__qualname__', type(f).__name__)})"
     return apply
 
 
