@@ -229,11 +229,23 @@ cdef list by_powers(int op, object params, list primals, list x, int i, Level le
 cdef list nilpotent_product(list a, list b, bint square, Level level, Algebra algebra):
     """The product of two elements without unit part; `square`: of one with itself."""
     cdef list out = [None] * algebra.dim
+    table_product(OP_ABSORB_MUL, None, a, b, square, out, level, algebra)
+    return out
+
+
+cdef int table_product(int op, object params, list a, list b, bint square, list out, Level level,
+                       Algebra algebra) except -1:
+    """Add the products above the unit to `out`; those with one factor and place are added up before they are scaled.
+    `square`: a is b, so that each pair stands for two."""
+    cdef dict sums = {}
     for i, j, k, c in algebra.products:
         if a[i] is not None and b[j] is not None and not (square and i > j):
-            out[k] = add(<Value>out[k], times(coupled(OP_ABSORB_MUL, None, <Value>a[i], <Value>b[j], i, k, level,
-                                                      algebra), 2.0 * c if square and i < j else c))
-    return out
+            if square and i < j:
+                c = 2.0 * c
+            sums[k, c] = add(sums.get((k, c)), coupled(op, params, <Value>a[i], <Value>b[j], i, k, level, algebra))
+    for (k, c), total in sums.items():
+        out[k] = add(<Value>out[k], times(<Value>total, c))
+    return 0
 
 
 cdef dict LINES = {}                # degree -> the jets of that degree
@@ -413,9 +425,7 @@ cdef int product(int op, object params, list a, list b, list out, Level level, A
                       else bind2(op, params, <Value>a[k], <Value>b[0]))
         if b[k] is not None:
             out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
-    for i, j, k, c in algebra.products:
-        if a[i] is not None and b[j] is not None:
-            out[k] = add(<Value>out[k], times(coupled(op, params, <Value>a[i], <Value>b[j], i, k, level, algebra), c))
+    table_product(op, params, a, b, False, out, level, algebra)
     return 0
 
 
