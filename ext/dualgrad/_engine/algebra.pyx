@@ -19,7 +19,7 @@ numbers, by far the most frequent, have their own short path in rules.pyx.
 from cpython.object cimport PyObject
 
 from .array cimport ARRAY, BATCH, DUAL, Array, Value, scalar
-from .batching cimport contracted, frugal_matmul
+from .batching cimport contracted, frugal, frugal_matmul
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
                           Rule, family_of, rule_of)
 from .opcodes cimport *
@@ -238,13 +238,17 @@ cdef int table_product(int op, object params, list a, list b, bint square, list 
     """Add the products above the unit to `out`; those with one factor and place are added up before they are scaled.
     `square`: a is b, so that each pair stands for two."""
     cdef dict sums = {}
+    cdef Value term
     for i, j, k, c in algebra.products:
         if a[i] is not None and b[j] is not None and not (square and i > j):
             if square and i < j:
                 c = 2.0 * c
-            sums[k, c] = add(sums.get((k, c)), coupled(op, params, <Value>a[i], <Value>b[j], i, k, level, algebra))
+            term = coupled(op, params, <Value>a[i], <Value>b[j], i, k, level, algebra)
+            sums[k, c] = frugal(OP_ADD, None, sums[k, c], term) if (k, c) in sums else term
     for (k, c), total in sums.items():
-        out[k] = add(<Value>out[k], times(<Value>total, c))
+        if c != 1.0:
+            total = frugal(OP_MUL, None, <Value>total, scalar(type_of(<Value>total), c))
+        out[k] = total if out[k] is None else frugal(OP_ADD, None, <Value>out[k], <Value>total)
     return 0
 
 
@@ -279,7 +283,7 @@ cdef Value coupled(int op, object params, Value a, Value b, int i, int k, Level 
     """What the product of two coefficients adds at block k, the first of them at block i."""
     if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
         return contracted(op, params, a, b, <BatchLevel>level.stacks[i])
-    return bind2(op, params, a, b)
+    return frugal(op, params, a, b) if op == OP_ABSORB_MUL else bind2(op, params, a, b)
 
 
 cdef Value by_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):

@@ -203,6 +203,20 @@ cdef Value frugal_matmul(Value a, Value b):
     return bind2(OP_MATMUL, None, a, b)
 
 
+cdef Value frugal(int op, object params, Value a, Value b):
+    """An elementwise primitive of two operands, on one row where both repeat one; the second may be a number."""
+    if repeats_a_row(a) and ndim_of(b) == 0:
+        return bind1(OP_BROADCAST_TO, shape_of(a), bind2(op, params, first_along(a, 0, shape_of(a)), b))
+    if repeats_a_row(a) and repeats_a_row(b) and shape_of(a) == shape_of(b):
+        return bind1(OP_BROADCAST_TO, shape_of(a), bind2(op, params, first_along(a, 0, shape_of(a)),
+                                                         first_along(b, 0, shape_of(b))))
+    return bind2(op, params, a, b)
+
+
+cdef bint repeats_a_row(Value v) noexcept:
+    return v.kind == ARRAY and (<Array>v).ndim > 0 and (<Array>v).strides[0] == 0 and (<Array>v).shape[0] > 1
+
+
 cdef Value first_along(Value v, int axis, tuple shape):
     cdef list spec = [(0, length, 1) for length in shape]
     spec[axis] = (0, 1, 1)
