@@ -1,6 +1,8 @@
 """Differential operators: against mpmath, closed forms and nested derivatives; channels, shapes, plans, estimates."""
 
 import itertools
+import math
+import re
 
 import mpmath
 import numpy as np
@@ -9,6 +11,7 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import nn, ops
+from dualgrad._engine.replay import forget_programs, programs
 from dualgrad._engine.values import open_levels
 from dualgrad.operators.symbols import power_of_laplacian
 
@@ -442,6 +445,64 @@ def test_what_is_refused():
         with pytest.raises(error, match=text):
             call()
         assert not open_levels()
+
+
+def test_a_check_inside_vmap_says_why_it_cannot_be_made():
+    rows = lambda y: (y * y).sum(-1)
+    with pytest.raises(ValueError, match="inside vmap"):
+        dg.vmap(dg.laplacian(rows, check=True))(f64(np.ones((2, 3, 2))))
+
+
+def multiplications(f, *args):
+    """Multiplications in the products of matrices of a recorded function, and its other instructions."""
+    forget_programs()
+    recorded = dg.jit(f)
+    for _ in range(3):
+        recorded(*args)
+    ((_, _, text),) = programs()
+    shapes, total, others = {}, 0, 0
+    for line in text.split("\n"):
+        found = re.match(r"%(\d+) = (\w+)(?:\(([%\d, ]*)\))?.*?\(([\d, ]*)\)$", line)
+        if found:
+            slot, op, operands, shape = found.groups()
+            shapes[slot] = tuple(int(n) for n in re.findall(r"\d+", shape))
+            if op == "matmul":
+                total += math.prod(shapes[slot]) * shapes[re.findall(r"\d+", operands)[0]][-1]
+            else:
+                others += op not in ("input", "handle", "constant", "reshape", "transpose", "slice", "broadcast_to")
+    return total, others
+
+
+@pytest.mark.parametrize("dimensions", [10, 100])
+def test_matrix_products_are_as_few_as_can_be(dimensions):
+    """D + 2 channels through a hidden layer, and backwards as many for cotangents, and for weights.
+
+    The first layer takes the directions once, for all points; the last only what is read.
+    """
+    rows, width = 128, 16
+    weights = [f64(w) for w in network(dimensions, width)]
+    x = f64(RNG.normal(size=(rows, dimensions)) / dimensions**0.5)
+    value = lambda *w: dg.laplacian(lambda y: scalar(y, *w))(x)
+    first = (rows + dimensions) * dimensions * width
+    hidden = (dimensions + 2) * rows * width * width
+    last = rows * width
+    counted, instructions = multiplications(value, *weights)
+    assert counted == first + hidden + last
+    slopes = dg.grad(lambda *w: (value(*w) ** 2).sum(), tuple(range(5)))
+    counted, more = multiplications(slopes, *weights)
+    assert counted == (first + hidden + last) + (2 * last + 2 * hidden + first)
+    assert (instructions, more) == kernels_in_three_dimensions()
+
+
+def kernels_in_three_dimensions():
+    """The number of kernels does not grow with the number of variables."""
+    few = [f64(w) for w in network(3, 16)]
+    x = f64(RNG.normal(size=(128, 3)))
+    small = lambda *w: dg.laplacian(lambda y: scalar(y, *w))(x)
+    return (
+        multiplications(small, *few)[1],
+        multiplications(dg.grad(lambda *w: (small(*w) ** 2).sum(), tuple(range(5))), *few)[1],
+    )
 
 
 def test_plans_count_products():

@@ -101,18 +101,22 @@ def read(reads: Mapping[int, Any], parts: list[Any]) -> Tensor:
 
 
 def check_rows(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...]) -> None:
-    """Compare f of all rows with f of single ones."""
+    """Compare f of all rows with f of single ones.
+
+    This reads numbers: it cannot be done inside vmap, and recorded functions run eagerly.
+    """
     if x.ndim != 2:
         return
     points = ops.stop_gradient(x)
     whole = checked_result(name, f(points, *rest), points)
     for i in sorted({0, x.shape[0] // 2, x.shape[0] - 1}):
         try:
-            alone = f(points[i : i + 1], *rest).asnumpy()
+            single = f(points[i : i + 1], *rest)
         except Exception as error:
             raise ValueError(
                 f"{name}: the function mixes rows: it works for {x.shape[0]} rows together, but not for one alone"
             ) from error
+        alone = checked_result(name, single, points[i : i + 1]).asnumpy()
         among = whole[i : i + 1].asnumpy()
         room = 64 * np.finfo(among.dtype).eps * max(1.0, float(np.abs(whole.asnumpy()).max()))
         if alone.shape != among.shape or not np.allclose(alone, among, rtol=1e-6, atol=room, equal_nan=True):
