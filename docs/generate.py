@@ -36,6 +36,8 @@ HIGHEST = 6  # order of the derivatives whose errors are listed
 TOP = {
     "Derivatives": ["grad", "value_and_grad", "ops.GradOperation", "jvp", "vjp", "vmap", "get_grad",
                     "ops.stop_gradient"],
+    "Differential operators": ["laplacian", "biharmonic", "mixed_partial", "linear_operator", "derivatives",
+                               "divergence", "curl", "operators.Plan", "operators.Way"],
     "Tensors and parameters": ["Tensor", "tensor", "Parameter", "ParameterTuple"],
     "Modes": ["set_context", "get_context", "jit", "mutable", "set_num_threads", "get_num_threads"],
     "A look inside": ["explain", "profile", "check_finite"],

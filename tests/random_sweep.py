@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_programs import ENGINE
 
 from dualgrad import Tensor
-from dualgrad._engine.algebra import jets, run_forward
+from dualgrad._engine.algebra import jets
+from dualgrad._engine.forward import run_forward
 
 EXHAUSTIVE = int(os.environ.get("DUALGRAD_PROGRAMS", "5000"))
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}

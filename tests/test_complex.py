@@ -11,7 +11,8 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.algebra import jets, run_forward
+from dualgrad._engine.algebra import jets
+from dualgrad._engine.forward import run_forward
 from dualgrad._engine.tensor import OPCODES, apply
 from dualgrad._table import REAL_ONLY, ROWS
 

@@ -14,7 +14,8 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, extend, nn, ops
-from dualgrad._engine.algebra import jets, run_forward
+from dualgrad._engine.algebra import jets
+from dualgrad._engine.forward import run_forward
 from dualgrad._engine.values import open_levels
 from dualgrad.testing import taped_backward
 
@@ -93,6 +94,38 @@ def by_stop(f):
     return g
 
 
+def at_point(f):
+    return lambda p: f(p[0], p[1])
+
+
+def by_laplacian(f):
+    return lambda x, w: dg.laplacian(lambda p: f(p[0], w))(ops.stack((x,)))
+
+
+def by_laplacian_of_both(f):
+    return lambda x, w: dg.laplacian(at_point(f))(ops.stack((x, w)))
+
+
+def by_mixed_partial(f):
+    return lambda x, w: dg.mixed_partial(at_point(f), (2, 1))(ops.stack((x, w)))
+
+
+def by_an_operator(f):
+    # an algebra whose degrees do not add up, so that functions go along lines
+    return lambda x, w: dg.linear_operator({(2, 2): 1, (5, 0): 1, (0, 5): 1, (1, 0): 2})(at_point(f))(ops.stack((x, w)))
+
+
+def by_several(f):
+    # no functional pairs these: cotangents live in the dual space
+    def g(x, w):
+        found = dg.derivatives(at_point(f), {"u": (0, 0), "u_x": (1, 0), "u_xx": (2, 0), "u_w": (0, 1)})(
+            ops.stack((x, w))
+        )
+        return found["u"] + 2.0 * found["u_x"] + 3.0 * found["u_xx"] + 4.0 * found["u_w"]
+
+    return g
+
+
 class Around(nn.Cell):
     """A function of x, with w as its parameter."""
 
@@ -136,6 +169,11 @@ TRANSFORMS = {
     "vjp": (by_vjp, 1 + 0.5 * A + 0.5 * B),
     "vmap": (by_vmap, 1 + np.exp(A)),
     "vmap of both": (by_vmap_of_both, 1 + np.exp(2 * B)),
+    "laplacian": (by_laplacian, A**2),
+    "laplacian of both": (by_laplacian_of_both, A**2 + B**2),
+    "mixed partial": (by_mixed_partial, A**2 * B),
+    "operator": (by_an_operator, A**2 * B**2 + A**5 + B**5 + 2 * A),
+    "several": (by_several, 1 + 2 * A + 3 * A**2 + 4 * B),
     "stop_gradient": (by_stop, 1.0),
     "weight of a Cell": (by_weight_inside, B),
 }
@@ -222,7 +260,8 @@ def factor_of_rule(name):
     }[name]
 
 
-UNDER_RULES = [name for name in TRANSFORMS if name != "stop_gradient"]
+OPERATORS = ["laplacian", "laplacian of both", "mixed partial", "operator", "several"]
+UNDER_RULES = [name for name in TRANSFORMS if name not in ("stop_gradient", *OPERATORS)]
 
 
 @pytest.mark.parametrize("name", UNDER_RULES)
@@ -367,6 +406,19 @@ DERIVATIVES = {
     "vmap of jvp": lambda f: lambda x: dg.vmap(lambda y: dg.jvp(f, y, like(y))[1])(ops.stack((x, x)))[0],
     "grad through vmap": lambda f: lambda x: dg.grad(lambda y: dg.vmap(f)(ops.stack((y, y)))[0])(x),
     "jvp through vmap": lambda f: lambda x: dg.jvp(lambda y: dg.vmap(f)(ops.stack((y, y)))[1], x, like(x))[1],
+    "laplacian": lambda f: (
+        lambda x: (
+            dg.laplacian(lambda p: 0.5 * p[1] * p[1] * f(p[0] + 0.0 * p[1]))(ops.stack((x, like(x))))
+            - 0.5 * dg.laplacian(lambda p: f(p[0]))(ops.stack((x,)))
+            - f(x)
+            + dg.mixed_partial(lambda p: f(p[0]), (1,))(ops.stack((x,)))
+        )
+    ),
+    "several": lambda f: (
+        lambda x: dg.derivatives(lambda p: f(p[0]), {"u": (0, 0), "u_x": (1, 0), "u_w": (0, 1)})(ops.stack((x, x)))[
+            "u_x"
+        ]
+    ),
     "grad of a Cell": lambda f: lambda x: dg.grad(Around(lambda y, w: f(y) + 0.0 * w, 1.0))(x),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import amp, common, context, dataset, dtype, nn, numpy, ops, sparse
+from . import amp, common, context, dataset, dtype, nn, numpy, operators, ops, sparse
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
 from .dtype import (
@@ -26,6 +26,7 @@ from .dtype import (
 from .finite import check_finite
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .modes import jit, mutable
+from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
 from .parameter import Parameter, ParameterTuple
 from .programs import explain, profile
 from .random import get_seed, set_seed
@@ -42,14 +43,18 @@ __all__ = [
     "ParameterTuple",
     "Tensor",
     "amp",
+    "biharmonic",
     "bool_",
     "check_finite",
     "common",
     "complex64",
     "complex128",
     "context",
+    "curl",
     "data_sink",
     "dataset",
+    "derivatives",
+    "divergence",
     "double",
     "dtype",
     "explain",
@@ -68,11 +73,15 @@ __all__ = [
     "int64",
     "jit",
     "jvp",
+    "laplacian",
+    "linear_operator",
     "load_checkpoint",
     "load_param_into_net",
+    "mixed_partial",
     "mutable",
     "nn",
     "numpy",
+    "operators",
     "ops",
     "profile",
     "run_check",

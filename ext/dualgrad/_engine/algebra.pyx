@@ -1,4 +1,4 @@
-"""Duals over any graded algebra: jets, hyper-duals, the forward Laplacian, as data.
+"""Duals over any finite algebra: jets, hyper-duals, the forward Laplacian, as data.
 
 Design
 ------
@@ -6,24 +6,27 @@ An algebra is a table of products; this file applies primitives to its elements,
 
 linear        coefficient by coefficient;
 bilinear      sums over the table of products;
-elementwise   degree by degree, from the slope as a series of lower degree (series.pyx);
+elementwise   in jets degree by degree, from the slope as a series of lower degree (series.pyx); elsewhere by the
+              powers of what is not the primal: phi(u + n) = sum phi^(m)(u) n^m / m!, and n is nilpotent;
 rules         of primitives whose derivative is a function: degree by degree from that function, evaluated in the
-              quotient of the algebra up to the degree; implicit functions by Newton's method.
+              quotient of the algebra up to the degree; implicit functions by Newton's method;
+not graded    where degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
+              elements, read at t = 1. It ends with the highest power of n that is not zero.
 
 Coefficients are normalised: derivative / k!. A coefficient that is None is zero and costs nothing. Ordinary dual
 numbers, by far the most frequent, have their own short path in rules.pyx.
 """
 from cpython.object cimport PyObject
 
-from .array cimport DUAL, Value
+from .array cimport ARRAY, BATCH, DUAL, Array, Value, scalar
+from .batching cimport contracted, frugal, frugal_matmul
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
                           Rule, family_of, rule_of)
 from .opcodes cimport *
-from .rules cimport add, has_slope, set_algebra_rule, share, widen, zeros_like
+from .rules cimport Partial, add, has_slope, partial_of, set_algebra_rule, share, widen, zeros_like
 from .series cimport elementwise_series, times
-from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Dual, Level, bind1, bind2, bind3, bind_list, current_level, look_at, new_level, part,
-                      pop_level, push_level)
+from .values cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, look_at, make_batch,
+                      ndim_of, new_level, part, shape_of, type_of)
 from .watch cimport Watch, active_watch
 
 
@@ -46,6 +49,16 @@ def laplacian_algebra(int dimensions):
     cdef int s = dimensions + 1
     return Algebra(f"Laplacian in {dimensions} dimensions", [0] + [1] * dimensions + [2],
                    [(i, i, s, 1.0) for i in range(1, s)])
+
+
+def quadratic_algebra(int plus, int minus):
+    """Basis 1, e1..er, s with ei ej = +-delta_ij s: any second-order operator of that signature, sum of +-half the
+    second derivatives along the directions. The e of one sign are one block, so there are at most four arrays."""
+    cdef list sizes = [1] + [n for n in (plus, minus) if n] + [1]
+    cdef int s = len(sizes) - 1
+    cdef list signs = [sign for n, sign in ((plus, 1.0), (minus, -1.0)) if n]
+    return Algebra(f"second order, signature ({plus}, {minus})", [0] + [1] * (s - 1) + [2],
+                   [(i + 1, i + 1, s, signs[i]) for i in range(s - 1)], sizes)
 
 
 # -------------------------------------------------------------------------------------------------------- rules
@@ -113,25 +126,36 @@ cdef Value by_family(int op, object params, PyObject **args, int n, Level level,
         if not has_slope(op, params, p, n):
             return bind_list(op, params, primals)
         ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
-        out = elementwise_series(op, params, ins, algebra)
+        i = the_moving_one(ins)
+        if by_numbers(op, primals, ins, out, algebra):
+            out[0] = bind_list(op, params, primals)
+        elif i >= 0 and by_its_powers(algebra):
+            out = by_powers(op, params, primals, <list>ins[i], i, level, algebra)
+        elif algebra.graded:
+            out = elementwise_series(op, params, ins, algebra, level, None)
+        else:
+            return by_line(op, params, primals, ins, level, algebra)
         for k in range(1, algebra.dim):
             if out[k] is not None:
                 out[k] = widen(<Value>out[k], <Value>out[0])
         return make(level, algebra, out)
     if family == FAMILY_RULE:
+        if not algebra.graded:
+            ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
+            return by_line(op, params, primals, ins, level, algebra)
         return by_rule(op, params, args, n, level, algebra, primals)
     out[0] = bind_list(op, params, primals)
     if family == FAMILY_CONSTANT or (op == OP_CAST and not cast_has_slope(params, <Value>primals[0])):
         return <Value>out[0]
     ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
     if op == OP_MUL or op == OP_ABSORB_MUL:
-        product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, algebra)
+        product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, level, algebra)
         for k in range(1, algebra.dim):
             if out[k] is not None:
                 out[k] = widen(<Value>out[k], <Value>out[0])
         return make(level, algebra, out)
     if family == FAMILY_BILINEAR:
-        product(op, params, <list>ins[0], <list>ins[1], out, algebra)
+        product(op, params, <list>ins[0], <list>ins[1], out, level, algebra)
         return make(level, algebra, out)
     for k in range(1, algebra.dim):
         if op == OP_WHERE:
@@ -153,6 +177,128 @@ cdef Value by_family(int op, object params, PyObject **args, int n, Level level,
             else:
                 out[k] = bind_list(op, params, [tangent] + primals[1:])
     return make(level, algebra, out)
+
+
+cdef int the_moving_one(list ins) except -2:
+    """The operand that alone has coefficients above the unit; -1 if there are several."""
+    cdef int i, found = -1
+    for i in range(len(ins)):
+        for c in ins[i][1:]:
+            if c is not None:
+                if found >= 0:
+                    return -1
+                found = i
+                break
+    return found
+
+
+cdef bint by_numbers(int op, list primals, list ins, list out, Algebra algebra) except -1:
+    """Sums and the like, coefficient by coefficient; False, and nothing is done, if a slope is not a number."""
+    cdef list slopes = []
+    cdef Partial p
+    cdef int i, k
+    if op == OP_POWER:
+        return False
+    for i in range(len(ins)):
+        p = None
+        if any([c is not None for c in ins[i][1:]]):
+            p = partial_of(op, i, <Value>primals[0])
+            if p is not None and not p.is_number:
+                return False
+        slopes.append(p)
+    for i in range(len(ins)):
+        p = slopes[i]
+        if p is not None:
+            for k in range(1, algebra.dim):
+                if ins[i][k] is not None:
+                    out[k] = add(<Value>out[k], bind1(OP_NEG, None, <Value>ins[i][k]) if p.number == -1.0
+                                 else times(<Value>ins[i][k], p.number))
+    return True
+
+
+cdef bint by_its_powers(Algebra algebra) noexcept:
+    """Whether powers cost less than series: not in jets of high degree."""
+    return not algebra.graded or algebra.top == 2 or (algebra.top <= 4 and algebra.dim > algebra.top + 1)
+
+
+cdef list by_powers(int op, object params, list primals, list x, int i, Level level, Algebra algebra):
+    """phi(u + n) = sum phi^(m)(u) n^m / m!, for an elementwise function of one operand that moves."""
+    cdef Value unit = scalar(type_of(<Value>primals[i]), 1.0)
+    cdef list operands = [[p] + [None] * algebra.top for p in primals]
+    cdef list nilpotent = [None] + x[1:]
+    cdef list power = nilpotent, derivatives, out
+    cdef int m, k
+    operands[i][1] = unit
+    derivatives = elementwise_series(op, params, operands, line_of(algebra.top), None, unit)
+    out = [derivatives[0]] + [None] * (algebra.dim - 1)
+    for m in range(1, algebra.top + 1):
+        if m > 1:
+            power = nilpotent_product(power, nilpotent, m == 2, level, algebra)
+        if derivatives[m] is not None:
+            for k in range(1, algebra.dim):
+                if power[k] is not None:
+                    out[k] = add(<Value>out[k], bind2(OP_ABSORB_MUL, None, <Value>power[k], <Value>derivatives[m]))
+    return out
+
+
+cdef list nilpotent_product(list a, list b, bint square, Level level, Algebra algebra):
+    """The product of two elements without unit part; `square`: of one with itself."""
+    cdef list out = [None] * algebra.dim
+    table_product(OP_ABSORB_MUL, None, a, b, square, out, level, algebra)
+    return out
+
+
+cdef int table_product(int op, object params, list a, list b, bint square, list out, Level level,
+                       Algebra algebra) except -1:
+    """Add the products above the unit to `out`; those with one factor and place are added up before they are scaled.
+    `square`: a is b, so that each pair stands for two."""
+    cdef dict sums = {}
+    cdef Value term
+    for i, j, k, c in algebra.products:
+        if a[i] is not None and b[j] is not None and not (square and i > j):
+            if square and i < j:
+                c = 2.0 * c
+            term = coupled(op, params, <Value>a[i], <Value>b[j], i, k, level, algebra)
+            sums[k, c] = frugal(OP_ADD, None, sums[k, c], term) if (k, c) in sums else term
+    for (k, c), total in sums.items():
+        if c != 1.0:
+            total = frugal(OP_MUL, None, <Value>total, scalar(type_of(<Value>total), c))
+        out[k] = total if out[k] is None else frugal(OP_ADD, None, <Value>out[k], <Value>total)
+    return 0
+
+
+cdef dict LINES = {}                # degree -> the jets of that degree
+
+
+cdef Algebra line_of(int degree):
+    if degree not in LINES:
+        LINES[degree] = jets(degree)
+    return <Algebra>LINES[degree]
+
+
+cdef Value by_line(int op, object params, list primals, list ins, Level level, Algebra algebra):
+    """Any primitive, along the line from the primals to the elements."""
+    cdef Level line = new_level("a line in an algebra")
+    cdef Algebra along = line_of(algebra.top)
+    cdef list operands = []
+    cdef Value out, total = None
+    cdef int k
+    for primal, x in zip(primals, ins):
+        moved = make(level, algebra, [zeros_like(<Value>primal)] + x[1:])
+        operands.append(primal if all([c is None for c in x[1:]])
+                        else make(line, along, [primal, moved] + [None] * (algebra.top - 1)))
+    out = bind_list(op, params, operands)
+    line.open = False
+    for k in range(along.dim):
+        total = add(total, part(out, line, k))
+    return total
+
+
+cdef Value coupled(int op, object params, Value a, Value b, int i, int k, Level level, Algebra algebra):
+    """What the product of two coefficients adds at block k, the first of them at block i."""
+    if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
+        return contracted(op, params, a, b, <BatchLevel>level.stacks[i])
+    return frugal(op, params, a, b) if op == OP_ABSORB_MUL else bind2(op, params, a, b)
 
 
 cdef Value by_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
@@ -232,55 +378,74 @@ cdef bint cast_has_slope(object params, Value x):
     return has_slope(OP_CAST, params, &p, 1)
 
 
+cdef Py_ssize_t FEW_ROWS = 64       # for which a product of matrices costs more than putting its operands together
+
+
+cdef Value flat_rows(Array r):
+    """A stack of matrices as one matrix of all their rows."""
+    cdef Py_ssize_t width = r.shape[r.ndim - 1]
+    return bind1(OP_RESHAPE, (r.size // width, width), r)
+
+
+cdef bint rows_together(list a, list b, list out) except -1:
+    """Few rows times a constant matrix: those of all channels as one product. False, and nothing is done, elsewhere."""
+    cdef list moving = [], pieces = []
+    cdef Py_ssize_t rows, start = 0
+    cdef Value v, x = <Value>a[0]
+    cdef BatchLevel stack
+    cdef Array r
+    cdef int k
+    if ndim_of(x) != 2 or (<Value>b[0]).kind != ARRAY or ndim_of(<Value>b[0]) != 2 \
+            or any([c is not None for c in b[1:]]):
+        return False
+    rows = shape_of(x)[0]
+    if rows > FEW_ROWS:
+        return False
+    for k in range(1, len(a)):
+        if a[k] is not None:
+            v = <Value>a[k]
+            if v.kind == BATCH:
+                v = (<Batch>v).value
+            if v.kind != ARRAY:
+                return False
+            r = <Array>v
+            if r.strides[r.ndim - 2] == 0 and rows > 1:         # see frugal_matmul
+                return False
+            moving.append(k)
+            pieces.append(v if r.ndim == 2 else flat_rows(r))
+    if len(moving) < 2 or shape_of(x)[1] == 0 or rows == 0:
+        return False
+    v = bind2(OP_MATMUL, None, bind_list(OP_CONCAT, 0, pieces), <Value>b[0])
+    for k, piece in zip(moving, pieces):
+        rows = shape_of(<Value>piece)[0]
+        x = bind1(OP_SLICE, ((start, rows, 1), (0, shape_of(v)[1], 1)), v)
+        start += rows
+        if (<Value>a[k]).kind == BATCH:
+            stack = (<Batch>a[k]).level
+            x = make_batch(stack, bind1(OP_RESHAPE, (stack.size, rows // stack.size, shape_of(v)[1]), x))
+        out[k] = x
+    return True
+
+
 cdef Value filled(object v, object like):
     return zeros_like(<Value>like) if v is None else <Value>v
 
 
-cdef int product(int op, object params, list a, list b, list out, Algebra algebra) except -1:
+cdef int product(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
     """Coefficients above the unit of a product, by the table."""
     cdef int k
+    if op == OP_MATMUL and rows_together(a, b, out):
+        return 0
     for k in range(1, algebra.dim):
         if algebra.degrees[k] > algebra.top:
             continue
         if a[k] is not None:
-            out[k] = bind2(op, params, <Value>a[k], <Value>b[0])
+            out[k] = (frugal_matmul(<Value>a[k], <Value>b[0]) if op == OP_MATMUL
+                      else bind2(op, params, <Value>a[k], <Value>b[0]))
         if b[k] is not None:
             out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
-    for i, j, k, c in algebra.products:
-        if a[i] is not None and b[j] is not None:
-            out[k] = add(<Value>out[k], times(bind2(op, params, <Value>a[i], <Value>b[j]), c))
+    table_product(op, params, a, b, False, out, level, algebra)
     return 0
 
 
 set_algebra_rule(algebra_rule)
-
-
-# ---------------------------------------------------------------------------------------------- the engine's side
-
-def run_forward(str name, Algebra algebra, fn, list inputs):
-    """fn on duals of given coefficients (lists of tensors, None for zero), and the coefficients of its tensor results.
-
-    Not under an open reverse level, where a forward call has to become one instruction (gradient.pyx).
-    """
-    cdef Level level = current_level()
-    while level is not None:
-        if level.reverse:
-            raise RuntimeError(f"{name}: called inside {level.name}, which would not see through it")
-        level = level.outer
-    level = new_level(name)
-    cdef list args = []
-    cdef int k
-    for parts in inputs:
-        args.append(wrap(make(level, algebra, [None if t is None else read(<TensorBase>t) for t in parts])))
-    push_level(level)
-    try:
-        out = fn(*args)
-        single = isinstance(out, TensorBase)
-        results = []
-        for t in ((out,) if single else out):
-            v = read(<TensorBase>t)
-            results.append([None if part(<Value>v, level, k) is None else wrap(part(<Value>v, level, k))
-                            for k in range(algebra.dim)])
-    finally:
-        pop_level(level)
-    return results[0] if single else results

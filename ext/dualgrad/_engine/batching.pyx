@@ -20,7 +20,7 @@ from cpython.object cimport PyObject
 
 import numpy as np
 
-from .array cimport BATCH, DUAL, Value, from_ndarray
+from .array cimport ARRAY, BATCH, DUAL, Array, Value, from_ndarray
 from .opcodes cimport *
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_LINEAR, FAMILY_RULE, family_of, is_elementwise, op_name, rule_of)
 from .values cimport (Batch, BatchLevel, Dual, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule, shape_of)
@@ -183,6 +183,74 @@ cdef Py_ssize_t length(tuple shape):
     for extent in shape:
         n *= extent
     return n
+
+
+cdef Value frugal_matmul(Value a, Value b):
+    """A product of matrices, of which the first may repeat one row, or one column, without being told: directions that
+    are the same at all points do, and their product with a layer is one row of it."""
+    cdef Value v = (<Batch>a).value if a.kind == BATCH else a
+    cdef Array x
+    cdef tuple shape
+    cdef int ndim = ndim_of(a)
+    if v.kind == ARRAY and ndim >= 2:
+        x = <Array>v
+        shape = shape_of(a)
+        if x.strides[x.ndim - 2] == 0 and shape[ndim - 2] > 1:
+            v = bind2(OP_MATMUL, None, first_along(a, ndim - 2, shape), b)
+            return bind1(OP_BROADCAST_TO, shape_of(v)[:-2] + (shape[ndim - 2],) + shape_of(v)[-1:], v)
+        if x.strides[x.ndim - 1] == 0 and shape[ndim - 1] > 1:
+            return bind2(OP_MATMUL, None, first_along(a, ndim - 1, shape), bind1(OP_SUM, ((ndim_of(b) - 2,), True), b))
+    return bind2(OP_MATMUL, None, a, b)
+
+
+cdef Value frugal(int op, object params, Value a, Value b):
+    """An elementwise primitive of two operands, on one row where both repeat one; the second may be a number."""
+    if repeats_a_row(a) and ndim_of(b) == 0:
+        return bind1(OP_BROADCAST_TO, shape_of(a), bind2(op, params, first_along(a, 0, shape_of(a)), b))
+    if repeats_a_row(a) and repeats_a_row(b) and shape_of(a) == shape_of(b):
+        return bind1(OP_BROADCAST_TO, shape_of(a), bind2(op, params, first_along(a, 0, shape_of(a)),
+                                                         first_along(b, 0, shape_of(b))))
+    return bind2(op, params, a, b)
+
+
+cdef bint repeats_a_row(Value v) noexcept:
+    return v.kind == ARRAY and (<Array>v).ndim > 0 and (<Array>v).strides[0] == 0 and (<Array>v).shape[0] > 1
+
+
+cdef Value first_along(Value v, int axis, tuple shape):
+    cdef list spec = [(0, length, 1) for length in shape]
+    spec[axis] = (0, 1, 1)
+    return bind1(OP_SLICE, tuple(spec), v)
+
+
+cdef Value contracted(int op, object params, Value a, Value b, BatchLevel level):
+    """A bilinear primitive of two batches, summed over the samples; matrices as one product over all of them."""
+    cdef tuple p, q
+    if op == OP_MATMUL and ndim_of(a) == 2 and ndim_of(b) == 2:
+        a = leave(level, a)
+        b = leave(level, b)
+        if a.kind == ARRAY and (<Array>a).strides[2] == 0 and (<Array>a).shape[2] > 1:      # see frugal_matmul
+            a = first_along(a, 2, shape_of(a))
+            b = bind1(OP_SUM, ((1,), True), b)
+        p = shape_of(a)
+        q = shape_of(b)
+        a = bind1(OP_RESHAPE, (p[1], p[0] * p[2]), bind1(OP_TRANSPOSE, (1, 0, 2), a))
+        return bind2(OP_MATMUL, None, a, bind1(OP_RESHAPE, (q[0] * q[1], q[2]), b))
+    if (op == OP_ABSORB_MUL or op == OP_MUL) and repeats(a) and repeats(b) and shape_of(a) == shape_of(b):
+        p = shape_of(a)
+        a = make_batch(level, first_along((<Batch>a).value, 1, (level.size,) + p))
+        b = make_batch(level, first_along((<Batch>b).value, 1, (level.size,) + p))
+        return bind1(OP_BROADCAST_TO, p, bind1(OP_SUM, ((0,), False), leave(level, bind2(op, params, a, b))))
+    return bind1(OP_SUM, ((0,), False), leave(level, bind2(op, params, a, b)))
+
+
+cdef bint repeats(Value v) noexcept:
+    """Whether a batch of arrays is the same all along the first axis of its samples, see frugal_matmul."""
+    cdef Array x
+    if v.kind != BATCH or (<Batch>v).value.kind != ARRAY:
+        return False
+    x = <Array>(<Batch>v).value
+    return x.ndim > 1 and x.strides[1] == 0 and x.shape[1] > 1
 
 
 # ------------------------------------------------------------------------------------------------ index arrays

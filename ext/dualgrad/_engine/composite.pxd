@@ -1,9 +1,7 @@
 # Transforms inside transforms. See composite.pyx.
 from .array cimport Value
 from .sweeps cimport Run, SubTape
-from .values cimport BatchLevel, Level
-
-cdef Value coefficient(Value v, Level level, int k)
+from .values cimport Algebra, BatchLevel, Level
 
 
 cdef class SubGradient(SubTape):
@@ -24,6 +22,12 @@ cdef class SubMap(SubTape):
 
 cdef class SubForward(SubTape):
     cdef Level level
-    cdef list input_slots
+    cdef Algebra algebra
+    cdef list operands_at           # (slot, k) of the coefficients of the inputs
     cdef list leaf_slots
-    cdef list value_slots
+    cdef list wanted                # leaves that stand for values of outer tapes
+    cdef list results_at            # (slot, k) of the coefficients of the outputs
+    cdef Value term(self, Run run, Py_ssize_t slot, int k, Value adjoint)
+    cdef Value held(self, Value v)
+    cdef Value met(self, Value v)
+    cdef dict leaves_of(self, list coefficients)

@@ -9,10 +9,10 @@ leaf z is the e-part of the cotangent of z when the inner program runs at x + e 
 v + e t. So one tangent sweep and one dual reverse sweep over the inner tape, kept from its execution, answer for x,
 w and v together; no backward pass is ever taped. The forward rule is the same pair of sweeps, read elsewhere.
 
-*A forward transform.* The inner tape holds duals of the transform's level. Its reverse rule is the ordinary sweep in
-the same algebra with the index-reversed seed: for dual numbers, the cotangent of the tangent part stands at e^0 and
-that of the value at e^1 (multiplication by an element of the algebra is its own adjoint under the pairing that reads
-the top coefficient of a product). Its forward rule is the tangent sweep.
+*A forward transform.* The inner tape holds elements of the transform's algebra: dual numbers, jets, any other. Its
+reverse rule is the ordinary sweep in the same algebra, with cotangents represented as duality.pyx says: for dual
+numbers, the cotangent of the tangent part stands at e^0 and that of the value at e^1. Its forward rule is the tangent
+sweep.
 
 *A vmap.* The inner tape holds batches. Cotangents of inputs and outputs are batches in turn; those of what every sample
 reads are added up over the samples.
@@ -22,89 +22,16 @@ nesting needs no further rule.
 """
 from cpython.mem cimport PyMem_RawFree
 
-from .array cimport BATCH, DUAL, Value
+from .array cimport NODE, Value
 from .batching cimport enter, leave
+from .duality cimport coefficient, cotangent, duality_of, entered, joined, left, moves_at, seeded
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
                       replay, sweep, tangent_sweep)
-from .tape cimport Slots, new_slots
-from .values cimport Batch, BatchLevel, Dual, Level, bind1, make_batch, make_dual, part
+from .tape cimport Slots, Tape, new_slots, target_of
+from .values cimport Level, bind1, make_batch, make_dual
 from .watch cimport go_on
-
-
-cdef Value rebuilt(Dual like, list parts):
-    """A dual of the level of another; its primal is zero where that is missing."""
-    cdef Dual d
-    cdef Py_ssize_t k
-    for k in range(1, len(parts)):
-        if parts[k] is not None:
-            if parts[0] is None:
-                parts[0] = zeros_like(<Value>parts[k])
-            d = Dual.__new__(Dual)
-            d.level = like.level
-            d.algebra = like.algebra
-            d.parts = tuple(parts)
-            return d
-    return <Value>parts[0]
-
-
-cdef Value coefficient(Value v, Level level, int k):
-    """Coefficient k at a level, which later levels may stand around: theirs stay around it."""
-    cdef Dual d
-    cdef Value inner
-    if v is not None and v.kind == BATCH and (<Batch>v).level.serial > level.serial:
-        inner = coefficient((<Batch>v).value, level, k)
-        return None if inner is None else make_batch((<Batch>v).level, inner)
-    if v is None or v.kind != DUAL:
-        return v if k == 0 else None
-    d = <Dual>v
-    if d.level is level:
-        return <Value>d.parts[k]
-    if d.level.serial < level.serial:
-        return v if k == 0 else None
-    return rebuilt(d, [coefficient(<Value>p, level, k) for p in d.parts])
-
-
-cdef Value joined(Level level, Value a, Value b):
-    """a + e b at a level, with later levels in a and b kept outermost."""
-    cdef Dual around = None
-    cdef BatchLevel batch = None
-    cdef int k
-    if b is None:
-        return a
-    if a is None:
-        a = zeros_like(b)
-    for v in (a, b):
-        if (<Value>v).kind == DUAL and (<Dual>v).level.serial > level.serial:
-            if around is None or (<Dual>v).level.serial > around.level.serial:
-                around = <Dual>v
-        elif (<Value>v).kind == BATCH and (<Batch>v).level.serial > level.serial:
-            if batch is None or (<Batch>v).level.serial > batch.serial:
-                batch = (<Batch>v).level
-    if batch is not None and (around is None or batch.serial > around.level.serial):
-        return make_batch(batch, joined(level, leave(batch, a), leave(batch, b)))
-    if around is None:
-        return make_dual(level, a, b)
-    return rebuilt(around, [joined(level, part(a, around.level, k), part(b, around.level, k))
-                            for k in range(around.algebra.dim)])
-
-
-cdef Value met_at(Level level, Value v):
-    """A value that may be a node, as a dual of a level: an operation that meets it belongs to that level first. Later
-    levels stay outermost."""
-    cdef Dual d
-    if v is None:
-        return None
-    if v.kind == BATCH and (<Batch>v).level.serial > level.serial:
-        return make_batch((<Batch>v).level, met_at(level, (<Batch>v).value))
-    if v.kind == DUAL:
-        d = <Dual>v
-        if d.level is level:
-            return v
-        if d.level.serial > level.serial:
-            return rebuilt(d, [met_at(level, <Value>p) for p in d.parts])
-    return make_dual(level, v, zeros_like(v))
 
 
 cdef Slots dual_slots(Slots primals, Slots dots, Level level):
@@ -235,59 +162,87 @@ cdef class SubGradient(SubTape):
 
 
 cdef class SubForward(SubTape):
-    """A forward transform. Operands: primal and tangent of each input, then the values it reads. Results: primal and
-    tangent of each output."""
+    """A forward transform. Operands: coefficients of the inputs, then the values it reads. Results: coefficients of the
+    outputs."""
 
     cdef list pull(self, Run run, list cts):
-        cdef Py_ssize_t n = run.primals.n, i
-        cdef Slots adjoints = new_slots(n)
-        cdef Value value_ct, tangent_ct, ct
+        cdef Slots adjoints = new_slots(run.primals.n)
+        cdef dict by_slot = {}
+        cdef Value ct
         cdef char *needed
         cdef list terms = []
-        for i in range(len(self.value_slots)):
-            value_ct = cts[2 * i]
-            tangent_ct = cts[2 * i + 1]
-            ct = joined(self.level, tangent_ct, value_ct)
-            accumulate(adjoints, self.value_slots[i], met_at(self.level, ct) if run.lifted else ct)
-        needed = reach(run.tape, self.input_slots + self.leaf_slots)
+        for (slot, k), ct in zip(self.results_at, cts):
+            if ct is not None:
+                if slot not in by_slot:
+                    by_slot[slot] = [None] * self.algebra.dim
+                by_slot[slot][k] = entered(self.level, k, ct)
+        for slot, parts in by_slot.items():
+            if moves_at(run.primals.get(slot), self.level):
+                ct = seeded(self.level, self.algebra, parts)
+                if run.lifted and not moves_at(ct, self.level):
+                    ct = self.held(ct)
+            else:
+                ct = parts[0]
+            accumulate(adjoints, slot, ct)
+        needed = reach(run.tape, self.wanted)
         try:
             if run.tape.watched:
                 go_on()
             sweep(run, adjoints, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
-        for slot in self.input_slots:
-            ct = adjoints.get(slot)
-            terms.append(coefficient(ct, self.level, 1))
-            terms.append(coefficient(ct, self.level, 0))
+        for slot, k in self.operands_at:
+            terms.append(self.term(run, slot, k, adjoints.get(slot)))
         for slot in self.leaf_slots:
-            terms.append(coefficient(adjoints.get(slot), self.level, 1))
+            terms.append(self.term(run, slot, 0, adjoints.get(slot)))
         return terms
+
+    cdef Value term(self, Run run, Py_ssize_t slot, int k, Value adjoint):
+        """The cotangent of coefficient k of a leaf."""
+        if adjoint is None:
+            return None
+        if not moves_at(run.primals.get(slot), self.level):
+            return adjoint if k == 0 else None
+        return left(self.level, k, cotangent(self.level, self.algebra, adjoint, k))
+
+    cdef Value held(self, Value v):
+        """A cotangent that stays an element where it is constant; see lift."""
+        return joined(self.level, duality_of(self.algebra).algebra, [v, zeros_like(v)]
+                      + [None] * (duality_of(self.algebra).algebra.dim - 2))
+
+    cdef Value met(self, Value v):
+        """A value that may be a node, as an element: an operation that meets it belongs to the level first. Later levels
+        stay outermost."""
+        if moves_at(v, self.level):
+            return v
+        return joined(self.level, self.algebra, [v, zeros_like(v)] + [None] * (self.algebra.dim - 2))
+
+    cdef dict leaves_of(self, list coefficients):
+        """The elements at the inputs, from coefficients in the order of the operands; None where all are zero."""
+        cdef dict parts = {}
+        cdef Py_ssize_t i
+        for i in range(len(self.operands_at)):
+            slot, k = self.operands_at[i]
+            if slot not in parts:
+                parts[slot] = [None] * self.algebra.dim
+            parts[slot][k] = entered(self.level, k, <Value>coefficients[i])
+        return {slot: joined(self.level, self.algebra, found) for slot, found in parts.items()}
 
     cdef list push(self, Run run, list tangents, list record):
         cdef Slots dots = new_slots(run.primals.n)
         cdef dict records = {}
-        cdef Py_ssize_t i, n_inputs = len(self.input_slots)
-        cdef Value v, t
-        cdef list results = []
-        for i in range(n_inputs):
-            v = tangents[2 * i]
-            t = tangents[2 * i + 1]
-            v = joined(self.level, v, t)
-            dots.put(self.input_slots[i], met_at(self.level, v) if run.lifted else v)
+        cdef Py_ssize_t i, n_operands = len(self.operands_at)
+        for slot, v in self.leaves_of(tangents).items():
+            dots.put(slot, self.met(<Value>v) if run.lifted and v is not None else v)
         for i in range(len(self.leaf_slots)):
-            v = tangents[2 * n_inputs + i]
+            v = tangents[n_operands + i]
             if v is not None:
-                dots.put(self.leaf_slots[i], met_at(self.level, v) if run.lifted else v)
+                dots.put(self.leaf_slots[i], self.met(<Value>v) if run.lifted else v)
         if run.tape.watched:
             go_on()
         tangent_sweep(run, dots, records)
         record.extend((dots, records))
-        for slot in self.value_slots:
-            v = dots.get(slot)
-            results.append(coefficient(v, self.level, 0))
-            results.append(coefficient(v, self.level, 1))
-        return results
+        return [left(self.level, k, coefficient(dots.get(slot), self.level, k)) for slot, k in self.results_at]
 
     cdef Run enrich(self, Run run, list record, Level level):
         cdef Run rich = Run()
@@ -295,32 +250,37 @@ cdef class SubForward(SubTape):
         rich.primals = dual_slots(run.primals, <Slots>record[0], level)
         rich.inner = enriched_inner(run, <dict>record[1], level)
         rich.lifted = run.lifted
+        rich.level = run.level
+        rich.algebra = run.algebra
         return rich
 
     cdef Run lift(self, Run run, list operands):
-        """On values of outer tapes the duals have nodes as coefficients: the program is run again on those, and what
+        """On values of outer tapes the elements have nodes as coefficients: the program is run again on those, and what
         that does is recorded coefficient by coefficient."""
         cdef Run lifted = Run()
-        cdef Py_ssize_t i, n_inputs = len(self.input_slots)
-        cdef dict leaves = {}
-        for i in range(n_inputs):
-            leaves[self.input_slots[i]] = make_dual(self.level, operands[2 * i], operands[2 * i + 1])
-        for i in range(len(self.leaf_slots)):
-            leaves[self.leaf_slots[i]] = met_at(self.level, operands[2 * n_inputs + i])
+        cdef Py_ssize_t i, n_operands = len(self.operands_at)
+        cdef Tape target = target_of(operands, [])
+        cdef dict leaves
+        if target is not None and self.algebra.stacked:     # batches hold nodes, or would be constants of their tapes
+            operands = [v if (<Value>v).kind == NODE else target.place(<Value>v) for v in operands]
+        leaves = self.leaves_of(operands[:n_operands])
+        for i in range(len(self.leaf_slots)):       # elements as well, so that they are met inside this level
+            leaves[self.leaf_slots[i]] = self.met(<Value>operands[n_operands + i])
         lifted.tape = run.tape
         lifted.inner = {}
         lifted.primals = replay(run, leaves, lifted.inner)
         lifted.lifted = True
+        lifted.level = run.level
+        lifted.algebra = run.algebra
         return lifted
 
     cdef list results(self, Run run):
         cdef list found = []
         cdef Value v, t
-        for slot in self.value_slots:
-            v = coefficient(run.primals.get(slot), self.level, 0)
-            t = coefficient(run.primals.get(slot), self.level, 1)
-            found.append(v)
-            found.append(zeros_like(v) if t is None else t)
+        for slot, k in self.results_at:
+            v = run.primals.get(slot)
+            t = coefficient(v, self.level, k)
+            found.append(left(self.level, k, zeros_like(v) if t is None else t))
         return found
 
 

@@ -10,7 +10,7 @@ linear in its cotangent; Taylor coefficients follow degree by degree (`custom_fo
 from .algebra cimport derived, make, truncated
 from .array cimport ARRAY, BATCH, DUAL, NODE, Value
 from .batching cimport leave
-from .composite cimport coefficient
+from .duality cimport coefficient
 from .gradient cimport ALL_INPUTS, NOTHING, gradients
 from .nests cimport described, rebuilt, tensors_in
 from .opcodes cimport *
@@ -205,6 +205,9 @@ cdef object custom_forward(object backward, tuple template, list values, object 
     cdef Value t
     cdef int degree, i
     out_template = emptied(out)
+    if not algebra.graded:
+        raise NotImplementedError(f"{name}: a Cell with its own bprop inside {top.name}, whose algebra {algebra.name} "
+                                  f"has no degrees; take derivatives there by grad or jvp")
     for degree in range(1, algebra.top + 1):
         below = algebra.truncated(degree - 1)
         quotient = algebra.truncated(degree)

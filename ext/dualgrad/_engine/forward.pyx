@@ -1,15 +1,16 @@
-"""Forward calls: the engine's side of `jvp`.
+"""Forward calls: the engine's side of `jvp`, and of everything that is read off an algebra.
 
 Design
 ------
-Inputs become dual numbers of a level, the function runs once, the parts of its results are read. Under an open reverse
-level the call gets a tape of its own, whose leaves are those duals, and becomes one instruction of the outer tape
-(composite.pyx): nodes stay outermost.
+Inputs become elements of an algebra at a level (`jvp`: dual numbers), the function runs once, the coefficients of its
+results are read. Under an open reverse level the call gets a tape of its own, whose leaves are those elements, and
+becomes one instruction of the outer tape (composite.pyx): nodes stay outermost.
 """
 from cpython.mem cimport PyMem_RawFree
 
 from .array cimport NODE, Value
 from .composite cimport SubForward
+from .duality cimport entered, left
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, release
 from .nests cimport collect_quietly, rebuilt, replaced, split_aux
 from .opcodes cimport *
@@ -18,8 +19,9 @@ from .sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, swee
 from .tape cimport Node, Slots, Tape, new_slots, new_tape, settled, stripped, target_of
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Level, current_level, make_dual, new_level, part, pop_level, push_level, same_shape_of,
-                      type_of)
+from .algebra cimport make
+from .values cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
+                      pop_level, push_level, same_shape_of, shape_of, type_of)
 
 
 cdef object lift_forward(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
@@ -39,7 +41,8 @@ cdef object lift_forward(Tape tape, Level level, str name, object x, object t, s
         if tape is None:
             return wrap(make_dual(level, v, d))
         node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
-        inputs.append(node.slot)
+        inputs.append((node.slot, 0))
+        inputs.append((node.slot, 1))
         links.append(v)
         links.append(d)
         return wrap(node)
@@ -72,7 +75,7 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     """(output, tangent of the output, aux) of a function along a direction."""
     cdef Level level = new_level(name)
     cdef Tape tape = new_tape(name) if outer_reverse(current_level()) else None
-    cdef list inputs = [], links = []
+    cdef list inputs = [], links = [], outputs = []
     cdef Level opened = level if tape is None else tape
     cdef object out, aux = None
     if len(primals) != len(tangents):
@@ -88,60 +91,149 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     finally:
         pop_level(opened)
     if tape is not None:
-        return finish_forward(tape, level, inputs, links, out, aux)
+        values = {}
+        moved = {}
+        collect_quietly(tape, out, outputs)
+        if aux is not None:
+            collect_quietly(tape, aux, outputs)
+        for (slot, k), v in compose(tape, level, DUAL_NUMBERS, inputs, links,
+                                    [(slot, k) for slot in outputs for k in (0, 1)]).items():
+            (moved if k else values)[slot] = v
+        return (replaced(tape, out, values), zeroed(tape, out, moved),
+                None if aux is None else replaced(tape, aux, values))
     value = forward_parts(out, level, 0)
     tangent = forward_parts(out, level, 1)
     aux = None if aux is None else forward_parts(aux, level, 0)
     return value, tangent, aux
 
 
-cdef tuple finish_forward(Tape tape, Level level, list inputs, list links, object out, object aux):
-    """A forward call under a reverse level, as one instruction of the outer tape."""
+def run_forward(str name, Algebra algebra, fn, list inputs):
+    """fn on elements with given coefficients, and the coefficients of its tensor results.
+
+    `inputs` holds for each argument of fn a list of tensors, one for each block of the algebra and None for zero. The
+    coefficient of a block of several elements has those along a first axis. So have the results: a list for each tensor
+    that fn returns, or one list if it returns one tensor.
+    """
+    cdef list stacks = None
+    cdef list args = [], operands = [], links = [], outputs = [], found = []
+    cdef Level level, opened
+    cdef Tape tape
+    cdef Node node
+    cdef Value v
+    cdef int k
+    if algebra.stacked:                 # their batches are inside the elements: earlier levels
+        stacks = []
+        for k in range(algebra.dim):
+            batch = None
+            if algebra.sizes[k] > 1:
+                batch = new_batch_level(name)
+                batch.size = algebra.sizes[k]
+            stacks.append(batch)
+        stacks += stacks                # of functionals as of what they read
+    level = new_level(name)
+    level.stacks = stacks
+    tape = new_tape(name) if outer_reverse(current_level()) else None
+    opened = level if tape is None else tape
+    for i, parts in enumerate(inputs):
+        values = checked_coefficients(name, algebra, i, parts)
+        if tape is None:
+            args.append(wrap(make(level, algebra, [entered(level, k, <Value>v) for k, v in enumerate(values)])))
+            continue
+        node = tape.leaf(make(level, algebra, [None if v is None else entered(level, k, stripped(<Value>v))
+                                               for k, v in enumerate(values)]), None)
+        for k, v in enumerate(values):
+            if v is not None:
+                operands.append((node.slot, k))
+                links.append(v)
+        args.append(wrap(node))
+    push_level(opened)
+    try:
+        out = fn(*args)
+    finally:
+        pop_level(opened)
+    single = isinstance(out, TensorBase)
+    exported = {}
+    if tape is not None:
+        collect_quietly(tape, out, outputs)
+        exported = compose(tape, level, algebra, operands, links,
+                           [(slot, k) for slot in outputs for k in range(algebra.dim)
+                            if k == 0 or part(tape.values.get(slot), level, k) is not None])
+    for t in ((out,) if single else out):
+        v = settled(read(<TensorBase>t)) if tape is None else (<TensorBase>t).value
+        if v.kind == NODE and (<Node>v).level is tape:
+            coefficients = [exported.get(((<Node>v).slot, k)) for k in range(algebra.dim)]
+        else:
+            v = settled(v)
+            coefficients = [left(level, k, part(v, level, k)) for k in range(algebra.dim)]
+        found.append([None if c is None else wrap(<Value>c) for c in coefficients])
+    return found[0] if single else found
+
+
+cdef list checked_coefficients(str name, Algebra algebra, object i, list parts):
+    """The coefficients of an input as values."""
+    cdef list values = [None if t is None else settled(read(<TensorBase>t)) for t in parts]
+    cdef tuple shape = shape_of(<Value>values[0])
+    if len(parts) != algebra.dim:
+        raise ValueError(f"{name}: input {i} has {len(parts)} coefficients; expected one for each of the {algebra.dim} "
+                         f"blocks of {algebra!r}, None for zero")
+    for k in range(1, algebra.dim):
+        expected = shape if algebra.sizes[k] == 1 else (algebra.sizes[k],) + shape
+        if values[k] is not None and shape_of(<Value>values[k]) != expected:
+            raise ValueError(f"{name}: coefficient {k} of input {i} has shape {shape_of(<Value>values[k])}; expected "
+                             f"{expected}")
+    return values
+
+
+cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list links, list outputs):
+    """A forward call under a reverse level, as one instruction of the outer tape: its results, by (slot, k).
+
+    `inputs` and `outputs` are the (slot, k) of coefficients, `links` the values the inputs stand for.
+    """
     cdef SubForward sub = SubForward.__new__(SubForward)
     cdef Run run = Run()
-    cdef list operands, leaf_slots, leaf_links, slots = []
+    cdef list operands, leaf_slots, leaf_links
     cdef Tape target
-    cdef Value v, dual
-    cdef dict values = {}, tangents = {}
+    cdef Value v, element
+    cdef dict exported = {}
     sub.name = tape.name
     sub.level = level
+    sub.algebra = algebra
     run.tape = tape
     run.primals = tape.values
+    run.level = level
+    run.algebra = algebra
     leaf_slots, leaf_links = links_of(tape)
     operands = links + leaf_links
-    collect_quietly(tape, out, slots)
-    if aux is not None:
-        collect_quietly(tape, aux, slots)
-    target = target_of(operands, [tape.values.get(slot) for slot in slots])
+    target = target_of(operands, [tape.values.get(slot) for slot, _ in outputs])
     if target is not None and not tape.exact:
-        transposed(run, level, inputs, links, leaf_slots, leaf_links, slots, values, tangents)
+        if algebra is not DUAL_NUMBERS:
+            raise NotImplementedError(f"{tape.name}: called inside a gradient, of a function that calls a Cell with "
+                                      f"its own bprop, whose rule need not be a derivative; use grad, jvp or vjp there")
+        transposed(run, level, inputs, links, leaf_slots, leaf_links, outputs, exported)
     elif target is not None:
         sub.run = run
-        sub.input_slots = inputs
+        sub.operands_at = inputs
         sub.leaf_slots = leaf_slots
-        sub.value_slots = slots
-        target.append_list(OP_SUBTAPE, sub, operands, 2 * len(slots))
-    for slot in slots:
-        if slot in values:
-            continue
-        dual = tape.values.get(slot)
-        v = part(dual, level, 0)
-        values[slot] = v if target is None else target.place(v)
-        v = part(dual, level, 1)
-        if v is None:
-            v = zeros_like(dual)
-        tangents[slot] = v if target is None else target.place(v)
-    value = replaced(tape, out, values)
-    tangent = zeroed(tape, out, tangents)
-    aux = None if aux is None else replaced(tape, aux, values)
+        sub.wanted = list(leaf_slots)
+        for (slot, _), v in zip(inputs, links):
+            if v.kind == NODE and slot not in sub.wanted:
+                sub.wanted.append(slot)
+        sub.results_at = outputs
+        target.append_list(OP_SUBTAPE, sub, operands, len(outputs))
+    for slot, k in outputs:
+        if (slot, k) not in exported:
+            element = tape.values.get(slot)
+            v = part(element, level, k)
+            v = left(level, k, zeros_like(element) if v is None else v)
+            exported[slot, k] = v if target is None else target.place(v)
     for observer in observers:
         observer(report(tape))
     release(tape, operands)
-    return value, tangent, aux
+    return exported
 
 
-cdef int transposed(Run run, Level level, list inputs, list links, list leaf_slots, list leaf_links, list slots,
-                    dict values, dict tangents) except -1:
+cdef int transposed(Run run, Level level, list operands, list links, list leaf_slots, list leaf_links, list outputs,
+                    dict exported) except -1:
     """A forward call whose tape holds a rule that is not exact, as values of outer tapes.
 
     The tape is lifted on the primals alone. The tangent is then the transpose of its reverse sweep, which is linear in
@@ -149,6 +241,7 @@ cdef int transposed(Run run, Level level, list inputs, list links, list leaf_slo
     """
     cdef Tape tape = run.tape
     cdef Run primal = Run(), lifted = Run()
+    cdef list inputs = [slot for slot, k in operands if k == 0], slots = [slot for slot, k in outputs if k == 0]
     cdef Py_ssize_t i
     cdef dict leaves = {}
     if tape.holds_subtapes:
@@ -181,8 +274,8 @@ cdef int transposed(Run run, Level level, list inputs, list links, list leaf_slo
     zeros = tuple([wrap(zeros_like(primal.primals.get(slot))) for slot in slots])
     moved = gradients(tape.name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
     for slot, t in zip(slots, moved):
-        values[slot] = lifted.primals.get(slot)
-        tangents[slot] = read(<TensorBase>t)
+        exported[slot, 0] = lifted.primals.get(slot)
+        exported[slot, 1] = read(<TensorBase>t)
     return 0
 
 

@@ -19,7 +19,7 @@ The execution then goes on as an ordinary one.
 """
 from cpython.object cimport PyObject
 
-from .array cimport ARRAY, Array, Value, new_view, shape_tuple, to_ndarray
+from .array cimport ARRAY, Array, Value, contiguous, new_view, shape_tuple, to_ndarray
 from .execute cimport run, stop_tracing
 from .opcodes cimport *
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
@@ -30,6 +30,16 @@ from .watch cimport user_line
 cdef int TRACES = 0
 cdef enum:
     KEPT_BYTES = 1 << 26            # of results kept alive so that their equals need not be computed
+
+
+cdef Array without_repeats(Array a):
+    """What comes from outside as the recording may see it: rows that are one row in memory now need not be so at the
+    next run, and must not be made use of."""
+    cdef int k
+    for k in range(a.ndim):
+        if a.strides[k] == 0 and a.shape[k] > 1:
+            return contiguous(a)
+    return a
 
 
 cdef class Recorder(Tracer):
@@ -60,7 +70,7 @@ cdef class Recorder(Tracer):
         """The next input."""
         cdef int slot = self.program.new_slot(FROM_INPUT, len(self.program.inputs), a)
         self.program.inputs.append(slot)
-        return self.tagged(a, slot)
+        return self.tagged(without_repeats(a), slot)
 
     cdef Array reference(self, object handle, Array a):
         cdef TensorBase t = <TensorBase>handle
@@ -70,7 +80,7 @@ cdef class Recorder(Tracer):
         found = self.handles.get(id(t))
         if found is not None and found[1] is a:
             return <Array>found[2]
-        alias = self.tagged(a, self.program.new_slot(FROM_HANDLE, t, a))
+        alias = self.tagged(without_repeats(a), self.program.new_slot(FROM_HANDLE, t, a))
         self.handles[id(t)] = (t, a, alias)
         return alias
 

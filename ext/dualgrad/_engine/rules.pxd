@@ -38,5 +38,8 @@ cdef Value zeros_like(Value v)
 cdef Value ones_like(Value v)
 cdef Value share(object params, Value x, Value out)
 cdef Value widen(Value term, Value like)
+cdef Value to_shape_of(Value term, Value like)
+cdef Value swapped(Value v)
+cdef Value rows(Value v)
 cdef Partial partial_of(int op, int i, Value operand)
 cdef void set_algebra_rule(algebra_rule_t rule) noexcept

@@ -16,8 +16,9 @@ Division has its own recurrence, z y = x, since the slope of a quotient in terms
 from .array cimport ARRAY, Array, Value, is_complex, scalar, to_ndarray
 from .opcodes cimport *
 from .primitives cimport FAMILY_CONSTANT, family_of
+from .batching cimport contracted
 from .rules cimport Partial, add, partial_of
-from .values cimport Algebra, bind2, bind_list, type_of
+from .values cimport Algebra, BatchLevel, Level, bind2, bind_list, type_of
 
 
 cdef Value times(Value v, double number):
@@ -27,8 +28,18 @@ cdef Value times(Value v, double number):
 cdef class Work:
     """What the series of one calculation share."""
     cdef Algebra algebra
+    cdef Level level
     cdef dict memo                  # (opcode, params, ids of operands) -> series
     cdef list kept                  # every series, so that ids stay their own
+    cdef Value unit                 # the one that stands for the parameter of `taylor`, else None
+
+
+cdef Value coupled(Work work, Value a, Value b, int i, int k, double c):
+    """What the product of two coefficients adds at block k, the first of them at block i."""
+    cdef Algebra algebra = work.algebra
+    if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
+        return times(contracted(OP_ABSORB_MUL, None, a, b, <BatchLevel>work.level.stacks[i]), c)
+    return times(bind2(OP_ABSORB_MUL, None, a, b), c)
 
 
 cdef class Series:
@@ -73,7 +84,7 @@ cdef class Product(Series):
                 total = add(total, bind2(OP_ABSORB_MUL, None, <Value>a[0], <Value>b[k]))
             for i, j, c in <list>algebra.into[k]:
                 if a[i] is not None and b[j] is not None:
-                    total = add(total, times(bind2(OP_ABSORB_MUL, None, <Value>a[i], <Value>b[j]), c))
+                    total = add(total, coupled(work, <Value>a[i], <Value>b[j], i, k, c))
             self.parts[k] = total
         return 0
 
@@ -95,7 +106,7 @@ cdef class Quotient(Series):
                 total = bind2(OP_ABSORB_MUL, None, <Value>b[k], <Value>y[0])
             for i, j, c in <list>algebra.into[k]:
                 if b[i] is not None and y[j] is not None:
-                    total = add(total, times(bind2(OP_ABSORB_MUL, None, <Value>b[i], <Value>y[j]), c))
+                    total = add(total, coupled(work, <Value>b[i], <Value>y[j], i, k, c))
             if self.a.parts[k] is not None:
                 total = (<Value>self.a.parts[k] if total is None
                          else bind2(OP_SUB, None, <Value>self.a.parts[k], total))
@@ -172,12 +183,13 @@ cdef class Function(Series):
             for k in <list>algebra.of_degree[degree]:
                 total = moved.get(k)
                 if x.parts[k] is not None:
-                    total = add(total, times(bind2(OP_ABSORB_MUL, None, <Value>x.parts[k], <Value>slope.parts[0]),
+                    total = add(total, times(<Value>slope.parts[0] if x.parts[k] is work.unit else
+                                             bind2(OP_ABSORB_MUL, None, <Value>x.parts[k], <Value>slope.parts[0]),
                                              degree))
                 for a, b, c in <list>algebra.into[k]:
                     if slope.parts[a] is not None and x.parts[b] is not None:
-                        total = add(total, times(bind2(OP_ABSORB_MUL, None, <Value>x.parts[b], <Value>slope.parts[a]),
-                                                 c * algebra.degrees[b]))
+                        total = add(total, coupled(work, <Value>x.parts[b], <Value>slope.parts[a], b, k,
+                                                   c * algebra.degrees[b]))
                 if total is not None:
                     moved[k] = total
         for k, v in moved.items():
@@ -293,11 +305,16 @@ cdef Series function(Work work, int op, object params, list operands):
     return s
 
 
-cdef list elementwise_series(int op, object params, list operands, Algebra algebra):
-    """The coefficients of a primitive of algebra elements, each a list of coefficients."""
+cdef list elementwise_series(int op, object params, list operands, Algebra algebra, Level level, Value unit):
+    """The coefficients of a primitive of algebra elements, each a list of coefficients.
+
+    Blocks of several elements are batches of the level's. `unit` is a coefficient that is known to be 1, or None.
+    """
     cdef Work work = Work()
     cdef Series s
     work.algebra = algebra
+    work.level = level
+    work.unit = unit
     work.memo = {}
     work.kept = []
     s = function(work, op, params, [given(parts, algebra.top) for parts in operands])

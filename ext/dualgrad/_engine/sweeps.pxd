@@ -1,7 +1,7 @@
 # Sweeps over a tape. See sweeps.pyx.
 from .array cimport Value
 from .tape cimport Slots, Tape
-from .values cimport Level
+from .values cimport Algebra, Level
 
 
 cdef enum After:
@@ -17,6 +17,8 @@ cdef class Run:
     cdef list seeds
     cdef dict inner             # runs of inner transforms that belong to this one
     cdef bint lifted            # its duals have nodes as coefficients
+    cdef Level level            # of a forward transform, whose elements its primals are; else None
+    cdef Algebra algebra
 
 
 cdef class SubTape:

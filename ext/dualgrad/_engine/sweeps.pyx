@@ -24,6 +24,7 @@ from cpython.ref cimport Py_XDECREF
 from libc.string cimport memset
 
 from .array cimport ARRAY, DUAL, Array, Value
+from .duality cimport cotangent, moves_at, seeded, vjp_over
 from .elementwise cimport add_into
 from .execute cimport tracing
 from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
@@ -154,6 +155,35 @@ cdef int spread(Tape tape, Entry *entry, Slots adjoints, const char *needed, lis
     return 0
 
 
+cdef bint moves_in(Run run, Entry *entry):
+    """Whether an operand or a result of an instruction moves in the algebra of a run."""
+    cdef Py_ssize_t k, r
+    if run.level is None:
+        return False
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and moves_at(<Value>run.primals.p[r], run.level):
+            return True
+    return False
+
+
+cdef list elements_of(Run run, Entry *entry, list cts):
+    """Cotangents of the results of an instruction that gives those of all its operands together, as elements."""
+    cdef Py_ssize_t k
+    return [seeded(run.level, run.algebra, [ct]) if ct is not None
+            and not moves_at(<Value>run.primals.p[entry.slot + k], run.level) else ct for k, ct in enumerate(cts)]
+
+
+cdef list functionals_of(Run run, Entry *entry, list terms):
+    """The cotangents it returned: of what does not move, only their functional."""
+    cdef Py_ssize_t k, r
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and terms[k] is not None and not moves_at(<Value>run.primals.p[r], run.level):
+            terms[k] = cotangent(run.level, run.algebra, <Value>terms[k], 0)
+    return terms
+
+
 cdef list pulled_by_rule(Tape tape, Entry *entry, Slots primals, const char *needed, Value ct, Watch watch):
     """Cotangents of all operands at once, where a function gives them together."""
     cdef Py_ssize_t k, r
@@ -193,7 +223,8 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
     cdef PyObject **many = NULL
     cdef Value ct, out
     cdef object params
-    cdef list cts
+    cdef list cts, terms
+    cdef bint moving
     cdef Watch watch = begin(tape, "reverse")
     cdef Py_ssize_t depth = 0 if watch is None else len(watch.sweeps)
     cdef object line = None if watch is None else watch.line
@@ -212,19 +243,22 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                         break
                 else:
                     continue
-            if entry.op == OP_SUBTAPE:
+            if (entry.op == OP_SUBTAPE or entry.op == OP_CUSTOM
+                    or (entry.op >= N_OPS and family_of(entry.op) == FAMILY_RULE)):
+                moving = moves_in(run, entry)
                 cts = results_in(entry, adjoints)
-                sub = <SubTape>entry.params
-                inner = inner_run_of(run, e, <SubTape>sub)
-                spread(tape, entry, adjoints, needed, (<SubTape>sub).pull(<Run>inner, cts))
-            elif entry.op == OP_CUSTOM:
-                cts = results_in(entry, adjoints)
-                spread(tape, entry, adjoints, needed,
-                       (<CustomRule>entry.params).pull(operands_of(tape, entry, primals),
-                                                       results_in(entry, primals), cts))
-            elif entry.op >= N_OPS and family_of(entry.op) == FAMILY_RULE:
-                spread(tape, entry, adjoints, needed,
-                       pulled_by_rule(tape, entry, primals, needed, <Value>adjoints.p[entry.slot], watch))
+                if moving:
+                    cts = elements_of(run, entry, cts)
+                if entry.op == OP_SUBTAPE:
+                    sub = <SubTape>entry.params
+                    inner = inner_run_of(run, e, <SubTape>sub)
+                    terms = (<SubTape>sub).pull(<Run>inner, cts)
+                elif entry.op == OP_CUSTOM:
+                    terms = (<CustomRule>entry.params).pull(operands_of(tape, entry, primals),
+                                                            results_in(entry, primals), cts)
+                else:
+                    terms = pulled_by_rule(tape, entry, primals, needed, <Value>cts[0], watch)
+                spread(tape, entry, adjoints, needed, functionals_of(run, entry, terms) if moving else terms)
             else:
                 ct = <Value>adjoints.p[entry.slot]
                 out = <Value>primals.p[entry.slot]
@@ -240,8 +274,8 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                 for k in range(n):
                     r = tape.refs[entry.first_in + k]
                     if r >= 0 and needed[r]:
-                        accumulate(adjoints, r, vjp(entry.op, params, ins, n, out, k, ct) if watch is None
-                                   else watched_vjp(watch, entry.op, params, ins, n, out, k, ct))
+                        accumulate(adjoints, r, vjp_in(run, entry.op, params, ins, n, out, k, ct) if watch is None
+                                   else watched_vjp(watch, run, entry.op, params, ins, n, out, k, ct))
                 ct = None
             if after != KEEP_ALL:
                 out = None
@@ -276,12 +310,19 @@ cdef int end(Watch watch, Py_ssize_t depth, object line) except -1:
     return 0
 
 
-cdef Value watched_vjp(Watch watch, int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
-    """`vjp`, its result looked at."""
+cdef inline Value vjp_in(Run run, int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """`vjp`, on elements of an algebra where the run is over one."""
+    if run.level is None:
+        return vjp(op, params, ins, n, out, i, ct)
+    return vjp_over(run.level, run.algebra, op, params, ins, n, out, i, ct)
+
+
+cdef Value watched_vjp(Watch watch, Run run, int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """`vjp_in`, its result looked at."""
     cdef Value term
     watch.quiet += 1
     try:
-        term = vjp(op, params, ins, n, out, i, ct)
+        term = vjp_in(run, op, params, ins, n, out, i, ct)
     finally:
         watch.quiet -= 1
     look_at(watch, op, watch.order(), term, ins, n)

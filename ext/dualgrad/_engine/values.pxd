@@ -19,6 +19,7 @@ cdef class Level:
     cdef unsigned long thread
     cdef Level outer                    # the level that was innermost when this one was opened
     cdef Claim own_claim
+    cdef list stacks                    # of a forward transform: for each block the level of its batch, or None
     cdef Claim claim(self)
     cdef bint depends_on_open(self)
 
@@ -30,10 +31,15 @@ cdef class BatchLevel(Level):
 
 cdef class Algebra:
     cdef readonly str name
-    cdef readonly int dim
-    cdef readonly list products         # (i, j, k, c): basis element i times basis element j holds c times k
-    cdef readonly list degrees
+    cdef readonly int dim               # number of blocks
+    cdef readonly int channels          # number of basis elements
+    cdef readonly tuple products        # (i, j, k, c): block i times block j holds c times k
+    cdef readonly tuple degrees
+    cdef readonly tuple sizes           # basis elements in each block
     cdef readonly int top               # the highest degree
+    cdef readonly bint graded           # whether degrees add up in every product
+    cdef bint stacked                   # whether a block has several elements
+    cdef object duality                 # how cotangents are represented; see duality.pyx
     cdef list into                      # for each k the (i, j, c) of the products that land on it
     cdef list of_degree                 # for each degree its basis elements
     cdef dict truncations

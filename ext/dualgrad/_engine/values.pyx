@@ -197,25 +197,35 @@ cdef object misuse(Level level):
 # -------------------------------------------------------------------------------------------------- algebras
 
 cdef class Algebra:
-    """A finite-dimensional commutative graded algebra: degrees of a basis, and the products of its elements.
+    """A finite-dimensional commutative local algebra: degrees of a basis, and the products of its elements.
 
     Basis element 0 is the unit and alone has degree 0. `products` lists (i, j, k, c) for basis element i times basis
-    element j holding c times element k, both orders, products with the unit left out.
+    element j holding c times element k, both orders, products with the unit left out. In a graded algebra degrees add
+    up; in one that is not (`graded=False`) they mean nothing, and `top` is the highest power of an element without unit
+    part that need not be zero.
+
+    Elements whose products are alike can be one *block*, whose coefficients are one array with the elements along its
+    first axis. `sizes` then has the number of elements in each block. Where a product of a block with itself lands on
+    one element, it is summed over the block: e_i e_j = delta_ij c e_k.
     """
 
-    def __init__(self, str name, list degrees, list products):
+    def __init__(self, str name, degrees, products, sizes=None, bint graded=True, top=None):
         self.name = name
-        self.degrees = degrees
+        self.degrees = tuple(degrees)
         self.dim = len(degrees)
-        self.products = products
-        self.top = max(degrees)
+        self.products = tuple(products)
+        self.sizes = (1,) * self.dim if sizes is None else tuple(sizes)
+        self.channels = sum(self.sizes)
+        self.stacked = self.channels > self.dim
+        self.graded = graded
+        self.top = max(degrees) if top is None else top
         self.truncations = {}
         self.into = [[] for _ in degrees]
-        self.of_degree = [[k for k in range(self.dim) if degrees[k] == d] for d in range(self.top + 1)]
+        self.of_degree = [[k for k in range(self.dim) if self.degrees[k] == d] for d in range(self.top + 1)]
         for i, j, k, c in products:
             (<list>self.into[k]).append((i, j, c))
         for i, j, k, _ in products:
-            if degrees[i] + degrees[j] != degrees[k]:
+            if graded and degrees[i] + degrees[j] != degrees[k]:
                 raise ValueError(f"algebra {name}: the product of elements {i} and {j} does not have the degree of {k}")
 
     cdef Algebra truncated(self, int degree):
@@ -226,16 +236,17 @@ cdef class Algebra:
         quotient = self.truncations.get(degree)
         if quotient is None:
             quotient = Algebra(f"{self.name} to degree {degree}", self.degrees,
-                               [product for product in self.products if self.degrees[product[2]] <= degree])
+                               [product for product in self.products if self.degrees[product[2]] <= degree],
+                               self.sizes, self.graded)
             quotient.top = degree
             self.truncations[degree] = quotient
         return quotient
 
     def __repr__(self):
-        return f"<algebra {self.name}, {self.dim} channels>"
+        return f"<algebra {self.name}, {self.channels} channels>"
 
 
-cdef Algebra DUAL_NUMBERS = Algebra("R[e]/e^2", [0, 1], [])
+cdef Algebra DUAL_NUMBERS = Algebra("R[e]/e^2", (0, 1), ())
 
 
 @cython.final
@@ -312,7 +323,7 @@ cdef Value part(Value v, Level level, int k):
     if v.kind == DUAL:
         d = <Dual>v
         if d.level is level:
-            return <Value>d.parts[k]
+            return <Value>d.parts[k] if k < len(d.parts) else None
     return v if k == 0 else None
 
 

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._engine.algebra import jets, run_forward
+from .._engine.algebra import jets
+from .._engine.forward import run_forward
 from ..gradient import grad, jvp, vjp
 from ..tensor import Tensor
 from ..vectorize import vmap

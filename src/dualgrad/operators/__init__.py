@@ -1,0 +1,23 @@
+"""Differential operators: Laplacian, biharmonic, mixed partials, any linear operator; divergence and curl.
+
+Each is one evaluation of the function in the smallest algebra that holds the operator (`algebras`), by a plan that
+counts the cost of the ways there are (`planner`).
+"""
+
+from __future__ import annotations
+
+from .fields import curl, divergence
+from .linear import biharmonic, derivatives, laplacian, linear_operator, mixed_partial
+from .planner import Plan, Way
+
+__all__ = [
+    "Plan",
+    "Way",
+    "biharmonic",
+    "curl",
+    "derivatives",
+    "divergence",
+    "laplacian",
+    "linear_operator",
+    "mixed_partial",
+]
