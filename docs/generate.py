@@ -34,8 +34,8 @@ HIGHEST = 6  # order of the derivatives whose errors are listed
 
 # The parts of `dualgrad` itself; names that are in none of them follow at the end.
 TOP = {
-    "Derivatives": ["grad", "value_and_grad", "ops.GradOperation", "jvp", "vjp", "vmap", "get_grad",
-                    "ops.stop_gradient"],
+    "Derivatives": ["grad", "value_and_grad", "ops.GradOperation", "jvp", "vjp", "linearize", "jacfwd", "jacrev",
+                    "hessian", "hvp", "derivative", "jet", "vmap", "get_grad", "ops.stop_gradient"],
     "Differential operators": ["laplacian", "biharmonic", "mixed_partial", "linear_operator", "derivatives",
                                "divergence", "curl", "operators.Plan", "operators.Way"],
     "Tensors and parameters": ["Tensor", "tensor", "Parameter", "ParameterTuple"],

@@ -25,6 +25,9 @@ from .dtype import (
 )
 from .finite import check_finite
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
+from .hessians import hessian, hvp
+from .jacobians import jacfwd, jacrev
+from .linearization import linearize
 from .modes import jit, mutable
 from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
 from .parameter import Parameter, ParameterTuple
@@ -32,6 +35,7 @@ from .programs import explain, profile
 from .random import get_seed, set_seed
 from .self_check import run_check
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
+from .taylor import derivative, jet
 from .tensor import Tensor, tensor
 from .threads import get_num_threads, set_num_threads
 from .vectorize import vmap
@@ -53,6 +57,7 @@ __all__ = [
     "curl",
     "data_sink",
     "dataset",
+    "derivative",
     "derivatives",
     "divergence",
     "double",
@@ -67,14 +72,20 @@ __all__ = [
     "get_seed",
     "grad",
     "half",
+    "hessian",
+    "hvp",
     "int8",
     "int16",
     "int32",
     "int64",
+    "jacfwd",
+    "jacrev",
+    "jet",
     "jit",
     "jvp",
     "laplacian",
     "linear_operator",
+    "linearize",
     "load_checkpoint",
     "load_param_into_net",
     "mixed_partial",

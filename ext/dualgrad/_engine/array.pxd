@@ -31,6 +31,7 @@ cdef class Array(Value):
     cdef unsigned char itemsize
     cdef unsigned char contiguous
     cdef unsigned char owner    # the data are a block of our own, or lie inside the object
+    cdef unsigned char basis    # with a row for each place of the first axis it is a block of rows of the identity
     cdef int trace              # the recording that knows it, and its slot there; 0 for none
     cdef int slot
     cdef Py_ssize_t size

@@ -37,6 +37,17 @@ cdef extern from "numpy/arrayobject.h":
     int PyArray_CopyInto(cnp.ndarray dest, cnp.ndarray src) except -1
     void PyArray_UpdateFlags(cnp.ndarray arr, int flags)
 
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #define DG_THREAD_LOCAL __declspec(thread)
+    #else
+    #define DG_THREAD_LOCAL _Thread_local
+    #endif
+    static DG_THREAD_LOCAL size_t dg_largest = 0;
+    """
+    size_t dg_largest
+
 cdef int[N_TYPES] ITEM_SIZE
 memset(ITEM_SIZE, 0, sizeof(ITEM_SIZE))
 
@@ -108,6 +119,14 @@ def _check_layout():
 _check_layout()
 
 
+def largest_array(bint forget):
+    """Bytes of the largest array this thread has made since it was last told to forget."""
+    global dg_largest
+    if forget:
+        dg_largest = 0
+    return dg_largest
+
+
 cdef inline Array blank(int ndim):
     """An array without data: room for the shape and strides only."""
     cdef Array a = Array.__new__(Array)
@@ -129,6 +148,7 @@ cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
     cdef Py_ssize_t size = 1
     cdef int i
     cdef size_t nbytes
+    global dg_largest
     a.typenum = typenum
     a.itemsize = ITEM_SIZE[typenum]
     for i in range(ndim - 1, -1, -1):
@@ -141,6 +161,8 @@ cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
     if nbytes <= INLINE_BYTES:
         a.data = <char *>a.inline_data
     else:
+        if nbytes > dg_largest:
+            dg_largest = nbytes
         a.data = <char *>dg_alloc(nbytes)
         if a.data is NULL:
             raise MemoryError(f"no memory for an array of shape {shape_tuple(a)} ({nbytes} bytes)")

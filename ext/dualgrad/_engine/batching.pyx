@@ -10,7 +10,7 @@ The rule of a family is a few lines, since a primitive's axes are static:
 
 elementwise     axes of length 1 are put after the first, so that shapes broadcast from the right as they did;
 linear, reductions, selections      axes one further on;
-matmul          one product over all rows where the second operand is shared;
+matmul          one product over all rows where one operand is shared; none for rows of the identity;
 gather, scatter     if the indices are batched, the sample's number is an index too;
 rules           a kernel that broadcasts over leading axes is called once, any other once for each sample.
 
@@ -20,7 +20,7 @@ from cpython.object cimport PyObject
 
 import numpy as np
 
-from .array cimport ARRAY, BATCH, DUAL, Array, Value, from_ndarray
+from .array cimport ARRAY, BATCH, DUAL, Array, Value, from_ndarray, to_ndarray
 from .opcodes cimport *
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_LINEAR, FAMILY_RULE, family_of, is_elementwise, op_name, rule_of)
 from .values cimport (Batch, BatchLevel, Dual, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule, shape_of)
@@ -164,18 +164,40 @@ cdef Value whole(int op, object params, Value v, tuple shape, BatchLevel level):
 
 
 cdef Value matmul(Value a, Value b, BatchLevel level):
+    """One product over the rows of all samples where the right factor is shared, or the left one and samples are
+    columns; a product for each sample otherwise."""
     cdef int ndim = max(ndim_of(a), ndim_of(b)) - 2
     cdef tuple shape
     cdef Value r
     cdef int last
-    if not is_batched(b, level) and ndim_of(b) == 2:        # one product over the rows of all samples
+    if not is_batched(b, level) and ndim_of(b) == 2:
         r = raw(a, level)
         shape = shape_of(r)
         last = len(shape) - 1
-        r = bind1(OP_RESHAPE, (length(shape[:last]), shape[last]), r)
-        r = bind2(OP_MATMUL, None, r, b)
+        r = rows_times(bind1(OP_RESHAPE, (length(shape[:last]), shape[last]), r), b)
         return bind1(OP_RESHAPE, shape[:last] + (shape_of(b)[1],), r)
+    if not is_batched(a, level) and ndim_of(a) == 2:
+        r = (<Batch>b).value
+        shape = shape_of(r)
+        last = len(shape) - 1
+        if shape[last] == 1:
+            r = rows_times(bind1(OP_RESHAPE, (length(shape[:last - 1]), shape[last - 1]), r),
+                           bind1(OP_TRANSPOSE, (1, 0), a))
+            return bind1(OP_RESHAPE, shape[:last - 1] + (shape_of(a)[0], 1), r)
     return bind2(OP_MATMUL, None, padded(a, level, ndim, 2), padded(b, level, ndim, 2))
+
+
+cdef Value rows_times(Value rows, Value matrix):
+    """A matrix of rows times another; rows of the identity pick rows of it."""
+    cdef tuple shape
+    cdef Py_ssize_t first
+    if rows.kind != ARRAY or not (<Array>rows).basis:
+        return bind2(OP_MATMUL, None, rows, matrix)
+    shape = shape_of(matrix)
+    if (<Array>rows).shape[0] == shape[0]:
+        return matrix
+    first = to_ndarray(<Array>rows)[0].argmax()
+    return bind1(OP_SLICE, ((first, (<Array>rows).shape[0], 1), (0, shape[1], 1)), matrix)
 
 
 cdef Py_ssize_t length(tuple shape):

@@ -277,4 +277,5 @@ cdef bint add_into(Array total, Array term) except -1:
     steps[0] = steps[1] = steps[2] = total.itemsize
     size = total.size
     loop.fn(pointers, &size, steps, loop.data)
+    total.basis = False
     return True

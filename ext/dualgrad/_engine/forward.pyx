@@ -12,7 +12,7 @@ from .array cimport NODE, Value
 from .composite cimport SubForward
 from .duality cimport entered, left
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, release
-from .nests cimport collect_quietly, rebuilt, replaced, split_aux
+from .nests cimport collect_quietly, rebuilt, replaced, split_aux, tangent_of
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, sweep
@@ -21,23 +21,15 @@ from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .algebra cimport make
 from .values cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
-                      pop_level, push_level, same_shape_of, shape_of, type_of)
+                      pop_level, push_level, shape_of)
 
 
 cdef object lift_forward(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
     cdef Value v, d
     cdef Node node
     if isinstance(x, TensorBase):
-        if not isinstance(t, TensorBase):
-            raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} "
-                            f"and type {x.dtype}")
         v = settled(read(<TensorBase>x))
-        d = settled(read(<TensorBase>t))
-        if not same_shape_of(v, d):
-            raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, "
-                             f"{x.shape}")
-        if type_of(v) != type_of(d):
-            raise TypeError(f"{name}: the tangent{where} has type {t.dtype}; expected the type of its input, {x.dtype}")
+        d = tangent_of(name, x, t, where)
         if tape is None:
             return wrap(make_dual(level, v, d))
         node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)

@@ -17,15 +17,17 @@ from libc.string cimport memset
 
 from .array cimport NODE, Value
 from .composite cimport SubGradient
-from .nests cimport arranged, collect, collect_quietly, holds_tensor, lift, match, replaced, split_aux
+from .nests cimport (arranged, collect, collect_quietly, holds_tensor, lift, match, match_tangents, refilled, replaced,
+                     split_aux, tensors_in)
 from .opcodes cimport *
 from .rules cimport add, ones_like, zeros_like
-from .sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep
-from .tape cimport Node, Slots, Tape, new_slots, new_tape, settled, stripped, target_of
+from .sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep,
+                      tangent_sweep)
+from .tape cimport Node, Slots, Tape, holds_node, new_slots, new_tape, settled, stripped, target_of
 from .tape import observers
 from .execute cimport tracing
 from .replay import ByIdentity, call_recorded, function_key
-from .tensor cimport TensorBase, graph_mode, wrap
+from .tensor cimport TensorBase, graph_mode, read, wrap
 from .values cimport Level, array_of, current_level, pop_level, push_level, type_of
 
 
@@ -68,6 +70,17 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
 
         return call_recorded(key, alive, f"{name} of {label}", call, (sens,) + args, kwargs)
     return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux, want_value)
+
+
+def run_outermost(str name, fn, tuple settings, call, tuple args, dict kwargs):
+    """What a transform of `fn` is called for: `call` itself, or recorded if this is an outermost call in Graph mode.
+
+    `settings` is all that decides, beside `fn` and the arguments, what is computed.
+    """
+    if graph_mode() and not tracing() and current_level() is None:
+        key, alive, label = function_key(fn)
+        return call_recorded((name, settings, key), alive, f"{name} of {label}", call, args, kwargs)
+    return call(*args, **kwargs)
 
 
 cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, tuple positions, list parameters,
@@ -401,9 +414,9 @@ cdef class Pullback:
     cdef object arrange
 
     def __call__(self, *cotangents):
-        cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = [], leaf_slots = [], links = []
+        cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = []
         cdef Py_ssize_t i, at = 0
-        cts = cotangents[0] if len(cotangents) == 1 and not isinstance(self.out, dict) else cotangents
+        cts = cotangents[0] if len(cotangents) == 1 else cotangents
         if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
             cts = (cts,)
         match(self.name, self.out, cts, "", given)
@@ -411,15 +424,75 @@ cdef class Pullback:
             if self.out_slots[i] >= 0:
                 seed_slots.append(self.out_slots[i])
                 seeds.append(given[i])
+        self.gradients(seed_slots, seeds, gradients)
+        for x in self.originals:
+            inputs.append(arranged(x, gradients, &at))
+        return self.arrange(tuple(inputs), of_parameters(self.parameters, self.parameter_at, gradients, self.n_inputs))
+
+    cdef int gradients(self, list seed_slots, list seeds, list gradients) except -1:
+        """Cotangents of the leaves, inputs first."""
+        cdef list leaf_slots = [], links = []
+        cdef Py_ssize_t i
         for i in range(len(self.links)):
             if settled(<Node>self.links[i]).kind == NODE:
                 leaf_slots.append(self.leaf_slots[i])
                 links.append(self.links[i])
         pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], gradients, {}, False)
-        fill_zeros(self.tape, self.slots, gradients)
-        for x in self.originals:
-            inputs.append(arranged(x, gradients, &at))
-        return self.arrange(tuple(inputs), of_parameters(self.parameters, self.parameter_at, gradients, self.n_inputs))
+        return fill_zeros(self.tape, self.slots, gradients)
+
+    def rows(self, Py_ssize_t i, TensorBase cotangent not None):
+        """Cotangents of all tensors of the inputs, from that of the i-th tensor of the output alone."""
+        cdef list gradients = []
+        if self.out_slots[i] >= 0:
+            self.gradients([self.out_slots[i]], [read(cotangent)], gradients)
+        else:
+            self.gradients([], [], gradients)
+        return tuple([wrap(<Value>g) for g in gradients])
+
+    def push(self, tuple tangents):
+        """The tangent of the output, from those of the inputs: a forward sweep over the tape.
+
+        Where an outer derivative is waiting, or a rule is not exact, it is instead the transpose of the pullback, which
+        is linear in the cotangents: the gradient of <pull(c), tangents> by c.
+        """
+        cdef list along = [], outs = [], moved = []
+        cdef Slots dots
+        cdef Run run
+        cdef Value v
+        cdef Py_ssize_t i, at = 0
+        cdef bint plain = self.tape.exact
+        match_tangents(self.name, tuple(self.originals), tangents, "", along)
+        for v in along + self.links:
+            plain = plain and not holds_node(settled(v))
+        tensors_in(self.out, outs)
+        if not plain:
+            cotangents = tuple([wrap(zeros_like((<TensorBase>t).value)) for t in outs])
+            sens = tuple([wrap(<Value>v) for v in along])
+            moved = gradients(self.name, self.pulled, cotangents, {}, ALL_INPUTS, None, NOTHING, sens, True, False,
+                              False)[2]
+            return refilled(self.out, moved, &at)
+        dots = new_slots(self.tape.values.n)
+        run = Run()
+        run.tape = self.tape
+        run.primals = self.tape.values
+        for i in range(self.n_inputs):
+            dots.put(self.slots[i], <Value>along[i])
+        tangent_sweep(run, dots, {})
+        for i in range(len(outs)):
+            v = None if self.out_slots[i] < 0 else dots.get(self.out_slots[i])
+            moved.append(wrap(zeros_like((<TensorBase>outs[i]).value) if v is None else v))
+        return refilled(self.out, moved, &at)
+
+    def pulled(self, *cotangents):
+        """Cotangents of all tensors of the inputs, from those of all tensors of the output."""
+        cdef list gradients = [], seeds = [], seed_slots = []
+        cdef Py_ssize_t i
+        for i in range(len(self.out_slots)):
+            if self.out_slots[i] >= 0:
+                seed_slots.append(self.out_slots[i])
+                seeds.append(read(<TensorBase>cotangents[i]))
+        self.gradients(seed_slots, seeds, gradients)
+        return tuple([wrap(<Value>g) for g in gradients])
 
 
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):

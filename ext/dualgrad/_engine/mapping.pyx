@@ -6,18 +6,22 @@ Inputs become batches of a level (batching.pyx), the function runs once, its res
 level the call gets a tape of its own, whose leaves are those batches, and becomes one instruction of the outer tape
 (composite.pyx): nodes stay outermost.
 """
-from .array cimport BATCH, NODE, Value, scalar
+cimport numpy as cnp
+
+import numpy as np
+
+from .array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
 from .batching cimport enter, leave, moved_axis
 from .composite cimport SubMap
 from .gradient cimport links_of, outer_reverse, release
 from .nests cimport rebuilt
 from .opcodes cimport *
 from .sweeps cimport Run, report
-from .tape cimport Node, Tape, new_tape, settled, stripped, target_of
+from .tape cimport Node, Tape, holds_node, new_tape, settled, stripped, target_of
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level, pop_level,
-                      push_level, shape_of, type_of)
+                      push_level, shape_of, size_of, type_of)
 
 
 cdef class Call:
@@ -65,7 +69,7 @@ cdef object lift(Call call, object x, object axes):
         elif call.level.size != shape_of(v)[0]:
             raise ValueError(f"{call.name}: mapped axes have different lengths, {call.level.size} and "
                              f"{shape_of(v)[0]}; expected one sample of each input at a time")
-        if call.tape is None:
+        if call.tape is None or not holds_node(v):
             return wrap(enter(call.level, v))
         node = call.tape.leaf(enter(call.level, stripped(v)), None)
         call.inputs.append(node.slot)
@@ -124,6 +128,16 @@ cdef object unpack(Call call, object out, object axes):
     if isinstance(out, dict):
         return {key: unpack(call, item, axis_for(call, axes, out, key, "out_axes")) for key, item in out.items()}
     return out
+
+
+def basis(TensorBase x not None, Py_ssize_t first, Py_ssize_t rows):
+    """Some of the unit vectors of a tensor's space along a new first axis: rows of the identity, in its shape."""
+    cdef tuple shape = shape_of(x.value)
+    cdef Array a
+    units = np.eye(rows, size_of(x.value), first, dtype=cnp.PyArray_DescrFromType(type_of(x.value)))
+    a = from_ndarray(units.reshape((rows,) + shape))
+    a.basis = True
+    return wrap(a)
 
 
 def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):

@@ -1,4 +1,5 @@
 # Nests of containers with tensors in them. See nests.pyx.
+from .array cimport Value
 from .tape cimport Tape
 
 cdef bint holds_tensor(object x)
@@ -10,5 +11,8 @@ cdef object arranged(object x, list gradients, Py_ssize_t *at)
 cdef int collect_quietly(Tape tape, object out, list slots) except -1
 cdef int tensors_in(object x, list found) except -1
 cdef object described(object x)
+cdef Value tangent_of(str name, object x, object t, str where)
+cdef int match_tangents(str name, object x, object t, str where, list found) except -1
+cdef object refilled(object x, list tensors, Py_ssize_t *at)
 cdef int match(str name, object out, object sens, str where, list seeds) except -1
 cdef tuple split_aux(str name, object out)

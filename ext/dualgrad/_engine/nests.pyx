@@ -139,6 +139,51 @@ cdef tuple split_aux(str name, object out):
     return out[0], tuple(out[1:])
 
 
+cdef Value tangent_of(str name, object x, object t, str where):
+    """The value of a tangent, checked against the tensor it belongs to."""
+    cdef Value v, d
+    if not isinstance(t, TensorBase):
+        raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} and "
+                        f"type {x.dtype}")
+    v = (<TensorBase>x).value
+    d = settled(read(<TensorBase>t))
+    if not same_shape_of(v, d):
+        raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, {x.shape}")
+    if type_of(v) != type_of(d):
+        raise TypeError(f"{name}: the tangent{where} has type {t.dtype}; expected the type of its input, {x.dtype}")
+    return d
+
+
+cdef int match_tangents(str name, object x, object t, str where, list found) except -1:
+    """Values for the tensors of an input, checked against it."""
+    if isinstance(x, TensorBase):
+        found.append(tangent_of(name, x, t, where))
+    elif isinstance(x, (tuple, list)):
+        if not isinstance(t, (tuple, list)) or len(x) != len(t):
+            raise ValueError(f"{name}: the tangents{where} do not have the nesting of the inputs, {described(x)}; got "
+                             f"{described(t)}")
+        for i, (item, t_item) in enumerate(zip(x, t)):
+            match_tangents(name, item, t_item, f"{where}[{i}]", found)
+    elif isinstance(x, dict):
+        if not isinstance(t, dict) or x.keys() != t.keys():
+            raise ValueError(f"{name}: the tangents{where} do not have the keys of the input, {list(x)}")
+        for key, item in x.items():
+            match_tangents(name, item, t[key], f"{where}[{key!r}]", found)
+    return 0
+
+
+cdef object refilled(object x, list tensors, Py_ssize_t *at):
+    """A nest with its tensors replaced, in order; what is no tensor stays."""
+    if isinstance(x, TensorBase):
+        at[0] += 1
+        return tensors[at[0] - 1]
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [refilled(item, tensors, at) for item in x])
+    if isinstance(x, dict):
+        return {key: refilled(item, tensors, at) for key, item in x.items()}
+    return x
+
+
 # --------------------------------------------------------------------------------------------------- sensitivities
 
 cdef int match(str name, object out, object sens, str where, list seeds) except -1:

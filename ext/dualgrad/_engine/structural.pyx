@@ -40,7 +40,8 @@ cdef Array execute_identity(object params, PyObject **args, int n):
 
 
 cdef Array execute_reshape(object params, PyObject **args, int n):
-    cdef Array a = contiguous(<Array>args[0])
+    cdef Array a = <Array>args[0]
+    cdef Array out
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
     cdef tuple target = params
@@ -50,11 +51,35 @@ cdef Array execute_reshape(object params, PyObject **args, int n):
         shape[i] = target[i]
         strides[i] = step
         step *= shape[i]
-    return new_view(a, ndim, shape, strides, a.data)
+    if not a.contiguous and not same_but_for_ones(a, ndim, shape, strides):
+        a = contiguous(a)
+        step = a.itemsize
+        for i in range(ndim - 1, -1, -1):
+            strides[i] = step
+            step *= shape[i]
+    out = new_view(a, ndim, shape, strides, a.data)
+    out.basis = a.basis and ndim > 0 and shape[0] == a.shape[0]
+    return out
+
+
+cdef bint same_but_for_ones(Array a, int ndim, const Py_ssize_t *shape, Py_ssize_t *strides):
+    """Whether a shape differs from an array's in axes of length 1 only, and its strides then."""
+    cdef int i, j = 0
+    for i in range(ndim):
+        if shape[i] == 1:
+            continue
+        while j < a.ndim and a.shape[j] == 1:
+            j += 1
+        if j == a.ndim or a.shape[j] != shape[i]:
+            return False
+        strides[i] = a.strides[j]
+        j += 1
+    return True         # what is left of the array has length 1, since the sizes are equal
 
 
 cdef Array execute_transpose(object params, PyObject **args, int n):
     cdef Array a = <Array>args[0]
+    cdef Array out
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
     cdef tuple permutation = params
@@ -63,7 +88,9 @@ cdef Array execute_transpose(object params, PyObject **args, int n):
         j = permutation[i]
         shape[i] = a.shape[j]
         strides[i] = a.strides[j]
-    return new_view(a, a.ndim, shape, strides, a.data)
+    out = new_view(a, a.ndim, shape, strides, a.data)
+    out.basis = a.basis and out.contiguous and permutation[0] == 0
+    return out
 
 
 cdef Array execute_broadcast_to(object params, PyObject **args, int n):

@@ -89,6 +89,11 @@ cdef Value read(TensorBase t):
     while level is not None:
         if level.reverse and (<Tape>level).wanted is not None and id(t) in (<Tape>level).wanted:
             levels.append(level)
+        elif level.given is not None and id(t) in level.given:
+            before, substitute = level.given[id(t)]
+            if before is t.value:
+                v = <Value>substitute
+                break
         level = level.outer
     for level in reversed(levels):
         v = (<Tape>level).parameter_leaf(t, v)

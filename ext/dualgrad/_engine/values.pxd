@@ -16,6 +16,7 @@ cdef class Level:
     cdef public bint open
     cdef readonly bint reverse
     cdef bint watched                   # derivatives are looked at, see watch.pyx
+    cdef dict given                     # id of a parameter -> (its value, what stands for that while this is open)
     cdef unsigned long thread
     cdef Level outer                    # the level that was innermost when this one was opened
     cdef Claim own_claim

@@ -5,6 +5,8 @@ from typing_extensions import disjoint_base
 
 live: dict[str, int]
 
+def largest_array(forget: bool) -> int: ...
+
 @disjoint_base
 class Value: ...
 

@@ -7,6 +7,14 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 
 def tape_backward(flag: bool) -> bool: ...
+def run_outermost(
+    name: str,
+    fn: Callable[..., Any],
+    settings: tuple[Any, ...],
+    call: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any: ...
 def run_gradient(
     name: str,
     fn: Callable[..., Any],
@@ -48,3 +56,6 @@ class GradientFunction:
 @disjoint_base
 class Pullback:
     def __call__(self, *cotangents: Any) -> Any: ...
+    def rows(self, i: int, cotangent: Tensor) -> tuple[Tensor, ...]: ...
+    def push(self, tangents: tuple[Any, ...]) -> Any: ...
+    def pulled(self, *cotangents: Tensor) -> tuple[Tensor, ...]: ...

@@ -8,6 +8,10 @@ are imported first and their names after.
 from __future__ import annotations
 
 from ..gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad, vjp
+from ..hessians import hessian, hvp
+from ..jacobians import jacfwd, jacrev
+from ..linearization import linearize
+from ..taylor import derivative, jet
 from ..tensor import Tensor
 from ..vectorize import vmap
 from . import activations as _activations
@@ -127,7 +131,10 @@ _MODULES = (
     _numpy_protocol,
 )
 
-__all__ = ["GradOperation", "get_grad", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"]
+__all__ = [
+    "GradOperation", "derivative", "get_grad", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jet", "jvp", "linearize",
+    "stop_gradient", "value_and_grad", "vjp", "vmap",
+]  # fmt: skip
 __all__ += sorted({name for module in _MODULES for name in module.__all__} - set(__all__))
 
 for _module in _MODULES:

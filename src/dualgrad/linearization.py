@@ -1,0 +1,71 @@
+"""`linearize`: a function and its derivative at a point, as a linear function to be used many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._engine.gradient import run_vjp
+from .gradient import _check_callable, _differentiable
+
+__all__ = ["linearize"]
+
+
+def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of a function at a point, and its derivative there as a linear function.
+
+    Parameters
+    ----------
+    fn : callable
+        A function or Cell of the inputs.
+    inputs : Tensor, or tuple or list of Tensors
+        The point; entries may also be nests of tuples, lists and dicts.
+
+    Returns
+    -------
+    outputs : Tensor or nest of Tensors
+        ``fn(*inputs)``.
+    tangent : callable
+        Takes a tangent arranged like `inputs` (or, for several inputs, one argument for each) and returns that of the
+        outputs, as `jvp` does. It may be called as often as wanted, and differentiated.
+
+    Raises
+    ------
+    TypeError
+        If `fn` cannot be called, an input holds no Tensor, or a tangent has another type than its input.
+    ValueError
+        If a tangent does not have the nesting or the shape of its input.
+
+    See Also
+    --------
+    jvp : The same for one direction, without keeping anything.
+
+    Notes
+    -----
+    `fn` is executed once, here, and its intermediate values are kept; each call of the tangent is a sweep over them
+    that computes no function value again. For ``fn = grad(f)`` they are products with the Hessian, for conjugate
+    gradients or a Lanczos iteration.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> y, tangent = dg.linearize(lambda x: x**3, dg.Tensor([1.0, 2.0]))
+    >>> print(y, tangent(dg.Tensor([1.0, 0.0])), tangent(dg.Tensor([0.0, 1.0])))
+    [1. 8.] [3. 0.] [ 0. 12.]
+    """
+    _check_callable("linearize", fn)
+    several = isinstance(inputs, tuple | list)
+    points = tuple(inputs) if several else (inputs,)
+    for i, x in enumerate(points):
+        if not _differentiable(x):
+            raise TypeError(f"linearize: input {i} is a {type(x).__name__}; expected a Tensor")
+    value, pull, _ = run_vjp("linearize", fn, points, [], False, lambda found, _: found)
+
+    def tangent(*v: Any) -> Any:
+        if several and len(v) == 1 and isinstance(v[0], tuple | list) and (len(points) > 1 or len(v[0]) == 1):
+            v = tuple(v[0])
+        if len(v) != len(points):
+            raise ValueError(f"linearize: {len(v)} tangents for {len(points)} inputs; expected one for each")
+        return pull.push(v)
+
+    return value, tangent
