@@ -85,6 +85,56 @@ def by_vmap_of_both(f):
     return lambda x, w: dg.vmap(f, (0, 0))(ops.stack((x, x)), ops.stack((w, 2.0 + w))).sum(0)
 
 
+def by_jacfwd(f):
+    # of a vector, so that there is a batch of directions: one derivative by x, one by the 0 beside it
+    def g(x, w):
+        by_both = dg.jacfwd(lambda y: f(y[0] + 2.0 * y[1], w))(ops.stack((x, ops.zeros_like(x))))
+        return by_both.sum()
+
+    return g
+
+
+def by_jacrev(f):
+    def g(x, w):
+        by_x, by_w = dg.jacrev(lambda x, w: ops.stack((f(x, w), 2.0 * f(x, w))), (0, 1))(x, w)
+        return by_x.sum() + by_w[1]
+
+    return g
+
+
+def by_hessian(f):
+    def g(x, w):
+        (_, xw), (wx, ww) = dg.hessian(f, (0, 1))(x, w)
+        return xw + 2.0 * wx + ww
+
+    return g
+
+
+def by_hessian_of_a_vector(f):
+    return lambda x, w: ops.trace(dg.hessian(lambda y: f(y[0] + 2.0 * y[1], w))(ops.stack((x, ops.zeros_like(x)))))
+
+
+def by_hvp(f):
+    def g(x, w):
+        value, gradient, product = dg.hvp(lambda y: f(y, w), with_value=True)(x, like(x, 2.0))
+        return value + gradient + product
+
+    return g
+
+
+def by_linearize(f):
+    def g(x, w):
+        value, tangent = dg.linearize(f, (x, w))
+        return value + tangent(like(x), like(w, 2.0)) + tangent(like(x), like(w))
+
+    return g
+
+
+def by_linearize_along_x(f):
+    # a tangent that depends on x: exp(2 A x) by the chain rule, had its derivative been left out
+    return lambda x, w: dg.linearize(lambda y: f(y, w), x)[1](ops.exp(A * x)) * ops.exp(-A * x)
+
+
 def by_stop(f):
     # f itself and its derivatives, but only if x is a constant of every level where it is stopped
     def g(x, w):
@@ -174,6 +224,13 @@ TRANSFORMS = {
     "mixed partial": (by_mixed_partial, A**2 * B),
     "operator": (by_an_operator, A**2 * B**2 + A**5 + B**5 + 2 * A),
     "several": (by_several, 1 + 2 * A + 3 * A**2 + 4 * B),
+    "jacfwd": (by_jacfwd, 3 * A),
+    "jacrev": (by_jacrev, 3 * A + 2 * B),
+    "hessian": (by_hessian, 3 * A * B + B * B),
+    "hessian of a vector": (by_hessian_of_a_vector, 5 * A * A),
+    "hvp": (by_hvp, 1 + A + 2 * A * A),
+    "linearize": (by_linearize, 1 + 2 * A + 3 * B),
+    "linearize along x": (by_linearize_along_x, A),
     "stop_gradient": (by_stop, 1.0),
     "weight of a Cell": (by_weight_inside, B),
 }
