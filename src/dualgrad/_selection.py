@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._engine.substitution import call_with
+from ._engine.tensor import OPCODES, apply
 from ._nests import matched, pruned, refilled, tensors_in
 from .gradient import PositionError, _check_callable, _checked_position, _checked_weights, _differentiable
 from .parameter import Parameter
@@ -56,7 +57,8 @@ class Selected:
                     f"{selection.name}: grad_position {p} names a {type(args[p]).__name__}, which is not "
                     "differentiated; pass a Tensor there"
                 )
-        self.leaves = tensors_in([args[p] for p in selection.positions]) + list(selection.parameters)
+        inputs = tensors_in([args[p] for p in selection.positions])
+        self.leaves = [_apart(x) for x in inputs] + list(selection.parameters)
 
     def __call__(self, *leaves: Tensor) -> Any:
         """The function of the tensors that are differentiated; frozen parameters are constants of it."""
@@ -82,3 +84,8 @@ class Selected:
     def flattened(self, nest: Any, what: str) -> list[Any]:
         """The entries of a nest that is arranged like a gradient."""
         return matched(self.selection.name, self.arranged(list(self.leaves)), nest, what)
+
+
+def _apart(x: Tensor) -> Tensor:
+    """A parameter that is an input as a tensor of its own: what stands for the parameter is none of its business."""
+    return apply(OPCODES["identity"], None, x) if isinstance(x, Parameter) and x.requires_grad else x
