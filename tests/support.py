@@ -21,6 +21,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn
+from dualgrad._engine import replay
 
 #: relative error allowed when a test does not say more, by the dtype of the result
 TOLERANCE = {"float16": 1e-3, "float32": 2e-6, "complex64": 2e-6, "float64": 1e-12, "complex128": 1e-12}
@@ -167,3 +168,24 @@ def assert_raises(
     for word in words:
         choices = (word,) if isinstance(word, str) else word
         assert any(choice.lower() in message for choice in choices), f"none of {choices} in: {caught.value}"
+
+
+#: steps of a program that move no numbers, or only copy them
+VIEWS = {"reshape", "transpose", "slice", "broadcast_to", "concat"}
+
+
+def steps(f: Callable[..., Any], *args: Tensor) -> list[tuple[str, str]]:
+    """The array program that a call comes down to: the primitive and the shape of the result of each step."""
+    replay.forget_programs()
+    recorded = dg.jit(f)
+    for _ in range(3):
+        recorded(*args)
+    ((_, confirmed, text),) = replay.programs()
+    assert confirmed
+    found = [re.match(r"%\d+ = (\w+)\(%.*(\([\d, ]*\))$", line) for line in text.splitlines()]
+    return [(step[1], step[2]) for step in found if step]
+
+
+def work(f: Callable[..., Any], *args: Tensor) -> list[str]:
+    """The primitives among the steps that compute something."""
+    return [name for name, _ in steps(f, *args) if name not in VIEWS]

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from support import f64
+from support import f64, steps, work
 
 import dualgrad as dg
 from dualgrad import Parameter, ParameterTuple, Tensor, nn, ops
-from dualgrad._engine import replay
 
 RNG = np.random.default_rng(7)
 MATRIX = RNG.normal(size=(3, 4))
@@ -165,25 +164,6 @@ def test_complex_derivatives_that_are_none():
 
 
 # ------------------------------------------------------------------------------------------------------------- work
-
-
-def steps(f, *args):
-    """The program that a call comes down to, as (name, shape) of each step."""
-    replay.forget_programs()
-    recorded = dg.jit(f)
-    for _ in range(3):
-        recorded(*args)
-    ((_, confirmed, text),) = replay.programs()
-    assert confirmed
-    lines = [line for line in text.splitlines() if line.startswith("%") and "(" in line.split(" = ")[1].split()[0]]
-    return [(line.split(" = ")[1].split("(")[0], line[line.rindex("(") :]) for line in lines]
-
-
-VIEWS = {"reshape", "transpose", "slice", "broadcast_to", "concat"}
-
-
-def work(f, *args):
-    return [name for name, _ in steps(f, *args) if name not in VIEWS]
 
 
 def test_what_does_not_depend_on_the_direction_is_computed_once():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._engine.gradient import run_vjp
+from ._engine.replay import Repeated
 from .gradient import _check_callable, _differentiable
 
 __all__ = ["linearize"]
@@ -42,9 +43,10 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
 
     Notes
     -----
-    `fn` is executed once, here, and its intermediate values are kept; each call of the tangent is a sweep over them
-    that computes no function value again. For ``fn = grad(f)`` they are products with the Hessian, for conjugate
-    gradients or a Lanczos iteration.
+    `fn` is executed once, here, and its intermediate values are kept; each call of the tangent is a sweep over them.
+    From the third call on the sweep is recorded, with everything that does not depend on the tangent as constants, and
+    then replayed. For ``fn = grad(f)`` the tangents are products with the Hessian, for conjugate gradients or a Lanczos
+    iteration.
 
     Examples
     --------
@@ -60,12 +62,13 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
         if not _differentiable(x):
             raise TypeError(f"linearize: input {i} is a {type(x).__name__}; expected a Tensor")
     value, pull, _ = run_vjp("linearize", fn, points, [], False, lambda found, _: found)
+    push = Repeated("the tangent of linearize", pull.push)
 
     def tangent(*v: Any) -> Any:
         if several and len(v) == 1 and isinstance(v[0], tuple | list) and (len(points) > 1 or len(v[0]) == 1):
             v = tuple(v[0])
         if len(v) != len(points):
             raise ValueError(f"linearize: {len(v)} tangents for {len(points)} inputs; expected one for each")
-        return pull.push(v)
+        return push(v)
 
     return value, tangent

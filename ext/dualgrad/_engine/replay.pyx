@@ -454,21 +454,30 @@ cdef bint has_shape(Array a, tuple shape):
     return True
 
 
+cdef Function new_function(object name, object alive):
+    cdef Function function = Function()
+    function.kinds = OrderedDict()
+    function.name = name
+    function.alive = None if alive is None else weakref.ref(alive)
+    return function
+
+
 cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs):
-    """A call of a recorded function."""
-    cdef Function function
-    cdef Kind kind
-    cdef list tensors = []
-    cdef tuple kind_key
-    function = FUNCTIONS.get(key)
+    """A call of a recorded function, known by a key."""
+    cdef Function function = FUNCTIONS.get(key)
     if function is None or (function.alive is not None and function.alive() is None):
-        function = Function()
-        function.kinds = OrderedDict()
-        function.name = name
-        function.alive = None if alive is None else weakref.ref(alive)
+        function = new_function(name, alive)
         FUNCTIONS[key] = function
         if len(FUNCTIONS) > CACHE_SIZE:
             FUNCTIONS.popitem(last=False)
+    return called(function, call, args, kwargs)
+
+
+cdef object called(Function function, object call, tuple args, dict kwargs):
+    """A call of a recorded function."""
+    cdef Kind kind
+    cdef list tensors = []
+    cdef tuple kind_key
     if function.eager:
         return call(*args, **kwargs)
     kind_key = signature(args, kwargs, tensors)
@@ -499,6 +508,26 @@ cdef object through(object key, object alive, object name, object call, tuple ar
                      f"between calls", None)
             return call(*args, **kwargs)
     return record(function, kind, call, args, kwargs, tensors)
+
+
+cdef class Repeated:
+    """A function that depends on nothing but its arguments and what it was made of, and is called often: from the third
+    call on it is recorded, in every mode. Its program is its own, and is freed with it."""
+    cdef object fn
+    cdef Function function
+    cdef int calls
+
+    def __init__(self, str name, fn):
+        self.fn = fn
+        self.function = new_function(name, None)
+
+    def __call__(self, *args):
+        if tracing() or current_level() is not None:
+            return self.fn(*args)
+        self.calls = min(self.calls + 1, 3)
+        if self.calls < 3:
+            return self.fn(*args)
+        return called(self.function, self.fn, args, {})
 
 
 cdef bint only_numbers_differ(object kinds):
