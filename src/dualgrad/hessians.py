@@ -66,9 +66,15 @@ def hessian(
     [[4. 2.]
      [2. 0.]]
     """
+    selection = Selection("hessian", fn, grad_position, weights, has_aux)
     rows = jacrev(fn, grad_position, has_aux, weights=weights)
     columns = jacfwd(rows, grad_position, has_aux, weights=weights, chunk_size=chunk_size)
-    return functools.wraps(fn, updated=())(columns)
+
+    @functools.wraps(fn, updated=())
+    def second(*args: Any, **kwargs: Any) -> Any:
+        return run_outermost("hessian", fn, (*selection.settings(), chunk_size), columns, args, kwargs)
+
+    return second
 
 
 def hvp(
