@@ -247,3 +247,11 @@ def test_ids_of_weights_in_cells_are_their_full_names():
     net = Outer()
     result = dg.grad(net, None, net.trainable_params(), return_ids=True)(X)
     assert [name for name, _gradient in result] == ["scale", "inner.w", "inner.b"]
+
+
+def test_vjp_of_a_dict():
+    x = f64([1.0, 2.0])
+    _, pull = dg.vjp(lambda x: {"a": x * x, "b": [x]}, x)
+    np.testing.assert_array_equal(pull({"a": x, "b": [x]})[0].asnumpy(), [3.0, 10.0])
+    with pytest.raises(ValueError, match="keys"):
+        pull({"a": x})

@@ -107,7 +107,7 @@ def test_the_numbers_of_the_reference():
 
 
 def test_a_curve_and_several_inputs():
-    """x = cos t, y = sin 2t at t = 0.3: derivatives of f(x(t), y(t))."""
+    """Derivatives of f(x(t), y(t)) with x = cos t, y = sin 2t at t = 0.3."""
     t, order = 0.3, 6
     curves = [lambda t: mpmath.cos(t), lambda t: mpmath.sin(2 * t)]
     series = [f64([exact(c, t, k) for k in range(1, order + 1)]) for c in curves]
@@ -182,7 +182,10 @@ def test_errors():
     for order, error in (("2", TypeError), (2.0, TypeError), (True, TypeError), (0, ValueError), (-1, ValueError)):
         with pytest.raises(error, match="derivative: order is"):
             ops.derivative(ops.exp, x, order)
-    for name, call in {"derivative": lambda f, x: ops.derivative(f, x, 2), "jet": lambda f, x: ops.jet(f, x, x)}.items():
+    for name, call in {
+        "derivative": lambda f, x: ops.derivative(f, x, 2),
+        "jet": lambda f, x: ops.jet(f, x, x),
+    }.items():
         with pytest.raises(TypeError, match=f"{name}: expected a function"):
             call(3, x)
         with pytest.raises(TypeError, match=f"{name}: input 0 is a float; expected a Tensor"):

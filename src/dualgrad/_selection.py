@@ -49,9 +49,7 @@ class Selected:
         self.kwargs = kwargs
         for p in selection.positions:
             if p >= len(args):
-                raise PositionError(
-                    f"{selection.name}: grad_position {p} is beyond the {len(args)} positional inputs"
-                )
+                raise PositionError(f"{selection.name}: grad_position {p} is beyond the {len(args)} positional inputs")
             if not _differentiable(args[p]):
                 raise TypeError(
                     f"{selection.name}: grad_position {p} names a {type(args[p]).__name__}, which is not "
@@ -62,10 +60,12 @@ class Selected:
 
     def __call__(self, *leaves: Tensor) -> Any:
         """The function of the tensors that are differentiated; frozen parameters are constants of it."""
-        given: Iterator[Tensor] = iter([
-            old if isinstance(old, Parameter) and not old.requires_grad else new
-            for old, new in zip(self.leaves, leaves, strict=True)
-        ])
+        given: Iterator[Tensor] = iter(
+            [
+                old if isinstance(old, Parameter) and not old.requires_grad else new
+                for old, new in zip(self.leaves, leaves, strict=True)
+            ]
+        )
         args = list(self.args)
         for p in self.selection.positions:
             args[p] = refilled(args[p], given)

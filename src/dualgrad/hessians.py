@@ -13,7 +13,7 @@ from typing import Any
 from ._engine.forward import run_jvp
 from ._engine.gradient import run_gradient, run_outermost
 from ._selection import Selected, Selection
-from .jacobians import jacfwd, jacrev
+from .jacobians import columns_of, jacobian_of, rows_of
 from .tensor import Tensor
 
 __all__ = ["hessian", "hvp"]
@@ -66,13 +66,13 @@ def hessian(
     [[4. 2.]
      [2. 0.]]
     """
-    selection = Selection("hessian", fn, grad_position, weights, has_aux)
-    rows = jacrev(fn, grad_position, has_aux, weights=weights)
-    columns = jacfwd(rows, grad_position, has_aux, weights=weights, chunk_size=chunk_size)
+    rows = jacobian_of("hessian", fn, grad_position, has_aux, weights, None, rows_of)
+    columns = jacobian_of("hessian", rows, grad_position, has_aux, weights, chunk_size, columns_of)
+    settings = (*Selection("hessian", fn, grad_position, weights, has_aux).settings(), chunk_size)
 
     @functools.wraps(fn, updated=())
     def second(*args: Any, **kwargs: Any) -> Any:
-        return run_outermost("hessian", fn, (*selection.settings(), chunk_size), columns, args, kwargs)
+        return run_outermost("hessian", fn, settings, columns, args, kwargs)
 
     return second
 

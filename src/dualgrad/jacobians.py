@@ -83,7 +83,7 @@ def jacfwd(
     [[3. 0. 1.]
      [0. 3. 2.]]
     """
-    return _jacobian("jacfwd", fn, grad_position, has_aux, weights, chunk_size, _columns)
+    return jacobian_of("jacfwd", fn, grad_position, has_aux, weights, chunk_size, columns_of)
 
 
 def jacrev(
@@ -133,10 +133,10 @@ def jacrev(
      [0. 4.]] [[1. 0.]
      [0. 2.]]
     """
-    return _jacobian("jacrev", fn, grad_position, has_aux, weights, chunk_size, _rows)
+    return jacobian_of("jacrev", fn, grad_position, has_aux, weights, chunk_size, rows_of)
 
 
-def _jacobian(
+def jacobian_of(
     name: str,
     fn: Any,
     grad_position: Any,
@@ -145,6 +145,7 @@ def _jacobian(
     chunk_size: Any,
     blocks: Callable[[str, Selected, int | None], tuple[Any, Any]],
 ) -> Callable[..., Any]:
+    """A Jacobian found in one of the two ways, under the name of a transform."""
     selection = Selection(name, fn, grad_position, weights, has_aux)
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int)):
         raise TypeError(f"{name}: chunk_size is {chunk_size!r}; expected an int, or None for a size that fits")
@@ -167,7 +168,7 @@ def _jacobian(
 # ------------------------------------------------------------------------------------------------------- two ways
 
 
-def _columns(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, Any]:
+def columns_of(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, Any]:
     """Tangents along the unit vectors of each input: (Jacobian, aux)."""
     has_aux = call.selection.has_aux
     aux = None
@@ -196,7 +197,7 @@ def _columns(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, An
     return refilled(outputs, iter(found)), aux
 
 
-def _rows(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, Any]:
+def rows_of(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, Any]:
     """Cotangents along the unit vectors of each output: (Jacobian, aux)."""
     value, pull, aux = run_vjp(name, call, tuple(call.leaves), [], call.selection.has_aux, lambda inputs, _: inputs)
     found = []

@@ -89,7 +89,9 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
                 f"derivatives of an input of shape {x.shape}"
             )
         if order and s.shape[0] != order:
-            raise ValueError(f"jet: series {i} has {s.shape[0]} derivatives, those before it {order}; expected equally many")
+            raise ValueError(
+                f"jet: series {i} has {s.shape[0]} derivatives, those before it {order}; expected equally many"
+            )
         order = s.shape[0]
 
     def compute(*tensors: Tensor) -> tuple[Any, Any]:
@@ -153,7 +155,9 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
     points = _points("derivative", primals)
 
     def compute(*tensors: Tensor) -> tuple[Any, Any]:
-        given: list[list[Tensor | None]] = [[x, Tensor(np.ones(x.shape, x.dtype.numpy)), *[None] * (order - 1)] for x in tensors]
+        given: list[list[Tensor | None]] = [
+            [x, Tensor(np.ones(x.shape, x.dtype.numpy)), *[None] * (order - 1)] for x in tensors
+        ]
         values, coefficients = _coefficients("derivative", fn, order, given)
         last = [_times(parts[order], math.factorial(order), parts[0]) for parts in coefficients]
         return values, refilled(values, iter(last))
