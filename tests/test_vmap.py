@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import steps
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
@@ -78,3 +79,74 @@ def test_gradients_by_samples_and_by_what_they_share_come_together(name):
     )
     assert not by_samples.asnumpy().any()
     np.testing.assert_allclose(by_shared.asnumpy(), dg.grad(one_by_one(f))(Tensor(SHARED)).asnumpy(), rtol=1e-12)
+
+
+class Constant(nn.Cell):
+    """The sum of its input; its rule does not look at the cotangent, and returns the same for every sample."""
+
+    def construct(self, x):
+        return x.sum()
+
+    def bprop(self, x, out, dout):
+        return (ops.full_like(x, 2.0),)
+
+
+class Pair(nn.Cell):
+    """One result that differs from sample to sample, and one that does not."""
+
+    def construct(self, x, w):
+        return x * w, w * w
+
+    def bprop(self, x, w, out, dout):
+        return dout[0] * w, dout[0] * x + 2.0 * w * dout[1]
+
+
+def test_what_samples_share_gets_the_sum_of_their_cotangents():
+    """However the values that differ and those that are the same are mixed in one instruction."""
+    xs, w = Tensor(SAMPLES), Tensor(SHARED)
+    functions = {
+        "a rule without the cotangent": (lambda x, w: Constant()(x * w), lambda x, w: 2.0 * (x * w).sum()),
+        "two results": (lambda x, w: sum(Pair()(x, w)).sum(), lambda x, w: (x * w + w * w).sum()),
+        "jvp": (
+            lambda x, w: sum(dg.jvp(lambda v: v**2 * w, w, x)).sum(),
+            lambda x, w: (w**3 + 2.0 * w * x * w).sum(),
+        ),
+        "value_and_grad": (
+            lambda x, w: sum(t.sum() for t in dg.value_and_grad(lambda v: v**2 * w + 0.0 * x, 0)(w)) + (x * w).sum(),
+            lambda x, w: (w**3 + 2.0 * w * w + x * w).sum(),
+        ),
+        "products": (
+            lambda x, w: ((w.reshape((3, 1)) @ x.reshape((1, 3))) @ (x * w)).sum(),
+            lambda x, w: w.sum() * (x * x * w).sum(),
+        ),
+        "a matrix": (
+            lambda x, w: (ops.outer(w, w) @ x).sum() + (x @ ops.outer(w, w)).sum(),
+            lambda x, w: 2.0 * w.sum() * (w * x).sum(),
+        ),
+        "a stack": (
+            lambda x, w: (ops.outer(w, w) @ ops.stack((ops.outer(x, x), ops.outer(x, w)))).sum(),
+            lambda x, w: w.sum() * ((w * x).sum() * x.sum() + (w * x).sum() * w.sum()),
+        ),
+        "a choice": (lambda x, w: ops.where(x > 0.25, w**3, w).sum(), lambda x, w: ((x > 0.25) * (w**3 - w) + w).sum()),
+        "joined and picked": (
+            lambda x, w: (ops.cat((x, w * w))[1:5] * ops.cat((w, x))[2:]).sum(),
+            lambda x, w: x[1] * w[2] + x[2] * x[0] + w[0] ** 2 * x[1] + w[1] ** 2 * x[2],
+        ),
+    }
+    for name, (f, plain) in functions.items():
+        rule = name in ("a rule without the cotangent", "two results")
+        for order in (1,) if rule else (1, 2, 3):
+            found = list(derivatives(at_once(f), order))
+            expected = list(derivatives(one_by_one(plain), order))
+            for a, b in zip(found[: 1 + (not rule) * order], expected, strict=False):
+                np.testing.assert_allclose(a, b, rtol=1e-12, err_msg=f"{name}, order {order}")
+
+
+def test_the_gradient_by_a_shared_matrix_is_one_product():
+    matrix = Tensor(np.ones((3, 4)))
+    f = lambda m: dg.vmap(lambda x: ops.tanh(x @ ops.exp(m)).sum())(Tensor(SAMPLES)).sum()
+    found = steps(dg.grad(f), matrix)
+    assert [shape for name, shape in found if name == "matmul"] == ["(2, 4)", "(3, 4)"]
+    assert max(len(shape.split(",")) for _, shape in found) <= 3  # no product for each sample
+    left = lambda m: dg.vmap(lambda x: ops.tanh(m.T @ x).sum())(Tensor(SAMPLES)).sum()
+    assert [shape for name, shape in steps(dg.grad(left), matrix) if name == "matmul"] == ["(2, 4)", "(4, 3)"]

@@ -1,4 +1,5 @@
 # Primitives on batches. See batching.pyx.
+from cpython.object cimport PyObject
 from .array cimport Value
 from .values cimport BatchLevel
 
@@ -9,3 +10,8 @@ cdef Value moved_axis(Value v, int source, int target)
 cdef Value contracted(int op, object params, Value a, Value b, BatchLevel level)
 cdef Value frugal_matmul(Value a, Value b)
 cdef Value frugal(int op, object params, Value a, Value b)
+cdef bint holds_batch(Value v, BatchLevel level)
+cdef Value over_samples(Value v, BatchLevel level)
+cdef Value of_first(Value v, BatchLevel level)
+cdef Value at_first(Value v, BatchLevel level)
+cdef Value shared_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, BatchLevel level)

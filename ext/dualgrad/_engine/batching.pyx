@@ -23,7 +23,8 @@ import numpy as np
 from .array cimport ARRAY, BATCH, DUAL, Array, Value, from_ndarray, to_ndarray
 from .opcodes cimport *
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_LINEAR, FAMILY_RULE, family_of, is_elementwise, op_name, rule_of)
-from .values cimport (Batch, BatchLevel, Dual, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule, shape_of)
+from .rules cimport vjp
+from .values cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule, shape_of)
 
 
 # ------------------------------------------------------------------------------------------------ in and out
@@ -273,6 +274,82 @@ cdef bint repeats(Value v) noexcept:
         return False
     x = <Array>(<Batch>v).value
     return x.ndim > 1 and x.strides[1] == 0 and x.shape[1] > 1
+
+
+# --------------------------------------------------------------------------------------------- what samples share
+
+cdef bint holds_batch(Value v, BatchLevel level):
+    """Whether samples of a level are anywhere in a value."""
+    if v is None or v.kind == ARRAY:
+        return False
+    if v.kind == DUAL:
+        for p in (<Dual>v).parts:
+            if holds_batch(<Value>p, level):
+                return True
+        return False
+    if v.kind == BATCH:
+        return (<Batch>v).level is level or holds_batch((<Batch>v).value, level)
+    return holds_batch((<Node>v).primal, level)
+
+
+cdef Value over_samples(Value v, BatchLevel level):
+    """The sum of a value over the samples; a shared one counts once for each."""
+    return None if v is None else bind1(OP_SUM, ((0,), False), leave(level, v))
+
+
+cdef Value of_first(Value v, BatchLevel level):
+    """A value that is the same for all samples, from the first."""
+    cdef tuple shape
+    if not holds_batch(v, level):
+        return v
+    shape = shape_of(v)
+    v = bind1(OP_SLICE, ((0, 1, 1),) + tuple([(0, n, 1) for n in shape]), leave(level, v))
+    return bind1(OP_RESHAPE, shape, v)
+
+
+cdef Value at_first(Value v, BatchLevel level):
+    """A batch whose sum is a value: the first sample has it, the others are zero."""
+    cdef tuple shape
+    if v is None or holds_batch(v, level):
+        return v
+    shape = shape_of(v)
+    v = bind1(OP_RESHAPE, (1,) + shape, v)
+    return enter(level, bind1(OP_UNSLICE, ((level.size,) + shape, ((0, 1, 1),) + tuple([(0, n, 1) for n in shape])), v))
+
+
+cdef Value stacked(Value v, BatchLevel level, int ndim, int core):
+    """A value with its samples along a first axis, and as many axes as others; a shared one as it is."""
+    cdef int missing
+    cdef tuple shape
+    if not holds_batch(v, level):
+        return v
+    missing = ndim - (ndim_of(v) - core)
+    v = leave(level, v)
+    if missing <= 0:
+        return v
+    shape = shape_of(v)
+    return bind1(OP_RESHAPE, shape[:1] + (1,) * missing + shape[1:], v)
+
+
+cdef Value shared_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, BatchLevel level):
+    """The cotangent of an operand that all samples share, added up over them.
+
+    Where a primitive of samples is that primitive of their stack, so is its rule, and the sum is part of it: a product
+    of matrices is one product over all rows instead of one for each sample and a sum.
+    """
+    cdef list held = []
+    cdef PyObject *stacks[3]
+    cdef int ndim = 0, core = 2 if op == OP_MATMUL else 0, k
+    if not holds_batch(out, level):             # it is shared as well, and its cotangent has been added up
+        return of_first(vjp(op, params, ins, n, out, i, ct), level)
+    if op != OP_MATMUL and op != OP_WHERE and not is_elementwise(op):
+        return over_samples(vjp(op, params, ins, n, out, i, ct), level)
+    for k in range(n):
+        ndim = max(ndim, ndim_of(<Value>ins[k]) - core)
+    for k in range(n):
+        held.append(stacked(<Value>ins[k], level, ndim, core))
+        stacks[k] = <PyObject *>held[k]
+    return vjp(op, params, stacks, n, stacked(out, level, ndim, core), i, leave(level, ct))
 
 
 # ------------------------------------------------------------------------------------------------ index arrays

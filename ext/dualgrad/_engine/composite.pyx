@@ -23,7 +23,7 @@ nesting needs no further rule.
 from cpython.mem cimport PyMem_RawFree
 
 from .array cimport NODE, Value
-from .batching cimport enter, leave
+from .batching cimport enter, holds_batch, leave, over_samples
 from .duality cimport coefficient, cotangent, duality_of, entered, joined, left, moves_at, seeded
 from .opcodes cimport *
 from .rules cimport zeros_like
@@ -306,8 +306,10 @@ cdef class SubMap(SubTape):
         for slot in self.input_slots:
             terms.append(leave(self.level, adjoints.get(slot)))
         for slot in self.leaf_slots:
-            ct = leave(self.level, adjoints.get(slot))
-            terms.append(None if ct is None else bind1(OP_SUM, ((0,), False), ct))
+            ct = adjoints.get(slot)
+            if holds_batch(run.primals.get(slot), self.level):      # see lift
+                ct = over_samples(ct, self.level)
+            terms.append(ct)
         return terms
 
     cdef list push(self, Run run, list tangents, list record):
@@ -330,6 +332,7 @@ cdef class SubMap(SubTape):
     cdef Run enrich(self, Run run, list record, Level level):
         cdef Run rich = Run()
         rich.tape = run.tape
+        rich.samples = self.level
         rich.primals = dual_slots(run.primals, <Slots>record[0], level)
         rich.inner = enriched_inner(run, <dict>record[1], level)
         rich.lifted = run.lifted
@@ -345,6 +348,7 @@ cdef class SubMap(SubTape):
         for i in range(len(self.leaf_slots)):       # batches as well, so that they are met inside this level
             leaves[self.leaf_slots[i]] = make_batch(self.level, leave(self.level, operands[n_inputs + i]))
         lifted.tape = run.tape
+        lifted.samples = self.level
         lifted.inner = {}
         lifted.primals = replay(run, leaves, lifted.inner)
         lifted.lifted = True

@@ -183,6 +183,7 @@ cdef int compose(Call call) except -1:
     if target is not None:
         run.tape = call.tape
         run.primals = call.tape.values
+        run.samples = call.level
         sub.name = call.name
         sub.run = run
         sub.level = call.level

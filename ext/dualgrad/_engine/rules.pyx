@@ -365,6 +365,8 @@ cdef Value bilinear_vjp(int op, object params, PyObject *a, PyObject *b, int i, 
 
 cdef Value matmul_vjp(Value a, Value b, int i, Value ct):
     """For c = a @ b: the cotangent of a is ct @ b^T, that of b is a^T @ ct, summed over broadcast leading axes."""
+    if i == 0 and ndim_of(a) == 2 and ndim_of(b) > 2:       # one product over all columns, see below
+        return bind2(OP_MATMUL, None, swapped(rows(swapped(ct))), rows(swapped(b)))
     if i == 0:
         return to_shape_of(bind2(OP_MATMUL, None, ct, swapped(b)), a)
     if ndim_of(b) == 2 and ndim_of(a) > 2:          # one product over all rows instead of one for each stack

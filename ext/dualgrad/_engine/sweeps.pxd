@@ -1,7 +1,7 @@
 # Sweeps over a tape. See sweeps.pyx.
 from .array cimport Value
 from .tape cimport Slots, Tape
-from .values cimport Algebra, Level
+from .values cimport Algebra, BatchLevel, Level
 
 
 cdef enum After:
@@ -19,6 +19,7 @@ cdef class Run:
     cdef bint lifted            # its duals have nodes as coefficients
     cdef Level level            # of a forward transform, whose elements its primals are; else None
     cdef Algebra algebra
+    cdef BatchLevel samples     # of a vmap: what all samples share has cotangents that are added up over them
 
 
 cdef class SubTape:

@@ -25,6 +25,7 @@ from libc.string cimport memset
 
 from .array cimport ARRAY, DUAL, Array, Value
 from .duality cimport cotangent, moves_at, seeded, vjp_over
+from .batching cimport at_first, holds_batch, of_first, over_samples, shared_vjp
 from .elementwise cimport add_into
 from .execute cimport tracing
 from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
@@ -155,6 +156,36 @@ cdef int spread(Tape tape, Entry *entry, Slots adjoints, const char *needed, lis
     return 0
 
 
+cdef bint differ(Run run, Entry *entry, list cts):
+    """Whether a result of an instruction of a vmap that has a cotangent differs from sample to sample."""
+    cdef Py_ssize_t k
+    for k in range(entry.n_out):
+        if cts[k] is not None and holds_batch(<Value>run.primals.p[entry.slot + k], run.samples):
+            return True
+    return False
+
+
+cdef list for_samples(Run run, Entry *entry, list cts):
+    """Cotangents of the results of an instruction of a vmap, those that have been added up given to one sample."""
+    cdef Py_ssize_t k
+    return [cts[k] if holds_batch(<Value>run.primals.p[entry.slot + k], run.samples)
+            else at_first(<Value>cts[k], run.samples) for k in range(entry.n_out)]
+
+
+cdef list shared_terms(Run run, Entry *entry, bint batched, list terms):
+    """Cotangents an instruction of a vmap returned, those of what all samples share added up over them. If no result
+    depends on the sample, that has been done."""
+    cdef Py_ssize_t k, r
+    cdef Value v
+    terms = list(terms)
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and not holds_batch(<Value>run.primals.p[r], run.samples):
+            v = <Value>terms[k]
+            terms[k] = over_samples(v, run.samples) if batched else of_first(v, run.samples)
+    return terms
+
+
 cdef bint moves_in(Run run, Entry *entry):
     """Whether an operand or a result of an instruction moves in the algebra of a run."""
     cdef Py_ssize_t k, r
@@ -224,7 +255,7 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
     cdef Value ct, out
     cdef object params
     cdef list cts, terms
-    cdef bint moving
+    cdef bint moving, batched = False
     cdef Watch watch = begin(tape, "reverse")
     cdef Py_ssize_t depth = 0 if watch is None else len(watch.sweeps)
     cdef object line = None if watch is None else watch.line
@@ -247,6 +278,10 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                     or (entry.op >= N_OPS and family_of(entry.op) == FAMILY_RULE)):
                 moving = moves_in(run, entry)
                 cts = results_in(entry, adjoints)
+                if run.samples is not None:
+                    batched = differ(run, entry, cts)
+                    if batched:
+                        cts = for_samples(run, entry, cts)
                 if moving:
                     cts = elements_of(run, entry, cts)
                 if entry.op == OP_SUBTAPE:
@@ -258,6 +293,8 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                                                             results_in(entry, primals), cts)
                 else:
                     terms = pulled_by_rule(tape, entry, primals, needed, <Value>cts[0], watch)
+                if run.samples is not None:
+                    terms = shared_terms(run, entry, batched, terms)
                 spread(tape, entry, adjoints, needed, functionals_of(run, entry, terms) if moving else terms)
             else:
                 ct = <Value>adjoints.p[entry.slot]
@@ -311,10 +348,12 @@ cdef int end(Watch watch, Py_ssize_t depth, object line) except -1:
 
 
 cdef inline Value vjp_in(Run run, int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
-    """`vjp`, on elements of an algebra where the run is over one."""
-    if run.level is None:
-        return vjp(op, params, ins, n, out, i, ct)
-    return vjp_over(run.level, run.algebra, op, params, ins, n, out, i, ct)
+    """`vjp`, on elements of an algebra where the run is over one; added up over samples for what these share."""
+    if run.level is not None:
+        return vjp_over(run.level, run.algebra, op, params, ins, n, out, i, ct)
+    if run.samples is not None and not holds_batch(<Value>ins[i], run.samples):
+        return shared_vjp(op, params, ins, n, out, i, ct, run.samples)
+    return vjp(op, params, ins, n, out, i, ct)
 
 
 cdef Value watched_vjp(Watch watch, Run run, int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
