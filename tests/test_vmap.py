@@ -103,7 +103,6 @@ class Pair(nn.Cell):
 
 def test_what_samples_share_gets_the_sum_of_their_cotangents():
     """However the values that differ and those that are the same are mixed in one instruction."""
-    xs, w = Tensor(SAMPLES), Tensor(SHARED)
     functions = {
         "a rule without the cotangent": (lambda x, w: Constant()(x * w), lambda x, w: 2.0 * (x * w).sum()),
         "two results": (lambda x, w: sum(Pair()(x, w)).sum(), lambda x, w: (x * w + w * w).sum()),
