@@ -1,8 +1,8 @@
-"""The operators of random programs on arrays of mpmath numbers, and derivatives by differences of 80 digits.
+"""The operators of random programs on arrays of mpmath numbers, and derivatives by differences of 120 digits.
 
 The text of a program (random_programs.py) runs with this module in the place of ``dualgrad`` and of ``dualgrad.ops``.
 Nothing here knows how to differentiate: a gradient is a table of central differences, also where gradients are nested.
-With a step of 1e-12 the truncation error is some 1e-24, and 80 digits leave room for five derivatives.
+With a step of 1e-12 the truncation error is some 1e-24, and 120 digits leave room for eight derivatives.
 
 What has a corner reports how far away it is (`State.corner`), since differences mean nothing there. A value behind
 stop_gradient is the one of the undisturbed program, whatever is differentiated around it.
@@ -19,7 +19,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-DIGITS = 80
+DIGITS = 120
 STEP = mpmath.mpf(10) ** -12
 
 

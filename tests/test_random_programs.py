@@ -1,4 +1,4 @@
-"""Random programs, nests of derivatives among their instructions: every engine agrees, and so do 80 digits.
+"""Random programs, nests of derivatives among their instructions: every engine agrees, and so do 120 digits.
 
 `random_programs` makes them, `exact_ops` is the reference. A failing program is printed as Python. Thousands are run by
 ``-m exhaustive``; the environment variable DUALGRAD_PROGRAMS says how many.
@@ -22,11 +22,11 @@ import dualgrad as dg
 from dualgrad import Tensor, extend, ops
 from dualgrad.testing import check
 
-BUDGET = 25_000  # elements of 80 digits for one program
+BUDGET = 25_000  # elements of 120 digits for one program
 
 
 def by_digits(program):
-    """Values, and first and second derivatives, by differences of 80 digits; corners have values alone.
+    """Values, and first and second derivatives, by differences of 120 digits; corners have values alone.
 
     Nothing where a value near a corner decides, or where it takes too long.
     """
@@ -74,7 +74,7 @@ def compare_with_digits(program, size):
     expected = by_digits(program)
     if not expected:
         return
-    TALLY["compared with 80 digits"] += 1
+    TALLY["compared with 120 digits"] += 1
     found = by_engine(program)
     rounding = None
     for what, b in expected.items():
