@@ -27,6 +27,7 @@ from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .modes import jit, mutable
 from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
+from .recompute import recompute
 from .self_check import run_check
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from .tensor import Tensor, tensor
@@ -70,6 +71,7 @@ __all__ = [
     "nn",
     "numpy",
     "ops",
+    "recompute",
     "run_check",
     "save_checkpoint",
     "set_context",

@@ -1,9 +1,11 @@
 # Transforms inside transforms. See composite.pyx.
 from .array cimport Value
 from .sweeps cimport Run, SubTape
+from .tape cimport Slots
 from .values cimport BatchLevel, Level
 
 cdef Value coefficient(Value v, Level level, int k)
+cdef Slots dual_slots(Slots primals, Slots dots, Level level)
 
 
 cdef class SubGradient(SubTape):

@@ -12,3 +12,12 @@ cdef int tensors_in(object x, list found) except -1
 cdef object described(object x)
 cdef int match(str name, object out, object sens, str where, list seeds) except -1
 cdef tuple split_aux(str name, object out)
+
+
+cdef class Hole:
+    pass
+
+
+cdef Hole HOLE
+cdef object emptied(object x)
+cdef object refilled(object x, object tensors)

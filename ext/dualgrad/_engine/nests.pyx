@@ -123,6 +123,35 @@ cdef int tensors_in(object x, list found) except -1:
     return 0
 
 
+cdef class Hole:
+    """Where a tensor stood in the arguments of a call; what is kept of the call holds none of the tape's own tensors."""
+
+
+cdef Hole HOLE = Hole()
+
+
+cdef object emptied(object x):
+    """A nest with holes in place of its tensors."""
+    if isinstance(x, TensorBase):
+        return HOLE
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [emptied(item) for item in x])
+    if isinstance(x, dict):
+        return {key: emptied(item) for key, item in x.items()}
+    return x
+
+
+cdef object refilled(object x, object tensors):
+    """A nest with its holes filled, in order."""
+    if x is HOLE:
+        return next(tensors)
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [refilled(item, tensors) for item in x])
+    if isinstance(x, dict):
+        return {key: refilled(item, tensors) for key, item in x.items()}
+    return x
+
+
 cdef object described(object x):
     if isinstance(x, (tuple, list)):
         return f"a {type(x).__name__} of {len(x)}"

@@ -47,12 +47,14 @@ cdef class Tape(Level):
     cdef dict parameter_leaves          # id of a parameter -> (value read, leaf)
     cdef readonly bint exact            # no custom rule on it
     cdef bint holds_subtapes
+    cdef bint light                     # keeps nothing: its nodes only tell what depends on an input
 
     cdef int free_entries(self) except -1
     cdef Node leaf(self, Value primal, Value link)
     cdef Node link(self, Node outer)
     cdef Node parameter_leaf(self, object parameter, Value v)
     cdef Py_ssize_t ref(self, Value v) except? -1
+    cdef int own(self, Value v) except -1
     cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL
     cdef int append_list(self, int op, object params, list operands, int n_out) except -1
     cdef Node place(self, Value primal)
@@ -64,6 +66,7 @@ cdef class Tape(Level):
 cdef void *resized(void *block, size_t nbytes) except NULL
 cdef Slots new_slots(Py_ssize_t n)
 cdef Tape new_tape(str name)
+cdef Tape new_light_tape(str name)
 cdef Value settle(Node v)
 cdef Value settled(Value v)
 cdef Tape highest(list values)

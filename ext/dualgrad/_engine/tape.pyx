@@ -161,6 +161,13 @@ cdef class Tape(Level):
 
     cdef Node place(self, Value primal):
         """A new slot."""
+        cdef Node node
+        if self.light:
+            node = Node.__new__(Node)
+            node.level = self
+            node.primal = primal
+            node.slot = -1
+            return node
         return self.node_at(self.values.push(primal))
 
     cdef Node leaf(self, Value primal, Value link):
@@ -242,6 +249,11 @@ cdef class Tape(Level):
     cdef int append_list(self, int op, object params, list operands, int n_out) except -1:
         """`append` for operands in a list."""
         cdef int n = len(operands), i
+        if self.light:
+            self.exact = self.exact and op != OP_CUSTOM
+            for i in range(n):
+                self.own(<Value>operands[i])
+            return 0
         cdef PyObject **args = <PyObject **>PyMem_RawMalloc(max(n, 1) * sizeof(PyObject *))
         if args is NULL:
             raise MemoryError()
@@ -253,6 +265,14 @@ cdef class Tape(Level):
             PyMem_RawFree(args)
         return 0
 
+    cdef int own(self, Value v) except -1:
+        """On a light tape: an operand has to be a value of this tape, or a constant."""
+        if v.kind == NODE and (<Node>v).level is not self:
+            raise RuntimeError(f"{self.name}: the function uses a value of {(<Node>v).level.name} that it was not "
+                               f"given as a tensor (a pullback made outside holds some); pass it as an argument, or "
+                               f"make the pullback inside")
+        return 0
+
     cdef Value operand(self, Slots primals, Py_ssize_t r):
         return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
 
@@ -261,6 +281,13 @@ cdef Tape new_tape(str name):
     """An empty tape of an open level that is on no stack yet."""
     cdef Tape tape = Tape.__new__(Tape)
     tape.name = name
+    return tape
+
+
+cdef Tape new_light_tape(str name):
+    """A tape that keeps no instructions and no values."""
+    cdef Tape tape = new_tape(name)
+    tape.light = True
     return tape
 
 
@@ -411,6 +438,8 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
         for i in range(n):
             v = <Value>args[i]
             if v.kind == NODE:
+                if tape.light:
+                    tape.own(v)
                 primals[i] = <PyObject *>((<Node>v).primal)
             else:
                 primals[i] = args[i]
@@ -420,7 +449,8 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
     finally:
         if primals is not few:
             PyMem_RawFree(primals)
-    tape.append(op, params, args, n, 1)
+    if not tape.light:
+        tape.append(op, params, args, n, 1)
     return tape.place(out)
 
 

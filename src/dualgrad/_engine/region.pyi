@@ -1,0 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
+class Region: ...
+
+def install_random(get: Callable[[], Any], put: Callable[[Any], None]) -> None: ...
