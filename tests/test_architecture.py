@@ -54,7 +54,7 @@ LAYERS = (
     ("parameter",),
     ("gradient", "vectorize", "extend", "threads", "recompute"),
     ("ops",),
-    ("common", "numpy", "sparse"),
+    ("branches", "common", "implicit", "numpy", "sparse"),
     ("dataset", "nn"),
     ("amp", "self_check", "serialization", "testing"),
     ("",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import amp, common, context, dataset, dtype, nn, numpy, ops, sparse
+from .branches import cond
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
 from .dtype import (
@@ -25,6 +26,7 @@ from .dtype import (
 )
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .modes import jit, mutable
+from .ops.loops import fori_loop, scan, while_loop
 from .parameter import Parameter, ParameterTuple
 from .random import get_seed, set_seed
 from .recompute import recompute
@@ -45,6 +47,7 @@ __all__ = [
     "common",
     "complex64",
     "complex128",
+    "cond",
     "context",
     "data_sink",
     "dataset",
@@ -53,6 +56,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "fori_loop",
     "get_context",
     "get_grad",
     "get_num_threads",
@@ -74,6 +78,7 @@ __all__ = [
     "recompute",
     "run_check",
     "save_checkpoint",
+    "scan",
     "set_context",
     "set_num_threads",
     "set_seed",
@@ -86,6 +91,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 
