@@ -25,6 +25,7 @@ from .dtype import (
     uint64,
 )
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
+from .implicit import argmin, fixed_point, linear_solve, root
 from .modes import jit, mutable
 from .ops.loops import fori_loop, scan, while_loop
 from .parameter import Parameter, ParameterTuple
@@ -43,6 +44,7 @@ __all__ = [
     "ParameterTuple",
     "Tensor",
     "amp",
+    "argmin",
     "bool_",
     "common",
     "complex64",
@@ -53,6 +55,7 @@ __all__ = [
     "dataset",
     "double",
     "dtype",
+    "fixed_point",
     "float16",
     "float32",
     "float64",
@@ -69,6 +72,7 @@ __all__ = [
     "int64",
     "jit",
     "jvp",
+    "linear_solve",
     "load_checkpoint",
     "load_param_into_net",
     "mutable",
@@ -76,6 +80,7 @@ __all__ = [
     "numpy",
     "ops",
     "recompute",
+    "root",
     "run_check",
     "save_checkpoint",
     "scan",

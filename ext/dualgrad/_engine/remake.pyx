@@ -194,12 +194,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef Tape target = None
     cdef Value v
     cdef Py_ssize_t i
-    cdef list given = [], outside = [], values, fresh = [], found = [], changed, operands, outputs = []
-    tensors_in(args, given)
-    for t in given:
-        v = settled(read(<TensorBase>t))
-        outside.append(v)
-        fresh.append(wrap((<Tape>region.level).place(stripped(v)) if region.level.reverse and v.kind == NODE else v))
+    cdef list outside = [], fresh = inner_tensors(region, args, outside), values, found = [], changed, operands, outputs
     before = [(<TensorBase>t).value for t in fresh]
     out = entered(region, first, refilled(emptied(args), iter(fresh)))
     for t, was in zip(fresh, before):
@@ -249,6 +244,37 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     return refilled(emptied(out), iter([wrap(<Value>v) for v in values[:len(found)]]))
 
 
+cdef list inner_tensors(Region region, tuple args, list outside):
+    """The tensors in some arguments as a region's first run sees them; their values outside are noted."""
+    cdef list given = [], fresh = []
+    cdef Value v
+    tensors_in(args, given)
+    for t in given:
+        v = settled(read(<TensorBase>t))
+        outside.append(v)
+        fresh.append(wrap((<Tape>region.level).place(stripped(v)) if region.level.reverse and v.kind == NODE else v))
+    return fresh
+
+
+def explored(str name, fn, tuple args):
+    """(inside, captured tensors, result) of fn(*args), of which only the shapes of the result are good for anything: to
+    find out what the function reads."""
+    cdef Region region = new_region(name, outer_reverse(current_level()))
+    cdef Inside inside = Inside()
+    cdef list fresh = inner_tensors(region, args, [])
+    out = entered(region, fn, refilled(emptied(args), iter(fresh)))
+    if region.effects:
+        raise RuntimeError(f"{name}: the function gives a new value to {described(list(region.effects.values())[0])}, "
+                           f"which was made outside; it is run many times, so compute that value elsewhere")
+    if region.state is not None:
+        raise RuntimeError(f"{name}: the function draws random numbers, so it is another one at each run; draw them "
+                           f"outside of it")
+    inside.name = name
+    inside.handles = region.handles
+    inside.changed = []
+    return inside, [wrap(v) for v in region.values], out
+
+
 cdef object described(object handle):
     name = getattr(handle, "name", None)
     return f"the Parameter {name!r}" if (<TensorBase>handle).parameter and name else \
@@ -273,7 +299,7 @@ def template_of(nest):
     return emptied(nest)
 
 
-def filled(template, list tensors):
+def filled(template, tensors):
     """A nest with tensors put where those of its template were."""
     return refilled(template, iter(tensors))
 

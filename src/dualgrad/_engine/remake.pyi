@@ -23,6 +23,7 @@ def whole(
     args: tuple[Any, ...],
     effects: bool,
 ) -> Any: ...
+def explored(name: str, fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Inside, list[Tensor], Any]: ...
 def pulled_back(
     name: str,
     fn: Callable[..., Any],
