@@ -313,7 +313,7 @@ def primal(TensorBase t not None):
     """The numbers behind a tensor, those of all samples, as an array."""
     cdef Array a = array_of(read(t))
     if tracing() and a.trace == active_tracer().trace:
-        active_tracer().asked(a, "the numbers of all samples")
+        active_tracer().asked(a, "the numbers")
     return to_ndarray(a)
 
 

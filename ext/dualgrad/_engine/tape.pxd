@@ -37,6 +37,9 @@ cdef class Tape(Level):
     cdef Py_ssize_t *refs               # operands: a slot, or -1 - (number of a constant)
     cdef Py_ssize_t n_refs
     cdef Py_ssize_t ref_capacity
+    cdef Py_ssize_t *watched            # entries whose parameters may lead back here; see traverse
+    cdef Py_ssize_t n_watched
+    cdef Py_ssize_t watched_capacity
     cdef Slots values                   # primal of each slot
     cdef Slots constants
     cdef readonly list leaf_slots
@@ -50,6 +53,7 @@ cdef class Tape(Level):
     cdef bint light                     # keeps nothing: its nodes only tell what depends on an input
 
     cdef int free_entries(self) except -1
+    cdef int watch(self, Py_ssize_t e) except -1
     cdef Node leaf(self, Value primal, Value link)
     cdef Node link(self, Node outer)
     cdef Node parameter_leaf(self, object parameter, Value v)

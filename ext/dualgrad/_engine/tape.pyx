@@ -20,6 +20,12 @@ from .opcodes cimport *
 from .rules cimport dual_rule, has_slope
 from .values cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
 
+cdef extern from "Python.h":
+    ctypedef int (*visitproc)(PyObject *, void *) noexcept
+    ctypedef int (*traverseproc)(PyObject *, visitproc, void *) noexcept
+    ctypedef struct PyTypeObject:
+        traverseproc tp_traverse
+
 cdef extern from "dg_pages.h":
     void *dg_grow(void *p, size_t n)
 
@@ -131,10 +137,15 @@ cdef class Tape(Level):
         cdef Py_ssize_t i, n = self.n_entries
         self.n_entries = 0
         self.n_refs = 0
+        self.n_watched = 0
         for i in range(n - 1, -1, -1):
             Py_XDECREF(self.entries[i].params)
         PyMem_RawFree(self.entries)
         PyMem_RawFree(self.refs)
+        PyMem_RawFree(self.watched)
+        self.watched = NULL
+        self.n_watched = 0
+        self.watched_capacity = 0
         self.entries = NULL
         self.refs = NULL
         self.entry_capacity = 0
@@ -238,6 +249,8 @@ cdef class Tape(Level):
         else:
             Py_INCREF(params)
             entry.params = <PyObject *>params
+            if op >= OP_SUBTAPE:
+                self.watch(self.n_entries)
         self.n_refs += n
         self.n_entries += 1
         if op == OP_CUSTOM:
@@ -245,6 +258,14 @@ cdef class Tape(Level):
         elif op == OP_SUBTAPE:
             self.holds_subtapes = True
         return entry
+
+    cdef int watch(self, Py_ssize_t e) except -1:
+        if self.n_watched == self.watched_capacity:
+            self.watched_capacity = max(8, 2 * self.watched_capacity)
+            self.watched = <Py_ssize_t *>resized(self.watched, self.watched_capacity * sizeof(Py_ssize_t))
+        self.watched[self.n_watched] = e
+        self.n_watched += 1
+        return 0
 
     cdef int append_list(self, int op, object params, list operands, int n_out) except -1:
         """`append` for operands in a list."""
@@ -275,6 +296,30 @@ cdef class Tape(Level):
 
     cdef Value operand(self, Slots primals, Py_ssize_t r):
         return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
+
+
+# The collector of cycles sees what an instruction holds. Inner transforms and functions with rules may hold functions of
+# the user's, which close over tensors, whose values are nodes of this very tape.
+
+cdef traverseproc TRAVERSE_REST = (<PyTypeObject *>Tape).tp_traverse
+
+
+cdef int traverse(PyObject *self, visitproc visit, void *arg) noexcept:
+    cdef Py_ssize_t i
+    cdef PyObject *params
+    cdef int stop = TRAVERSE_REST(self, visit, arg)
+    if stop != 0:
+        return stop
+    for i in range((<Tape>self).n_watched):
+        params = (<Tape>self).entries[(<Tape>self).watched[i]].params
+        if params is not NULL:
+            stop = visit(params, arg)
+            if stop != 0:
+                return stop
+    return 0
+
+
+(<PyTypeObject *>Tape).tp_traverse = traverse
 
 
 cdef Tape new_tape(str name):
