@@ -27,7 +27,7 @@ def outer(block):
     def f(x):
         z = ops.exp(x)
         r = block(x * z, nest={"k": [z, "text"], "n": Tensor([1, 2])})
-        captured = block is not inner and recompute(lambda y: y * z + r["a"])(x) or x * z + r["a"]
+        captured = (recompute if block is not inner else lambda f: f)(lambda y: y * z + r["a"])(x)
         assert r["b"][1] == 3
         return (ops.tanh(r["a"]) * r["b"][0] + captured).sum()
 
@@ -50,8 +50,9 @@ def nests(f):
     yield dg.vmap(dg.grad(f))(xs)
     yield dg.grad(lambda xs: (dg.vmap(dg.grad(f))(xs) ** 2).sum(), 0, [W])(xs)
     with taped_backward():
-        yield dg.grad(lambda x: (dg.grad(f)(x) ** 2).sum(), 0, [W])(x)
-        yield dg.grad(lambda x: dg.jvp(f, x, x * x)[1])(x)
+        recorded = dg.grad(lambda x: (dg.grad(f)(x) ** 2).sum(), 0, [W])(x)
+        mixed = dg.grad(lambda x: dg.jvp(f, x, x * x)[1])(x)
+    yield recorded, mixed
     value, pull = dg.vjp(f, x)
     yield value, pull(f64(2.0)), dg.grad(lambda c: pull(c * c)[0].sum())(f64(3.0))
     yield run_forward("jet", jets(3), f, [[x, v, None, x]])
@@ -71,7 +72,8 @@ def test_derivatives_are_the_same():
 
 def network():
     dg.set_seed(3)
-    layers = nn.Dense(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(p=0.5), nn.Dense(8, 2)
+    first, last = (nn.Dense(n, m, dtype=dg.float64) for n, m in ((4, 8), (8, 2)))
+    layers = first, nn.BatchNorm1d(8, dtype=dg.float64), nn.Tanh(), nn.Dropout(p=0.5), last
     return nn.SequentialCell(*layers).set_train()
 
 
@@ -92,7 +94,7 @@ CELLS = {
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", CELLS)
 def test_statistics_and_random_numbers_of_a_cell(name, order):
-    x = Tensor(np.random.default_rng(0).random((5, 4)).astype(np.float32))
+    x = Tensor(np.random.default_rng(0).random((5, 4)))
     found = []
     for net in (CELLS[name](), network()):
         loss = lambda x, net=net: (net(x) ** 2).sum()
@@ -101,7 +103,7 @@ def test_statistics_and_random_numbers_of_a_cell(name, order):
         result = dg.value_and_grad(f, 0, net.trainable_params())(x)
         found.append([*flat(result), *(p.asnumpy().copy() for p in net.get_parameters()), ops.rand(2).asnumpy()])
     for a, b in zip(*found, strict=True):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=0 if order == 1 else 1e-12, atol=0 if order == 1 else 1e-10)
     assert not np.array_equal(found[0][7], np.zeros(8))
 
 
@@ -152,7 +154,7 @@ def test_memory_falls():
 
         with tape_reports() as reports:
             dg.grad(f)(ops.ones((n,), dg.float64))
-        return max(report.bytes for report in reports)
+        return max(report["bytes"] for report in reports)
 
     plain, little = kept(block), kept(recompute(block))
     assert plain >= 8 * n * blocks * depth
@@ -161,16 +163,11 @@ def test_memory_falls():
 
 def test_a_block_that_is_another_at_its_second_run():
     calls = iter(range(10))
-    assert_raises(
-        lambda: dg.grad(recompute(lambda x: (x * next(calls)).sum()))(f64([1.0])),
-        RuntimeError,
-        "recompute",
-        "another result",
-        "random",
-    )
+    counting = recompute(lambda x: (x * next(calls)).sum())
+    assert_raises(RuntimeError, lambda: dg.grad(counting)(f64([1.0])), "recompute", "another result", "random")
     hidden = [f64(1.0), f64(2.0)]
     changing = recompute(lambda x: x * hidden.pop())
-    assert_raises(lambda: dg.grad(changing)(f64(1.0)), RuntimeError, "another result")
+    assert_raises(RuntimeError, lambda: dg.grad(changing)(f64(1.0)), "another result")
 
 
 def test_values_change_between_the_runs():
@@ -186,7 +183,7 @@ def test_an_input_that_is_changed_in_place():
         x[0] = 1.0
         return x * x
 
-    assert_raises(lambda: dg.grad(recompute(block))(f64([2.0, 3.0])), RuntimeError, "in place", "copy")
+    assert_raises(RuntimeError, lambda: dg.grad(recompute(block))(f64([2.0, 3.0])), "in place", "copy")
 
 
 def test_a_pullback_made_outside():
@@ -194,7 +191,7 @@ def test_a_pullback_made_outside():
         _, pull = dg.vjp(ops.sin, x)
         return recompute(lambda y: pull(y)[0] * y)(x)
 
-    assert_raises(lambda: dg.grad(f)(f64(0.5)), RuntimeError, "recompute", "pullback")
+    assert_raises(RuntimeError, lambda: dg.grad(f)(f64(0.5)), "recompute", "pullback")
 
 
 def test_in_a_recorded_function():
@@ -211,8 +208,7 @@ def test_in_a_recorded_function():
 
 def test_called_at_once_as_in_mindspore():
     assert float(recompute(ops.sin, f64(0.5), use_reentrant=False)) == np.sin(0.5)
-    layer = nn.Dense(3, 3)
-    assert_raises(lambda: recompute(3, layer), TypeError, "int")
+    assert_raises(TypeError, lambda: recompute(3, f64(0.5)), "int")
 
 
 def test_nothing_is_left_behind():

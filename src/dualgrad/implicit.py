@@ -86,7 +86,14 @@ class Problem:
     """
 
     def __init__(
-        self, name: str, fn: Callable[..., Any], x: Any, args: tuple[Any, ...], solver: Any, tol: float | None, limit: int
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        x: Any,
+        args: tuple[Any, ...],
+        solver: Any,
+        tol: float | None,
+        limit: int,
     ) -> None:
         self.name, self.fn, self.solver, self.limit = name, fn, solver, limit
         self.layout = Layout(name, "the start", x)
@@ -200,7 +207,9 @@ def _pulled(
     terms: list[Tensor | None] = [None] * len(operands)
     wanted = [i for i in range(first, len(operands)) if operands[i].dtype.is_float or operands[i].dtype.is_complex]
     if wanted:
-        for i, term in zip(wanted, pulled_back(name, lambda *ops: (fn(*ops),), list(operands), tuple(wanted), (seed,)), strict=True):
+        for i, term in zip(
+            wanted, pulled_back(name, lambda *ops: (fn(*ops),), list(operands), tuple(wanted), (seed,)), strict=True
+        ):
             terms[i] = term
     return terms
 
@@ -550,9 +559,7 @@ _linear: extend.Primitive = extend.primitive(
 )
 
 
-def linear_solve(
-    A: Any, b: Any, solver: Callable[..., Any] | None = None, *, tol: float | None = None
-) -> Any:
+def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, tol: float | None = None) -> Any:
     """Solve A x = b, differentiably in b, in A and in all that A reads.
 
     Parameters

@@ -322,6 +322,11 @@ def under_reverse():
     return outer_reverse(current_level())
 
 
+def drawn():
+    """Whether random numbers have been drawn since the call that is run for the first time began."""
+    return current_region() is not None and current_region().state is not None
+
+
 def recording():
     """Whether a program is being written down."""
     return tracing()

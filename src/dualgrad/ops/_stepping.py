@@ -13,7 +13,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import dtype as _dtype
-from .._engine.remake import filled, kept, primal, pulled_back, recording, template_of, tensors_of, under_reverse, whole
+from .._engine.remake import (
+    drawn,
+    filled,
+    kept,
+    primal,
+    pulled_back,
+    recording,
+    template_of,
+    tensors_of,
+    under_reverse,
+    whole,
+)
 from .._engine.replay import unrepeatable
 from ..random import get_state, put_state
 from ..tensor import Tensor
@@ -27,6 +38,7 @@ __all__ = ["Counted", "Given", "Listed", "Loop", "Stacked", "check_same", "chose
 
 SHORT = 64  # steps of a loop that is written out where a program is recorded
 CHUNK = 1024  # results joined at a time
+OVERHEAD = 400  # bytes of a tensor without its numbers
 
 _INEXACT = {_dtype.float16.num, _dtype.float32.num, _dtype.float64.num, _dtype.complex64.num, _dtype.complex128.num}
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -266,7 +278,9 @@ class Loop:
         truth = self.proceed(carry)
         if isinstance(truth, Tensor):
             if truth.size != 1:
-                raise ValueError(f"{self.name}: cond returned a tensor of shape {truth.shape}; expected one truth value")
+                raise ValueError(
+                    f"{self.name}: cond returned a tensor of shape {truth.shape}; expected one truth value"
+                )
             numbers = primal(truth)
             if numbers.size > 1:
                 self.masked = True
@@ -288,7 +302,7 @@ class Loop:
             if counting:
                 self.n = i + 1
             if i in steps:
-                self.saved[i] = mapped(kept, carry), get_state()
+                self.saved[i] = mapped(kept, carry), get_state() if drawn() else None
             carry, y = self.step(i, carry, self.given.leaves(xs, self.at(i)))
             if self.proceed is None:
                 results.add(y)
@@ -306,7 +320,7 @@ class Loop:
             return default_states(n)
         if isinstance(self.checkpoints, int):
             return min(self.checkpoints, max(n, 1))
-        nbytes = sum(primal(t).nbytes for t in tensors_of(init))
+        nbytes = sum(primal(t).nbytes + OVERHEAD for t in tensors_of(init))
         return max(1, min(n, _bytes(self.checkpoints) // max(nbytes, 1)))
 
     def split(self, tensors: list[Tensor]) -> tuple[Any, list[Tensor], list[Tensor]]:
@@ -343,7 +357,8 @@ class Loop:
         init, xs, captured = self.split(tensors)
         sweep = _Sweep(self, inside, xs, captured, wanted, cotangents)
         saved = self.saved if first_order else {}
-        states = {0: (init, get_state())}
+        at_start = get_state() if inside.draws else None
+        states: dict[int, tuple[Any, Any]] = {0: (init, None)}
         descending = True
         for start, stop, keep in schedule(n, self.states):
             descending = descending and keep
@@ -352,7 +367,7 @@ class Loop:
                 continue
             carry, random = states[start]
             if inside.draws:
-                put_state(random)
+                put_state(at_start if random is None else random)
             if stop > start:
                 carry = inside.run(captured, self.advanced, carry, xs, start, stop)
             if keep:

@@ -95,7 +95,9 @@ def scan(
             raise ValueError("scan: xs holds a tensor without axes; expected the steps along a first axis")
     lengths = {t.shape[0] for t in tensors} | ({length} if length is not None else set())
     if len(lengths) > 1:
-        raise ValueError(f"scan: length and the first axes of xs differ, {sorted(lengths)}; expected one number of steps")
+        raise ValueError(
+            f"scan: length and the first axes of xs differ, {sorted(lengths)}; expected one number of steps"
+        )
     if not lengths:
         raise ValueError("scan: there is neither a tensor in xs nor length, so the number of steps is not known")
     n = lengths.pop()
@@ -253,7 +255,9 @@ class Scan(Primitive):
                 raise TypeError(f"Scan: without xs, length is a {type(length).__name__}; expected an int")
             xs = [None] * length
         if not isinstance(xs, tuple | list):
-            raise TypeError(f"Scan: xs is a {type(xs).__name__}; expected a tuple, a list or None (ops.scan takes tensors)")
+            raise TypeError(
+                f"Scan: xs is a {type(xs).__name__}; expected a tuple, a list or None (ops.scan takes tensors)"
+            )
         if not xs:
             return init, []
         return Loop("Scan", loop_func, Listed(list(xs)), len(xs), listed=True)(init)
