@@ -3,6 +3,7 @@
 import gc
 import sys
 import warnings
+from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
@@ -17,10 +18,11 @@ W = Parameter(f64([0.3, 0.5]), name="w")
 X = f64([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
 Y = f64([1.0, 2.0, 3.0])
 START = f64(1.0)
+SIDES = {"p": START, "q": f64(2.0)}
 
 
 def lambert(a):
-    """x exp(x) = a, captured."""
+    """X exp(x) = a, captured."""
     return dg.root(lambda x: x * ops.exp(x) - a, START)
 
 
@@ -39,8 +41,8 @@ CLOSED = {
         0.6,
     ),
     "a linear system": (
-        lambda k: dg.linear_solve(lambda x: {"p": x["p"] * k + x["q"].sum(), "q": x["q"] + x["p"] * k * k}, {"p": START, "q": Y[:1]})["q"].sum(),
-        lambda k: 0 * k + (k - k * k) / (k - k * k),
+        lambda k: dg.linear_solve(lambda x: {"p": x["p"] * k + x["q"], "q": x["q"] + x["p"] * k * k}, SIDES)["q"],
+        lambda k: 1 - 1 / (k - 1),
         1.7,
     ),
 }  # fmt: skip
@@ -142,12 +144,16 @@ def levenberg(f, x):
     return x
 
 
+def along(f, v):
+    return lambda a: (dg.grad(f)(a) * v).sum()
+
+
 def nests(f):
     a, v = f64([0.7, 1.1]), f64([1.0, -0.4])
     g = f
     for _ in range(4):
         yield g(a)
-        g = (lambda g: lambda a: (dg.grad(g)(a) * v).sum())(g)
+        g = along(g, v)
     yield dg.grad(f, 0, [W])(a)
     yield dg.grad(lambda a: (dg.grad(f)(a) ** 2).sum(), 0, [W])(a)
     yield dg.jvp(f, a, v)
@@ -260,7 +266,7 @@ ERRORS = {
     ),
     "wrong answer": (lambda: dg.linear_solve(lambda x: 2 * x, Y, lambda f, b: b), RuntimeError, "residual is 3"),
     "solver says no": (
-        lambda: dg.root(lambda x: x, START, solver=lambda f, x: type("R", (), {"success": False, "x": x, "message": "m"})),
+        lambda: dg.root(lambda x: x, START, solver=lambda f, x: SimpleNamespace(success=False, x=x, message="m")),
         RuntimeError,
         "did not converge: m",
     ),

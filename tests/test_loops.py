@@ -185,7 +185,7 @@ def test_the_schedule_is_the_best_there_is():
     assert advances(100_000, 446) < 200_000
 
 
-@pytest.mark.parametrize("n, states", [(40, 1), (40, 3), (40, 6), (40, None), (1, 1), (2, 5)])
+@pytest.mark.parametrize(("n", "states"), [(40, 1), (40, 3), (40, 6), (40, None), (1, 1), (2, 5)])
 def test_how_often_the_body_is_run(n, states):
     calls = 0
 

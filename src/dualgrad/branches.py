@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._engine.remake import primal
-from .ops._stepping import check_same, chosen
+from .ops._steps import check_same, chosen
 from .tensor import Tensor
 
 __all__ = ["cond"]

@@ -67,7 +67,7 @@ def recompute(
     [-0.12856513] [-2.84012702]
     """
     if not callable(block):
-        raise TypeError(f"recompute: expected a function or Cell, got {type(block).__name__}")  # type: ignore[unreachable]
+        raise TypeError(f"recompute: expected a function or Cell, got {type(block).__name__}")
     if args or kwargs:
         return called(block, args, kwargs)
 

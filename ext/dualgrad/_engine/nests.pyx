@@ -124,7 +124,7 @@ cdef int tensors_in(object x, list found) except -1:
 
 
 cdef class Hole:
-    """Where a tensor stood in the arguments of a call; what is kept of the call holds none of the tape's own tensors."""
+    """Where a tensor stood in the arguments of a call; what is kept of it holds none of the tape's own tensors."""
 
 
 cdef Hole HOLE = Hole()

@@ -14,7 +14,6 @@ state that the first run found.
 """
 from .array cimport NODE, Value
 from .tape cimport Tape, settled, stripped
-from .values cimport Level
 
 
 cdef class Region:

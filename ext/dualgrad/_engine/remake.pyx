@@ -194,7 +194,8 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef Tape target = None
     cdef Value v
     cdef Py_ssize_t i
-    cdef list outside = [], fresh = inner_tensors(region, args, outside), values, found = [], changed, operands, outputs
+    cdef list outside = [], values, found = [], changed, operands, outputs
+    cdef list fresh = inner_tensors(region, args, outside)
     before = [(<TensorBase>t).value for t in fresh]
     out = entered(region, first, refilled(emptied(args), iter(fresh)))
     for t, was in zip(fresh, before):

@@ -298,8 +298,8 @@ cdef class Tape(Level):
         return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
 
 
-# The collector of cycles sees what an instruction holds. Inner transforms and functions with rules may hold functions of
-# the user's, which close over tensors, whose values are nodes of this very tape.
+# The collector of cycles sees what an instruction holds. Inner transforms and functions with rules may hold functions
+# of the user's, which close over tensors, whose values are nodes of this very tape.
 
 cdef traverseproc TRAVERSE_REST = (<PyTypeObject *>Tape).tp_traverse
 

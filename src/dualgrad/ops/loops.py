@@ -13,7 +13,8 @@ from typing import Any
 from .._engine.remake import tensors_of
 from ..tensor import Tensor
 from ._arguments import Primitive
-from ._stepping import Counted, Given, Listed, Loop, Stacked, mapped
+from ._stepping import Loop
+from ._steps import Counted, Given, Listed, Stacked, mapped
 from .creation import zeros
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop", "fori_loop", "scan", "while_loop"]
