@@ -36,6 +36,9 @@ HIGHEST = 6  # order of the derivatives whose errors are listed
 TOP = {
     "Derivatives": ["grad", "value_and_grad", "ops.GradOperation", "jvp", "vjp", "vmap", "get_grad",
                     "ops.stop_gradient"],
+    "Loops": ["scan", "while_loop", "fori_loop", "cond"],
+    "Implicit functions": ["root", "fixed_point", "linear_solve", "argmin"],
+    "Memory": ["recompute"],
     "Tensors and parameters": ["Tensor", "tensor", "Parameter", "ParameterTuple"],
     "Modes": ["set_context", "get_context", "jit", "mutable", "set_num_threads", "get_num_threads"],
     "Random numbers": ["set_seed", "get_seed"],

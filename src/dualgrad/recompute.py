@@ -64,7 +64,7 @@ def recompute(
     >>> layer = recompute(lambda x: ops.sin(ops.exp(x)))
     >>> x = dg.Tensor([0.5], dg.float64)
     >>> print(dg.grad(layer)(x), dg.grad(dg.grad(layer))(x))
-    [-0.12856513] [-2.84012702]
+    [-0.12834653] [-2.83837942]
     """
     if not callable(block):
         raise TypeError(f"recompute: expected a function or Cell, got {type(block).__name__}")

@@ -203,9 +203,9 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
             raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
     changed = list(region.effects.values())
     if changed and not effects:
-        raise RuntimeError(f"{name}: the function gives a new value to {described(changed[0])}, which was made outside; "
-                           f"it is run again to be differentiated, so return the value instead (as a part of what is "
-                           f"carried along)")
+        raise RuntimeError(f"{name}: the function gives a new value to {described(changed[0])}, which was made "
+                           f"outside; it is run again to be differentiated, so return the value instead (as a part of "
+                           f"what is carried along)")
     tensors_in(out, found)
     values = [settled((<TensorBase>t).value) if (<TensorBase>t).value.kind != NODE
               or (<Node>(<TensorBase>t).value).level is not region.level else (<TensorBase>t).value for t in found]
