@@ -2,10 +2,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy import ndarray
+from typing_extensions import disjoint_base
 
 from ..tensor import Tensor
 from .sweeps import SubTape
 
+@disjoint_base
 class Inside:
     @property
     def draws(self) -> bool: ...
@@ -13,6 +15,7 @@ class Inside:
     def run_whole(self, captured: list[Tensor], fn: Callable[..., Any], *args: Any) -> list[Tensor]: ...
     def repeat(self, fn: Callable[..., Any], *args: Any) -> Any: ...
 
+@disjoint_base
 class Whole(SubTape): ...
 
 def whole(
