@@ -336,6 +336,59 @@ def test_in_a_recorded_function(n):
         W.set_data(before)
 
 
+def mixed(loop, recomputed, root):
+    """A loop in a loop, with blocks that are recomputed and roots inside, all of which read what is around them."""
+
+    def f(x):
+        b = ops.exp(x * 0.3)
+
+        def outer(c, xi):
+            def inner(d, _):
+                return recomputed(lambda d: ops.sin(d * b * xi) + W * d)(d), d * W
+
+            d, ys = loop(inner, c, None, 3)
+            r = root(d)
+            return r + 0.1 * c, ys.sum() + r
+
+        c, ys = loop(outer, x, XS[:4], 4)
+        return recomputed(lambda c: c * b * W)(c) + (ys**2).sum()
+
+    return f
+
+
+def loop_by_hand(f, c, xs, n):
+    ys = []
+    for i in range(n):
+        c, y = f(c, None if xs is None else xs[i])
+        ys.append(y)
+    return c, ops.stack(ys)
+
+
+def root_by_hand(d):
+    x = d * 0 + 0.5
+    for _ in range(9):
+        x = x - (x**3 * 0.2 + x * W - d) / (0.6 * x * x + W)
+    return x
+
+
+def test_loops_blocks_and_roots_inside_each_other():
+    loop = lambda f, c, xs, n: dg.scan(f, c, xs, length=n, checkpoints=2)
+    f = mixed(loop, dg.recompute, lambda d: dg.root(lambda x: x**3 * 0.2 + x * W - d, f64(0.5)))
+    g = mixed(loop_by_hand, lambda f: f, root_by_hand)
+    x, xs = f64(0.6), f64([0.2, 0.6, 0.9])
+    pairs = [
+        [
+            dg.grad(dg.grad(dg.grad(h)))(x),
+            dg.grad(lambda x, h=h: dg.grad(h)(x) ** 2, 0, [W])(x),
+            dg.jvp(lambda x, h=h: dg.grad(lambda x: dg.jvp(h, x, x)[1])(x), x, x),
+            dg.grad(lambda xs, h=h: (dg.vmap(dg.grad(h))(xs) ** 2).sum(), 0, [W])(xs),
+        ]
+        for h in (f, g)
+    ]
+    for a, b in zip(flat(pairs[0]), flat(pairs[1]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11)
+
+
 def test_one_of_two_functions():
     f = lambda x: dg.cond(x > 0, lambda x: ops.sqrt(x) * W, lambda x: {"a": x}["a"] ** 3, x)
     xs = f64([4.0, -2.0, 0.0])
