@@ -103,7 +103,8 @@ class Problem:
 
     def operands(self, x: Any, args: tuple[Any, ...]) -> list[Tensor]:
         """What the primitives are applied to."""
-        return [stop_gradient(self.layout.vector(x)), *tensors_of(args), *self.captured]
+        captured, self.captured = self.captured, []  # a program may keep the problem for long
+        return [stop_gradient(self.layout.vector(x)), *tensors_of(args), *captured]
 
     def run(self, fn: Callable[..., Any], x: Tensor, operands: tuple[Tensor, ...]) -> Any:
         """A function of the unknown and the arguments, for given operands."""

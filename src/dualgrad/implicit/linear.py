@@ -127,4 +127,5 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
     problem = LinearProblem("linear_solve", product, b, (), solver, tol, 0)
     problem.key = (*problem.key, False)
     operands = [problem.layout.vector(b), *problem.captured]
+    problem.captured = []
     return problem.layout.nest(_linear(*operands, problem=problem))

@@ -9,7 +9,7 @@ Algorithm 799: revolve, 2000).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
+from math import comb, isqrt
 
 __all__ = ["advances", "default_states", "first_states", "schedule"]
 
@@ -32,7 +32,7 @@ def advances(n: int, s: int) -> int:
 
 def default_states(n: int) -> int:
     """So few states that no step is run more than twice: about the square root of 2 n."""
-    s = 1
+    s = max(1, (isqrt(8 * n) - 3) // 2)
     while comb(s + 2, 2) < n:
         s += 1
     return s
