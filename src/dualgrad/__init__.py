@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import amp, common, context, dataset, dtype, nn, numpy, operators, ops, sparse
+from .branches import cond
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
 from .dtype import (
@@ -26,13 +27,16 @@ from .dtype import (
 from .finite import check_finite
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .hessians import hessian, hvp
+from .implicit import argmin, fixed_point, linear_solve, root
 from .jacobians import jacfwd, jacrev
 from .linearization import linearize
 from .modes import jit, mutable
 from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
+from .ops.loops import fori_loop, scan, while_loop
 from .parameter import Parameter, ParameterTuple
 from .programs import explain, profile
 from .random import get_seed, set_seed
+from .recompute import recompute
 from .self_check import run_check
 from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from .taylor import derivative, jet
@@ -47,12 +51,14 @@ __all__ = [
     "ParameterTuple",
     "Tensor",
     "amp",
+    "argmin",
     "biharmonic",
     "bool_",
     "check_finite",
     "common",
     "complex64",
     "complex128",
+    "cond",
     "context",
     "curl",
     "data_sink",
@@ -63,9 +69,11 @@ __all__ = [
     "double",
     "dtype",
     "explain",
+    "fixed_point",
     "float16",
     "float32",
     "float64",
+    "fori_loop",
     "get_context",
     "get_grad",
     "get_num_threads",
@@ -85,6 +93,7 @@ __all__ = [
     "jvp",
     "laplacian",
     "linear_operator",
+    "linear_solve",
     "linearize",
     "load_checkpoint",
     "load_param_into_net",
@@ -95,8 +104,11 @@ __all__ = [
     "operators",
     "ops",
     "profile",
+    "recompute",
+    "root",
     "run_check",
     "save_checkpoint",
+    "scan",
     "set_context",
     "set_num_threads",
     "set_seed",
@@ -109,6 +121,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 

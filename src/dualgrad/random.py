@@ -9,9 +9,11 @@ the same time (in an order nobody promises).
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
+from ._engine.region import install_random
 from ._engine.replay import unrepeatable
 
 __all__ = ["generator", "get_seed", "set_seed"]
@@ -81,3 +83,16 @@ def generator() -> np.random.Generator:
     It is replaced by `set_seed`: ask for it at each use and do not keep it.
     """
     return _generator
+
+
+def get_state() -> Any:
+    """Return the state of the generator, so that what is drawn next can be drawn once more."""
+    return _generator.bit_generator.state
+
+
+def put_state(state: Any) -> None:
+    """Put the generator into a state that `get_state` returned."""
+    _generator.bit_generator.state = state
+
+
+install_random(get_state, put_state)

@@ -1,7 +1,10 @@
 # Transforms inside transforms. See composite.pyx.
 from .array cimport Value
 from .sweeps cimport Run, SubTape
+from .tape cimport Slots
 from .values cimport Algebra, BatchLevel, Level
+
+cdef Slots dual_slots(Slots primals, Slots dots, Level level)
 
 
 cdef class SubGradient(SubTape):

@@ -12,7 +12,7 @@ from .array cimport ARRAY, BATCH, DUAL, NODE, Value
 from .batching cimport leave
 from .duality cimport coefficient
 from .gradient cimport ALL_INPUTS, NOTHING, gradients
-from .nests cimport described, rebuilt, tensors_in
+from .nests cimport HOLE, described, emptied, refilled, tensors_in
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .series cimport times
@@ -21,35 +21,6 @@ from .tape cimport Tape, highest, settled, stripped
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, constant_of, current_level, make_batch, new_level,
                       pop_level, push_level, shape_of, type_of)
-
-
-cdef class Hole:
-    """Where a tensor stood in the arguments of a call; the rule holds none of the tape's own tensors."""
-
-
-cdef Hole HOLE = Hole()
-
-
-cdef object emptied(object x):
-    """A nest with holes in place of its tensors."""
-    if isinstance(x, TensorBase):
-        return HOLE
-    if isinstance(x, (tuple, list)):
-        return rebuilt(x, [emptied(item) for item in x])
-    if isinstance(x, dict):
-        return {key: emptied(item) for key, item in x.items()}
-    return x
-
-
-cdef object refilled(object x, object tensors):
-    """A nest with its holes filled, in order."""
-    if x is HOLE:
-        return next(tensors)
-    if isinstance(x, (tuple, list)):
-        return rebuilt(x, [refilled(item, tensors) for item in x])
-    if isinstance(x, dict):
-        return {key: refilled(item, tensors) for key, item in x.items()}
-    return x
 
 
 cdef int gradient_terms(str name, str where, object x, object result, list terms) except -1:

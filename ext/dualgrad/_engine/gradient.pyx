@@ -17,8 +17,8 @@ from libc.string cimport memset
 
 from .array cimport NODE, Value
 from .composite cimport SubGradient
-from .nests cimport (arranged, collect, collect_quietly, holds_tensor, lift, match, match_tangents, refilled, replaced,
-                     split_aux, tensors_in)
+from .nests cimport (arranged, collect, collect_quietly, holds_tensor, lift, match, match_tangents, replaced,
+                     split_aux, tensors_in, with_tensors)
 from .opcodes cimport *
 from .rules cimport add, ones_like, zeros_like
 from .sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep,
@@ -470,7 +470,7 @@ cdef class Pullback:
             sens = tuple([wrap(<Value>v) for v in along])
             moved = gradients(self.name, self.pulled, cotangents, {}, ALL_INPUTS, None, NOTHING, sens, True, False,
                               False)[2]
-            return refilled(self.out, moved, &at)
+            return with_tensors(self.out, moved, &at)
         dots = new_slots(self.tape.values.n)
         run = Run()
         run.tape = self.tape
@@ -481,7 +481,7 @@ cdef class Pullback:
         for i in range(len(outs)):
             v = None if self.out_slots[i] < 0 else dots.get(self.out_slots[i])
             moved.append(wrap(zeros_like((<TensorBase>outs[i]).value) if v is None else v))
-        return refilled(self.out, moved, &at)
+        return with_tensors(self.out, moved, &at)
 
     def pulled(self, *cotangents):
         """Cotangents of all tensors of the inputs, from those of all tensors of the output."""

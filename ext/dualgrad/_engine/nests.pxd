@@ -13,6 +13,15 @@ cdef int tensors_in(object x, list found) except -1
 cdef object described(object x)
 cdef Value tangent_of(str name, object x, object t, str where)
 cdef int match_tangents(str name, object x, object t, str where, list found) except -1
-cdef object refilled(object x, list tensors, Py_ssize_t *at)
+cdef object with_tensors(object x, list tensors, Py_ssize_t *at)
 cdef int match(str name, object out, object sens, str where, list seeds) except -1
 cdef tuple split_aux(str name, object out)
+
+
+cdef class Hole:
+    pass
+
+
+cdef Hole HOLE
+cdef object emptied(object x)
+cdef object refilled(object x, object tensors)

@@ -123,6 +123,35 @@ cdef int tensors_in(object x, list found) except -1:
     return 0
 
 
+cdef class Hole:
+    """Where a tensor stood in the arguments of a call; what is kept of it holds none of the tape's own tensors."""
+
+
+cdef Hole HOLE = Hole()
+
+
+cdef object emptied(object x):
+    """A nest with holes in place of its tensors."""
+    if isinstance(x, TensorBase):
+        return HOLE
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [emptied(item) for item in x])
+    if isinstance(x, dict):
+        return {key: emptied(item) for key, item in x.items()}
+    return x
+
+
+cdef object refilled(object x, object tensors):
+    """A nest with its holes filled, in order."""
+    if x is HOLE:
+        return next(tensors)
+    if isinstance(x, (tuple, list)):
+        return rebuilt(x, [refilled(item, tensors) for item in x])
+    if isinstance(x, dict):
+        return {key: refilled(item, tensors) for key, item in x.items()}
+    return x
+
+
 cdef object described(object x):
     if isinstance(x, (tuple, list)):
         return f"a {type(x).__name__} of {len(x)}"
@@ -172,15 +201,15 @@ cdef int match_tangents(str name, object x, object t, str where, list found) exc
     return 0
 
 
-cdef object refilled(object x, list tensors, Py_ssize_t *at):
+cdef object with_tensors(object x, list tensors, Py_ssize_t *at):
     """A nest with its tensors replaced, in order; what is no tensor stays."""
     if isinstance(x, TensorBase):
         at[0] += 1
         return tensors[at[0] - 1]
     if isinstance(x, (tuple, list)):
-        return rebuilt(x, [refilled(item, tensors, at) for item in x])
+        return rebuilt(x, [with_tensors(item, tensors, at) for item in x])
     if isinstance(x, dict):
-        return {key: refilled(item, tensors, at) for key, item in x.items()}
+        return {key: with_tensors(item, tensors, at) for key, item in x.items()}
     return x
 
 

@@ -252,6 +252,7 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
     cdef PyObject *few[8]
     cdef PyObject **ins = few
     cdef PyObject **many = NULL
+    cdef PyObject *spent
     cdef Value ct, out
     cdef object params
     cdef list cts, terms
@@ -322,8 +323,9 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
                         primals.drop(entry.slot + k)
                 if after == CONSUME and entry.op == OP_SUBTAPE:
                     sub = inner = None
-                    Py_XDECREF(entry.params)
-                    entry.params = NULL
+                    spent = entry.params
+                    entry.params = NULL         # first: what it holds may be collected right now
+                    Py_XDECREF(spent)
     finally:
         PyMem_RawFree(many)
         if watch is not None:

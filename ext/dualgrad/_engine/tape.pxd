@@ -37,6 +37,9 @@ cdef class Tape(Level):
     cdef Py_ssize_t *refs               # operands: a slot, or -1 - (number of a constant)
     cdef Py_ssize_t n_refs
     cdef Py_ssize_t ref_capacity
+    cdef Py_ssize_t *closing            # entries whose parameters may lead back here; see traverse
+    cdef Py_ssize_t n_closing
+    cdef Py_ssize_t closing_capacity
     cdef Slots values                   # primal of each slot
     cdef Slots constants
     cdef readonly list leaf_slots
@@ -48,12 +51,15 @@ cdef class Tape(Level):
     cdef readonly bint exact            # no custom rule on it
     cdef bint holds_subtapes
     cdef list lines                     # of the user's code, for each instruction; None unless the level is watched
+    cdef bint light                     # keeps nothing: its nodes only tell what depends on an input
 
     cdef int free_entries(self) except -1
+    cdef int note_closing(self, Py_ssize_t e) except -1
     cdef Node leaf(self, Value primal, Value link)
     cdef Node link(self, Node outer)
     cdef Node parameter_leaf(self, object parameter, Value v)
     cdef Py_ssize_t ref(self, Value v) except? -1
+    cdef int own(self, Value v) except -1
     cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL
     cdef int append_list(self, int op, object params, list operands, int n_out) except -1
     cdef Node place(self, Value primal)
@@ -65,6 +71,7 @@ cdef class Tape(Level):
 cdef void *resized(void *block, size_t nbytes) except NULL
 cdef Slots new_slots(Py_ssize_t n)
 cdef Tape new_tape(str name)
+cdef Tape new_light_tape(str name)
 cdef Value settle(Node v)
 cdef Value settled(Value v)
 cdef Tape highest(list values)

@@ -21,6 +21,12 @@ from .rules cimport dual_rule, has_slope
 from .values cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
 from .watch cimport Watch, active_watch, user_line
 
+cdef extern from "Python.h":
+    ctypedef int (*visitproc)(PyObject *, void *) noexcept
+    ctypedef int (*traverseproc)(PyObject *, visitproc, void *) noexcept
+    ctypedef struct PyTypeObject:
+        traverseproc tp_traverse
+
 cdef extern from "dg_pages.h":
     void *dg_grow(void *p, size_t n)
 
@@ -134,10 +140,15 @@ cdef class Tape(Level):
         cdef Py_ssize_t i, n = self.n_entries
         self.n_entries = 0
         self.n_refs = 0
+        self.n_closing = 0
         for i in range(n - 1, -1, -1):
             Py_XDECREF(self.entries[i].params)
         PyMem_RawFree(self.entries)
         PyMem_RawFree(self.refs)
+        PyMem_RawFree(self.closing)
+        self.closing = NULL
+        self.n_closing = 0
+        self.closing_capacity = 0
         self.entries = NULL
         self.refs = NULL
         self.entry_capacity = 0
@@ -164,6 +175,13 @@ cdef class Tape(Level):
 
     cdef Node place(self, Value primal):
         """A new slot."""
+        cdef Node node
+        if self.light:
+            node = Node.__new__(Node)
+            node.level = self
+            node.primal = primal
+            node.slot = -1
+            return node
         return self.node_at(self.values.push(primal))
 
     cdef Node leaf(self, Value primal, Value link):
@@ -234,6 +252,8 @@ cdef class Tape(Level):
         else:
             Py_INCREF(params)
             entry.params = <PyObject *>params
+            if op >= OP_SUBTAPE:
+                self.note_closing(self.n_entries)
         self.n_refs += n
         self.n_entries += 1
         if self.lines is not None:
@@ -244,9 +264,22 @@ cdef class Tape(Level):
             self.holds_subtapes = True
         return entry
 
+    cdef int note_closing(self, Py_ssize_t e) except -1:
+        if self.n_closing == self.closing_capacity:
+            self.closing_capacity = max(8, 2 * self.closing_capacity)
+            self.closing = <Py_ssize_t *>resized(self.closing, self.closing_capacity * sizeof(Py_ssize_t))
+        self.closing[self.n_closing] = e
+        self.n_closing += 1
+        return 0
+
     cdef int append_list(self, int op, object params, list operands, int n_out) except -1:
         """`append` for operands in a list."""
         cdef int n = len(operands), i
+        if self.light:
+            self.exact = self.exact and op != OP_CUSTOM
+            for i in range(n):
+                self.own(<Value>operands[i])
+            return 0
         cdef PyObject **args = <PyObject **>PyMem_RawMalloc(max(n, 1) * sizeof(PyObject *))
         if args is NULL:
             raise MemoryError()
@@ -256,6 +289,14 @@ cdef class Tape(Level):
             self.append(op, params, args, n, n_out)
         finally:
             PyMem_RawFree(args)
+        return 0
+
+    cdef int own(self, Value v) except -1:
+        """On a light tape: an operand has to be a value of this tape, or a constant."""
+        if v.kind == NODE and (<Node>v).level is not self:
+            raise RuntimeError(f"{self.name}: the function uses a value of {(<Node>v).level.name} that it was not "
+                               f"given as a tensor (a pullback made outside holds some); pass it as an argument, or "
+                               f"make the pullback inside")
         return 0
 
     cdef Value operand(self, Slots primals, Py_ssize_t r):
@@ -268,10 +309,41 @@ cdef object line_now():
     return watch.line if watch is not None and watch.sweeps and watch.line is not None else user_line()
 
 
+# The collector of cycles sees what an instruction holds. Inner transforms and functions with rules may hold functions
+# of the user's, which close over tensors, whose values are nodes of this very tape.
+
+cdef traverseproc TRAVERSE_REST = (<PyTypeObject *>Tape).tp_traverse
+
+
+cdef int traverse(PyObject *self, visitproc visit, void *arg) noexcept:
+    cdef Py_ssize_t i
+    cdef PyObject *params
+    cdef int stop = TRAVERSE_REST(self, visit, arg)
+    if stop != 0:
+        return stop
+    for i in range((<Tape>self).n_closing):
+        params = (<Tape>self).entries[(<Tape>self).closing[i]].params
+        if params is not NULL:
+            stop = visit(params, arg)
+            if stop != 0:
+                return stop
+    return 0
+
+
+(<PyTypeObject *>Tape).tp_traverse = traverse
+
+
 cdef Tape new_tape(str name):
     """An empty tape of an open level that is on no stack yet."""
     cdef Tape tape = Tape.__new__(Tape)
     tape.name = name
+    return tape
+
+
+cdef Tape new_light_tape(str name):
+    """A tape that keeps no instructions and no values."""
+    cdef Tape tape = new_tape(name)
+    tape.light = True
     return tape
 
 
@@ -422,6 +494,8 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
         for i in range(n):
             v = <Value>args[i]
             if v.kind == NODE:
+                if tape.light:
+                    tape.own(v)
                 primals[i] = <PyObject *>((<Node>v).primal)
             else:
                 primals[i] = args[i]
@@ -431,7 +505,8 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
     finally:
         if primals is not few:
             PyMem_RawFree(primals)
-    tape.append(op, params, args, n, 1)
+    if not tape.light:
+        tape.append(op, params, args, n, 1)
     return tape.place(out)
 
 

@@ -1,5 +1,6 @@
 # Tensors: the handles users hold. See tensor.pyx.
 from .array cimport Value
+from .region cimport Region
 
 
 cdef class TensorBase:
@@ -17,3 +18,6 @@ cdef object wrap(Value v)
 cdef Value read(TensorBase t)
 cdef bint graph_mode() noexcept
 cdef Value value_of(object x)
+cdef Region current_region()
+cdef Region swap_region(Region region)
+cdef int rebound(TensorBase t, Value v) except -1

@@ -13,6 +13,7 @@ each. Python numbers take the type of the tensor beside them.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
 
 import copyreg
 
@@ -25,6 +26,7 @@ from .array cimport (ARRAY, BATCH, DUAL, N_TYPES, NODE, Array, Value, copy_of, f
 from .execute cimport active_tracer, tracing
 from .primitives cimport op_name, wants_float
 from .opcodes cimport *
+from .region cimport Region, before_draw
 from .tape cimport Tape
 from .values cimport (Batch, Dual, Level, Node, bind1, bind2, bind_list, constant_of, current_level, last_serial,
                       ndim_of, shape_of, shaped_array, size_of, type_of)
@@ -32,11 +34,19 @@ from .values cimport (Batch, Dual, Level, Node, bind1, bind2, bind_list, constan
 cdef extern from *:
     """
     static PyObject *dg_tp_new(PyTypeObject *type, PyObject *args) { return type->tp_new(type, args, NULL); }
+    #if defined(_MSC_VER)
+    #define DG_THREAD_LOCAL __declspec(thread)
+    #else
+    #define DG_THREAD_LOCAL _Thread_local
+    #endif
+    static DG_THREAD_LOCAL PyObject *dg_region = NULL;      /* the innermost active region of this thread */
     """
+    PyObject *dg_region
     object dg_tp_new(PyTypeObject *type, tuple args)
 
 OPCODES = {row.name: code for code, row in enumerate(ROWS)}
 
+cdef long long LATER = (<long long>1 << 62)
 cdef type TENSOR = None             # dualgrad.Tensor, once it exists
 cdef dict DTYPES = {}               # type number -> dualgrad.dtype object
 cdef int[N_TYPES][N_TYPES] PROMOTED
@@ -74,12 +84,32 @@ cdef inline Value current(TensorBase t):
     return v
 
 
-cdef Value read(TensorBase t):
-    """The value of a tensor as the open levels see it."""
+cdef Value base(TensorBase t):
+    """The value of a tensor by itself, as the active region sees it."""
+    if dg_region is NULL or t.birth >= (<Region>dg_region).level.serial:
+        return current(t)
+    return within(t, <Region>dg_region)
+
+
+cdef Value within(TensorBase t, Region region):
+    """The value in a region of a handle that is older."""
+    found = region.table.get(id(t))
+    if found is not None:
+        return <Value>found
+    return region.capture(t, seen(t, region.outer, region.level.serial))
+
+
+cdef Value seen(TensorBase t, Region region, long long before):
+    """The value of a tensor in a region (None: outside of all) as the levels opened there before a time see it."""
     cdef Level level
     cdef Value v
     cdef list levels
-    v = current(t)
+    cdef long long after = -1
+    if region is None or t.birth >= region.level.serial:
+        v = current(t)
+    else:
+        v = within(t, region)
+        after = region.level.serial
     if not t.parameter:
         return v
     level = current_level()
@@ -87,17 +117,42 @@ cdef Value read(TensorBase t):
         return v
     levels = []
     while level is not None:
-        if level.reverse and (<Tape>level).wanted is not None and id(t) in (<Tape>level).wanted:
+        if (level.reverse and after < level.serial < before and (<Tape>level).wanted is not None
+                and id(t) in (<Tape>level).wanted):
             levels.append(level)
-        elif level.given is not None and id(t) in level.given:
-            before, substitute = level.given[id(t)]
-            if before is t.value:
+        elif after < level.serial < before and level.given is not None and id(t) in level.given:
+            original, substitute = level.given[id(t)]
+            if original is t.value:
                 v = <Value>substitute
                 break
         level = level.outer
     for level in reversed(levels):
         v = (<Tape>level).parameter_leaf(t, v)
     return v
+
+
+cdef Value read(TensorBase t):
+    """The value of a tensor as the open levels see it."""
+    if dg_region is NULL and not t.parameter:
+        return current(t)
+    return seen(t, current_region(), LATER)
+
+
+cdef Region current_region():
+    """The innermost active region of this thread, or None."""
+    return None if dg_region is NULL else <Region>dg_region
+
+
+cdef Region swap_region(Region region):
+    """Make another region (None for none) the innermost one; returns the former."""
+    global dg_region
+    cdef Region former = current_region()
+    if region is not None:
+        Py_INCREF(region)
+    dg_region = NULL if region is None else <PyObject *>region
+    if former is not None:
+        Py_DECREF(former)
+    return former
 
 
 cdef Array number_of(Value v, str what):
@@ -377,12 +432,27 @@ def inspect(TensorBase t not None, look):
 
 def draw(source):
     """A tensor of the array that `source()` returns, anew whenever this is executed."""
+    before_draw(current_region())
     return wrap(bind_list(OP_DRAW, source, []))
 
 
 def stop(TensorBase t not None):
     """The tensor's number as a constant of every level."""
-    return wrap(constant_of(current(t)))
+    return wrap(constant_of(base(t)))
+
+
+cdef int rebound(TensorBase t, Value v) except -1:
+    """Give a handle a new value; one that is older than the active region keeps its own until the region is left."""
+    cdef Region region = current_region()
+    if region is not None and t.birth < region.level.serial:
+        within(t, region)
+        region.table[id(t)] = v
+        region.effects[id(t)] = t
+        return 0
+    t.value = v
+    if tracing():
+        active_tracer().rebound(t)
+    return 0
 
 
 # -------------------------------------------------------------------------------------------------------- handles
@@ -397,20 +467,19 @@ cdef class TensorBase:
 
     def _from_ndarray(self, array, bint copy):
         """Hold the contents of a NumPy array."""
-        cdef bint again = self.value is not None
-        self.value = copy_of(array) if copy else from_ndarray(array)
-        if again and tracing():
-            active_tracer().rebound(self)
+        cdef Value v = copy_of(array) if copy else from_ndarray(array)
+        if self.value is None:
+            self.value = v
+        else:
+            rebound(self, v)
 
     def _rebind(self, TensorBase other not None):
         """Point this handle at another tensor's value."""
-        self.value = read(other)
-        if tracing():
-            active_tracer().rebound(self)
+        rebound(self, read(other))
 
     def _detached(self):
         """A plain Tensor of the current number, a constant of every level."""
-        return wrap(constant_of(current(self)))
+        return wrap(constant_of(base(self)))
 
     @property
     def _is_parameter(self):
@@ -436,7 +505,7 @@ cdef class TensorBase:
 
     def _numpy(self):
         """A read-only view of the number."""
-        cdef Array a = number_of(held(self), "the numbers")
+        cdef Array a = number_of(base(self), "the numbers")
         if tracing():
             active_tracer().frozen(self, a)
         return to_ndarray(a)
@@ -467,7 +536,7 @@ cdef class TensorBase:
         return shape_of(held(self))[0]
 
     def __bool__(self):
-        cdef Array a = number_of(held(self), "the truth value")
+        cdef Array a = number_of(base(self), "the truth value")
         if tracing():
             active_tracer().frozen(self, a)
         if a.size != 1:

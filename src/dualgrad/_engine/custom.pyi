@@ -13,8 +13,6 @@ def call_custom(
     name: str,
 ) -> Any: ...
 
-class Hole: ...
-
 @disjoint_base
 class CellRule(CustomRule):
     def __init__(

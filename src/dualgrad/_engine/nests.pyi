@@ -1,1 +1,3 @@
-# Nothing here is for Python: the transforms walk nests of tensors with it.
+# Transforms walk nests of tensors with functions that Python does not see.
+
+class Hole: ...

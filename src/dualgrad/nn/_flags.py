@@ -92,6 +92,3 @@ class Flags:
 
     def set_data_parallel(self) -> None:
         """Accepted and ignored: everything runs in one process."""
-
-    def recompute(self, **kwargs: Any) -> None:
-        """Accepted and ignored: what a derivative needs is kept."""

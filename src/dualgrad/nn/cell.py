@@ -15,6 +15,7 @@ from typing import Any, Self
 from dualgrad.dtype import as_dtype
 from dualgrad.nn._flags import Flags
 from dualgrad.nn._members import Members
+from dualgrad.recompute import Recomputed
 
 __all__ = ["Cell"]
 
@@ -135,6 +136,31 @@ class Cell(Members, Flags):
         for _, cell in self.cells_and_names():
             cell.requires_grad = requires_grad if flag is None else flag
         return self
+
+    def recompute(self, **kwargs: Any) -> None:
+        """Have the inner values of every call computed again by a gradient instead of kept; see `dualgrad.recompute`.
+
+        Parameters
+        ----------
+        **kwargs
+            Accepted so that ported code runs; they have no meaning here.
+
+        Examples
+        --------
+        >>> import dualgrad as dg
+        >>> from dualgrad import nn
+        >>> net = nn.SequentialCell(nn.Dense(3, 8), nn.Tanh())
+        >>> net.recompute()
+        >>> dg.grad(net)(dg.Tensor([[1.0, 2.0, 3.0]])).shape
+        (1, 3)
+        """
+        object.__setattr__(self, "construct", Recomputed(self))
+
+    def __copy__(self) -> Self:
+        twin = super().__copy__()
+        if "construct" in twin.__dict__:
+            twin.recompute()
+        return twin
 
     def to_float(self, dst_type: Any) -> Self:
         """Return this Cell as it is: it computes in the types of its parameters and inputs.

@@ -29,6 +29,7 @@ from . import gather as _gather
 from . import indexing as _indexing
 from . import layers as _layers
 from . import linalg as _linalg
+from . import loops as _loops
 from . import losses as _losses
 from . import masks as _masks
 from . import misc as _misc
@@ -83,6 +84,7 @@ from .gather import *
 from .indexing import *
 from .layers import *
 from .linalg import *
+from .loops import *
 from .losses import *
 from .masks import *
 from .misc import *
@@ -116,6 +118,7 @@ _MODULES = (
     _sampled,
     _creation,
     _activations,
+    _loops,
     _losses,
     _layers,
     _linalg,

@@ -1,0 +1,13 @@
+"""Implicit functions: roots, fixed points, linear solves and minimisers, differentiated at the solution.
+
+Where F(x, a) = 0 defines x(a), the derivative of x follows from those of F at the solution: F_x dx = -F_a da. How the
+solution was found does not matter, so any solver will do, and nothing it did is kept. The rules are written with
+operators that are differentiated in turn, so there are derivatives of every order, in every mode.
+"""
+
+from __future__ import annotations
+
+from .linear import linear_solve
+from .roots import argmin, fixed_point, root
+
+__all__ = ["argmin", "fixed_point", "linear_solve", "root"]

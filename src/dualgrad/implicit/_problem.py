@@ -1,0 +1,209 @@
+"""An equation given as a function: what it depends on, its value and Jacobian for operands of any kind."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._engine import tensor as _engine
+from .._engine.remake import explored, filled, pulled_back, template_of, tensors_of
+from ..gradient import jvp, stop_gradient
+from ..ops import concat, stack
+from ..tensor import Tensor
+from ..vectorize import vmap
+from ._solvers import answer, iterated, minimised, newton, scipy_root, size
+
+__all__ = ["Layout", "Problem", "check_callable", "pulled"]
+
+Array = np.ndarray[Any, Any]
+
+LOOKED_AT = 256  # rows of a Jacobian up to which its condition is computed
+
+
+class Layout:
+    """How a nest of float tensors lies in one vector."""
+
+    def __init__(self, name: str, what: str, nest: Any) -> None:
+        tensors = tensors_of(nest)
+        types = {t.dtype for t in tensors}
+        if not tensors or len(types) > 1 or not types.pop().is_float:
+            found = sorted({str(t.dtype) for t in tensors}) or type(nest).__name__
+            raise TypeError(f"{name}: {what} holds {found}; expected tensors of one float type")
+        self.name, self.what = name, what
+        self.template = template_of(nest)
+        self.shapes = [t.shape for t in tensors]
+        self.sizes = [t.size for t in tensors]
+        self.size = sum(self.sizes)
+
+    def vector(self, nest: Any, what: str = "") -> Tensor:
+        """The tensors of a nest, one after the other."""
+        tensors = tensors_of(nest)
+        if what and [t.shape for t in tensors] != self.shapes:
+            raise ValueError(
+                f"{self.name}: {what} returned shapes {[t.shape for t in tensors]}; expected those of {self.what}, "
+                f"{self.shapes}"
+            )
+        parts = [t.reshape((t.size,)) for t in tensors]
+        return parts[0] if len(parts) == 1 else concat(parts)
+
+    def nest(self, vector: Tensor) -> Any:
+        """The nest that lies in a vector."""
+        parts, start = [], 0
+        for shape, length in zip(self.shapes, self.sizes, strict=True):
+            part = vector if length == self.size else vector[start : start + length]
+            parts.append(part.reshape(shape))
+            start += length
+        return filled(self.template, parts)
+
+
+def _key(value: Any) -> Any:
+    """What decides which function a function is, tensors it closes over left out: those are operands."""
+    if isinstance(value, Tensor):
+        return Tensor
+    if isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value]
+        return (value.__code__, *[_key(held) for held in (*cells, *(value.__defaults__ or ()))])
+    if isinstance(value, types.MethodType):
+        return value.__func__.__code__, id(value.__self__)
+    if isinstance(value, bool | int | float | complex | str | bytes) or value is None:
+        return type(value), value
+    return id(value)
+
+
+class Problem:
+    """An equation F(x, ...) = 0: a setting of the primitives below, equal to another that says the same.
+
+    Operands of the primitives are the start, as a vector, the tensors among the arguments of F, and those it reads.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        x: Any,
+        args: tuple[Any, ...],
+        solver: Any,
+        tol: float | None,
+        limit: int,
+    ) -> None:
+        self.name, self.fn, self.solver, self.limit = name, fn, solver, limit
+        self.layout = Layout(name, "the start", x)
+        self.dtype = tensors_of(x)[0].dtype.numpy
+        self.tol = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else tol
+        self.args = template_of(args)
+        self.count = len(tensors_of(args))
+        self.loss: Callable[..., Any] | None = None
+        self.inside, self.captured, out = explored(name, fn, (x, *args))
+        self.layout.vector(out, "the function")
+        shapes = tuple(self.layout.shapes)
+        self.key: tuple[Any, ...] = (name, _key(fn), _key(solver), shapes, self.dtype, self.tol, limit)
+
+    def operands(self, x: Any, args: tuple[Any, ...]) -> list[Tensor]:
+        """What the primitives are applied to."""
+        captured, self.captured = self.captured, []  # a program may keep the problem for long
+        return [stop_gradient(self.layout.vector(x)), *tensors_of(args), *captured]
+
+    def run(self, fn: Callable[..., Any], x: Tensor, operands: tuple[Tensor, ...]) -> Any:
+        """A function of the unknown and the arguments, for given operands."""
+        args = filled(self.args, operands[1 : 1 + self.count])
+        return self.inside.run(list(operands[1 + self.count :]), fn, self.layout.nest(x), *args)
+
+    def value(self, x: Tensor, operands: tuple[Tensor, ...]) -> Tensor:
+        """F as a vector."""
+        return self.layout.vector(self.run(self.fn, x, operands), "the function")
+
+    def jacobian(self, x: Tensor, operands: tuple[Tensor, ...]) -> Tensor:
+        """F_x as a matrix; an error if it is singular."""
+        return _engine.inspect(_jacobian(lambda x: self.value(x, operands), x), self.check)
+
+    def check(self, matrix: Array) -> None:
+        """Singular to working precision: the derivative of the solution does not exist."""
+        n = matrix.shape[-1]
+        if n <= LOOKED_AT and (np.linalg.cond(matrix) * np.finfo(matrix.dtype).eps > 1).any():
+            raise np.linalg.LinAlgError(
+                f"{self.name}: the Jacobian at the solution ({n} by {n}) is singular, so the solution has no "
+                f"derivative there; it may be a double root, or one of a whole curve of solutions"
+            )
+
+    def plain(self, arrays: tuple[Array, ...]) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        """F and F_x of NumPy arrays, for solvers."""
+        operands = tuple([Tensor(a) for a in arrays])
+
+        def f(x: Array) -> Array:
+            return self.value(Tensor(np.asarray(x, self.dtype)), operands).asnumpy()
+
+        def jac(x: Array) -> Array:
+            return _jacobian(lambda x: self.value(x, operands), Tensor(np.asarray(x, self.dtype))).asnumpy()
+
+        return f, jac
+
+    def solve(self, *arrays: Array) -> Array:
+        """The solution for given operands."""
+        f, jac = self.plain(arrays)
+        start = np.asarray(arrays[0])
+        if isinstance(self.solver, str):
+            self.solver = scipy_root(self.name, self.solver)
+        if callable(self.solver):
+            x = answer(self.name, self.solver(f, start), start)
+        elif self.name == "fixed_point":
+            x = iterated(f, start, self.limit)
+        elif self.loss is not None:
+            x = minimised(self.plain_loss(arrays), f, jac, start, self.limit)
+        else:
+            x = newton(f, jac, start, self.limit)
+        left, first = size(f(x)), size(f(start))
+        if not left <= self.tol * max(1.0, first if np.isfinite(first) else 1.0):
+            raise RuntimeError(
+                f"{self.name}: no solution was found: the largest residual is {left:.3g} after the solver returned, "
+                f"{first:.3g} at the start, and tol is {self.tol:.3g}; start closer to the solution, or pass a solver"
+            )
+        return np.asarray(x, self.dtype)
+
+    def plain_loss(self, arrays: tuple[Array, ...]) -> Callable[[Array], float]:
+        """The loss of NumPy arrays."""
+        operands = tuple([Tensor(a) for a in arrays])
+        loss = self.loss
+        assert loss is not None
+        return lambda x: float(self.run(loss, Tensor(np.asarray(x, self.dtype)), operands))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def _jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """The matrix of partial derivatives of a vector function."""
+    directions = Tensor(np.eye(x.size, dtype=x.dtype.numpy))
+
+    def column(v: Tensor) -> Tensor:
+        return jvp(f, x, v)[1]
+
+    try:
+        return vmap(column, out_axes=1)(directions)
+    except (ValueError, NotImplementedError):  # f looks at numbers
+        return stack([column(directions[i]) for i in range(x.size)], 1)
+
+
+def pulled(
+    name: str, fn: Callable[..., Tensor], operands: tuple[Tensor, ...], first: int, seed: Tensor
+) -> list[Tensor | None]:
+    """The cotangents of the float operands from `first` on."""
+    terms: list[Tensor | None] = [None] * len(operands)
+    wanted = [i for i in range(first, len(operands)) if operands[i].dtype.is_float or operands[i].dtype.is_complex]
+    if wanted:
+        for i, term in zip(
+            wanted, pulled_back(name, lambda *ops: (fn(*ops),), list(operands), tuple(wanted), (seed,)), strict=True
+        ):
+            terms[i] = term
+    return terms
+
+
+def check_callable(name: str, what: str, f: Any) -> None:
+    """Raise TypeError if `f` is no function."""
+    if not callable(f):
+        raise TypeError(f"{name}: {what} is a {type(f).__name__}; expected a function or Cell")

@@ -1,0 +1,101 @@
+"""Solvers of equations between NumPy arrays. Nothing here is differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["answer", "iterated", "minimised", "newton", "scipy_root", "size"]
+
+Array = np.ndarray[Any, Any]
+
+
+def size(r: Array) -> float:
+    """The largest number, infinite where one is not finite."""
+    return float(np.abs(r).max(initial=0.0)) if np.isfinite(r).all() else np.inf
+
+
+def answer(name: str, found: Any, start: Array) -> Array:
+    """What a solver returned: the solution, or an object with it that says whether it is one."""
+    if getattr(found, "success", True) is False:
+        raise RuntimeError(f"{name}: the solver did not converge: {getattr(found, 'message', 'it does not say why')}")
+    x = np.asarray(getattr(found, "x", found))
+    if x.shape != start.shape:
+        raise ValueError(f"{name}: the solver returned an array of shape {x.shape}; expected {start.shape}")
+    return x
+
+
+def scipy_root(name: str, method: str) -> Callable[..., Any]:
+    """A method of SciPy's as a solver."""
+    try:
+        from scipy import optimize
+    except ImportError:
+        raise ImportError(f"{name}: the solver {method!r} is SciPy's; install it with pip install scipy") from None
+    return lambda f, x0: optimize.root(f, x0, method=method, tol=1e-14)
+
+
+def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
+    """Newton's method; a step that does not bring the residual down is halved. It goes on until nothing improves."""
+    r = f(x)
+    for _ in range(limit):
+        now = size(r)
+        if now == 0.0:
+            break
+        try:
+            step = np.linalg.solve(jac(x), r)
+        except np.linalg.LinAlgError:
+            break
+        for _ in range(30):
+            after = x - step
+            r_after = f(after)
+            if size(r_after) < now:
+                break
+            step = step / 2
+        else:
+            break
+        x, r = after, r_after
+    return x
+
+
+def iterated(f: Any, x: Array, limit: int) -> Array:
+    """X <- T(x), where f(x) = x - T(x), until it stands still to the last digits."""
+    eps, best, stale = np.finfo(x.dtype).eps, np.inf, 0
+    for _ in range(limit):
+        r = f(x)
+        now = size(r)
+        if now == np.inf:
+            break
+        x = x - r
+        stale = 0 if now < best else stale + 1
+        best = min(best, now)
+        if now <= eps * size(x) or (stale >= 3 and now <= np.sqrt(eps) * max(1.0, size(x))):
+            break
+    return x
+
+
+def minimised(loss: Any, f: Any, jac: Any, x: Array, limit: int) -> Array:
+    """Newton's method on the gradient f, downhill: the Hessian is shifted until it is positive definite."""
+    value = loss(x)
+    for _ in range(limit):
+        r = f(x)
+        if size(r) in (0.0, np.inf):
+            break
+        hessian = jac(x)
+        values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
+        least = max(float(np.abs(values).max()), 1.0) * np.sqrt(np.finfo(x.dtype).eps)
+        step = vectors @ ((vectors.T @ r) / np.maximum(np.abs(values), least))
+        for _ in range(40):
+            after = x - step
+            value_after = loss(after)
+            if value_after < value or (value_after == value and size(f(after)) < size(r)):
+                break
+            step = step / 2
+        else:
+            after = x - step * 2.0**40  # at the bottom the loss is flat to the last digit; the gradient is not yet
+            if not size(f(after)) < size(r):
+                break
+            value_after = loss(after)
+        x, value = after, value_after
+    return x
