@@ -1,0 +1,12 @@
+from collections.abc import Callable
+from typing import Any
+
+from ..tensor import Tensor
+from .array import Array
+from .program import Program
+from .tensor import TensorBase
+
+def capture(
+    fn: Callable[..., list[Tensor]], args: tuple[Tensor, ...]
+) -> tuple[Program, list[Tensor], list[int | None], bool, str | None]: ...
+def array_behind(handle: TensorBase) -> Array: ...
