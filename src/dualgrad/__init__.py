@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import amp, common, context, dataset, dtype, nn, numpy, ops, sparse
+from . import amp, common, context, dataset, dtype, nn, numpy, ops, sparse, sparsity
+from .compressed import sparse_hessian, sparse_jacobian
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
 from .dtype import (
@@ -76,6 +77,9 @@ __all__ = [
     "set_num_threads",
     "set_seed",
     "sparse",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
     "tensor",
     "uint8",
     "uint16",

@@ -92,6 +92,21 @@ class Pattern:
         """Whether captured tensors that it relies on (index arrays, conditions) are unchanged."""
         return all(array_behind(handle) is array for handle, array in self.relied)
 
+    @staticmethod
+    def of(given: Any) -> Pattern:
+        """A pattern from a sparse matrix of SciPy or an array of bools; a Pattern is returned as it is."""
+        if isinstance(given, Pattern):
+            return given
+        coo = given.tocoo() if hasattr(given, "tocoo") else None
+        if coo is None and np.ndim(given) != 2:
+            raise ValueError(f"sparsity: a pattern has two axes, got {np.ndim(given)}")
+        rows, columns = np.nonzero(given) if coo is None else (coo.row, coo.col)
+        shape = np.shape(given) if coo is None else coo.shape
+        flat = np.unique(np.asarray(rows, np.int64) * shape[1] + columns)
+        counts = np.bincount(flat // max(shape[1], 1), minlength=shape[0])
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        return Pattern((shape[0], shape[1]), starts, (flat % max(shape[1], 1)).astype(np.int32))
+
     def transposed(self) -> Pattern:
         """The pattern of the transpose."""
         starts, members, _ = transposed(self.indptr, self.indices, self.shape[1])
