@@ -19,42 +19,59 @@ cdef class Probe(Recorder):
     cdef int frozen(self, object handle, Array a) except -1:
         return 0
 
+    cdef int give_up(self, str why) except -1:
+        """What a program could not repeat (a source of random numbers is made) need not be repeated."""
+        return 0
+
 
 def capture(fn, tuple args):
-    """Call `fn` with the numbers of tensors and write down what it executes.
+    """Call `fn` with the numbers of tensors and write down what it executes; `fn` returns a list of tensors.
 
-    Returns (program, results, the slot of each result or None where it is constant, whether Python looked at numbers,
-    why the program is incomplete or None). `fn` returns a list of tensors.
+    Returns (program, results, the slot of each result or None where it is constant, whether Python looked at numbers).
+    It is done twice: other constants at the second time are numbers that will differ at each call.
     """
     cdef Tracer former = active_tracer()
-    cdef Probe probe
-    cdef TensorBase t
-    cdef Array a
-    cdef list slots = []
+    cdef Probe first, second
+    for x in args:
+        if (<TensorBase>x).value.kind != ARRAY:
+            raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
     if former is not None:
         stop_tracing(former)
     try:
-        probe = Probe()
-        inputs = []
-        for x in args:
-            if (<TensorBase>x).value.kind != ARRAY:
-                raise TypeError("a sparsity pattern is found outside of transforms; prepare the plan before")
-            inputs.append(wrap(probe.input(<Array>(<TensorBase>x).value)))
-        start_tracing(probe)
-        try:
-            results = fn(*inputs)
-        finally:
-            stop_tracing(probe)
+        first = Probe()
+        results = traced(first, fn, args)
+        second = Probe()
+        slots = slots_of(first, results)
+        again = slots_of(second, traced(second, fn, args))
     finally:
         if former is not None:
             start_tracing(former)
+    if slots != again or not first.program.same_as(second.program):
+        raise ValueError("sparsity: two calls of the function with the same arguments compute different things; draw "
+                         "random numbers with dualgrad.ops, or outside of the function")
+    return first.program, results, slots, first.looked
+
+
+cdef list traced(Probe probe, object fn, tuple args):
+    inputs = [wrap(probe.input(<Array>(<TensorBase>x).value)) for x in args]
+    start_tracing(probe)
+    try:
+        return list(fn(*inputs))
+    finally:
+        stop_tracing(probe)
+
+
+cdef list slots_of(Probe probe, list results):
+    cdef TensorBase t
+    cdef Array a
+    cdef list slots = []
     for x in results:
         t = <TensorBase>x
         if t.value.kind != ARRAY:
-            raise TypeError("a sparsity pattern is found outside of transforms; prepare the plan before")
+            raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
         a = <Array>t.value
         slots.append(a.slot if a.trace == probe.trace else None)
-    return probe.program, results, slots, probe.looked, probe.failed
+    return slots
 
 
 def array_behind(TensorBase handle not None):
