@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._colour import Colouring, colour_hessian, colour_jacobian
+from ._colour import ORDERINGS, Colouring, colour_hessian, colour_jacobian
 from ._engine.colouring import spread
 from .gradient import grad, jvp, vjp
 from .modes import jit
@@ -204,6 +204,8 @@ class SparsePlan:
         values = self.values(*args)
         if check:
             self.check(*args, values=values)
+        if values.dtype == np.float16:  # SciPy has no such matrices
+            values = values.astype(np.float32)
         # The plan keeps its arrays to itself: SciPy's methods may change a matrix in place.
         return sparse.csr_array((values, self._indices.copy(), self._indptr.copy()), shape=self.pattern.shape)
 
@@ -379,6 +381,8 @@ class SparseDerivative:
         positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
         if not positions or len(set(positions)) < len(positions) or min(positions) < 0:
             raise ValueError(f"{name}: grad_position is {grad_position!r}; expected positions of inputs, each once")
+        if ordering != "best" and ordering not in ORDERINGS:
+            raise ValueError(f"{name}: ordering is {ordering!r}; expected 'best' or one of {', '.join(ORDERINGS)}")
         self.fn = fn
         self._name = name
         self._positions = positions

@@ -168,8 +168,8 @@ def colour_columns(const long long[::1] rows, const int[::1] columns, const long
 def colour_stars(const long long[::1] starts, const int[::1] members, const long long[::1] mates, str order):
     """A star colouring of a symmetric pattern: a colour for each vertex, and for each entry the end it is read at.
 
-    `mates`: where the transposed entry of each stands. An entry (i, j) is read in the row `at` from the column that
-    adds up the colour of the other end; in most entries of the first kind `at` is i.
+    `mates`: where the transposed entry of each stands. An entry (i, j) is read in the row of that end, from the column
+    that adds up the colour of the other; both entries are read at the same place.
     """
     cdef Graph g
     cdef Py_ssize_t n = starts.shape[0] - 1, k, c, m = members.shape[0]
@@ -253,7 +253,12 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
         for v in range(n):
             for i in range(starts[v], starts[v + 1]):
                 w = members[i]
-                at[i] = v if w == v or hub[star_of[i]] != v else w
+                if w == v:
+                    at[i] = v
+                elif hub[star_of[i]] < 0:           # either end would do; the same one for both entries
+                    at[i] = min(v, w)
+                else:
+                    at[i] = w if hub[star_of[i]] == v else v
     return colours, read_at
 
 
