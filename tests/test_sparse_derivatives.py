@@ -126,6 +126,13 @@ def test_hessian_of_a_grid(energy, colours):
     plan.check(t(u.ravel()))
 
 
+def test_variables_that_meet_all_others():
+    x = t(rng(2).normal(size=100_000))
+    plan = dg.sparse_hessian(lambda x: (x[0] * x[1:] ** 2 + x[-1] * x[:-1] ** 2).sum()).prepare(x)
+    assert plan.n_colours <= 4
+    plan.check(x)
+
+
 def random_function(seed, m=12, n=10, terms=3):
     """Results that read a few random inputs each, and its pattern."""
     random = rng(seed)

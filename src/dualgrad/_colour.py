@@ -122,11 +122,13 @@ def colour_hessian(pattern: Pattern, ordering: str = "best") -> Colouring:
     _, _, mates = transposed(*pattern[:], pattern.shape[1])
     rows, columns = pattern.rows(), pattern.indices
     found: Colouring | None = None
-    for order in _orderings(ordering, _work(pattern.indptr)):
+    for order in _orderings(ordering, 0):
         colours, at = colour_stars(*pattern[:], mates, order)
         centre = np.where(at == rows, columns, rows)
         candidate = _colouring("stars", order, colours, colours[centre], at)
         if found is None or candidate.count < found.count:
             found = candidate
+        if len(columns) * found.count > _MOST_WORK // 4:
+            break
     assert found is not None
     return found

@@ -165,6 +165,43 @@ def colour_columns(const long long[::1] rows, const int[::1] columns, const long
     return result
 
 
+cdef struct Stars:
+    const long long *starts
+    const int *members
+    const long long *colour
+    long long *sample               # for each vertex one edge to each colour among its neighbours,
+    long long *samples
+    long long *hubs                 # and the centres of stars it is the end of; both begin where its edges do
+    long long *n_hubs
+
+
+cdef long long edge_to(Stars *s, long long w, long long c) noexcept nogil:
+    """An edge of w to a vertex of a colour, or -1; in time that does not grow with the neighbours of w."""
+    cdef long long j
+    for j in range(s.starts[w], s.starts[w] + s.samples[w]):
+        if s.colour[s.members[s.sample[j]]] == c:
+            return s.sample[j]
+    return -1
+
+
+cdef void add_sample(Stars *s, long long w, long long edge) noexcept nogil:
+    if edge_to(s, w, s.colour[s.members[edge]]) < 0:
+        s.sample[s.starts[w] + s.samples[w]] = edge
+        s.samples[w] += 1
+
+
+cdef void add_hub(Stars *s, long long w, long long centre) noexcept nogil:
+    s.hubs[s.starts[w] + s.n_hubs[w]] = centre
+    s.n_hubs[w] += 1
+
+
+cdef void forbid_around(Stars *s, long long w, long long v, long long *forbidden) noexcept nogil:
+    """The colours of all neighbours of w are not for v."""
+    cdef long long j
+    for j in range(s.starts[w], s.starts[w] + s.samples[w]):
+        forbidden[s.colour[s.members[s.sample[j]]]] = v
+
+
 def colour_stars(const long long[::1] starts, const int[::1] members, const long long[::1] mates, str order):
     """A star colouring of a symmetric pattern: a colour for each vertex, and for each entry the end it is read at.
 
@@ -173,7 +210,7 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
     """
     cdef Graph g
     cdef Py_ssize_t n = starts.shape[0] - 1, k, c, m = members.shape[0]
-    cdef long long v, w, x, i, j, e, stars = 0, star
+    cdef long long v, w, i, j, e, stars = 0, star
     seen = np.zeros(n + 1, np.int64)
     cdef long long[::1] seen_view = seen
     colours = np.full(n, -1, np.int64)
@@ -191,7 +228,12 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
     work = np.full((4, n + 1), -1, np.int64)
     edges = np.full(m, -1, np.int64)
     centres = np.full(m + 1, -1, np.int64)
+    lists = np.empty((2, m), np.int64)
+    lengths = np.zeros((2, n), np.int64)
     cdef long long[:, ::1] table = work
+    cdef long long[:, ::1] lists_view = lists
+    cdef long long[:, ::1] lengths_view = lengths
+    cdef Stars s
     cdef long long *forbidden = &table[0, 0]
     cdef long long *first_from = &table[1, 0]       # the vertex that last met a colour among its neighbours
     cdef long long *first_edge = &table[2, 0]       # and its first edge to one
@@ -200,6 +242,13 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
     cdef long long[::1] star_of = edges             # for each entry (i, j) with i != j
     cdef long long[::1] hub = centres               # -1: a star of one edge has no centre yet
     cdef long long[::1] at = read_at
+    s.starts = &starts[0]
+    s.members = &members[0]
+    s.colour = &colour[0]
+    s.sample = &lists_view[0, 0]
+    s.samples = &lengths_view[0, 0]
+    s.hubs = &lists_view[1, 0]
+    s.n_hubs = &lengths_view[1, 0]
     with nogil:
         for k in range(n):
             v = sequence[k]
@@ -214,42 +263,44 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
                 if first_from[c] == v:              # two neighbours share a colour: v will be the centre
                     e = first_edge[c]
                     if treated[members[e]] != v:
-                        forbid_around(members[e], v, &starts[0], &members[0], &colour[0], forbidden)
+                        forbid_around(&s, members[e], v, forbidden)
                         treated[members[e]] = v
-                    forbid_around(w, v, &starts[0], &members[0], &colour[0], forbidden)
+                    forbid_around(&s, w, v, forbidden)
                     treated[w] = v
                 else:
                     first_from[c] = v
                     first_edge[c] = i
-                    for j in range(starts[w], starts[w + 1]):
-                        x = members[j]
-                        if x != v and x != w and colour[x] >= 0 and hub[star_of[j]] == x:
-                            forbidden[colour[x]] = v
+                    for j in range(starts[w], starts[w] + s.n_hubs[w]):
+                        forbidden[colour[s.hubs[j]]] = v
             c = 0
             while forbidden[c] == v:
                 c += 1
             colour[v] = c
             for i in range(starts[v], starts[v + 1]):
                 w = members[i]
-                if w == v or colour[w] < 0:
+                if w == v:
                     continue
-                star = -1
-                for j in range(starts[w], starts[w + 1]):
-                    x = members[j]
-                    if x != v and x != w and colour[x] == c:
-                        star = star_of[j]
-                        hub[star] = w
-                        break
-                if star < 0:
+                if colour[w] >= 0:
+                    j = edge_to(&s, w, c)
                     e = first_edge[colour[w]]
-                    if members[e] != w:             # the first neighbour of that colour came before
+                    if j >= 0:                      # another neighbour of w has the colour of v
+                        star = star_of[j]
+                        if hub[star] < 0:
+                            hub[star] = w
+                            add_hub(&s, members[j], w)
+                        add_hub(&s, v, w)
+                    elif members[e] != w:           # another neighbour of v, which came before, that of w
                         star = star_of[e]
-                        hub[star] = v
+                        if hub[star] < 0:
+                            hub[star] = v
+                            add_hub(&s, members[e], v)
+                        add_hub(&s, w, v)
                     else:
                         star = stars
                         stars += 1
-                star_of[i] = star
-                star_of[mates[i]] = star
+                    star_of[i] = star
+                    star_of[mates[i]] = star
+                add_sample(&s, w, mates[i])
         for v in range(n):
             for i in range(starts[v], starts[v + 1]):
                 w = members[i]
@@ -260,14 +311,6 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
                 else:
                     at[i] = w if hub[star_of[i]] == v else v
     return colours, read_at
-
-
-cdef void forbid_around(long long w, long long v, const long long *starts, const int *members, const long long *colour,
-                        long long *forbidden) noexcept nogil:
-    cdef long long j
-    for j in range(starts[w], starts[w + 1]):
-        if members[j] != w and colour[members[j]] >= 0:
-            forbidden[colour[members[j]]] = v
 
 
 ctypedef fused real:
