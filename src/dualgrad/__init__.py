@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import amp, common, context, dataset, dtype, nn, numpy, ops, sparse, sparsity
+from . import amp, common, context, dataset, dtype, nn, numpy, ops, scipy, sparse, sparsity
 from .compressed import sparse_hessian, sparse_jacobian
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
@@ -73,6 +73,7 @@ __all__ = [
     "ops",
     "run_check",
     "save_checkpoint",
+    "scipy",
     "set_context",
     "set_num_threads",
     "set_seed",
