@@ -38,9 +38,7 @@ def arrowhead(x):
 def cragg_levy(x):
     """CRAGGLVY: exponentials, tangents and high powers of overlapping quadruples."""
     a, b, c, d = x[0:-2:2], x[1:-2:2], x[2::2], x[3::2]
-    return (
-        (ops.exp(a) - b) ** 4 + 100 * (b - c) ** 6 + (ops.tan(c - d) + c - d) ** 4 + a**8 + (d - 1) ** 2
-    ).sum()
+    return ((ops.exp(a) - b) ** 4 + 100 * (b - c) ** 6 + (ops.tan(c - d) + c - d) ** 4 + a**8 + (d - 1) ** 2).sum()
 
 
 WOOD_START = np.tile([-3.0, -1.0], 10)
@@ -198,7 +196,9 @@ def test_roots():
 @pytest.mark.parametrize("method", ["Radau", "BDF"])
 def test_stiff_equations(method, jac):
     """Van der Pol with mu = 1000; the reference is the tightest run of another method."""
-    f = adapt.rhs(lambda t, y, mu: ops.stack((y[1], mu * ((1 - y[0] ** 2) * y[1]) - y[0])), np.array([2.0, 0.0]), 1e3, jac=jac)
+    f = adapt.rhs(
+        lambda t, y, mu: ops.stack((y[1], mu * ((1 - y[0] ** 2) * y[1]) - y[0])), np.array([2.0, 0.0]), 1e3, jac=jac
+    )
     asked = []
     found = solve_ivp(
         f.fun, (0, 500), f.y0, method=method, jac=lambda t, y: asked.append(t) or f.jac(t, y), rtol=1e-8, atol=1e-10
@@ -214,7 +214,9 @@ def test_a_state_in_parts():
     fn = lambda t, state: {"x": state["v"], "v": -state["x"] * ops.cos(t)}
     f = adapt.rhs(fn, {"x": np.array([1.0, 2.0]), "v": np.zeros(2)})
     np.testing.assert_allclose(f.fun(0.0, f.y0), [0, 0, -1, -2])
-    np.testing.assert_allclose(f.jac(0.0, f.y0), np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]]))
+    np.testing.assert_allclose(
+        f.jac(0.0, f.y0), np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
+    )
     assert f.unpack(f.y0)["x"].tolist() == [1.0, 2.0]
 
 

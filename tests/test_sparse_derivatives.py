@@ -162,7 +162,7 @@ def test_a_dense_row_is_computed_backwards():
 def test_many_colours_are_computed_in_parts():
     """More colours than one program takes, on arrays that are long, and on short ones."""
     for n, width in ((5000, 21), (30, 13)):
-        fn = lambda x, width=width: sum(x[width - k - 1 : n - k] for k in range(width)) ** 2
+        fn = lambda x, n=n, width=width: sum(x[width - k - 1 : n - k] for k in range(width)) ** 2
         x = t(rng(n).normal(size=n))
         plan = dg.sparse_jacobian(fn).prepare(x)
         assert plan.n_colours == width
@@ -336,7 +336,9 @@ def test_sparse_products_of_both_kinds():
     entries = lambda d: (dg.sparse.csr_matmul(d, matrix.indices, matrix.indptr, (8, 8), x) ** 2).sum()
     data = t(matrix.data)
     hessian = dg.sparse_hessian(entries)
-    np.testing.assert_allclose(hessian(data, check=True).toarray(), dense_hessian(entries, data), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(
+        hessian(data, check=True).toarray(), dense_hessian(entries, data), rtol=1e-13, atol=1e-15
+    )
     rows = np.repeat(range(8), np.diff(matrix.indptr))
     np.testing.assert_array_equal(hessian.prepare(data).pattern.dense(), rows[:, None] == rows)
 

@@ -82,9 +82,9 @@ def test_elementwise_rows_are_diagonal(row):
 
     def fn(*xs):
         given = iter(xs)
-        return apply(
-            OPCODES[row.name], None, *[next(given) if i in moving else t(p) for i, p in enumerate(point)]
-        ) * 1.0
+        return (
+            apply(OPCODES[row.name], None, *[next(given) if i in moving else t(p) for i, p in enumerate(point)]) * 1.0
+        )
 
     args = tuple(t(point[i]) for i in moving)
     pattern = holds(fn, args)
@@ -119,11 +119,17 @@ EXACT = {
     "a mask": (lambda x: (np.array([1.0, 0.0, 1.0, 0.0]) * x * x).sum(), np.diag([1, 0, 1, 0])),
     "where": (lambda x: ops.where(Tensor([True, False, True, False]), x * x, x).sum(), np.diag([1, 0, 1, 0])),
     "a chain": (lambda x: (x[1:] * x[:-1]).sum(), np.eye(4, k=1) + np.eye(4, k=-1)),
-    "an index": (lambda x: (x[np.array([0, 2])] * x[np.array([3, 3])]).sum(), [[0, 0, 0, 1], [0] * 4, [0, 0, 0, 1], [1, 0, 1, 0]]),
+    "an index": (
+        lambda x: (x[np.array([0, 2])] * x[np.array([3, 3])]).sum(),
+        [[0, 0, 0, 1], [0] * 4, [0, 0, 0, 1], [1, 0, 1, 0]],
+    ),
     "a reversal": (lambda x: (x * x[::-1]).sum(), np.eye(4)[::-1]),
     "a matrix": (lambda x: (ops.matmul(t(np.eye(4)), x.reshape(4, 1)) ** 3).sum(), np.eye(4)),
     "a sum squared": (lambda x: x[:2].sum() ** 2, np.pad(np.ones((2, 2)), (0, 2))),
-    "a convolution": (lambda x: (np.convolve(x, t([1.0, -1.0]), "valid") ** 3).sum(), np.abs(np.subtract.outer(range(4), range(4))) < 2),
+    "a convolution": (
+        lambda x: (np.convolve(x, t([1.0, -1.0]), "valid") ** 3).sum(),
+        np.abs(np.subtract.outer(range(4), range(4))) < 2,
+    ),
     "rounding": (lambda x: (ops.floor(x) * x).sum(), np.zeros((4, 4))),
     "a constant": (lambda x: t(3.0), np.zeros((4, 4))),
 }

@@ -86,7 +86,7 @@ def _best(pattern: Pattern, other: Pattern, ordering: str) -> tuple[np.ndarray, 
         return np.arange(least, dtype=np.int64), "natural"
     found: tuple[np.ndarray, str] | None = None
     for order in _orderings(ordering, _work(pattern.indptr)):
-        colours = colour_columns(*pattern[:], *other[:], order)
+        colours = colour_columns(*pattern.sets, *other.sets, order)
         if found is None or colours.max(initial=-1) < found[0].max(initial=-1):
             found = colours, order
         if found[0].max(initial=-1) + 1 <= least:
@@ -119,11 +119,11 @@ def colour_jacobian(pattern: Pattern, kind: str = "auto", ordering: str = "best"
 
 def colour_hessian(pattern: Pattern, ordering: str = "best") -> Colouring:
     """A star colouring of a symmetric pattern."""
-    _, _, mates = transposed(*pattern[:], pattern.shape[1])
+    _, _, mates = transposed(*pattern.sets, pattern.shape[1])
     rows, columns = pattern.rows(), pattern.indices
     found: Colouring | None = None
     for order in _orderings(ordering, 0):
-        colours, at = colour_stars(*pattern[:], mates, order)
+        colours, at = colour_stars(*pattern.sets, mates, order)
         centre = np.where(at == rows, columns, rows)
         candidate = _colouring("stars", order, colours, colours[centre], at)
         if found is None or candidate.count < found.count:

@@ -7,7 +7,6 @@ Hessian of any size costs three Hessian-vector products. What is needed to do th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +14,12 @@ import numpy as np
 
 from ._colour import ORDERINGS, Colouring, colour_hessian, colour_jacobian
 from ._engine.colouring import spread
-from .gradient import grad, jvp, vjp
+from ._sweeps import backward, described, fits, forward, kind_of, split, twice
+from .gradient import grad
 from .modes import jit
-from .ops.gather import gather
-from .ops._arguments import to_shape
 from .ops._joining import concat
-from .sparsity import Pattern, jacobian_pattern, leaves
+from .ops.gather import gather
+from .sparsity import Pattern, jacobian_pattern
 from .tensor import Tensor
 from .vectorize import vmap
 
@@ -71,7 +70,12 @@ class SparsePlan:
     """
 
     def __init__(
-        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...], colouring: Colouring,
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        positions: tuple[int, ...],
+        colouring: Colouring,
         pattern: Pattern,
     ) -> None:
         self.pattern = pattern
@@ -79,7 +83,7 @@ class SparsePlan:
         self._fn = fn
         self._positions = positions
         self._colouring = colouring
-        self._kinds = [_kind(x) for x in args]
+        self._kinds = [kind_of(x) for x in args]
         self._indices = pattern.indices.astype(np.int32, copy=False)
         self._indptr = pattern.indptr.astype(np.int32 if len(pattern.indices) < 1 << 31 else np.int64)
         self._dtype = args[positions[0]].asnumpy().dtype
@@ -126,10 +130,10 @@ class SparsePlan:
             part = seeds[first : first + width]
             part += [nothing] * (width - len(part))  # one program serves all chunks
             colours = range(first, min(first + width, count))
-            split: list[np.ndarray] = []
+            arrays: list[np.ndarray] = []
             for seed in [np.stack(part)] if not self._unrolled else part:
-                split += _split(seed.astype(self._dtype), pieces)
-            chunks.append((colours, [Tensor(a) for a in split]))
+                arrays += split(seed.astype(self._dtype), pieces)
+            chunks.append((colours, [Tensor(a) for a in arrays]))
         return chunks
 
     @property
@@ -139,7 +143,7 @@ class SparsePlan:
     def _compiled(self, n_args: int) -> Callable[..., list[Tensor]]:
         """A function of the arguments and seeds that returns the products."""
         positions, fn = self._positions, self._fn
-        sweep = {"columns": _forward, "rows": _backward, "stars": _twice}[self.kind]
+        sweep = {"columns": forward, "rows": backward, "stars": twice}[self.kind]
         per_seed = 1 if self.kind == "rows" else len(positions)
         unrolled = self._unrolled
 
@@ -225,8 +229,8 @@ class SparsePlan:
         found = np.zeros(self.pattern.shape[0], self._dtype)
         np.add.at(found, rows, terms)
         scale = np.bincount(rows, np.abs(terms), self.pattern.shape[0])
-        along = _split(direction.astype(self._dtype), [args[p].shape for p in self._positions])
-        product = (_twice if self.kind == "stars" else _forward)(self._fn, args, self._positions)
+        along = split(direction.astype(self._dtype), [args[p].shape for p in self._positions])
+        product = (twice if self.kind == "stars" else forward)(self._fn, args, self._positions)
         expected = product(*[Tensor(a) for a in along]).asnumpy()
         tolerance = float(np.finfo(self._dtype).eps) ** (2 / 3)
         wrong = ~(np.abs(found - expected) <= tolerance * (scale + np.abs(expected).max(initial=0.0)))
@@ -234,8 +238,8 @@ class SparsePlan:
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"{self._name}: row {row} of the matrix times a random vector is {found[row]:.6g}, the derivative along "
-                f"it is {expected[row]:.6g}: the pattern does not hold at these arguments; prepare the plan there"
+                f"{self._name}: row {row} of the matrix times a random vector is {found[row]:.6g}, but the derivative "
+                f"along it is {expected[row]:.6g}: the pattern does not hold at these arguments; prepare the plan there"
             )
 
     def suits(self, *args: Any) -> bool:
@@ -251,59 +255,16 @@ class SparsePlan:
             raise ValueError(f"{self._name}: the plan is for {len(self._kinds)} arguments, got {len(args)}")
         given = tuple(Tensor(x) if isinstance(x, np.ndarray) else x for x in args)
         for i, (x, kind) in enumerate(zip(given, self._kinds, strict=True)):
-            if not _fits(x, kind):
+            if not fits(x, kind):
                 raise ValueError(
-                    f"{self._name}: argument {i} is {_described(x)}; the plan was prepared for another one, "
-                    f"{_described(kind)}: shapes, types and integers decide about the pattern"
+                    f"{self._name}: argument {i} is {described(x)}; the plan was prepared for another one, "
+                    f"{described(kind)}: shapes, types and integers decide about the pattern"
                 )
         if not self.pattern.valid:
-            raise ValueError(f"{self._name}: a captured tensor that decides about the pattern has changed; prepare anew")
+            raise ValueError(
+                f"{self._name}: a captured tensor that decides about the pattern has changed; prepare anew"
+            )
         return given
-
-
-# --------------------------------------------------------------------------------------------------- arguments
-
-
-def _kind(x: Any) -> Any:
-    """What an argument has to have in common with the one a plan was prepared for; integers decide about patterns."""
-    if not isinstance(x, Tensor):
-        return x
-    numbers = x.asnumpy() if x.dtype.is_int or x.dtype.is_bool else None
-    return _Like(x.shape, x.dtype, numbers)
-
-
-class _Like:
-    """A Tensor as far as a plan depends on it."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any, numbers: np.ndarray | None) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.numbers = numbers
-
-
-def _fits(x: Any, kind: Any) -> bool:
-    if isinstance(kind, _Like):
-        return (
-            isinstance(x, Tensor)
-            and x.shape == kind.shape
-            and x.dtype == kind.dtype
-            and (kind.numbers is None or np.array_equal(x.asnumpy(), kind.numbers))
-        )
-    return x is kind or (type(x) is type(kind) and bool(x == kind))
-
-
-def _described(x: Any) -> str:
-    if isinstance(x, Tensor | _Like):
-        return f"a Tensor of shape {x.shape} and type {x.dtype}"
-    return f"{x!r}"
-
-
-def _split(a: np.ndarray, pieces: list[tuple[int, ...]] | None) -> list[np.ndarray]:
-    """The last axis of an array cut into arrays of these shapes; None: left as it is."""
-    if pieces is None:
-        return [a]
-    ends = np.cumsum([math.prod(shape) for shape in pieces])[:-1]
-    return [part.reshape(a.shape[:-1] + shape) for part, shape in zip(np.split(a, ends, -1), pieces, strict=True)]
 
 
 def _scipy_sparse() -> Any:
@@ -315,45 +276,6 @@ def _scipy_sparse() -> Any:
             "plan.values(...), plan.pattern"
         ) from None
     return scipy.sparse
-
-
-# ------------------------------------------------------------------------------------------------------ sweeps
-
-
-def _flat(x: Any) -> Tensor:
-    """All elements of a result, one after the other."""
-    parts = [to_shape(leaf, (leaf.size,)) for leaf in leaves(x)]
-    return parts[0] if len(parts) == 1 else concat(parts)
-
-
-def _at(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> tuple[Any, list[Any]]:
-    """`fn` as a function of what is differentiated; and that."""
-
-    def of_inputs(*inputs: Any) -> Any:
-        full = list(args)
-        for p, x in zip(positions, inputs, strict=True):
-            full[p] = x
-        return _flat(fn(*full))
-
-    return of_inputs, [args[p] for p in positions]
-
-
-def _forward(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> Callable[..., Tensor]:
-    """Products of the Jacobian with directions."""
-    of_inputs, inputs = _at(fn, args, positions)
-    return lambda *seeds: jvp(of_inputs, tuple(inputs), tuple(seeds))[1]
-
-
-def _backward(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> Callable[..., Tensor]:
-    """Products of the transposed Jacobian."""
-    of_inputs, inputs = _at(fn, args, positions)
-    _, pull = vjp(of_inputs, *inputs)
-    return lambda seed: _flat(list(pull(seed)))
-
-
-def _twice(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> Callable[..., Tensor]:
-    """Products of the Hessian: directional derivatives of the gradient."""
-    return _forward(grad(fn, positions), args, positions)
 
 
 # --------------------------------------------------------------------------------------------------- functions
@@ -374,7 +296,13 @@ class SparseDerivative:
     """
 
     def __init__(
-        self, name: str, fn: Callable[..., Any], grad_position: int | tuple[int, ...], mode: str, ordering: str, pattern: Any
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        grad_position: int | tuple[int, ...],
+        mode: str,
+        ordering: str,
+        pattern: Any,
     ) -> None:
         if not callable(fn):
             raise TypeError(f"{name}: expected a function or a Cell, got {type(fn).__name__}")
@@ -399,14 +327,16 @@ class SparseDerivative:
         given = tuple(Tensor(x) if isinstance(x, np.ndarray) else x for x in args)
         for p in self._positions:
             if p >= len(given) or not isinstance(given[p], Tensor) or not given[p].dtype.is_float:
-                what = _described(given[p]) if p < len(given) else "missing"
+                what = described(given[p]) if p < len(given) else "missing"
                 raise TypeError(f"{self._name}: argument {p} is {what}; expected a Tensor of a float type")
         if len({given[p].dtype for p in self._positions}) > 1:
             raise TypeError(f"{self._name}: the inputs have different types; convert them to one (x.astype(...))")
         hessian = self._mode == "stars"
         fn = grad(self.fn, self._positions) if hessian else self.fn
-        pattern = self._given(given) if self._pattern is not None else jacobian_pattern(
-            fn, *given, grad_position=self._positions
+        pattern = (
+            self._given(given)
+            if self._pattern is not None
+            else jacobian_pattern(fn, *given, grad_position=self._positions)
         )
         if hessian:
             pattern = pattern.symmetric()

@@ -8,28 +8,27 @@ Comparisons, rounding and argsort end a dependence; products with constants keep
 The pattern of a Hessian is that of the Jacobian of the gradient, and the gradient is such a program, too. A variable
 that enters linearly is not in its own partial derivative, so linear and nonlinear operations need not be told apart.
 
-The pattern holds for all values of the inputs, but for the branches that Python took at the given ones (``if x[0] > 0``).
+The pattern holds for all values of the inputs, but for the branches that Python took at the given ones
+(``if x[0] > 0``).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._engine.capture import array_behind, capture
-from ._engine.extension import core_of
 from ._engine.primitives import table
 from ._engine.sets import TooDenseError, gathered, take, transposed, union
 from ._engine.tensor import apply
+from ._reads import INEXACT, MOST, SAME, Blocks, Groups, Step, reads_of
 from .tensor import Tensor
 
 __all__ = ["Pattern", "jacobian_pattern"]
 
-MOST = 1 << 27  # members of all sets of one array: half a gigabyte
 _INPUT, _HANDLE, _CONSTANT = 0, 1, 2  # where the array of a slot comes from; see program.pyx
 
 
@@ -38,20 +37,6 @@ class Family(NamedTuple):
 
     starts: np.ndarray
     members: np.ndarray
-
-
-class Groups(NamedTuple):
-    """What each element of a result reads of an operand, in compressed rows."""
-
-    starts: np.ndarray
-    members: np.ndarray
-
-
-class Blocks(NamedTuple):
-    """Groups of the elements of an operand, and for each element of a result the group it reads."""
-
-    groups: Groups
-    which: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -115,10 +100,12 @@ class Pattern:
     def symmetric(self) -> Pattern:
         """The pattern together with its transpose."""
         other = self.transposed()
-        return Pattern(self.shape, *union(*self[:2], *other[:2]), self.branches, self.relied)
+        return Pattern(self.shape, *union(*self.sets, *other.sets), self.branches, self.relied)
 
-    def __getitem__(self, part: slice) -> tuple[np.ndarray, ...]:
-        return (self.indptr, self.indices)[part]
+    @property
+    def sets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both arrays."""
+        return self.indptr, self.indices
 
     def rows(self) -> np.ndarray:
         """The row of each entry."""
@@ -131,9 +118,7 @@ class Pattern:
         return matrix
 
 
-def jacobian_pattern(
-    fn: Callable[..., Any], *args: Any, grad_position: int | tuple[int, ...] = 0
-) -> Pattern:
+def jacobian_pattern(fn: Callable[..., Any], *args: Any, grad_position: int | tuple[int, ...] = 0) -> Pattern:
     """The sparsity pattern of the Jacobian of a function.
 
     Parameters
@@ -196,19 +181,25 @@ def jacobian_pattern(
             f"sparsity: more than {MOST} dependences; the matrix is dense, or an intermediate array depends on almost "
             f"all inputs in each of its elements; use products with vectors (jvp, vjp) instead"
         ) from None
-    starts, members = [np.zeros(1, np.int64)], []
-    total = 0
+    starts, total = [np.zeros(1, np.int64)], 0
+    parts: list[np.ndarray] = []
     for x, slot in zip(results, slots, strict=True):
         family = None if slot is None else found[slot]
         if family is None:
             starts.append(np.full(x.size, total, np.int64))
         else:
             starts.append(family.starts[1:] + total)
-            members.append(family.members)
+            parts.append(family.members)
             total += len(family.members)
-    joined = np.concatenate(members) if members else np.empty(0, np.int32)
+    joined = np.concatenate(parts) if parts else np.empty(0, np.int32)
     m = sum(x.size for x in results)
-    return Pattern((m, n), np.concatenate(starts), joined, branches, tuple(walk.relied.items_of()))
+    return Pattern(
+        (m, n),
+        np.concatenate(starts),
+        joined,
+        branches,
+        tuple((handle, array_behind(handle)) for handle in walk.relied.values()),
+    )
 
 
 def leaves(x: Any) -> list[Tensor]:
@@ -223,25 +214,11 @@ def leaves(x: Any) -> list[Tensor]:
 # ------------------------------------------------------------------------------------------------------ the walk
 
 
-class _Relied:
-    """Handles whose numbers decided about a pattern."""
-
-    def __init__(self) -> None:
-        self.handles: dict[int, Any] = {}
-
-    def add(self, handles: frozenset) -> None:
-        for handle in handles:
-            self.handles[id(handle)] = handle
-
-    def items_of(self) -> list[tuple[Any, Any]]:
-        return [(handle, array_behind(handle)) for handle in self.handles.values()]
-
-
 class _Known(NamedTuple):
     """Numbers that do not depend on the inputs, and the handles they come from."""
 
     numbers: np.ndarray
-    handles: frozenset
+    handles: dict[int, Any]  # by identity: tensors compare by element
 
 
 class _Walk:
@@ -252,20 +229,20 @@ class _Walk:
         self.n = n
         self.found: dict[int, Family | None] = {}
         self.known: dict[int, _Known] = {}
-        self.relied = _Relied()
+        self.relied: dict[int, Any] = {}
         self.rows = table()
         for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
             if kind == _INPUT and source in inputs:
                 self.found[slot] = inputs[source]
             elif kind == _INPUT and source in fixed:
-                self.known[slot] = _Known(fixed[source].asnumpy(), frozenset())
+                self.known[slot] = _Known(fixed[source].asnumpy(), {})
             elif kind == _CONSTANT:
-                self.known[slot] = _Known(source.numpy(), frozenset())
+                self.known[slot] = _Known(source.numpy(), {})
             elif kind == _HANDLE:
-                self.known[slot] = _Known(source.asnumpy(), frozenset([source]))
+                self.known[slot] = _Known(source.asnumpy(), {id(source): source})
 
     def families(self, wanted: list[int]) -> dict[int, Family | None]:
-        program, steps = self.program, self.program.steps
+        steps = self.program.steps
         last: dict[int, int] = {}
         for i, (_, _, ins, out) in enumerate(steps):
             last.update(dict.fromkeys((*ins, out), i))
@@ -287,23 +264,36 @@ class _Walk:
         if not moving:
             if ins and row.name != "inspect" and all(slot in self.known for slot in ins):
                 tensors = [Tensor(self.known[slot].numbers) for slot in ins]
-                handles = frozenset().union(*[self.known[slot].handles for slot in ins])
+                handles = {key: handle for slot in ins for key, handle in self.known[slot].handles.items()}
                 self.known[out] = _Known(apply(op, params, *tensors).asnumpy(), handles)
             return
-        if row.family == "constant" or not _inexact(self.program.typenums[out]):
+        if row.family == "constant" or self.program.typenums[out] not in INEXACT:
             return
-        step = Step(self, op, row, params, ins, out)
-        rule = RULES.get(row.name, _elementwise if row.partials or row.name == "power" else _dense)
+        shapes, typenum = tuple(self.program.shapes[slot] for slot in ins), self.program.typenums[ins[0]]
+
+        def known(k: int, constant: bool) -> np.ndarray | None:
+            found = self.known.get(ins[k])
+            if found is None or (constant and found.handles):
+                return None
+            self.relied.update(found.handles)
+            return found.numbers
+
+        def starts(k: int) -> np.ndarray:
+            family = self.found[ins[k]]
+            assert family is not None
+            return family.starts
+
+        step = Step(op, row, params, self.program.shapes[out], shapes, typenum, known, starts)
         total: Family | None = None
         for k in moving:
-            part = self.read(self.found[ins[k]], rule(step, k), step.size)
+            part = self.inherited(self.found[ins[k]], reads_of(step, k))
             if part is not None:
                 total = part if total is None else Family(*union(*total, *part))
         if total is not None and len(total.members) > MOST:
             raise TooDenseError
         self.found[out] = total
 
-    def read(self, family: Family | None, reads: Any, size: int) -> Family | None:
+    def inherited(self, family: Family | None, reads: Any) -> Family | None:
         """The sets that the elements of a result inherit from an operand."""
         if family is None or reads is None:
             return None
@@ -316,318 +306,3 @@ class _Walk:
         else:
             found = Family(*take(*family, reads, MOST))
         return found if len(found.members) else None
-
-
-def _inexact(typenum: int) -> bool:
-    return typenum in _INEXACT
-
-
-_INEXACT = {np.dtype(code).num for code in "efdFD"}
-
-
-# ------------------------------------------------------------------------------------------------------- rules
-
-SAME = "element by element"
-
-#: What elements of the result read of an operand: None (nothing), SAME, for each the one element it reads (-1: none),
-#: Groups, or Blocks.
-Reads = Any
-
-
-class Step:
-    """One step of a program, as the rules see it."""
-
-    def __init__(self, walk: _Walk, op: int, row: Any, params: Any, ins: tuple[int, ...], out: int) -> None:
-        self.walk = walk
-        self.op = op
-        self.row = row
-        self.params = params
-        self.ins = ins
-        self.shape: tuple[int, ...] = walk.program.shapes[out]
-        self.size = math.prod(self.shape)
-
-    def shape_of(self, k: int) -> tuple[int, ...]:
-        return self.walk.program.shapes[self.ins[k]]
-
-    def positions(self, k: int) -> np.ndarray:
-        """The elements of an operand by number, in its shape."""
-        shape = self.shape_of(k)
-        return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
-
-    def places(self) -> np.ndarray:
-        """The elements of the result by number."""
-        return np.arange(self.size, dtype=np.int64).reshape(self.shape)
-
-    def numbers(self, k: int, constant: bool = False) -> np.ndarray | None:
-        """The numbers of an operand where they do not depend on inputs; `constant`: nor on captured tensors."""
-        known = self.walk.known.get(self.ins[k])
-        if known is None or (constant and known.handles):
-            return None
-        self.walk.relied.add(known.handles)
-        return known.numbers
-
-    def moved(self, positions: np.ndarray) -> np.ndarray:
-        """The primitive applied to the numbers of elements instead of their values."""
-        return np.ascontiguousarray(apply(self.op, self.params, Tensor(positions)).asnumpy()).ravel()
-
-    def reads_nonempty(self, k: int, keys: np.ndarray, sources: np.ndarray | None = None) -> Groups:
-        """Groups by the element of the result that each source goes to, sources without dependence left out."""
-        starts = self.walk.found[self.ins[k]].starts  # type: ignore[union-attr]
-        if sources is None:
-            sources = np.arange(len(keys), dtype=np.int64)
-        useful = starts[sources + 1] > starts[sources]
-        return grouped(keys[useful], sources[useful], self.size)
-
-
-def grouped(keys: np.ndarray, sources: np.ndarray, size: int) -> Groups:
-    """Sources gathered by keys below `size`."""
-    starts = np.zeros(size + 1, np.int64)
-    np.cumsum(np.bincount(keys, minlength=size), out=starts[1:])
-    if np.any(keys[1:] < keys[:-1]):
-        sources = sources[np.argsort(keys, kind="stable")]
-    return Groups(starts, np.ascontiguousarray(sources, np.int64))
-
-
-def _broadcast(positions: np.ndarray, shape: tuple[int, ...]) -> Reads:
-    if positions.shape == shape:
-        return SAME
-    return np.ascontiguousarray(np.broadcast_to(positions, shape)).ravel()
-
-
-def _elementwise(step: Step, k: int) -> Reads:
-    if step.row.partials and step.row.partials[k] is None:
-        return None
-    return _broadcast(step.positions(k), step.shape)
-
-
-def _product(step: Step, k: int) -> Reads:
-    """A factor that is constant lets through what is not zero."""
-    factor = step.numbers(1 - k, constant=True)
-    reads = _elementwise(step, k)
-    if factor is None or factor.all():
-        return reads
-    if reads is SAME:
-        reads = step.positions(k).ravel()
-    return np.where(np.broadcast_to(factor != 0, step.shape).ravel(), reads, -1)
-
-
-def _where(step: Step, k: int) -> Reads:
-    if k == 0:
-        return None
-    reads = _broadcast(step.positions(k), step.shape)
-    condition = step.numbers(0)
-    if condition is None:
-        return reads
-    if reads is SAME:
-        reads = step.positions(k).ravel()
-    taken = np.broadcast_to(condition.astype(bool), step.shape).ravel()
-    return np.where(taken == (k == 1), reads, -1)
-
-
-def _same(step: Step, k: int) -> Reads:
-    return SAME
-
-
-def _moved(step: Step, k: int) -> Reads:
-    """Reshapes, permutations, slices and broadcasts move numbers as they move values."""
-    return step.moved(step.positions(k))
-
-
-def _cast(step: Step, k: int) -> Reads:
-    return SAME if _inexact(step.walk.program.typenums[step.ins[0]]) else None
-
-
-def _unslice(step: Step, k: int) -> Reads:
-    reads = np.full(step.shape, -1, np.int64)
-    start = [start for start, _, _ in step.params[1]]
-    end = [start + length * stride for start, length, stride in step.params[1]]
-    parts = [
-        slice(a, b if b >= 0 else None, stride) if length else slice(0, 0)
-        for a, b, (_, length, stride) in zip(start, end, step.params[1], strict=True)
-    ]
-    reads[tuple(parts)] = step.positions(k)
-    return reads.ravel()
-
-
-def _concat(step: Step, k: int) -> Reads:
-    parts = [np.full(step.shape_of(i), -1, np.int64) for i in range(len(step.ins))]
-    parts[k] = step.positions(k)
-    return np.concatenate(parts, axis=step.params).ravel()
-
-
-def _index(step: Step, pattern: tuple) -> tuple | None:
-    """The index of a gather or scatter for NumPy; None where it depends on inputs."""
-    found: list[Any] = []
-    for part in pattern:
-        if not isinstance(part, int):
-            found.append(slice(*part))
-            continue
-        numbers = step.numbers(part + 1)
-        if numbers is None:
-            return None
-        found.append(numbers)
-    return tuple(found)
-
-
-def _gather(step: Step, k: int) -> Reads:
-    if k > 0:
-        return None
-    index = _index(step, step.params)
-    return _dense(step, k) if index is None else step.positions(0)[index].ravel()
-
-
-def _scatter_add(step: Step, k: int) -> Reads:
-    if k > 0:
-        return None
-    index = _index(step, step.params[1])
-    return _dense(step, k) if index is None else step.reads_nonempty(k, step.places()[index].ravel())
-
-
-def _kept(step: Step) -> np.ndarray:
-    """The numbers of the elements of a reduction's result, in a shape that broadcasts to the operand's."""
-    axes = step.params[0]
-    shape = tuple(1 if axis in axes else length for axis, length in enumerate(step.shape_of(0)))
-    return step.places().reshape(shape)
-
-
-def _reduction(step: Step, k: int) -> Reads:
-    return step.reads_nonempty(k, np.broadcast_to(_kept(step), step.shape_of(0)).ravel())
-
-
-def _sum_to(step: Step, k: int) -> Reads:
-    return step.reads_nonempty(k, np.broadcast_to(step.places(), step.shape_of(0)).ravel())
-
-
-def _cumsum(step: Step, k: int) -> Reads:
-    axis, reverse = step.params
-    length = step.shape[axis]
-    if step.size * (length + 1) // 2 > MOST:
-        raise TooDenseError
-    earlier, later = np.tril_indices(length)[::-1]
-    lines = np.moveaxis(step.places(), axis, -1).reshape(-1, length)
-    if reverse:
-        lines = lines[:, ::-1]
-    return step.reads_nonempty(k, lines[:, later].ravel(), np.ascontiguousarray(lines[:, earlier]).ravel())
-
-
-def _matmul(step: Step, k: int) -> Reads:
-    """A row of the first with a column of the second; a constant factor says which of their elements meet."""
-    a, b = step.shape_of(0), step.shape_of(1)
-    factor = step.numbers(1 - k, constant=True)
-    if factor is not None and factor.ndim == 2 and len(step.shape_of(k)) == 2 and not factor.all():
-        i, j = np.nonzero(factor)
-        mine, places = step.positions(k), step.places()
-        if len(i) * mine.shape[k] <= MOST:  # (m, inner) @ factor, or factor @ (inner, n)
-            targets = places[:, j] if k == 0 else places[i, :]
-            sources = mine[:, i] if k == 0 else mine[j, :]
-            return step.reads_nonempty(k, targets.ravel(), sources.ravel())
-    # Without one all of a row meets all of a column, and what it depends on is gathered once.
-    kept = (*a[:-1], 1) if k == 0 else (*b[:-2], 1, b[-1])
-    return _blocks(step, k, kept, kept)
-
-
-def _blocks(step: Step, k: int, of_operand: tuple[int, ...], of_result: tuple[int, ...]) -> Blocks:
-    """Elements of the result that read whole blocks of an operand; shapes with an axis of 1 where blocks extend."""
-    numbers = np.arange(math.prod(of_operand), dtype=np.int64)
-    keys = np.broadcast_to(numbers.reshape(of_operand), step.shape_of(k)).ravel()
-    which = np.broadcast_to(numbers.reshape(of_result), step.shape).ravel()
-    groups = grouped(keys, np.arange(len(keys), dtype=np.int64), len(numbers))
-    return Blocks(groups, np.ascontiguousarray(which))
-
-
-def _dense(step: Step, k: int) -> Blocks:
-    """Nothing is known: each element of the result reads all of the operand, of the same sample where there are some."""
-    core = core_of(step.op)
-    shape = step.shape_of(k)
-    if core is None:
-        return _blocks(step, k, (1,) * len(shape), (1,) * len(step.shape))
-    stack = shape[: len(shape) - core[k]]
-    outer = max(len(step.shape_of(i)) - core[i] for i in range(len(core)))
-    return _blocks(step, k, (*stack, *(1,) * core[k]), (*stack, *(1,) * (len(step.shape) - outer)))
-
-
-def _fourier(step: Step, k: int) -> Blocks:
-    """All along the axes of the transform; the others are a stack."""
-    settings = dict(step.params)
-    ndim = len(step.shape)
-    along = {axis % ndim for axis in settings.get("axes", (settings.get("axis"),))}
-    kept = tuple(1 if axis in along else length for axis, length in enumerate(step.shape))
-    return _blocks(step, k, kept, kept)
-
-
-def _sparse_product(step: Step, k: int) -> Reads:
-    """Row i of S(a) x: the entries of row i, and the rows of x that they stand for."""
-    settings = dict(step.params)
-    if math.prod(step.shape[:-2]) != 1 or math.prod(step.shape_of(0)[:-1]) != 1:
-        return _dense(step, k)
-    rows, columns = settings["pattern"].places
-    if settings["transposed"]:
-        rows, columns = columns, rows
-    entries = np.arange(len(rows), dtype=np.int64)
-    places = step.places().reshape(step.shape[-2:])
-    if k == 1:
-        numbers = step.numbers(0, constant=True)
-        if numbers is not None:
-            kept = np.flatnonzero(numbers)
-            rows, columns = rows[kept], columns[kept]
-        sources = step.positions(1).reshape(step.shape_of(1)[-2:])[columns]
-    else:
-        sources = np.broadcast_to(entries[:, None], (len(rows), step.shape[-1]))
-    return step.reads_nonempty(k, places[rows].ravel(), np.ascontiguousarray(sources).ravel())
-
-
-def _sparse_entries(step: Step, k: int) -> Reads:
-    """Entry (i, j) of u v^T: row i of u and row j of v."""
-    which = dict(step.params)["pattern"].places[k]
-    shape = step.shape_of(k)
-    if math.prod(shape[:-2]) != 1:
-        return _dense(step, k)
-    groups = grouped(np.repeat(np.arange(shape[-2]), shape[-1]), np.arange(math.prod(shape)), shape[-2])
-    return Blocks(groups, np.broadcast_to(which, step.shape).astype(np.int64).ravel())
-
-
-def _convolution(step: Step, k: int) -> Reads:
-    """Element t of the full convolution reads x[i] and y[t - i]; the valid part begins where they overlap."""
-    a, b = step.shape_of(0), step.shape_of(1)
-    if len(a) != 1 or len(b) != 1 or a[0] * b[0] > MOST:
-        return _dense(step, k)
-    i, j = np.indices((a[0], b[0]))
-    factor = step.numbers(1 - k, constant=True)
-    meets = np.ones(i.shape, bool) if factor is None else (factor != 0)[j if k == 0 else i]
-    target = i + j - (0 if step.row.name == "convolve_full" else b[0] - 1)
-    meets &= (target >= 0) & (target < step.size)
-    return step.reads_nonempty(k, target[meets], (i if k == 0 else j)[meets])
-
-
-RULES: dict[str, Callable[[Step, int], Reads]] = {
-    "mul": _product,
-    "absorb_mul": _product,
-    "where": _where,
-    "reshape": _same,
-    "identity": _same,
-    "inspect": _same,
-    "conj": _same,
-    "transpose": _moved,
-    "broadcast_to": _moved,
-    "slice": _moved,
-    "cast": _cast,
-    "unslice": _unslice,
-    "concat": _concat,
-    "gather": _gather,
-    "scatter_add": _scatter_add,
-    "sum": _reduction,
-    "reduce_max": _reduction,
-    "reduce_min": _reduction,
-    "sum_to": _sum_to,
-    "cumsum": _cumsum,
-    "matmul": _matmul,
-    "view_as_real": lambda step, k: np.repeat(step.positions(0).ravel(), 2),
-    "view_as_complex": lambda step, k: grouped(np.arange(2 * step.size) // 2, np.arange(2 * step.size), step.size),
-    "fft": _fourier,
-    "rfft": _fourier,
-    "irfft": _fourier,
-    "sparse_product": _sparse_product,
-    "sparse_entries": _sparse_entries,
-    "convolve_full": _convolution,
-    "convolve_valid": _convolution,
-}

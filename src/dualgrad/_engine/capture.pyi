@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from typing import Any
 
 from ..tensor import Tensor
 from .array import Array
