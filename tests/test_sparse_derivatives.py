@@ -289,6 +289,45 @@ def test_weights_of_a_cell_are_no_constants():
         np.testing.assert_array_equal(hessian(x).toarray(), value * (np.eye(4, k=1) + np.eye(4, k=-1)))
 
 
+class Power(dg.nn.Cell):
+    def __init__(self, offset):
+        super().__init__()
+        self.offset = offset
+
+    def construct(self, x):
+        return (x[: -self.offset] * x[self.offset :]).sum()
+
+
+def test_attributes_and_closures_may_change():
+    x = t(np.ones(5))
+    cell = Power(1)
+    offset = 1
+    nested = lambda x: cell(x)
+    closed = lambda x: (x[:-offset] * x[offset:]).sum()
+    for fn in (cell, nested, closed):
+        cell.offset = offset = 1
+        hessian = dg.sparse_hessian(fn)
+        plan = hessian.prepare(x)
+        assert hessian(x).nnz == 8
+        cell.offset = offset = 2
+        np.testing.assert_array_equal(hessian(x).toarray(), np.eye(5, k=2) + np.eye(5, k=-2))
+        with pytest.raises(ValueError, match="has changed"):
+            plan(x)
+
+
+def test_complex_results():
+    fn = lambda x: ops.complex(x * x, x[::-1] * x)
+    x = t(rng().normal(size=5))
+    found = dg.sparse_jacobian(fn)(x, check=True)
+    expected = 2 * np.diag(x.asnumpy()) + 1j * dense_jacobian(lambda x: x[::-1] * x, x)
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)
+    with pytest.raises(TypeError, match="columns"):
+        dg.sparse_jacobian(fn, mode="rows")(x)
+    narrow = dg.sparse_jacobian(lambda x: (x * x).astype(dg.float32), mode="rows")(x, check=True)
+    assert narrow.dtype in (np.float32, np.float64)
+    np.testing.assert_allclose(narrow.toarray(), 2 * np.diag(x.asnumpy()), rtol=1e-6)
+
+
 def branching(x):
     return (x[1:] * x[:-1]).sum() if x[0] > 0 else (x**3).sum()
 

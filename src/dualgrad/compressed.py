@@ -14,7 +14,8 @@ import numpy as np
 
 from ._colour import ORDERINGS, Colouring, colour_hessian, colour_jacobian
 from ._engine.colouring import spread
-from ._sweeps import backward, described, fits, forward, kind_of, split, twice
+from ._sweeps import Surroundings, backward, described, fits, flat, forward, kind_of, split, twice
+from .dtype import DType
 from .gradient import grad
 from .modes import jit
 from .ops._joining import concat
@@ -77,6 +78,7 @@ class SparsePlan:
         positions: tuple[int, ...],
         colouring: Colouring,
         pattern: Pattern,
+        result: DType,
     ) -> None:
         self.pattern = pattern
         self._name = name
@@ -86,7 +88,9 @@ class SparsePlan:
         self._kinds = [kind_of(x) for x in args]
         self._indices = pattern.indices.astype(np.int32, copy=False)
         self._indptr = pattern.indptr.astype(np.int32 if len(pattern.indices) < 1 << 31 else np.int64)
-        self._dtype = args[positions[0]].asnumpy().dtype
+        self._surroundings = Surroundings(fn)
+        self._dtype = args[positions[0]].dtype.numpy
+        self._seed_dtype = result.numpy if colouring.kind == "rows" else self._dtype
         directions = colouring.kind != "rows"
         self._length = pattern.shape[1 if directions else 0]
         pieces = [args[p].shape for p in positions] if directions else None
@@ -132,7 +136,7 @@ class SparsePlan:
             colours = range(first, min(first + width, count))
             arrays: list[np.ndarray] = []
             for seed in [np.stack(part)] if not self._unrolled else part:
-                arrays += split(seed.astype(self._dtype), pieces)
+                arrays += split(seed.astype(self._seed_dtype), pieces)
             chunks.append((colours, [Tensor(a) for a in arrays]))
         return chunks
 
@@ -169,17 +173,19 @@ class SparsePlan:
         """The entries in the order of the pattern, as a NumPy array."""
         args = self._checked(args)
         plan = self._colouring
-        out = np.empty(len(plan.target), self._dtype)
+        out: np.ndarray | None = None
         for colours, products in self._products(args):
             tables = [x._numpy() for x in products]
             columns: Any = tables if self._unrolled else tables[0]
+            if out is None:
+                out = np.empty(len(plan.target), columns[0].dtype)
             for k, column in zip(colours, columns, strict=False):
                 part = slice(plan.bounds[k], plan.bounds[k + 1])
-                if column.dtype == self._dtype and self._dtype in (np.float32, np.float64):
+                if out.dtype in (np.float32, np.float64):
                     spread(np.ascontiguousarray(column), plan.source[part], plan.target[part], out)
                 else:
                     out[plan.target[part]] = column[plan.source[part]]
-        return out
+        return np.empty(0, self._dtype) if out is None else out
 
     def entries(self, *args: Any) -> Tensor:
         """The entries in the order of the pattern, as a Tensor that can be differentiated again."""
@@ -226,13 +232,13 @@ class SparsePlan:
         rng = np.random.default_rng(len(values))
         direction = rng.uniform(0.5, 1.5, self.pattern.shape[1]) * rng.choice([-1.0, 1.0], self.pattern.shape[1])
         rows, terms = self.pattern.rows(), values * direction[self.pattern.indices].astype(self._dtype)
-        found = np.zeros(self.pattern.shape[0], self._dtype)
+        found = np.zeros(self.pattern.shape[0], terms.dtype)
         np.add.at(found, rows, terms)
         scale = np.bincount(rows, np.abs(terms), self.pattern.shape[0])
         along = split(direction.astype(self._dtype), [args[p].shape for p in self._positions])
         product = (twice if self.kind == "stars" else forward)(self._fn, args, self._positions)
         expected = product(*[Tensor(a) for a in along]).asnumpy()
-        tolerance = float(np.finfo(self._dtype).eps) ** (2 / 3)
+        tolerance = max(float(np.finfo(kind).eps) for kind in (self._dtype, values.dtype, expected.dtype)) ** (2 / 3)
         wrong = ~(np.abs(found - expected) <= tolerance * (scale + np.abs(expected).max(initial=0.0)))
         wrong &= np.isfinite(expected)
         if wrong.any():
@@ -260,9 +266,10 @@ class SparsePlan:
                     f"{self._name}: argument {i} is {described(x)}; the plan was prepared for another one, "
                     f"{described(kind)}: shapes, types and integers decide about the pattern"
                 )
-        if not self.pattern.valid:
+        if not (self.pattern.valid and self._surroundings.unchanged):
             raise ValueError(
-                f"{self._name}: a captured tensor that decides about the pattern has changed; prepare anew"
+                f"{self._name}: a captured tensor that decides about the pattern, another captured value or an "
+                f"attribute of a Cell has changed since the plan was prepared; prepare it again"
             )
         return given
 
@@ -341,9 +348,12 @@ class SparseDerivative:
         if hessian:
             pattern = pattern.symmetric()
             colouring = colour_hessian(pattern, self._ordering)
+            result = given[self._positions[0]].dtype
         else:
-            colouring = colour_jacobian(pattern, self._mode, self._ordering)
-        return SparsePlan(self._name, self.fn, given, self._positions, colouring, pattern)
+            result = flat(self.fn(*given)).dtype
+            mode = "columns" if result.is_complex and self._mode == "auto" else self._mode
+            colouring = colour_jacobian(pattern, mode, self._ordering)
+        return SparsePlan(self._name, self.fn, given, self._positions, colouring, pattern, result)
 
     def _given(self, args: tuple[Any, ...]) -> Pattern:
         """The pattern the user gave."""

@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+from typing_extensions import disjoint_base
+
 from ..tensor import Tensor
 from .array import Array
 from .program import Program
@@ -9,3 +11,6 @@ def capture(
     fn: Callable[..., list[Tensor]], args: tuple[Tensor, ...]
 ) -> tuple[Program, list[Tensor], list[int | None], bool]: ...
 def array_behind(handle: TensorBase) -> Array: ...
+
+@disjoint_base
+class Probe: ...
