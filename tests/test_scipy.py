@@ -192,6 +192,37 @@ def test_roots():
     np.testing.assert_allclose(banded.toarray(), f.jac(found.x), rtol=1e-13)
 
 
+@pytest.mark.parametrize("form", ["dense", "sparse", "product"])
+def test_constraints(form):
+    """HS71: the least of x0 x3 (x0 + x1 + x2) + x2 with a product of 25 at least and squares that add up to 40."""
+    f = adapt.objective(lambda x: x[0] * x[3] * x[:3].sum() + x[2], np.array([1.0, 5.0, 5.0, 1.0]), hess=form)
+    c = adapt.system(lambda x: (x.prod(), (x * x).sum()), f.x0, jac="dense" if form == "product" else form)
+    limits = optimize.NonlinearConstraint(c.fun, [25, 40], [np.inf, 40], jac=c.jac, hess=c.hess)
+    found = optimize.minimize(
+        *(f.fun, f.x0),
+        jac=f.jac,
+        hess=f.hess,
+        method="trust-constr",
+        bounds=[(1, 5)] * 4,
+        constraints=limits,
+        options={"gtol": 1e-9, "xtol": 1e-12, "barrier_tol": 1e-10, "maxiter": 3000},
+    )
+    assert found.fun == pytest.approx(17.0140173, abs=1e-5)
+    v = np.array([2.0, 3.0])
+    H = c.hess(f.x0, v)
+    step = 1e-6
+    dense = lambda x: np.asarray(c.jac(x).toarray() if form == "sparse" else c.jac(x)).T @ v
+    numerical = [(dense(f.x0 + step * e) - dense(f.x0 - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(H.toarray() if form == "sparse" else H, numerical, atol=1e-7)
+
+
+def test_narrow_variables():
+    fn = lambda x: (x[:1] * x[1:]).sum(0, keepdims=True) + x[0]
+    r = adapt.residuals(fn, Tensor(np.array([1.0, 2.0, 3.0], np.float32)))
+    assert r.fun(r.x0).dtype == np.float64
+    np.testing.assert_allclose(r.jac(r.x0), [[6, 1, 1]])
+
+
 @pytest.mark.parametrize("jac", ["dense", "sparse"])
 @pytest.mark.parametrize("method", ["Radau", "BDF"])
 def test_stiff_equations(method, jac):

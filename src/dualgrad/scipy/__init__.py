@@ -5,7 +5,7 @@ function         for                                         gives
 ===============  ==========================================  =====================================
 `objective`      ``scipy.optimize.minimize``                 ``fun, jac, hess, hessp``
 `residuals`      ``scipy.optimize.least_squares``            ``fun, jac``
-`system`         ``scipy.optimize.root``                     ``fun, jac``
+`system`         ``scipy.optimize.root``, constraints        ``fun, jac, hess``
 `rhs`            ``scipy.integrate.solve_ivp``               ``fun, jac``
 ===============  ==========================================  =====================================
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from ..ops._arguments import to_shape
 from ..tensor import Tensor
 
-__all__ = ["Latest", "Leaf", "Packing", "checked_function", "checked_mode", "import_scipy", "vector_of"]
+__all__ = ["Latest", "Leaf", "Packing", "checked_function", "checked_mode", "operator_of", "vector_of"]
 
 
 class Leaf:
@@ -113,8 +112,21 @@ def checked_function(name: str, fn: Any) -> None:
         raise TypeError(f"{name}: expected a function or a Cell, got {type(fn).__name__}")
 
 
-def import_scipy(what: str, module: str) -> Any:
+def operator_of(
+    shape: tuple[int, int],
+    product: Callable[[np.ndarray], np.ndarray],
+    transposed: Callable[[np.ndarray], np.ndarray],
+) -> Any:
+    """A linear operator of SciPy; both functions take flat vectors of float64."""
     try:
-        return importlib.import_module(module)
+        from scipy.sparse.linalg import LinearOperator
     except ImportError:
-        raise ImportError(f"dualgrad.scipy: {what} need SciPy; install it with pip install 'dualgrad[scipy]'") from None
+        raise ImportError(
+            "dualgrad.scipy: linear operators need SciPy; install it with pip install 'dualgrad[scipy]'"
+        ) from None
+    return LinearOperator(
+        shape,
+        lambda p: product(np.ravel(p).astype(np.float64)),
+        rmatvec=lambda p: transposed(np.ravel(p).astype(np.float64)),
+        dtype=np.float64,
+    )

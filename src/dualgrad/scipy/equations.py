@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..compressed import sparse_jacobian
+from ..dtype import float64
 from ..gradient import jvp, vjp
 from ..modes import jit
 from ..ops._arguments import to_shape
 from ..ops._joining import concat
 from ..tensor import Tensor
 from ..vectorize import vmap
-from ._packing import Latest, Packing, checked_function, checked_mode, import_scipy, vector_of
+from ._curvature import Curvature
+from ._packing import Latest, Packing, checked_function, checked_mode, operator_of, vector_of
 
 __all__ = ["Equations", "Rhs", "residuals", "rhs", "system"]
 
@@ -79,6 +81,7 @@ class Equations:
             return _flattened(name, fn(packing.tensors(z), *args))
 
         self._map = _Map(name, value, packing.size, jac)
+        self._curvature = Curvature(lambda z, v: (value(z) * v).sum())
         self._values = Latest(lambda x: self._map.value(Tensor(x)).asnumpy())
 
     def fun(self, x: Any) -> np.ndarray:
@@ -90,14 +93,17 @@ class Equations:
         point = vector_of(self._name, x, self.x0.size)
         if self._jac != "product":
             return self._map.jacobian(self._values(point).size, Tensor(point))
-        operators = import_scipy("linear operators", "scipy.sparse.linalg")
         z = Tensor(point)
-        return operators.LinearOperator(
+        return operator_of(
             (self._values(point).size, point.size),
-            lambda p: self._map.forward(z, _direction(p)).asnumpy(),
-            rmatvec=lambda p: self._map.backward(z, _direction(p)).asnumpy(),
-            dtype=np.float64,
+            lambda p: self._map.forward(z, Tensor(p)).asnumpy(),
+            lambda p: self._map.backward(z, Tensor(p)).asnumpy(),
         )
+
+    def hess(self, x: Any, v: Any) -> Any:
+        """The Hessian of the sum of values times `v`, in the form of ``jac``: for ``NonlinearConstraint``."""
+        point = vector_of(self._name, x, self.x0.size)
+        return self._curvature.matrix(self._jac, point, vector_of(self._name, v, self._values(point).size))
 
     def unpack(self, x: Any) -> Any:
         """The nest of arrays that a vector stands for."""
@@ -109,11 +115,8 @@ def _flattened(name: str, y: Any) -> Tensor:
     if not parts or not all(isinstance(x, Tensor) for x in parts):
         raise TypeError(f"{name}: the function returned a {type(y).__name__}; expected a Tensor, or a tuple of them")
     flat = [to_shape(x, (x.size,)) for x in parts]
-    return flat[0] if len(flat) == 1 else concat(flat)
-
-
-def _direction(p: Any) -> Tensor:
-    return Tensor(np.ravel(p).astype(np.float64))
+    joined = flat[0] if len(flat) == 1 else concat(flat)
+    return joined if joined.dtype == float64 else joined.astype(float64)
 
 
 def residuals(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -> Equations:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..compressed import sparse_hessian
-from ..gradient import grad, jvp, value_and_grad
+from ..gradient import grad, value_and_grad
 from ..modes import jit
 from ..ops._arguments import to_shape
 from ..parameter import Parameter
 from ..tensor import Tensor
 from ..vectorize import vmap
-from ._packing import Latest, Packing, checked_function, checked_mode, import_scipy, vector_of
+from ._curvature import Curvature
+from ._packing import Latest, Packing, checked_function, checked_mode, operator_of, vector_of
 
 __all__ = ["Objective", "objective"]
 
@@ -60,18 +60,7 @@ class Objective:
 
     def hess(self, x: Any) -> Any:
         """The Hessian: an array, a sparse matrix or a linear operator, as was asked for."""
-        point = self._point(x)
-        if self._hess == "dense":
-            return self._dense(point)
-        if self._hess == "sparse":
-            return self._sparse(point)
-        operators = import_scipy("linear operators", "scipy.sparse.linalg")
-        held, size = point.copy(), point.size
-
-        def product(p: np.ndarray) -> np.ndarray:
-            return self._product(held, np.ravel(p).astype(np.float64))
-
-        return operators.LinearOperator((size, size), product, rmatvec=product, dtype=np.float64)
+        return self._matrix(self._point(x))
 
     def unpack(self, x: Any) -> Any:
         """The nest of arrays that a vector stands for."""
@@ -86,10 +75,7 @@ class Objective:
     def _product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def _dense(self, x: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def _sparse(self, x: np.ndarray) -> Any:
+    def _matrix(self, x: np.ndarray) -> Any:
         raise NotImplementedError
 
 
@@ -104,11 +90,8 @@ class _OfArrays(Objective):
         def value(z: Tensor) -> Tensor:
             return _number(fn(packing.tensors(z), *args))
 
-        gradient = grad(value)
         self._both = jit(value_and_grad(value))
-        self._along = jit(lambda z, p: jvp(gradient, z, p)[1])
-        self._rows = jit(lambda z, basis: vmap(lambda p: jvp(gradient, z, p)[1])(basis))
-        self._coloured = sparse_hessian(value)
+        self._curvature = Curvature(value)
 
     def unpack(self, x: Any) -> Any:
         return self._packing.arrays(self._point(x))
@@ -118,13 +101,10 @@ class _OfArrays(Objective):
         return float(value), gradient.asnumpy()
 
     def _product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        return self._along(Tensor(x), Tensor(p)).asnumpy()
+        return self._curvature.product(x, p)
 
-    def _dense(self, x: np.ndarray) -> np.ndarray:
-        return self._rows(Tensor(x), Tensor(np.eye(x.size))).asnumpy()
-
-    def _sparse(self, x: np.ndarray) -> Any:
-        return self._coloured(Tensor(x))
+    def _matrix(self, x: np.ndarray) -> Any:
+        return self._curvature.matrix(self._hess, x)
 
 
 class _OfWeights(Objective):
@@ -172,7 +152,10 @@ class _OfWeights(Objective):
         pieces = [Tensor(a, w.dtype) for a, w in zip(self._packing.arrays(p), self._weights, strict=True)]
         return _joined(self._along(*pieces))
 
-    def _dense(self, x: np.ndarray) -> np.ndarray:
+    def _matrix(self, x: np.ndarray) -> Any:
+        if self._hess == "product":
+            held = np.array(x)
+            return operator_of((x.size, x.size), lambda p: self._product(held, p), lambda p: self._product(held, p))
         self.assign(x)
         basis = np.eye(x.size)
         pieces = [Tensor(basis[:, leaf.part].reshape(x.size, *leaf.shape), leaf.dtype) for leaf in self._packing.leaves]
