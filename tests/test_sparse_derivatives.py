@@ -289,6 +289,22 @@ def test_weights_of_a_cell_are_no_constants():
         np.testing.assert_array_equal(hessian(x).toarray(), value * (np.eye(4, k=1) + np.eye(4, k=-1)))
 
 
+def test_numbers_that_python_looks_at_may_change():
+    mask = dg.Parameter(np.array([1.0, 0.0, 1.0]), name="mask")
+    looks = {
+        "as an array": lambda x: (mask.asnumpy() * x * x).sum(),
+        "to decide": lambda x: (x * x)[:2].sum() if float(mask[1]) > 0 else (x * x)[2:].sum(),
+    }
+    x = t(np.ones(3))
+    for fn in looks.values():
+        hessian = dg.sparse_hessian(fn)
+        for value in ([1.0, 0.0, 1.0], [0.0, 1.0, 0.0]):
+            mask.set_data(t(value))
+            plan = hessian.prepare(x)
+            assert not plan.pattern.branches
+            np.testing.assert_array_equal(hessian(x).toarray(), dense_hessian(fn, x))
+
+
 class Power(dg.nn.Cell):
     def __init__(self, offset):
         super().__init__()

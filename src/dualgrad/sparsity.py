@@ -163,7 +163,7 @@ def jacobian_pattern(fn: Callable[..., Any], *args: Any, grad_position: int | tu
             full[i] = x
         return leaves(fn(*full))
 
-    program, results, slots, branches = capture(call, tuple(args[i] for i in tensors))
+    program, results, slots, branches, looked = capture(call, tuple(args[i] for i in tensors))
     n = sum(args[p].size for p in positions)
     inputs: dict[int, Family] = {}
     before = 0
@@ -193,13 +193,8 @@ def jacobian_pattern(fn: Callable[..., Any], *args: Any, grad_position: int | tu
             total += len(family.members)
     joined = np.concatenate(parts) if parts else np.empty(0, np.int32)
     m = sum(x.size for x in results)
-    return Pattern(
-        (m, n),
-        np.concatenate(starts),
-        joined,
-        branches,
-        tuple((handle, array_behind(handle)) for handle in walk.relied.values()),
-    )
+    relied = (*looked, *[(handle, array_behind(handle)) for handle in walk.relied.values()])
+    return Pattern((m, n), np.concatenate(starts), joined, branches, relied)
 
 
 def leaves(x: Any) -> list[Tensor]:

@@ -10,24 +10,26 @@ from .tensor cimport TensorBase, wrap
 
 
 cdef class Probe(Recorder):
-    cdef bint looked
+    cdef bint asking
+    cdef bint looked                # Python was given numbers that depend on the arguments
 
     cdef int asked(self, Array a, str what) except -1:
-        self.looked = True
-        return 0
-
-    cdef int frozen(self, object handle, Array a) except -1:
+        self.asking = True
+        Recorder.asked(self, a, what)
+        self.asking = False
         return 0
 
     cdef int give_up(self, str why) except -1:
         """What a program could not repeat (a source of random numbers is made) need not be repeated."""
+        self.looked = self.looked or self.asking
         return 0
 
 
 def capture(fn, tuple args):
     """Call `fn` with the numbers of tensors and write down what it executes; `fn` returns a list of tensors.
 
-    Returns (program, results, the slot of each result or None where it is constant, whether Python looked at numbers).
+    Returns (program, results, the slot of each result or None where it is constant, whether Python looked at numbers
+    that depend on the arguments, (handle, array) for captured tensors whose numbers it looked at).
     It is done twice: other constants at the second time are numbers that will differ at each call.
     """
     cdef Tracer former = active_tracer()
@@ -49,7 +51,7 @@ def capture(fn, tuple args):
     if slots != again or not first.program.same_as(second.program):
         raise ValueError("sparsity: two calls of the function with the same arguments compute different things; draw "
                          "random numbers with dualgrad.ops, or outside of the function")
-    return first.program, results, slots, first.looked
+    return first.program, results, slots, first.looked, first.fixed
 
 
 cdef list traced(Probe probe, object fn, tuple args):
