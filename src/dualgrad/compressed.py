@@ -401,7 +401,8 @@ def sparse_jacobian(
     SparseDerivative
         Takes what `fn` takes and returns a ``scipy.sparse.csr_array``, a row for each element of the results and a
         column for each element of the inputs, both one after the other in C order. ``prepare(*args)`` returns the
-        `SparsePlan` that is used again while shapes, types and integers among the arguments stay the same.
+        `SparsePlan` that is used again while shapes, types, integers and what is no Tensor among the arguments stay the
+        same: pass a parameter that changes as a Tensor.
 
     Raises
     ------
@@ -454,7 +455,8 @@ def sparse_hessian(
     -------
     SparseDerivative
         Takes what `fn` takes and returns a ``scipy.sparse.csr_array`` that is exactly symmetric. ``prepare(*args)``
-        returns the `SparsePlan` that is used again while shapes, types and integers among the arguments stay the same.
+        returns the `SparsePlan` that is used again while shapes, types, integers and what is no Tensor among the
+        arguments stay the same: pass a parameter that changes as a Tensor.
 
     Raises
     ------
