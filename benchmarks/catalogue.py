@@ -13,6 +13,7 @@ BENCHES = (
     "bench_black_scholes",
     "bench_rosenbrock",
     "bench_hessian",
+    "bench_sparse_hessian",
     "bench_pinn",
     "bench_particles",
     "bench_laplacian",

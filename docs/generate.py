@@ -22,7 +22,20 @@ import numpy as np
 
 import dualgrad as dg
 import dualgrad.ops.elementwise as elementwise
-from dualgrad import _table, amp, dataset, extend, nn, ops, programs, sparse, testing
+from dualgrad import (
+    _table,
+    amp,
+    compressed,
+    dataset,
+    extend,
+    nn,
+    ops,
+    programs,
+    scipy,
+    sparse,
+    sparsity,
+    testing,
+)
 from dualgrad._engine.tensor import OPCODES, apply
 from dualgrad._table import Row
 
@@ -35,7 +48,8 @@ HIGHEST = 6  # order of the derivatives whose errors are listed
 # The parts of `dualgrad` itself; names that are in none of them follow at the end.
 TOP = {
     "Derivatives": ["grad", "value_and_grad", "ops.GradOperation", "jvp", "vjp", "linearize", "jacfwd", "jacrev",
-                    "hessian", "hvp", "derivative", "jet", "vmap", "get_grad", "ops.stop_gradient"],
+                    "hessian", "hvp", "sparse_jacobian", "sparse_hessian", "derivative", "jet", "vmap", "get_grad",
+                    "ops.stop_gradient"],
     "Differential operators": ["laplacian", "biharmonic", "mixed_partial", "linear_operator", "derivatives",
                                "divergence", "curl", "operators.Plan", "operators.Way"],
     "Loops": ["scan", "while_loop", "fori_loop", "cond"],
@@ -131,7 +145,7 @@ def reference() -> dict[str, str]:
         names = [name for name in nn.__all__ if getattr(nn, name).__module__ == module.__name__]
         file = f"reference/nn.{module.__name__.rsplit('.', 1)[-1]}.rst"
         pages[file] = page(title_of(module), "dualgrad.nn", entries(nn, names), "In ``dualgrad.nn``.")
-    for module in (extend, testing, programs, sparse, amp, dataset):
+    for module in (extend, testing, programs, sparse, compressed, sparsity, scipy, amp, dataset):
         name = module.__name__
         body = f".. automodule:: {name}\n\n{entries(module, module.__all__)}"
         pages[f"reference/{name.removeprefix('dualgrad.')}.rst"] = page(name, name, body)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from . import amp, common, context, dataset, dtype, nn, numpy, operators, ops, sparse
+from . import amp, common, context, dataset, dtype, nn, numpy, operators, ops, scipy, sparse, sparsity
 from .branches import cond
+from .compressed import sparse_hessian, sparse_jacobian
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dataset import data_sink
 from .dtype import (
@@ -109,10 +110,14 @@ __all__ = [
     "run_check",
     "save_checkpoint",
     "scan",
+    "scipy",
     "set_context",
     "set_num_threads",
     "set_seed",
     "sparse",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
     "tensor",
     "uint8",
     "uint16",

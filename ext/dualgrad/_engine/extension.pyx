@@ -18,7 +18,7 @@ from .array cimport MAX_DIMS, Array, Value, copy_of, from_ndarray, is_inexact, t
 from .gradient cimport ALL_INPUTS, NOTHING, gradients
 from .batching cimport leave, padded
 from .opcodes cimport OP_CAST, OP_CONCAT, OP_RESHAPE, OP_SLICE
-from .primitives cimport Rule, add_row, broadcast_shape
+from .primitives cimport Rule, add_row, broadcast_shape, rule_of
 from .rules cimport add, zeros_like
 from .tensor cimport TensorBase, read, wrap
 from .tensor import OPCODES
@@ -297,3 +297,9 @@ def add_rule(row, kernel, jvps, vjps, residual, correction, core):
     rule.op = op
     OPCODES[row.name] = op
     return op
+
+
+def core_of(int op):
+    """For each operand of an added primitive the number of axes that one application works on; None if not known."""
+    rule = rule_of(op)
+    return (<FunctionRule>rule).core if isinstance(rule, FunctionRule) else None

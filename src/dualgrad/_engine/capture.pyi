@@ -1,0 +1,16 @@
+from collections.abc import Callable
+
+from typing_extensions import disjoint_base
+
+from ..tensor import Tensor
+from .array import Array
+from .program import Program
+from .tensor import TensorBase
+
+def capture(
+    fn: Callable[..., list[Tensor]], args: tuple[Tensor, ...]
+) -> tuple[Program, list[Tensor], list[int | None], bool, list[tuple[TensorBase, Array]]]: ...
+def array_behind(handle: TensorBase) -> Array: ...
+
+@disjoint_base
+class Probe: ...

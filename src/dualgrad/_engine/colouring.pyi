@@ -1,0 +1,9 @@
+import numpy as np
+
+def colour_columns(
+    rows: np.ndarray, columns: np.ndarray, starts: np.ndarray, members: np.ndarray, order: str
+) -> np.ndarray: ...
+def colour_stars(
+    starts: np.ndarray, members: np.ndarray, mates: np.ndarray, order: str
+) -> tuple[np.ndarray, np.ndarray]: ...
+def spread(column: np.ndarray, source: np.ndarray, target: np.ndarray, out: np.ndarray) -> None: ...

@@ -1,0 +1,24 @@
+"""What SciPy's solvers ask for, from one function: values, gradients, Jacobians, Hessians on flat NumPy vectors.
+
+===============  ==========================================  =====================================
+function         for                                         gives
+===============  ==========================================  =====================================
+`objective`      ``scipy.optimize.minimize``                 ``fun, jac, hess, hessp``
+`residuals`      ``scipy.optimize.least_squares``            ``fun, jac``
+`system`         ``scipy.optimize.root``, constraints        ``fun, jac, hess``
+`rhs`            ``scipy.integrate.solve_ivp``               ``fun, jac``
+===============  ==========================================  =====================================
+
+The variables are one array, or a nest of tuples, lists and dicts of arrays, or the Parameters of a Cell; they are
+packed into one vector of float64 and unpacked again. What is computed is recorded (`dualgrad.jit`), and a value and its
+gradient are computed together and kept for the next question at the same point.
+
+SciPy is needed for sparse matrices and linear operators only: ``pip install 'dualgrad[scipy]'``.
+"""
+
+from __future__ import annotations
+
+from .equations import Equations, Rhs, residuals, rhs, system
+from .objective import Objective, objective
+
+__all__ = ["Equations", "Objective", "Rhs", "objective", "residuals", "rhs", "system"]
