@@ -105,6 +105,8 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef int frozen(self, object handle, Array a) except -1:
+        if a.trace == self.trace:               # a look at what the program computes or reads: see asked
+            return 0
         if (<TensorBase>handle).birth < self.start:
             self.fixed.append((handle, a))
         return 0
