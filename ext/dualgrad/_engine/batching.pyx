@@ -24,7 +24,8 @@ from .array cimport ARRAY, BATCH, DUAL, Array, Value, from_ndarray, to_ndarray
 from .opcodes cimport *
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_LINEAR, FAMILY_RULE, family_of, is_elementwise, op_name, rule_of)
 from .rules cimport vjp
-from .values cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule, shape_of)
+from .values cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule,
+                      shape_of)
 
 
 # ------------------------------------------------------------------------------------------------ in and out

@@ -30,7 +30,7 @@ from .rules cimport zeros_like
 from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
                       replay, sweep, tangent_sweep)
 from .tape cimport Slots, Tape, new_slots, target_of
-from .values cimport Level, bind1, make_batch, make_dual
+from .values cimport Level, make_batch, make_dual
 from .watch cimport go_on
 
 
@@ -211,8 +211,8 @@ cdef class SubForward(SubTape):
                       + [None] * (duality_of(self.algebra).algebra.dim - 2))
 
     cdef Value met(self, Value v):
-        """A value that may be a node, as an element: an operation that meets it belongs to the level first. Later levels
-        stay outermost."""
+        """A value that may be a node, as an element: an operation that meets it belongs to the level first. Later
+        levels stay outermost."""
         if moves_at(v, self.level):
             return v
         return joined(self.level, self.algebra, [v, zeros_like(v)] + [None] * (self.algebra.dim - 2))

@@ -2,8 +2,8 @@
 
 Design
 ------
-Operands are places: a base (an input, a constant, a result, the memory of a block), an offset, and how far they move from
-row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
+Operands are places: a base (an input, a constant, a result, the memory of a block), an offset, and how far they move
+from row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
 block is copied for the first one only, into memory that nobody else uses.
 """
 cimport numpy as cnp
@@ -226,7 +226,7 @@ cdef class Emitter:
 
     cdef int emit_copies(self, Operation o) except -1:
         """Views put into their places; None stands for zeros elsewhere."""
-        cdef tuple target = self.result(o.out), shape = o.out.shape, to, source
+        cdef tuple target = self.result(o.out), to, source
         cdef bint partition = self.region.rows is not None
         cdef Py_ssize_t row = row_size(o.out), start
         cdef View v
@@ -251,7 +251,7 @@ cdef class Emitter:
         """Zeros where the one part of a copy leaves something out: in rows of its own, or all over."""
         cdef Py_ssize_t start, stop, row
         cdef View v
-        offset, strides, v = o.params[1]
+        offset, _, v = o.params[1]
         zeros = {"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": self.width(o.out.shape), "item": o.out.item}
         if self.region.rows is not None and v.shape[1:] == o.out.shape[1:]:
             row = row_size(o.out)

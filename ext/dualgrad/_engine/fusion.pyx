@@ -31,12 +31,13 @@ cdef int code_of(Operation o):
 cdef bint walks_along(Operation o, bint partition):
     """Whether the operands of an elementwise operation lie side by side as its result does."""
     cdef View v
+    cdef tuple shape = o.out.shape
     if o.out.typenum != cnp.NPY_DOUBLE and o.out.typenum != cnp.NPY_FLOAT:
         return False
     for v in o.ins:
         if v.root.typenum != o.out.typenum:
             return False
-        if product(o.out.shape) != 1 and step_of(broadcast_strides(v, o.out.shape), o.out.shape, partition) != v.root.item:
+        if product(shape) != 1 and step_of(broadcast_strides(v, shape), shape, partition) != v.root.item:
             return False
     return True
 
@@ -47,7 +48,7 @@ cdef list fused(Region region):
     cdef set gone = set()
     cdef Operation o, p
     cdef View v
-    cdef int outer, i
+    cdef int outer
     cdef bint partition = region.rows is not None
     cdef list inner
     for o in region.operations:

@@ -2,8 +2,9 @@
 
 Design
 ------
-A program is lowered to operations on views (lowering.pyx), these are gathered into regions (regions.pyx), and each region
-becomes a list of instructions for the executor (emission.pyx, ext/include/dg_executor.h).
+A program is lowered to operations on views (lowering.pyx), these are gathered into regions (regions.pyx), of which some
+become one instruction (fusion.pyx), and each region becomes a list of instructions for the executor (emission.pyx,
+ext/include/dg_executor.h).
 
 *Memory.* Results that live on between regions have places in one arena, by their lifetimes. Results of the program
 are arrays of their own.
@@ -59,9 +60,9 @@ def get_num_threads():
     return THREADS
 
 
-# The threads of the library for products wait for work by spinning, for a while after each product, and take the processors
-# from those of a region (measured: a training step on wide layers twice as slow). So it has one while a program runs
-# that has threads of its own.
+# The threads of the library for products wait for work by spinning, for a while after each product, and take the
+# processors from those of a region (measured: a training step on wide layers twice as slow). So it has one while a
+# program runs that has threads of its own.
 
 cdef int blas_alone() except -1:
     global BLAS_THREADS, BLAS_ALONE

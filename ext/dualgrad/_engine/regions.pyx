@@ -268,8 +268,8 @@ cdef list regions_of(list operations, list results):
 
 
 cdef list scheduled(list operations):
-    """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first from
-    the results, or each time what sets most memory free."""
+    """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first
+    from the results, or each time what sets most memory free."""
     cdef list best = operations, other
     cdef Py_ssize_t least, n
     if len(operations) < 8:

@@ -201,7 +201,7 @@ KINDS = {
     "matmul": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops),
     "matmul_add": Kind(_factors, _added_writes, _added_tokens, _product_flops, adds=True),
     "sum_all": Kind(_sum_reads, _sum_writes, _sum_tokens, _elements, adds=True),
-    "sum_axis": Kind(_sum_axis_reads, _sum_axis_writes, lambda i, ins, outs: [np.sum(ins[0], 1, np.uint64)],
+    "sum_axis": Kind(_sum_axis_reads, _sum_axis_writes, lambda i, ins, outs: [np.asarray(np.sum(ins[0], 1, np.uint64))],
                      lambda i, rows: math.prod(_sum_axis(i, rows))),
     "copy": Kind(lambda i, rows: _copy(i, rows, 0, i["from"]), lambda i, rows: _copy(i, rows, 1, i["to"]),
                  lambda i, ins, outs: ins, _nothing),
