@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include <stdint.h>
+#include "dg_fused.h"
 #include "dg_loop.h"
 #include "dg_threads.h"
 
@@ -217,6 +218,72 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
         case DG_COPY: dg_copy_axes(in, 0, p[0], p[1], rows); break;
         case DG_ZERO: memset(p[0], 0, (size_t)(rows * in->width * in->item)); break;
         case DG_SELECT: dg_select(in, p[0], p[1], p[2], p[3], rows * in->width); break;
+        }
+    }
+}
+
+/* Instructions on single numbers, in as little memory as they need: a long program of them does not fit into the cache
+ * otherwise. What is no elementwise loop over one number is run as it stands in the region's program. */
+enum { DG_S_FUSED_3 = DG_F_KINDS, DG_S_FUSED_4, DG_S_NEG, DG_S_SQUARE, DG_S_DIV, DG_S_RECIPROCAL, DG_S_CALL, DG_S_OTHER };
+
+typedef struct {
+    short op, inner, outer, second, wide, n_in;
+    int base[5], offset[5];
+    dg_loop fn;
+    void *data;
+} dg_scalar;
+
+#define DG_SCALAR_DO(T)                                                                                       \
+    static inline T dg_do_##T(int op, T x, T y)                                                               \
+    {                                                                                                         \
+        switch (op) {                                                                                         \
+        case DG_F_MUL: return DG_DO_MUL(x, y);                                                                \
+        case DG_F_ABSORB: return DG_DO_ABSORB(x, y);                                                          \
+        case DG_F_ADD: return DG_DO_ADD(x, y);                                                                \
+        case DG_F_SUB: return DG_DO_SUB(x, y);                                                                \
+        default: return DG_DO_BUS(x, y);                                                                      \
+        }                                                                                                     \
+    }                                                                                                         \
+    static inline int dg_run_scalar_##T(const dg_scalar *s, char *const *bases)                               \
+    {                                                                                                         \
+        switch (s->op) {                                                                                      \
+        case DG_F_MUL: DG_NUMBER(T, 2) = DG_DO_MUL(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;               \
+        case DG_F_ABSORB: DG_NUMBER(T, 2) = DG_DO_ABSORB(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;         \
+        case DG_F_ADD: DG_NUMBER(T, 2) = DG_DO_ADD(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;               \
+        case DG_F_SUB: DG_NUMBER(T, 2) = DG_DO_SUB(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;               \
+        case DG_S_FUSED_3:                                                                                    \
+            DG_NUMBER(T, 3) = dg_do_##T(s->outer, dg_do_##T(s->inner, DG_NUMBER(T, 0), DG_NUMBER(T, 1)),      \
+                                        DG_NUMBER(T, 2));                                                     \
+            return 1;                                                                                         \
+        case DG_S_FUSED_4:                                                                                    \
+            DG_NUMBER(T, 4) = dg_do_##T(s->outer, dg_do_##T(s->inner, DG_NUMBER(T, 0), DG_NUMBER(T, 1)),      \
+                                        dg_do_##T(s->second, DG_NUMBER(T, 2), DG_NUMBER(T, 3)));              \
+            return 1;                                                                                         \
+        case DG_S_NEG: DG_NUMBER(T, 1) = -DG_NUMBER(T, 0); return 1;                                          \
+        case DG_S_SQUARE: DG_NUMBER(T, 1) = DG_NUMBER(T, 0) * DG_NUMBER(T, 0); return 1;                      \
+        case DG_S_DIV: DG_NUMBER(T, 2) = DG_NUMBER(T, 0) / DG_NUMBER(T, 1); return 1;                         \
+        case DG_S_RECIPROCAL: DG_NUMBER(T, 1) = 1 / DG_NUMBER(T, 0); return 1;                                \
+        default: return 0;                                                                                    \
+        }                                                                                                     \
+    }
+#define DG_NUMBER(T, k) (*(T *)(bases[s->base[k]] + s->offset[k]))
+DG_SCALAR_DO(double)
+DG_SCALAR_DO(float)
+
+static void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, npy_intp count, char *const *bases)
+{
+    static const npy_intp still[5] = {0, 0, 0, 0, 0};
+    for (npy_intp i = 0; i < count; ++i, ++s) {
+        if (s->op < DG_S_CALL) {
+            if (s->wide) dg_run_scalar_double(s, bases);
+            else dg_run_scalar_float(s, bases);
+        } else if (s->op == DG_S_CALL) {
+            const npy_intp one = 1;
+            char *p[5];
+            for (int k = 0; k <= s->n_in; ++k) p[k] = bases[s->base[k]] + s->offset[k];
+            s->fn(p, &one, still, s->data);
+        } else {
+            dg_run_block(program + i, 1, bases, 0, 1, 1);
         }
     }
 }

@@ -16,7 +16,8 @@ from .array cimport from_ndarray
 from .executor cimport *
 from .lowering cimport (Operation, Root, View, add_loop, broadcast_strides, dtype_of, matmul_loop, new_root, packed,
                         power_loop, product, step_of, view_of)
-from .opcodes cimport OP_ADD, OP_MATMUL, OP_POWER
+from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL, OP_SQUARE,
+                      OP_SUB)
 from .primitives cimport Loop, dg_loop, find_loop
 from .regions cimport Region, row_size, rows_made, set_margins
 
@@ -470,6 +471,7 @@ cdef int emit_region(list roots, Region region) except -1:
             region.workers = DG_MAX_THREADS
     region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
     finish_code(region, e.code)
+    finish_scalars(region)
     return 0
 
 
@@ -589,6 +591,63 @@ cdef int finish_code(Region region, list code) except -1:
                 p.add = loop.fn
                 p.add_data = loop.data
     return 0
+
+
+cdef int finish_scalars(Region region) except -1:
+    """The instructions once more, as far as they are on single numbers, if most of them are."""
+    cdef Py_ssize_t i, n = 0
+    cdef int k
+    cdef dg_instruction *p
+    cdef dg_scalar *s
+    if region.rows is not None:
+        return 0
+    for i in range(region.count):
+        n += on_numbers(&region.code[i])
+    if 2 * n < region.count or n < 2:
+        return 0
+    region.scalars = <dg_scalar *>PyMem_Malloc(region.count * sizeof(dg_scalar))
+    if region.scalars is NULL:
+        raise MemoryError()
+    memset(region.scalars, 0, region.count * sizeof(dg_scalar))
+    for i in range(region.count):
+        p = &region.code[i]
+        s = &region.scalars[i]
+        s.op = DG_S_OTHER
+        if not on_numbers(p):
+            continue
+        op, typenum, together = <tuple>region.listing[i]
+        s.op = DG_S_CALL
+        s.fn = p.fn
+        s.data = p.data
+        s.n_in = p.n_in
+        for k in range(p.n_in + 1):
+            s.base[k] = p.arg[k].base
+            s.offset[k] = <int>p.arg[k].offset
+        if typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT:
+            continue
+        s.wide = typenum == cnp.NPY_DOUBLE
+        if together is not None:
+            s.inner, s.outer, s.second = <tuple>together
+            s.op = DG_S_FUSED_3 if p.n_in == 3 else DG_S_FUSED_4
+        else:
+            s.op = NUMBERS.get(op, DG_S_CALL)
+    return 0
+
+
+# Operations on single numbers that need no call; products and sums as dg_fused.h numbers them.
+cdef dict NUMBERS = {OP_MUL: 0, OP_ABSORB_MUL: 1, OP_ADD: 2, OP_SUB: 3, OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE,
+                     OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
+
+
+cdef bint on_numbers(const dg_instruction *p) noexcept:
+    """Whether an instruction is an elementwise loop over one number, whose places fit into few bits."""
+    cdef int k
+    if p.kind != DG_LOOP or p.width != 1 or p.period != 0:
+        return False
+    for k in range(p.n_in + 1):
+        if p.arg[k].offset > 1 << 30:
+            return False
+    return True
 
 
 cdef object primitive_of(dict d):

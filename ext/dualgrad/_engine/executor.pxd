@@ -44,6 +44,27 @@ cdef extern from "dg_executor.h":
         int once
         dg_loop add
         void *add_data
+    enum:
+        DG_S_FUSED_3
+        DG_S_FUSED_4
+        DG_S_NEG
+        DG_S_SQUARE
+        DG_S_DIV
+        DG_S_RECIPROCAL
+        DG_S_CALL
+        DG_S_OTHER
+    ctypedef struct dg_scalar:
+        short op
+        short inner
+        short outer
+        short second
+        short wide
+        short n_in
+        int base[5]
+        int offset[5]
+        dg_loop fn
+        void *data
+    void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, cnp.npy_intp count, char **bases) noexcept
     ctypedef struct dg_region:
         const dg_instruction *program
         cnp.npy_intp count

@@ -22,7 +22,7 @@ import numpy as np
 from .array cimport ARRAY, Array, Value, contiguous, copy_of, new_array, new_view, to_ndarray
 from .emission cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Places, add_root, emit_region
 from .execute cimport run as execute
-from .executor cimport DG_MAX_THREADS, dg_region, dg_run_region
+from .executor cimport DG_MAX_THREADS, dg_region, dg_run_region, dg_run_scalars
 from .fusion cimport fused
 from .lowering cimport Lowering, Operation, Root, View, add_loop, is_packed, np_scalar
 from .primitives cimport Loop, op_name
@@ -238,7 +238,9 @@ cdef class Plan:
             r.bases[w][TOTALS] = r.bases[w][BLOCK] + self.block_bytes
             if region.total_bytes:
                 memset(r.bases[w][TOTALS], 0, region.total_bytes)
-        if region.large:
+        if region.scalars is not NULL:
+            dg_run_scalars(region.scalars, region.code, region.count, r.bases[0])
+        elif region.large:
             with nogil:
                 dg_run_region(&r)
         else:

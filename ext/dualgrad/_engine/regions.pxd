@@ -1,5 +1,5 @@
 # Operations that run together, block by block. See regions.pyx.
-from .executor cimport dg_instruction
+from .executor cimport dg_instruction, dg_scalar
 from .lowering cimport Operation, Root
 
 
@@ -10,6 +10,7 @@ cdef class Region:
     cdef list operations
     # as it is run
     cdef dg_instruction *code
+    cdef dg_scalar *scalars         # the same on single numbers; NULL where few are
     cdef Py_ssize_t count
     cdef Py_ssize_t block
     cdef Py_ssize_t halo            # rows that a block needs beside its own, at most

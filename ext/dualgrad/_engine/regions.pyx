@@ -34,6 +34,7 @@ cdef enum Role:
 cdef class Region:
     def __dealloc__(self):
         PyMem_Free(self.code)
+        PyMem_Free(self.scalars)
 
 
 cdef Py_ssize_t rows_in(Region region, Py_ssize_t n):
