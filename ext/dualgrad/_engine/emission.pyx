@@ -16,8 +16,8 @@ from .array cimport from_ndarray
 from .executor cimport *
 from .lowering cimport (Operation, Root, View, add_loop, broadcast_strides, dtype_of, matmul_loop, new_root, packed,
                         power_loop, product, step_of, view_of)
-from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL, OP_SQUARE,
-                      OP_SUB)
+from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL,
+                       OP_SQUARE, OP_SUB)
 from .primitives cimport Loop, dg_loop, find_loop
 from .regions cimport Region, row_size, rows_made, set_margins
 
