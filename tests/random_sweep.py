@@ -62,4 +62,6 @@ def sweep(examples, strategy, examine, *settings_of_examine, **how):
 
     run()
     print(", ".join(f"{what}: {count}" for what, count in TALLY.items()))
+    rejected = TALLY["rejected, too ill-conditioned"]
+    assert rejected < 0.01 * (TALLY["compared"] + rejected), f"{rejected} programs are too ill-conditioned"
     assert TALLY["compared"] >= examples, f"only {TALLY['compared']} of {examples} programs were compared"

@@ -9,6 +9,9 @@ derivative, where no bound on values on the way sees them. Two experiments tell 
   compared. A change of the inputs in their last digits shows this.
 
 They are done only where the plain tolerance is exceeded.
+
+An error in float32 says nothing once it is as large as the result: no digit is left, and the error cannot grow further
+with the condition number. The second experiment alone decides there.
 """
 
 from __future__ import annotations
@@ -27,6 +30,25 @@ Run = Callable[[Any, Sequence[np.ndarray]], dict[str, Any]]
 def from_single(errors: Sequence[float]) -> float:
     """The error to expect in float64, where some of the same kind were found in float32."""
     return MARGIN * FINER * max(errors, default=0.0)
+
+
+def saturated(errors: Sequence[float]) -> bool:
+    """Whether float32 kept no digit, by errors relative to the result: it cannot tell the error in float64."""
+    return max(errors, default=0.0) >= 1.0
+
+
+def spread(run: Callable[[Sequence[np.ndarray]], np.ndarray], points: Sequence[np.ndarray]) -> np.ndarray:
+    """How far each number of ``run(points)`` goes when the points are nudged in their last digit, with the margin.
+
+    Relative to the number, or absolute where it is below 1.
+    """
+    plain = run(points)
+    far = np.zeros_like(plain)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        nudged = run([x * (1.0 + np.finfo(np.float64).eps * rng.standard_normal(x.shape)) for x in points])
+        far = np.fmax(far, np.abs(nudged - plain) / np.maximum(1.0, np.abs(plain)))
+    return MARGIN * far
 
 
 def largest(a: Any) -> float:
