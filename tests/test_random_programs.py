@@ -144,8 +144,7 @@ def compare_ways(program, order, size):
 
     errors = check(f, program.points, rtol=math.inf, **settings).errors
     single = [check(narrowed, program.points, rtol=math.inf, seed=k, **settings).errors for k in range(3)]
-    # "order 2": all ways share the terms that cancel, and so do both comparisons of one captured derivative
-    last = lambda what: what.split(",")[0] if what.startswith("captured value") else what.rsplit(", ", 1)[-1]
+    last = lambda what: what.rsplit(", ", 1)[-1]  # "order 2": all ways share the terms that cancel
     moved, covered = None, True
     for what, error in errors.items():
         alike = [e for s in single for other, e in s.items() if last(other) == last(what)]
