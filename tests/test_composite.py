@@ -173,6 +173,43 @@ def test_forward_transforms_inside_gradients_are_one_node_too(name):
     np.testing.assert_allclose(got, (float(g(t(x + h))) - float(g(t(x - h)))) / (2 * h), rtol=1e-7)
 
 
+INSIDE = {
+    "gradient": dg.grad,
+    "forward": forward,
+    "second order forward": lambda f: forward(forward(f)),
+    "gradient of forward": lambda f: dg.grad(forward(f)),
+    "forward of gradient": lambda f: forward(dg.grad(f)),
+    "samples": lambda f: lambda x: ops.sum(dg.vmap(f)(ops.stack((x, 2.0 * x)))),
+    "samples of forward": lambda f: lambda x: ops.sum(dg.vmap(forward(f))(ops.stack((x, 2.0 * x)))),
+    "series": lambda f: lambda x: dg.jet(f, x, t([1.0, 0.0, 0.0]))[1][2],
+    "pullback": lambda f: lambda x: dg.vjp(f, x)[1](ops.cos(x))[0],
+    "own rule": lambda f: lambda x: Sine()(x) * forward(f)(x),
+}
+
+
+class Sine(nn.Cell):
+    def construct(self, x):
+        return ops.sin(x)
+
+    def bprop(self, x, out, dout):
+        return dout * ops.cos(x)
+
+
+@pytest.mark.parametrize("outer", ["gradient", "forward"])
+@pytest.mark.parametrize("name", INSIDE)
+def test_an_outer_value_may_enter_by_the_cotangent_alone(name, outer):
+    """The inner transform is taken at a constant; what comes down to it depends on an outer value."""
+    g = INSIDE[name](lambda x: ops.exp(ops.sin(x)) * x)
+    z = t(0.3)
+    slope = lambda y: dg.grad(lambda u: ops.tanh(g(u)) * ops.cos(y))(z)
+    derivative = {"gradient": dg.grad, "forward": forward}[outer](slope)
+    y = t(0.7)
+    expected = -ops.sin(y) * float(dg.grad(lambda u: ops.tanh(g(u)))(z))
+    np.testing.assert_allclose(float(derivative(y)), float(expected), rtol=1e-13)
+    with taped_backward():
+        np.testing.assert_allclose(float(derivative(y)), float(expected), rtol=1e-13)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_hessian_is_symmetric(seed):
     f = random_program(seed)

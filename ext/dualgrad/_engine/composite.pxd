@@ -33,4 +33,5 @@ cdef class SubForward(SubTape):
     cdef Value term(self, Run run, Py_ssize_t slot, int k, Value adjoint)
     cdef Value held(self, Value v)
     cdef Value met(self, Value v)
+    cdef Value tangent(self, Run run, Value v)
     cdef dict leaves_of(self, list coefficients)

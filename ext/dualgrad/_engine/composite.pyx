@@ -29,7 +29,7 @@ from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
                       replay, sweep, tangent_sweep)
-from .tape cimport Slots, Tape, new_slots, target_of
+from .tape cimport Slots, Tape, holds_node, new_slots, target_of
 from .values cimport Level, make_batch, make_dual
 from .watch cimport go_on
 
@@ -179,7 +179,7 @@ cdef class SubForward(SubTape):
         for slot, parts in by_slot.items():
             if moves_at(run.primals.get(slot), self.level):
                 ct = seeded(self.level, self.algebra, parts)
-                if run.lifted and not moves_at(ct, self.level):
+                if (run.lifted or holds_node(ct)) and not moves_at(ct, self.level):
                     ct = self.held(ct)
             else:
                 ct = parts[0]
@@ -217,6 +217,10 @@ cdef class SubForward(SubTape):
             return v
         return joined(self.level, self.algebra, [v, zeros_like(v)] + [None] * (self.algebra.dim - 2))
 
+    cdef Value tangent(self, Run run, Value v):
+        """A tangent as the sweep meets it: as an element where a node could stand alone among elements."""
+        return self.met(v) if v is not None and (run.lifted or holds_node(v)) else v
+
     cdef dict leaves_of(self, list coefficients):
         """The elements at the inputs, from coefficients in the order of the operands; None where all are zero."""
         cdef dict parts = {}
@@ -233,11 +237,9 @@ cdef class SubForward(SubTape):
         cdef dict records = {}
         cdef Py_ssize_t i, n_operands = len(self.operands_at)
         for slot, v in self.leaves_of(tangents).items():
-            dots.put(slot, self.met(<Value>v) if run.lifted and v is not None else v)
+            dots.put(slot, self.tangent(run, <Value>v))
         for i in range(len(self.leaf_slots)):
-            v = tangents[n_operands + i]
-            if v is not None:
-                dots.put(self.leaf_slots[i], self.met(<Value>v) if run.lifted else v)
+            dots.put(self.leaf_slots[i], self.tangent(run, <Value>tangents[n_operands + i]))
         if run.tape.watched:
             go_on()
         tangent_sweep(run, dots, records)
