@@ -1,5 +1,6 @@
 # Instructions of regions. See emission.pyx.
 from .lowering cimport Operation, Root, View
+from .placement cimport Places
 from .regions cimport Region
 
 cdef enum:
@@ -7,16 +8,6 @@ cdef enum:
     BLOCK = 1                       # memory of a block,
     TOTALS = 2                      # and what is added up over the rows
     N_BASES = 3
-    ALIGN = 64
-
-
-cdef class Places:
-    """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
-    cdef list free                  # (bytes, offset)
-    cdef Py_ssize_t end
-    cdef Py_ssize_t take(self, Py_ssize_t nbytes)
-    cdef Py_ssize_t keep(self, Py_ssize_t nbytes)
-    cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1
 
 
 cdef class Emitter:

@@ -18,8 +18,9 @@ from .lowering cimport (Operation, Root, View, add_loop, broadcast_strides, dtyp
                         power_loop, product, step_of, view_of)
 from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL,
                        OP_SQUARE, OP_SUB)
+from .placement cimport aligned, owner
 from .primitives cimport Loop, dg_loop, find_loop
-from .regions cimport Region, row_size, rows_made, set_margins
+from .regions cimport HALO, Region, row_size, rows_made, set_margins
 
 cdef extern from "dg_fused.h":
     dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
@@ -31,39 +32,13 @@ cdef enum:
     LEAST = 256                     # elements of a tile, at least, however many of them are alive
     FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones
     MOST_ROWS = 4096
+    STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
     PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
 
 
 # Bytes that a block may fill: a first-level cache; with products half of a second-level one.
 cdef Py_ssize_t TILE = min(max(dg_cache_size(1), 32 << 10), 64 << 10)
 cdef Py_ssize_t CACHE = min(max(dg_cache_size(2) // 2, 256 << 10), 1 << 20)
-
-
-cdef class Places:
-    """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
-    def __cinit__(self):
-        self.free = []
-
-    cdef Py_ssize_t take(self, Py_ssize_t nbytes):
-        cdef Py_ssize_t best = -1, i
-        nbytes = (nbytes + ALIGN - 1) // ALIGN * ALIGN
-        for i in range(len(self.free)):
-            if self.free[i][0] >= nbytes and (best < 0 or self.free[i][0] < self.free[best][0]):
-                best = i
-        if best >= 0 and self.free[best][0] <= 2 * nbytes:
-            return self.free.pop(best)[1]
-        self.end += nbytes
-        return self.end - nbytes
-
-    cdef Py_ssize_t keep(self, Py_ssize_t nbytes):
-        """Memory nobody had before: what is written there for the first block only has to outlive every block."""
-        nbytes = (nbytes + ALIGN - 1) // ALIGN * ALIGN
-        self.end += nbytes
-        return self.end - nbytes
-
-    cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1:
-        self.free.append(((nbytes + ALIGN - 1) // ALIGN * ALIGN, offset))
-        return 0
 
 
 # --------------------------------------------------------------------------------------------------------- emission
@@ -159,7 +134,11 @@ cdef class Emitter:
 
     cdef tuple result(self, Root r):
         """Where a result goes."""
-        if not r.added and not r.outside:
+        if r.within is not None:
+            self.result(r.within)
+            self.local[id(r)] = (<Py_ssize_t>self.local[id(r.within)]
+                                 + (r.within.before + r.start - r.before) * row_size(r))
+        elif not r.added and not r.outside and id(r) not in self.local:
             self.local[id(r)] = self.places.take(self.local_bytes(r))
         return self.place(view_of(r), row_size(r) if r.rows else 0)
 
@@ -236,6 +215,8 @@ cdef class Emitter:
                 self.emit_zeros(o, target)
                 continue
             offset, strides, v = part
+            if v.root.within is o.out:              # it is there already
+                continue
             if not partition:
                 to = (target[0], target[1] + offset, 0, 0)
                 self.copy(self.place(v, 0), v.strides, to, strides, v.shape, o.out.item, False)
@@ -441,7 +422,7 @@ cdef int emit_region(list roots, Region region) except -1:
     for o in region.operations:
         if o.out.added:
             o.out.total = region.total_bytes
-            region.total_bytes += (o.out.size * o.out.item + ALIGN - 1) // ALIGN * ALIGN
+            region.total_bytes += aligned(o.out.size * o.out.item)
             region.totals.append(o.out)
     if (<Operation>region.operations[0]).kind == "generic":
         return 0
@@ -463,7 +444,7 @@ cdef int emit_region(list roots, Region region) except -1:
             region.block = region.block // 16 * 16
         region.block = min(region.block, region.n_rows)
     e = emitted(roots, region)
-    region.block_bytes = (e.places.end + ALIGN - 1) // ALIGN * ALIGN
+    region.block_bytes = aligned(e.places.end)
     region.workers = 1
     if region.rows is not None:
         work = sum([work_of(o) for o in region.operations])
@@ -472,6 +453,7 @@ cdef int emit_region(list roots, Region region) except -1:
     region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
     finish_code(region, e.code)
     finish_scalars(region)
+    find_streams(region)
     return 0
 
 
@@ -500,6 +482,7 @@ cdef Emitter emitted(list roots, Region region):
     """The instructions of a region for the block it has."""
     cdef Emitter e = Emitter()
     cdef Operation o
+    cdef Root root
     cdef View v
     cdef dict last = {}
     cdef int i
@@ -512,13 +495,14 @@ cdef Emitter emitted(list roots, Region region):
     e.expanded = {}
     for i, o in enumerate(region.operations):
         for v in o.ins:
-            last[id(v.root)] = (i, v.root)
+            last[id(owner(v.root))] = i
     for i, o in enumerate(region.operations):
         e.emit(o)
         for v in o.ins:
-            if last.get(id(v.root), (-1, None))[0] == i and id(v.root) in e.local:
-                e.places.give(e.local_bytes(v.root), e.local[id(v.root)])
-                last.pop(id(v.root))
+            root = owner(v.root)
+            if last.get(id(root)) == i and id(root) in e.local:
+                e.places.give(e.local_bytes(root), e.local[id(root)])
+                last.pop(id(root))
     return e
 
 
@@ -590,6 +574,39 @@ cdef int finish_code(Region region, list code) except -1:
             else:
                 p.add = loop.fn
                 p.add_data = loop.data
+    return 0
+
+
+cdef int find_streams(Region region) except -1:
+    """What a region walks along outside its block, if that is more than stays in cache."""
+    cdef Py_ssize_t i, whole = 0
+    cdef int k, s
+    cdef dg_instruction *p
+    cdef dg_operand *arg
+    cdef dg_stream *stream
+    region.ahead.count = 0
+    for i in range(region.count):
+        p = &region.code[i]
+        for k in range(p.n_in + 1):
+            arg = &p.arg[k]
+            if arg.row <= 0 or p.once:
+                continue
+            for s in range(region.ahead.count):
+                stream = &region.ahead.at[s]
+                if stream.base == arg.base and abs(stream.offset - arg.offset) <= HALO * arg.row:
+                    stream.offset = min(stream.offset, arg.offset)
+                    break
+            else:
+                if region.ahead.count == DG_MAX_STREAMS:
+                    continue
+                stream = &region.ahead.at[region.ahead.count]
+                region.ahead.count += 1
+                stream.base = arg.base
+                stream.offset = arg.offset
+                stream.row = arg.row
+                whole += arg.row * region.n_rows
+    if whole < STREAMING:
+        region.ahead.count = 0
     return 0
 
 

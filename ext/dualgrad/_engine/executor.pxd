@@ -15,6 +15,7 @@ cdef extern from "dg_executor.h":
         DG_SELECT
         DG_MAX_AXES
         DG_MAX_THREADS
+        DG_MAX_STREAMS
     ctypedef struct dg_operand:
         int base
         cnp.npy_intp offset
@@ -65,13 +66,21 @@ cdef extern from "dg_executor.h":
         dg_loop fn
         void *data
     void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, cnp.npy_intp count, char **bases) noexcept
+    ctypedef struct dg_stream:
+        int base
+        cnp.npy_intp offset
+        cnp.npy_intp row
+    ctypedef struct dg_streams:
+        int count
+        dg_stream at[16]
     ctypedef struct dg_region:
         const dg_instruction *program
         cnp.npy_intp count
         cnp.npy_intp rows
         cnp.npy_intp block
         int workers
+        const dg_streams *ahead
         char **bases[64]
     void dg_run_region(dg_region *r) noexcept nogil
     void dg_run_block(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp row0,
-                      cnp.npy_intp block, int first) noexcept nogil
+                      cnp.npy_intp block, int first, const dg_streams *ahead, cnp.npy_intp next) noexcept nogil

@@ -33,8 +33,8 @@ def describe(Plan plan not None):
         kind, source = (None, None) if r.source is None else <tuple>r.source
         roots.append({"id": id(r), "base": r.base, "typenum": r.typenum, "item": r.item, "shape": r.shape,
                       "source": kind or ("generic" if r.dynamic else "result"), "which": source})
-    return {"arena": plan.arena, "block_bytes": plan.block_bytes, "total_bytes": plan.total_bytes,
-            "first_root": N_BASES, "roots": roots, "results": [view_data(<View>v) for v in plan.results],
+    return {"program": plan.program, "arena": plan.arena, "block_bytes": plan.block_bytes,
+            "total_bytes": plan.total_bytes, "first_root": N_BASES, "roots": roots, "results": [view_data(<View>v) for v in plan.results],
             "regions": [region_data(region) for region in plan.tasks]}
 
 
@@ -94,7 +94,8 @@ cdef class TimedPlan(Plan):
         for row0 in range(0, region.n_rows, region.block):
             for i in range(region.count):
                 start = perf_counter()
-                dg_run_block(region.code + i, 1, bases, row0, min(region.block, region.n_rows - row0), row0 == 0)
+                dg_run_block(region.code + i, 1, bases, row0, min(region.block, region.n_rows - row0), row0 == 0,
+                             NULL, 0)
                 each[i] += perf_counter() - start
         self.seconds.append((whole, each))
         return 0

@@ -29,6 +29,8 @@ cdef class Root:
     cdef Py_ssize_t reach           # how far its rows depend on rows beside them
     cdef Py_ssize_t before          # how many rows more of it a block needs, before its own
     cdef Py_ssize_t after           # and after them
+    cdef Root within                # the result in whose memory it is made,
+    cdef Py_ssize_t start           # from this row on
 
 
 cdef class View:

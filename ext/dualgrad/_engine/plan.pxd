@@ -3,6 +3,7 @@ from .program cimport Program
 
 
 cdef class Plan:
+    cdef readonly Program program       # what it was made from: the recorded one, simplified
     cdef readonly list tasks            # regions, in order
     cdef readonly list roots            # memory that is found anew at each run
     cdef readonly list results          # views that leave the program: outputs, then effects

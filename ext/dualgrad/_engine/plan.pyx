@@ -2,9 +2,9 @@
 
 Design
 ------
-A program is lowered to operations on views (lowering.pyx), these are gathered into regions (regions.pyx), of which some
-become one instruction (fusion.pyx), and each region becomes a list of instructions for the executor (emission.pyx,
-ext/include/dg_executor.h).
+A program is simplified (identities.pyx) and lowered to operations on views (lowering.pyx). These are gathered into
+regions (regions.pyx), some of them become one instruction (fusion.pyx), results get their places (placement.pyx), and
+each region becomes a list of instructions for the executor (emission.pyx, ext/include/dg_executor.h).
 
 *Memory.* Results that live on between regions have places in one arena, by their lifetimes. Results of the program
 are arrays of their own.
@@ -20,11 +20,13 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from .array cimport ARRAY, Array, Value, contiguous, copy_of, new_array, new_view, to_ndarray
-from .emission cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Places, add_root, emit_region
+from .emission cimport ARENA, BLOCK, N_BASES, TOTALS, add_root, emit_region
 from .execute cimport run as execute
 from .executor cimport DG_MAX_THREADS, dg_region, dg_run_region, dg_run_scalars
 from .fusion cimport fused
+from .identities cimport simplified
 from .lowering cimport Lowering, Operation, Root, View, add_loop, is_packed, np_scalar
+from .placement cimport ALIGN, Places, place_within
 from .primitives cimport Loop, op_name
 from .program cimport Program
 from .regions cimport Region, regions_of, scheduled
@@ -225,6 +227,7 @@ cdef class Plan:
         r.rows = region.n_rows
         r.block = region.block
         r.workers = workers
+        r.ahead = &region.ahead
         if workers > 1:
             copies = <char **>PyMem_Malloc(workers * self.n_bases * sizeof(char *))
             if copies is NULL:
@@ -336,6 +339,7 @@ cdef Plan make_plan(Program program):
     cdef list regions
     cdef Places places = Places()
     cdef set leaving
+    program = plan.program = simplified(program)
     lowering.program = program
     lowering.lower()
     plan.roots = []
@@ -348,6 +352,7 @@ cdef Plan make_plan(Program program):
             add_root(plan.roots, r)
     for region in regions:
         region.operations = scheduled(fused(region))
+        place_within(region)
         for o in region.operations:
             r = o.out
             if o.kind == "generic":

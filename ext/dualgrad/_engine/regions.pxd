@@ -1,6 +1,10 @@
 # Operations that run together, block by block. See regions.pyx.
-from .executor cimport dg_instruction, dg_scalar
+from .executor cimport dg_instruction, dg_scalar, dg_streams
 from .lowering cimport Operation, Root
+
+
+cdef enum:
+    HALO = 16                       # rows: how far operations of a region may look
 
 
 cdef class Region:
@@ -12,6 +16,7 @@ cdef class Region:
     cdef dg_instruction *code
     cdef dg_scalar *scalars         # the same on single numbers; NULL where few are
     cdef Py_ssize_t count
+    cdef dg_streams ahead           # what it walks along in memory that does not stay in cache
     cdef Py_ssize_t block
     cdef Py_ssize_t halo            # rows that a block needs beside its own, at most
     cdef Py_ssize_t block_bytes

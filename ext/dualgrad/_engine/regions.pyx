@@ -21,7 +21,6 @@ from .lowering cimport Operation, Root, View, product, view
 
 cdef enum:
     LARGE = 4096                    # elements from which on an array is worth blocks
-    HALO = 16                       # rows: how far operations of a region may look
     FEW_ROWS = 1024                 # with fewer, rows of different number do not belong together
 
 
@@ -196,10 +195,17 @@ cdef int set_margins(Region region) except -1:
     if region.rows is None:
         return 0
     for o in reversed(region.operations):
-        region.halo = max(region.halo, o.out.before + o.out.after)
         for root, shift in shifts(o, region):
             root.before = max(root.before, o.out.before - shift)
             root.after = max(root.after, o.out.after + shift)
+    for o in region.operations:     # what is made inside of another result needs its rows there
+        root = o.out
+        while root.within is not None:
+            root.within.before = max(root.within.before, root.before - root.start)
+            root.within.after = max(root.within.after, root.after + root.start)
+            root = root.within
+    for o in region.operations:
+        region.halo = max(region.halo, o.out.before + o.out.after)
     return 0
 
 

@@ -124,8 +124,8 @@ class Explanation:
         self.regions: list[dict[str, Any]] = []
         if recording.program is None:
             return
-        self._steps = Listing.of(recording.program)
         self._layout = recording.layout()
+        self._steps = Listing.of(self._layout["program"])
         self._names = _names_of(self._steps, self._layout)
         self.arena_bytes = self._layout["arena"]
         self.block_bytes = self._layout["block_bytes"]
