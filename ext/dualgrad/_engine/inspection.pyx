@@ -34,7 +34,8 @@ def describe(Plan plan not None):
         roots.append({"id": id(r), "base": r.base, "typenum": r.typenum, "item": r.item, "shape": r.shape,
                       "source": kind or ("generic" if r.dynamic else "result"), "which": source})
     return {"program": plan.program, "arena": plan.arena, "block_bytes": plan.block_bytes,
-            "total_bytes": plan.total_bytes, "first_root": N_BASES, "roots": roots, "results": [view_data(<View>v) for v in plan.results],
+            "total_bytes": plan.total_bytes, "first_root": N_BASES, "roots": roots,
+            "results": [view_data(<View>v) for v in plan.results],
             "regions": [region_data(region) for region in plan.tasks]}
 
 
