@@ -121,14 +121,15 @@ def colour_hessian(pattern: Pattern, ordering: str = "best") -> Colouring:
     """A star colouring of a symmetric pattern."""
     _, _, mates = transposed(*pattern.sets, pattern.shape[1])
     rows, columns = pattern.rows(), pattern.indices
-    found: Colouring | None = None
+    found: tuple[int, str, np.ndarray, np.ndarray, np.ndarray] | None = None
     for order in _orderings(ordering, 0):
         colours, at = colour_stars(*pattern.sets, mates, order)
-        centre = np.where(at == rows, columns, rows)
-        candidate = _colouring("stars", order, colours, colours[centre], at)
-        if found is None or candidate.count < found.count:
-            found = candidate
-        if len(columns) * found.count > _MOST_WORK // 4:
+        of_entry = colours[np.where(at == rows, columns, rows)]
+        count = int(np.count_nonzero(np.bincount(of_entry, minlength=1)))
+        if found is None or count < found[0]:
+            found = count, order, colours, of_entry, at
+        if found[0] <= 2 or len(columns) * found[0] > _MOST_WORK // 4:
             break
     assert found is not None
-    return found
+    _, order, colours, of_entry, at = found
+    return _colouring("stars", order, colours, of_entry, at)

@@ -1,8 +1,9 @@
 """Sparse Jacobians and Hessians: `sparse_jacobian` and `sparse_hessian`.
 
-Columns of a Jacobian that share no row are computed in one sweep, along the sum of their unit vectors. So a tridiagonal
-Hessian of any size costs three Hessian-vector products. What is needed to do that again and again, the pattern
-(`dualgrad.sparsity`), colours and recorded sweeps, is kept in a `SparsePlan`.
+There are two ways. Where few entries meet in simple operations they are accumulated one by one along the program of the
+derivative (`_accumulation.py`): the Hessian of a chain costs two multiplications for each variable. Elsewhere columns
+that share no row are computed in one sweep, along the sum of their unit vectors (`_colour.py`, `_coloured.py`). What is
+needed to do that again and again is kept in a `SparsePlan`.
 """
 
 from __future__ import annotations
@@ -12,23 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from ._accumulation import Accumulation, UnsuitedError, accumulate
 from ._colour import ORDERINGS, Colouring, colour_hessian, colour_jacobian
-from ._engine.colouring import spread
-from ._sweeps import Surroundings, backward, described, fits, flat, forward, kind_of, split, twice
+from ._coloured import Sweeps
+from ._sweeps import Surroundings, described, fits, flat, forward, kind_of, split, twice
 from .dtype import DType
 from .gradient import grad
-from .modes import jit
-from .ops._joining import concat
-from .ops.gather import gather
-from .sparsity import Pattern, jacobian_pattern
+from .sparsity import Pattern, captured, jacobian_pattern
 from .tensor import Tensor
-from .vectorize import vmap
 
 __all__ = ["SparseDerivative", "SparsePlan", "sparse_hessian", "sparse_jacobian"]
-
-_AT_ONCE = 8  # sweeps in one program
-_LONG = 4096  # elements from which on sweeps are operations of their own rather than samples of one
-_SAMPLES = 1 << 20  # elements of a batch of sweeps
 
 
 class SparsePlan:
@@ -41,12 +35,13 @@ class SparsePlan:
     ----------
     pattern : Pattern
         Where the entries stand.
+    kind : str
+        How it is computed: ``entries``, accumulated one by one; or by sweeps, with ``columns``, ``rows`` or, for a
+        Hessian, ``stars`` coloured.
     colours : ndarray of int
         The colour of each column, or row; -1 where none is needed.
     n_colours : int
-        The number of sweeps that a call takes.
-    kind : str
-        What was coloured: ``columns``, ``rows`` or, for a Hessian, ``stars``.
+        The number of sweeps that a call takes; 0 where entries are accumulated.
     ordering : str
         The order of vertices that led to the fewest colours.
 
@@ -63,11 +58,13 @@ class SparsePlan:
     >>> chain = lambda x: ((x[1:] - x[:-1] ** 2) ** 2).sum()
     >>> plan = dg.sparse_hessian(chain).prepare(dg.Tensor(np.zeros(1000)))
     >>> plan
-    SparsePlan(shape=(1000, 1000), entries=2998, 3 colours by stars)
+    SparsePlan(shape=(1000, 1000), entries=2998, accumulated)
     >>> plan(dg.Tensor(np.ones(1000))).toarray()[:3, :3]
     array([[ 8., -4.,  0.],
            [-4., 10., -4.],
            [ 0., -4., 10.]])
+    >>> dg.sparse_hessian(chain, mode="stars").prepare(dg.Tensor(np.zeros(1000)))
+    SparsePlan(shape=(1000, 1000), entries=2998, 3 colours by stars)
     """
 
     def __init__(
@@ -76,7 +73,8 @@ class SparsePlan:
         fn: Callable[..., Any],
         args: tuple[Any, ...],
         positions: tuple[int, ...],
-        colouring: Colouring,
+        symmetric: bool,
+        method: Accumulation | Colouring,
         pattern: Pattern,
         result: DType,
     ) -> None:
@@ -84,121 +82,61 @@ class SparsePlan:
         self._name = name
         self._fn = fn
         self._positions = positions
-        self._colouring = colouring
+        self._symmetric = symmetric
         self._kinds = [kind_of(x) for x in args]
         self._indices = pattern.indices.astype(np.int32, copy=False)
         self._indptr = pattern.indptr.astype(np.int32 if len(pattern.indices) < 1 << 31 else np.int64)
         self._surroundings = Surroundings(fn)
         self._dtype = args[positions[0]].dtype.numpy
-        self._seed_dtype = result.numpy if colouring.kind == "rows" else self._dtype
-        directions = colouring.kind != "rows"
-        self._length = pattern.shape[1 if directions else 0]
-        pieces = [args[p].shape for p in positions] if directions else None
-        self._sweep = self._compiled(len(args))
-        self._chunks = self._chunked(pieces)
+        self._result = result.numpy
+        self._directly = method if isinstance(method, Accumulation) else None
+        self._sweeps = self._coloured(args, method) if isinstance(method, Colouring) else None
+        self._differentiable = self._sweeps  # made when it is asked for
+
+    def _coloured(self, args: tuple[Any, ...], colouring: Colouring) -> Sweeps:
+        seed_dtype = self._result if colouring.kind == "rows" else self._dtype
+        return Sweeps(self._name, self._fn, args, self._positions, colouring, self.pattern, seed_dtype)
 
     @property
     def colours(self) -> np.ndarray:
-        return self._colouring.colours
+        if self._sweeps is None:
+            return np.full(self.pattern.shape[1], -1)
+        return self._sweeps.colouring.colours
 
     @property
     def n_colours(self) -> int:
-        return self._colouring.count
+        return 0 if self._sweeps is None else self._sweeps.colouring.count
 
     @property
     def kind(self) -> str:
-        return self._colouring.kind
+        return "entries" if self._sweeps is None else self._sweeps.colouring.kind
 
     @property
     def ordering(self) -> str:
-        return self._colouring.ordering
+        return "" if self._sweeps is None else self._sweeps.colouring.ordering
 
     def __repr__(self) -> str:
         size = f"shape={self.pattern.shape}, entries={len(self.pattern.indices)}"
-        return f"SparsePlan({size}, {self.n_colours} colours by {self.kind})"
-
-    # ------------------------------------------------------------------------------------------------- sweeps
-
-    def _chunked(self, pieces: list[tuple[int, ...]] | None) -> list[tuple[range, list[Tensor]]]:
-        """The colours of each program, and its seeds."""
-        count = self.n_colours
-        most = _AT_ONCE if self._unrolled else max(1, _SAMPLES // max(*self.pattern.shape, 1))
-        chunks: list[tuple[range, list[Tensor]]] = []
-        if not count:
-            return chunks
-        number = -(-count // most)
-        width = -(-count // number)
-        seeds = list(self._colouring.seeds())
-        nothing = np.zeros(self._length, bool)
-        for first in range(0, count, width):
-            part = seeds[first : first + width]
-            part += [nothing] * (width - len(part))  # one program serves all chunks
-            colours = range(first, min(first + width, count))
-            arrays: list[np.ndarray] = []
-            for seed in [np.stack(part)] if not self._unrolled else part:
-                arrays += split(seed.astype(self._seed_dtype), pieces)
-            chunks.append((colours, [Tensor(a) for a in arrays]))
-        return chunks
-
-    @property
-    def _unrolled(self) -> bool:
-        return max(self.pattern.shape) >= _LONG
-
-    def _compiled(self, n_args: int) -> Callable[..., list[Tensor]]:
-        """A function of the arguments and seeds that returns the products."""
-        positions, fn = self._positions, self._fn
-        sweep = {"columns": forward, "rows": backward, "stars": twice}[self.kind]
-        per_seed = 1 if self.kind == "rows" else len(positions)
-        unrolled = self._unrolled
-
-        def sweeps(*given: Any) -> list[Tensor]:
-            args, seeds = given[:n_args], given[n_args:]
-            product = sweep(fn, args, positions)
-            groups = [seeds[i : i + per_seed] for i in range(0, len(seeds), per_seed)]
-            if unrolled:
-                return [product(*group) for group in groups]
-            return [vmap(product)(*groups[0])]
-
-        sweeps.__qualname__ = f"{self._name} of {getattr(fn, '__qualname__', type(fn).__name__)}"
-        return sweeps if self.pattern.branches else jit(sweeps)
-
-    def _products(self, args: tuple[Any, ...]) -> Any:
-        """For each chunk its colours and products, one vector each, or the rows of a matrix."""
-        for colours, seeds in self._chunks:
-            yield colours, self._sweep(*args, *seeds)
+        how = "accumulated" if self._sweeps is None else f"{self.n_colours} colours by {self.kind}"
+        return f"SparsePlan({size}, {how})"
 
     # -------------------------------------------------------------------------------------------------- calls
 
     def values(self, *args: Any) -> np.ndarray:
         """The entries in the order of the pattern, as a NumPy array."""
         args = self._checked(args)
-        plan = self._colouring
-        out: np.ndarray | None = None
-        for colours, products in self._products(args):
-            tables = [x._numpy() for x in products]
-            columns: Any = tables if self._unrolled else tables[0]
-            if out is None:
-                out = np.empty(len(plan.target), columns[0].dtype)
-            for k, column in zip(colours, columns, strict=False):
-                part = slice(plan.bounds[k], plan.bounds[k + 1])
-                if out.dtype in (np.float32, np.float64):
-                    spread(np.ascontiguousarray(column), plan.source[part], plan.target[part], out)
-                else:
-                    out[plan.target[part]] = column[plan.source[part]]
-        return np.empty(0, self._dtype) if out is None else out
+        if self._directly is not None:
+            return self._directly.values(args)
+        assert self._sweeps is not None
+        return self._sweeps.values(args)
 
     def entries(self, *args: Any) -> Tensor:
-        """The entries in the order of the pattern, as a Tensor that can be differentiated again."""
+        """The entries in the order of the pattern, as a Tensor that can be differentiated again: by coloured sweeps."""
         args = self._checked(args)
-        plan = self._colouring
-        parts = []
-        for colours, products in self._products(args):
-            for i, k in enumerate(colours):
-                column = products[i] if self._unrolled else products[0][i]
-                parts.append(gather(column, Tensor(plan.source[plan.bounds[k] : plan.bounds[k + 1]]), 0))
-        if not parts:
-            return Tensor(np.empty(0, self._dtype))
-        return gather(concat(parts), Tensor(np.argsort(plan.target)), 0)
+        if self._differentiable is None:
+            colour = colour_hessian if self._symmetric else colour_jacobian
+            self._differentiable = self._coloured(args, colour(self.pattern))
+        return self._differentiable.entries(args)
 
     def __call__(self, *args: Any, check: bool = False) -> Any:
         """The matrix, a ``scipy.sparse.csr_array``; `check` compares it with a product along a random vector.
@@ -236,7 +174,7 @@ class SparsePlan:
         np.add.at(found, rows, terms)
         scale = np.bincount(rows, np.abs(terms), self.pattern.shape[0])
         along = split(direction.astype(self._dtype), [args[p].shape for p in self._positions])
-        product = (twice if self.kind == "stars" else forward)(self._fn, args, self._positions)
+        product = (twice if self._symmetric else forward)(self._fn, args, self._positions)
         expected = product(*[Tensor(a) for a in along]).asnumpy()
         tolerance = max(float(np.finfo(kind).eps) for kind in (self._dtype, values.dtype, expected.dtype)) ** (2 / 3)
         wrong = ~(np.abs(found - expected) <= tolerance * (scale + np.abs(expected).max(initial=0.0)))
@@ -307,10 +245,16 @@ class SparseDerivative:
         name: str,
         fn: Callable[..., Any],
         grad_position: int | tuple[int, ...],
+        symmetric: bool,
         mode: str,
         ordering: str,
         pattern: Any,
     ) -> None:
+        modes = ("auto", "entries", "stars") if symmetric else ("auto", "entries", "columns", "rows")
+        if mode not in modes:
+            raise ValueError(f"{name}: mode is {mode!r}; expected one of {', '.join(modes)}")
+        if mode == "entries" and pattern is not None:
+            raise ValueError(f"{name}: mode='entries' finds the pattern itself; leave out either of them")
         if not callable(fn):
             raise TypeError(f"{name}: expected a function or a Cell, got {type(fn).__name__}")
         positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
@@ -321,6 +265,7 @@ class SparseDerivative:
         self.fn = fn
         self._name = name
         self._positions = positions
+        self._symmetric = symmetric
         self._mode = mode
         self._ordering = ordering
         self._pattern = pattern
@@ -338,28 +283,71 @@ class SparseDerivative:
                 raise TypeError(f"{self._name}: argument {p} is {what}; expected a Tensor of a float type")
         if len({given[p].dtype for p in self._positions}) > 1:
             raise TypeError(f"{self._name}: the inputs have different types; convert them to one (x.astype(...))")
-        hessian = self._mode == "stars"
-        fn = grad(self.fn, self._positions) if hessian else self.fn
-        pattern = (
-            self._given(given)
-            if self._pattern is not None
-            else jacobian_pattern(fn, *given, grad_position=self._positions)
-        )
-        if hessian:
-            pattern = pattern.symmetric()
-            colouring = colour_hessian(pattern, self._ordering)
-            result = given[self._positions[0]].dtype
+        accumulation = self._accumulated(given)
+        colouring: Colouring | None = None
+        if accumulation is not None:
+            pattern, result = accumulation.pattern, accumulation.dtype
         else:
-            result = flat(self.fn(*given)).dtype
-            mode = "columns" if result.is_complex and self._mode == "auto" else self._mode
-            colouring = colour_jacobian(pattern, mode, self._ordering)
-        return SparsePlan(self._name, self.fn, given, self._positions, colouring, pattern, result)
+            pattern = self._read_off(given)
+            result = given[self._positions[0]].dtype if self._symmetric else flat(self.fn(*given)).dtype
+        if accumulation is None or not self._surely_less(accumulation):
+            if self._symmetric:
+                colouring = colour_hessian(pattern, self._ordering)
+            else:
+                mode = "columns" if result.is_complex and self._mode == "auto" else self._mode
+                colouring = colour_jacobian(pattern, mode, self._ordering)
+            if accumulation is not None and accumulation.work > colouring.count * accumulation.of_a_sweep:
+                accumulation = None
+        method = accumulation or colouring
+        assert method is not None
+        return SparsePlan(self._name, self.fn, given, self._positions, self._symmetric, method, pattern, result)
+
+    def _accumulated(self, args: tuple[Any, ...]) -> Accumulation | None:
+        """The entries one by one, if that is asked for or may be better."""
+        if self._pattern is not None or self._mode not in ("auto", "entries") or self._ordering != "best":
+            return None
+        sweep = twice if self._symmetric else forward
+        shapes = [args[p].shape for p in self._positions]
+        directions = tuple(Tensor(np.ones(args[p].shape, args[p].dtype.numpy)) for p in self._positions)
+        program = captured(
+            lambda full, seeds: sweep(self.fn, tuple(full), self._positions)(*seeds), args, directions
+        )
+        try:
+            return accumulate(repr(self)[1:-1], program, shapes, self._symmetric)
+        except UnsuitedError:
+            if self._mode == "entries":
+                raise ValueError(
+                    f"{self._name}: mode='entries' is for elementwise operations on slices, sums and picked elements of "
+                    f"real arrays, without branches in Python; use mode='auto'"
+                ) from None
+        return None
+
+    def _surely_less(self, accumulation: Accumulation) -> bool:
+        """Whether no colouring could lead to less work."""
+        if self._mode == "entries":
+            return True
+        pattern = accumulation.pattern
+        if self._symmetric:
+            least = 2 if np.any(pattern.rows() != pattern.indices) else 1
+        else:
+            in_rows, in_columns = np.diff(pattern.indptr), np.bincount(pattern.indices)
+            least = int(min(in_rows.max(initial=0), in_columns.max(initial=0)))
+        return accumulation.work <= least * accumulation.of_a_sweep
+
+    def _read_off(self, args: tuple[Any, ...]) -> Pattern:
+        """The pattern, from the program of the function or its gradient."""
+        if self._pattern is not None:
+            pattern = self._given(args)
+        else:
+            fn = grad(self.fn, self._positions) if self._symmetric else self.fn
+            pattern = jacobian_pattern(fn, *args, grad_position=self._positions)
+        return pattern.symmetric() if self._symmetric else pattern
 
     def _given(self, args: tuple[Any, ...]) -> Pattern:
         """The pattern the user gave."""
         pattern = Pattern.of(self._pattern)
         n = sum(args[p].size for p in self._positions)
-        if pattern.shape[1] != n or (self._mode == "stars" and pattern.shape[0] != n):
+        if pattern.shape[1] != n or (self._symmetric and pattern.shape[0] != n):
             raise ValueError(f"{self._name}: the pattern has shape {pattern.shape}, but there are {n} variables")
         return pattern
 
@@ -388,10 +376,11 @@ def sparse_jacobian(
         Returns a tensor, or a tuple or list of them.
     grad_position : int or tuple of ints, default 0
         What is differentiated: floating-point tensors of any shape.
-    mode : {"auto", "columns", "rows"}, default "auto"
-        Columns are computed forwards, rows backwards; auto takes whichever need fewer colours.
+    mode : {"auto", "entries", "columns", "rows"}, default "auto"
+        Entries are accumulated one by one, columns computed forwards, rows backwards, several at a time; auto takes
+        whichever needs least work.
     ordering : str, default "best"
-        The order in which they are coloured: ``natural``, ``largest_first``, ``smallest_last``, ``incidence_degree``,
+        The order in which columns or rows are coloured: ``natural``, ``largest_first``, ``smallest_last``, ``incidence_degree``,
         or whichever of these needs the fewest colours.
     pattern : Pattern, scipy.sparse matrix or array of bools, optional
         Where the entries stand, if it is known. By default it is found by `dualgrad.sparsity.jacobian_pattern`.
@@ -411,7 +400,7 @@ def sparse_jacobian(
 
     Notes
     -----
-    The number of sweeps is that of the colours, whatever the number of variables (Curtis, Powell and Reid, On the
+    The work is in proportion to the entries; with sweeps, to the colours, whatever the number of variables (Curtis, Powell and Reid, On the
     estimation of sparse Jacobian matrices, 1974).
 
     Examples
@@ -422,18 +411,17 @@ def sparse_jacobian(
     array([[2., 1., 0., 0.],
            [0., 3., 2., 0.],
            [0., 0., 4., 3.]], dtype=float32)
-    >>> products.prepare(dg.Tensor([1.0, 2.0, 3.0, 4.0])).n_colours
+    >>> dg.sparse_jacobian(lambda x: x[1:] * x[:-1], mode="columns").prepare(dg.Tensor([1.0, 2.0, 3.0, 4.0])).n_colours
     2
     """
-    if mode not in ("auto", "columns", "rows"):
-        raise ValueError(f"sparse_jacobian: mode is {mode!r}; expected 'auto', 'columns' or 'rows'")
-    return SparseDerivative("sparse_jacobian", fn, grad_position, mode, ordering, pattern)
+    return SparseDerivative("sparse_jacobian", fn, grad_position, False, mode, ordering, pattern)
 
 
 def sparse_hessian(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] = 0,
     *,
+    mode: str = "auto",
     ordering: str = "best",
     pattern: Any = None,
 ) -> SparseDerivative:
@@ -445,6 +433,9 @@ def sparse_hessian(
         Returns a number; of several, the sum is differentiated.
     grad_position : int or tuple of ints, default 0
         What is differentiated: floating-point tensors of any shape.
+    mode : {"auto", "entries", "stars"}, default "auto"
+        Entries are accumulated one by one; or columns are added up by a star colouring; auto takes whichever needs
+        least work.
     ordering : str, default "best"
         The order in which columns are coloured: ``natural``, ``largest_first``, ``smallest_last``,
         ``incidence_degree``, or whichever of these needs the fewest colours.
@@ -465,9 +456,10 @@ def sparse_hessian(
 
     Notes
     -----
-    One directional derivative of the gradient for each colour of a star colouring (Coleman and Moré, Estimation of
-    sparse Hessian matrices and graph coloring problems, 1984): 3 for a tridiagonal Hessian, whatever its size. Linear
-    terms leave nothing in the pattern.
+    Entries of the upper triangle are accumulated along the program of the gradient's derivative (Griewank and Walther,
+    Evaluating Derivatives, 2008, chapter 7); where matrix products and the like couple many variables, there is one
+    directional derivative of the gradient for each colour of a star colouring (Coleman and Moré, Estimation of sparse
+    Hessian matrices and graph coloring problems, 1984). Linear terms leave nothing in the pattern.
 
     Examples
     --------
@@ -483,4 +475,4 @@ def sparse_hessian(
            [-400., 1002., -400.],
            [   0., -400., 1002.]])
     """
-    return SparseDerivative("sparse_hessian", fn, grad_position, "stars", ordering, pattern)
+    return SparseDerivative("sparse_hessian", fn, grad_position, True, mode, ordering, pattern)

@@ -29,7 +29,7 @@ from .tensor import Tensor
 
 __all__ = ["Pattern", "jacobian_pattern"]
 
-_INPUT, _HANDLE, _CONSTANT = 0, 1, 2  # where the array of a slot comes from; see program.pyx
+INPUT, HANDLE, CONSTANT = 0, 1, 2  # where the array of a slot comes from; see program.pyx
 
 
 class Family(NamedTuple):
@@ -152,28 +152,21 @@ def jacobian_pattern(fn: Callable[..., Any], *args: Any, grad_position: int | tu
      [0 1 1]]
     """
     positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
-    tensors = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
     for p in positions:
-        if p not in tensors:
+        if not (0 <= p < len(args) and isinstance(args[p], Tensor)):
             raise TypeError(f"sparsity: argument {p} is differentiated, but it is no Tensor")
 
-    def call(*given: Tensor) -> list[Tensor]:
-        full = list(args)
-        for i, x in zip(tensors, given, strict=True):
-            full[i] = x
-        return leaves(fn(*full))
-
-    program, results, slots, branches, looked = capture(call, tuple(args[i] for i in tensors))
+    found_by = captured(lambda full, _: fn(*full), args)
+    program, results, slots = found_by.program, found_by.results, found_by.slots
     n = sum(args[p].size for p in positions)
     inputs: dict[int, Family] = {}
     before = 0
     for p in positions:
         size = args[p].size
         members = np.arange(before, before + size, dtype=np.int32)
-        inputs[tensors.index(p)] = Family(np.arange(size + 1, dtype=np.int64), members)
+        inputs[found_by.tensors.index(p)] = Family(np.arange(size + 1, dtype=np.int64), members)
         before += size
-    fixed = {i: args[k] for i, k in enumerate(tensors) if args[k].asnumpy().dtype.kind in "biu"}
-    walk = _Walk(program, inputs, fixed, n)
+    walk = _Walk(program, inputs, found_by.fixed, n)
     try:
         found = walk.families([slot for slot in slots if slot is not None])
     except TooDenseError:
@@ -193,8 +186,45 @@ def jacobian_pattern(fn: Callable[..., Any], *args: Any, grad_position: int | tu
             total += len(family.members)
     joined = np.concatenate(parts) if parts else np.empty(0, np.int32)
     m = sum(x.size for x in results)
-    relied = (*looked, *[(handle, array_behind(handle)) for handle in walk.relied.values()])
-    return Pattern((m, n), np.concatenate(starts), joined, branches, relied)
+    relied = (*found_by.looked, *[(handle, array_behind(handle)) for handle in walk.relied.values()])
+    return Pattern((m, n), np.concatenate(starts), joined, found_by.branches, relied)
+
+
+class Captured(NamedTuple):
+    """A function's program at some arguments.
+
+    Attributes
+    ----------
+    program, results, slots
+        Its results, and their slots, None where they are constant.
+    branches, looked
+        Whether Python was given numbers that depend on the arguments; (handle, array) of captured ones it was given.
+    tensors, fixed
+        The positions of the arguments that are tensors, the first inputs of the program; those of them that hold integers.
+    """
+
+    program: Any
+    results: list[Tensor]
+    slots: list[int | None]
+    branches: bool
+    looked: list[tuple[Any, Any]]
+    tensors: list[int]
+    fixed: dict[int, Tensor]
+
+
+def captured(fn: Callable[..., Any], args: tuple[Any, ...], more: tuple[Tensor, ...] = ()) -> Captured:
+    """The program of `fn`, which takes the list of all arguments and a tuple of further inputs."""
+    tensors = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
+
+    def call(*given: Tensor) -> list[Tensor]:
+        full = list(args)
+        for i, x in zip(tensors, given[: len(tensors)], strict=True):
+            full[i] = x
+        return leaves(fn(full, given[len(tensors) :]))
+
+    found = capture(call, (*[args[i] for i in tensors], *more))
+    fixed = {i: args[k] for i, k in enumerate(tensors) if args[k].dtype.is_int or args[k].dtype.is_bool}
+    return Captured(*found, tensors, fixed)
 
 
 def leaves(x: Any) -> list[Tensor]:
@@ -216,25 +246,67 @@ class _Known(NamedTuple):
     handles: dict[int, Any]  # by identity: tensors compare by element
 
 
-class _Walk:
-    """Families of the slots of a program, step by step."""
+class Knowledge:
+    """The numbers in a program that do not depend on what is differentiated, as far as a pattern may rely on them.
 
-    def __init__(self, program: Any, inputs: dict[int, Family], fixed: dict[int, Tensor], n: int) -> None:
+    Those of captured tensors may be looked at, for indices and conditions; then it is written down that they were. They
+    are no constants: others may come.
+    """
+
+    def __init__(self, program: Any, fixed: dict[int, Tensor]) -> None:
         self.program = program
-        self.n = n
-        self.found: dict[int, Family | None] = {}
         self.known: dict[int, _Known] = {}
         self.relied: dict[int, Any] = {}
         self.rows = table()
         for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
-            if kind == _INPUT and source in inputs:
-                self.found[slot] = inputs[source]
-            elif kind == _INPUT and source in fixed:
+            if kind == INPUT and source in fixed:
                 self.known[slot] = _Known(fixed[source].asnumpy(), {})
-            elif kind == _CONSTANT:
+            elif kind == CONSTANT:
                 self.known[slot] = _Known(source.numpy(), {})
-            elif kind == _HANDLE:
+            elif kind == HANDLE:
                 self.known[slot] = _Known(source.asnumpy(), {id(source): source})
+
+    def learned(self, slot: int, numbers: np.ndarray) -> None:
+        """A slot always holds these numbers."""
+        self.known[slot] = _Known(numbers, {})
+
+    def learn(self, op: int, params: Any, ins: tuple[int, ...], out: int) -> None:
+        """A step on what does not depend on the inputs."""
+        if ins and self.rows[op].name != "inspect" and all(slot in self.known for slot in ins):
+            tensors = [Tensor(self.known[slot].numbers) for slot in ins]
+            handles = {key: handle for slot in ins for key, handle in self.known[slot].handles.items()}
+            self.known[out] = _Known(apply(op, params, *tensors).asnumpy(), handles)
+
+    def constant(self, slot: int) -> np.ndarray | None:
+        """The numbers of a slot if they are always the same."""
+        found = self.known.get(slot)
+        return None if found is None or found.handles else found.numbers
+
+    def seen(self, step: tuple[int, Any, tuple[int, ...], int], starts: Callable[[int], np.ndarray]) -> Step:
+        """A step as the rules of what is read see it."""
+        op, params, ins, out = step
+        shapes, typenum = tuple(self.program.shapes[slot] for slot in ins), self.program.typenums[ins[0]]
+
+        def known(k: int, constant: bool) -> np.ndarray | None:
+            found = self.known.get(ins[k])
+            if found is None or (constant and found.handles):
+                return None
+            self.relied.update(found.handles)
+            return found.numbers
+
+        return Step(op, self.rows[op], params, self.program.shapes[out], shapes, typenum, known, starts)
+
+
+class _Walk(Knowledge):
+    """Families of the slots of a program, step by step."""
+
+    def __init__(self, program: Any, inputs: dict[int, Family], fixed: dict[int, Tensor], n: int) -> None:
+        super().__init__(program, fixed)
+        self.n = n
+        self.found: dict[int, Family | None] = {}
+        for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
+            if kind == INPUT and source in inputs:
+                self.found[slot] = inputs[source]
 
     def families(self, wanted: list[int]) -> dict[int, Family | None]:
         steps = self.program.steps
@@ -246,8 +318,8 @@ class _Walk:
         for slot, i in last.items():
             if slot not in keep:
                 dead.setdefault(i, []).append(slot)
-        for i, (op, params, ins, out) in enumerate(steps):
-            self.step(op, params, ins, out)
+        for i, step in enumerate(steps):
+            self.step(*step)
             for slot in dead.get(i, ()):
                 self.found.pop(slot, None)
                 self.known.pop(slot, None)
@@ -255,30 +327,18 @@ class _Walk:
 
     def step(self, op: int, params: Any, ins: tuple[int, ...], out: int) -> None:
         moving = [k for k, slot in enumerate(ins) if self.found.get(slot) is not None]
-        row = self.rows[op]
         if not moving:
-            if ins and row.name != "inspect" and all(slot in self.known for slot in ins):
-                tensors = [Tensor(self.known[slot].numbers) for slot in ins]
-                handles = {key: handle for slot in ins for key, handle in self.known[slot].handles.items()}
-                self.known[out] = _Known(apply(op, params, *tensors).asnumpy(), handles)
+            self.learn(op, params, ins, out)
             return
-        if row.family == "constant" or self.program.typenums[out] not in INEXACT:
+        if self.rows[op].family == "constant" or self.program.typenums[out] not in INEXACT:
             return
-        shapes, typenum = tuple(self.program.shapes[slot] for slot in ins), self.program.typenums[ins[0]]
-
-        def known(k: int, constant: bool) -> np.ndarray | None:
-            found = self.known.get(ins[k])
-            if found is None or (constant and found.handles):
-                return None
-            self.relied.update(found.handles)
-            return found.numbers
 
         def starts(k: int) -> np.ndarray:
             family = self.found[ins[k]]
             assert family is not None
             return family.starts
 
-        step = Step(op, row, params, self.program.shapes[out], shapes, typenum, known, starts)
+        step = self.seen((op, params, ins, out), starts)
         total: Family | None = None
         for k in moving:
             part = self.inherited(self.found[ins[k]], reads_of(step, k))

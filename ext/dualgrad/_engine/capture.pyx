@@ -58,7 +58,9 @@ cdef list traced(Probe probe, object fn, tuple args):
     inputs = [wrap(probe.input(<Array>(<TensorBase>x).value)) for x in args]
     start_tracing(probe)
     try:
-        return list(fn(*inputs))
+        results = list(fn(*inputs))
+        probe.finish()
+        return results
     finally:
         stop_tracing(probe)
 

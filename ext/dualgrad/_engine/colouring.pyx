@@ -311,16 +311,3 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
                 else:
                     at[i] = w if hub[star_of[i]] == v else v
     return colours, read_at
-
-
-ctypedef fused real:
-    float
-    double
-
-
-def spread(const real[::1] column, const int[::1] source, const int[::1] target, real[::1] out):
-    """out[target] = column[source]."""
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(source.shape[0]):
-            out[target[i]] = column[source[i]]
