@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._engine.assembly import assembled, deposit
+from ._engine.assembly import Deposits, assembled
 from ._engine.capture import array_behind
 from ._engine.tensor import OPCODES, apply
 from ._reads import MOST, SAME, Blocks, Groups, reads_of
@@ -532,16 +532,6 @@ class _Walk(Knowledge):
 # ----------------------------------------------------------------------------------------------------- evaluation
 
 
-class _Deposit(NamedTuple):
-    """Slopes of one array, and the entries they are added to."""
-
-    output: int
-    source: np.ndarray | None  # elements of the array; None: all, in order
-    target: np.ndarray
-    scale: float
-    alone: bool  # nothing else is added there
-
-
 def _needed(steps: list[Step], wanted: set[int]) -> list[Step]:
     """The steps that these slots depend on."""
     needed, kept = set(wanted), []
@@ -611,17 +601,12 @@ class Accumulation:
                 continue
             flat = np.broadcast_to(numbers, part.columns.shape).ravel()
             np.add.at(self._base, target, part.scale * (flat if kept is None else flat[kept]))
-        met = self._base != 0
-        self._deposits: list[_Deposit] = []
-        for part, kept, target in moving:
-            alone = not met[target].any()
-            before = np.count_nonzero(met) if alone else 0
-            met[target] = True
-            alone = alone and np.count_nonzero(met) == before + len(target)
-            scalar = not walk.shapes[part.slot] and part.columns.size > 1
-            source = None if kept is None or scalar else kept.astype(np.int32)
-            self._deposits.append(_Deposit(outputs[part.slot], source, target, part.scale, alone))
-        self._complete = all(deposit.alone for deposit in self._deposits) and bool(met.all()) and not self._base.any()
+        deposits = [
+            (outputs[part.slot], kept, target, part.scale, not walk.shapes[part.slot])
+            for part, kept, target in moving
+        ]
+        self._deposits = Deposits(deposits, len(members))
+        self._empty = not self._base.any()
         steps = _needed(walk.steps, set(outputs))
         self.of_a_sweep = walk.of_a_sweep
         self.work = sum(walk.cost(op, out) for op, _, _, out in steps if out >= len(captured.program.shapes))
@@ -629,12 +614,8 @@ class Accumulation:
 
     def values(self, args: tuple[Any, ...]) -> np.ndarray:
         """The entries in the order of the pattern."""
-        out = np.empty(len(self._base), self._dtype) if self._complete else self._base.copy()
-        if self._slopes is not None:
-            slopes = [x._numpy() for x in self._slopes(*[args[i] for i in self._tensors])]
-            for output, source, target, scale, alone in self._deposits:
-                deposit(np.ascontiguousarray(slopes[output]), source, target, scale, alone, out)
-        return out
+        slopes = [] if self._slopes is None else self._slopes(*[args[i] for i in self._tensors])
+        return self._deposits.filled(self._base, [x._numpy() for x in slopes], self._empty)
 
 
 def _slopes(

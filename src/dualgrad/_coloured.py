@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._colour import Colouring
-from ._engine.assembly import spread
+from ._engine.assembly import spread, uninitialized
 from ._sweeps import backward, forward, split, twice
 from .modes import jit
 from .ops._joining import concat
@@ -106,7 +106,7 @@ class Sweeps:
             tables = [x._numpy() for x in products]
             columns: Any = tables if self._unrolled else tables[0]
             if out is None:
-                out = np.empty(len(plan.target), columns[0].dtype)
+                out = uninitialized(columns[0].dtype, len(plan.target))
             for k, column in zip(colours, columns, strict=False):
                 part = slice(plan.bounds[k], plan.bounds[k + 1])
                 if out.dtype in (np.float32, np.float64):

@@ -1,7 +1,15 @@
-import numpy as np
+from typing import Any
 
+import numpy as np
+from typing_extensions import disjoint_base
+
+def uninitialized(dtype: Any, n: int) -> np.ndarray: ...
 def assembled(rows: np.ndarray, columns: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 def spread(numbers: np.ndarray, source: np.ndarray, target: np.ndarray, out: np.ndarray) -> None: ...
-def deposit(
-    numbers: np.ndarray, source: np.ndarray | None, target: np.ndarray, scale: float, alone: bool, out: np.ndarray
-) -> None: ...
+
+@disjoint_base
+class Deposits:
+    def __init__(
+        self, deposits: list[tuple[int, np.ndarray | None, np.ndarray, float, bool]], size: int
+    ) -> None: ...
+    def filled(self, base: np.ndarray, numbers: list[np.ndarray], empty: bool) -> np.ndarray: ...
