@@ -76,9 +76,10 @@ HESSIANS = {
 
 
 @pytest.mark.parametrize("name", HESSIANS)
-def test_hessians_are_the_dense_ones(name):
+@pytest.mark.parametrize("mode", ["entries", "stars", "auto"])
+def test_hessians_are_the_dense_ones(name, mode):
     fn, n, colours = HESSIANS[name]
-    hessian = dg.sparse_hessian(fn)
+    hessian = dg.sparse_hessian(fn, mode=mode)
     for seed in range(4):  # recorded, compared, replayed
         x = t(rng(seed).normal(size=n))
         found = hessian(x, check=True)
@@ -87,13 +88,16 @@ def test_hessians_are_the_dense_ones(name):
         expected = dense_hessian(fn, x)
         np.testing.assert_allclose(found.toarray(), expected, rtol=1e-13, atol=1e-13 * np.abs(expected).max())
         assert (found != found.T).nnz == 0
-    assert hessian.prepare(x).n_colours <= colours
+    plan = hessian.prepare(x)
+    assert plan.n_colours <= colours
+    assert plan.kind == mode or mode == "auto"
 
 
-def test_hessian_of_100000_variables():
+@pytest.mark.parametrize(("mode", "colours"), [("entries", 0), ("stars", 3), ("auto", 0)])
+def test_hessian_of_100000_variables(mode, colours):
     x = rng().uniform(-1.5, 1.5, 100_000)
-    plan = dg.sparse_hessian(rosenbrock).prepare(t(x))
-    assert plan.n_colours == 3
+    plan = dg.sparse_hessian(rosenbrock, mode=mode).prepare(t(x))
+    assert plan.n_colours == colours
     head, tail = x[:-1], x[1:]
     main = np.zeros_like(x)
     main[:-1] = 1200 * head**2 - 400 * tail + 2
@@ -105,10 +109,11 @@ def test_hessian_of_100000_variables():
 
 
 @pytest.mark.parametrize(("energy", "colours"), [(ginzburg_landau, 5), (membrane, 9)])
-def test_hessian_of_a_grid(energy, colours):
+@pytest.mark.parametrize("mode", ["entries", "stars"])
+def test_hessian_of_a_grid(energy, colours, mode):
     n = 316
     u = rng(1).uniform(-1, 1, (n, n))
-    plan = dg.sparse_hessian(energy(n)).prepare(t(u.ravel()))
+    plan = dg.sparse_hessian(energy(n), mode=mode).prepare(t(u.ravel()))
     assert plan.n_colours <= colours
     found = plan(t(u.ravel()))
     difference = sparse.diags_array([-np.ones(n - 1), np.ones(n - 1)], offsets=[0, 1], shape=(n - 1, n), format="csr")
@@ -128,9 +133,12 @@ def test_hessian_of_a_grid(energy, colours):
 
 def test_variables_that_meet_all_others():
     x = t(rng(2).normal(size=100_000))
-    plan = dg.sparse_hessian(lambda x: (x[0] * x[1:] ** 2 + x[-1] * x[:-1] ** 2).sum()).prepare(x)
-    assert plan.n_colours <= 4
-    plan.check(x)
+    fn = lambda x: (x[0] * x[1:] ** 2 + x[-1] * x[:-1] ** 2).sum()
+    plans = [dg.sparse_hessian(fn, mode=mode).prepare(x) for mode in ("stars", "entries")]
+    assert plans[0].n_colours <= 4
+    np.testing.assert_allclose(plans[1].values(x), plans[0].values(x), rtol=1e-14)
+    for plan in plans:
+        plan.check(x)
 
 
 def random_function(seed, m=12, n=10, terms=3):
@@ -144,7 +152,7 @@ def random_function(seed, m=12, n=10, terms=3):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("mode", ["auto", "columns", "rows"])
 @pytest.mark.parametrize("ordering", ["best", *ORDERINGS])
-def test_jacobians_are_the_dense_ones(seed, mode, ordering):
+def test_coloured_jacobians_are_the_dense_ones(seed, mode, ordering):
     fn = random_function(seed)
     x = t(rng(seed).normal(size=10))
     found = dg.sparse_jacobian(fn, mode=mode, ordering=ordering)(x, check=True)
@@ -153,9 +161,9 @@ def test_jacobians_are_the_dense_ones(seed, mode, ordering):
 
 def test_a_dense_row_is_computed_backwards():
     fn = lambda x: ops.concat((x[1:] * x[:-1], x.sum().reshape(1) ** 2))
-    plan = dg.sparse_jacobian(fn).prepare(t(rng().normal(size=50)))
+    plan = dg.sparse_jacobian(fn, ordering="natural").prepare(t(rng().normal(size=50)))
     assert (plan.kind, plan.n_colours) == ("rows", 3)
-    plan = dg.sparse_jacobian(lambda x: x[0] * x).prepare(t(rng().normal(size=50)))
+    plan = dg.sparse_jacobian(lambda x: x[0] * x, ordering="natural").prepare(t(rng().normal(size=50)))
     assert (plan.kind, plan.n_colours) == ("columns", 2)
 
 
@@ -164,10 +172,122 @@ def test_many_colours_are_computed_in_parts():
     for n, width in ((5000, 21), (30, 13)):
         fn = lambda x, n=n, width=width: sum(x[width - k - 1 : n - k] for k in range(width)) ** 2
         x = t(rng(n).normal(size=n))
-        plan = dg.sparse_jacobian(fn).prepare(x)
+        plan = dg.sparse_jacobian(fn, mode="columns").prepare(x)
         assert plan.n_colours == width
         plan.check(x)
         plan(x, check=True)
+
+
+# --------------------------------------------------------------------------------------------- random functions
+
+
+def shuffled(random, x):
+    """Picked elements, each at least once."""
+    index = np.concatenate([random.permutation(x.size), random.integers(0, x.size, 3)])
+    return ops.reshape(x, (-1,))[index]
+
+
+def pieces(random, x):
+    low, high = np.sort(random.choice(x.shape[0] + 1, 2, replace=False))
+    return x[int(low) : int(high)]
+
+
+def strided(random, x):
+    stride = int(random.integers(2, 4))
+    return x[int(random.integers(0, min(stride, x.shape[0]))) :: stride]
+
+
+def folded(random, x):
+    """As a matrix, with a row of constants where the elements do not fill it."""
+    width = int(random.integers(1, 5))
+    missing = -x.size % width
+    flat = ops.reshape(x, (-1,))
+    return ops.reshape(ops.concat((flat, t(np.ones(missing)))) if missing else flat, (-1, width))
+
+
+def scattered(random, x):
+    index = t(random.integers(0, x.size + 2, x.size)).astype(dg.int64)
+    return ops.unsorted_segment_sum(ops.reshape(x, (-1,)), index, x.size + 2)
+
+
+def multiplied(random, x):
+    matrix = sparse.random_array((x.size + 1, x.size), density=0.3, rng=random, format="csr")
+    return dg.sparse.matmul(matrix, ops.reshape(x, (-1,)))
+
+
+#: Operations of one tensor of any shape. The last ones couple more than parts of entries can follow.
+MOVES = {
+    "pieces": pieces,
+    "strided": strided,
+    "backwards": lambda random, x: x[::-1],
+    "one": lambda random, x: x[int(random.integers(x.shape[0]))],
+    "folded": folded,
+    "transposed": lambda random, x: ops.transpose(x, tuple(range(x.ndim))[::-1]),
+    "shuffled": shuffled,
+    "scattered": scattered,
+    "joined": lambda random, x: ops.concat((x, x * x)),
+    "shifted": lambda random, x: x - ops.concat((x[1:], x[:1])),
+    "summed": lambda random, x: x.sum(int(random.integers(x.ndim))),
+    "all": lambda random, x: x * x.sum(),
+    "mean": lambda random, x: x - x.mean(0, keep_dims=True),
+    "widened": lambda random, x: ops.broadcast_to(ops.reshape(x, (-1, 1)), (x.size, 2)) * random.normal(size=(1, 2)),
+    "masked": lambda random, x: ops.where(Tensor(random.random(x.shape) < 0.6), x * x, 2 * x),
+    "clipped": lambda random, x: ops.where(x > 0.1, x * x, ops.sin(x)),
+    "zeros": lambda random, x: x * x * (random.random(x.shape) < 0.7),
+    "curved": lambda random, x: ops.exp(-0.5 * x) / (1 + x * x),
+    "multiplied": multiplied,
+    "product": lambda random, x: x.prod(0, keep_dims=True),
+    "empty": lambda random, x: ops.concat((x[:0], x)),
+    "accumulated": lambda random, x: x.cumsum(0),
+    "greater": lambda random, x: ops.maximum(x, x[::-1]) * x,
+    "matrix": lambda random, x: ops.matmul(t(random.normal(size=(2, x.size))), ops.reshape(x, (-1, 1))),
+}
+FAR = ("accumulated", "matrix")  # left to sweeps
+
+
+def composed(seed):
+    """A function of a vector made of a few moves, and their names."""
+    names = list(rng(seed).choice(list(MOVES), 3 + seed % 3))
+
+    def fn(x):
+        random = rng(seed)
+        for name in names:
+            if x.ndim and x.size:
+                x = MOVES[name](random, x)
+        return x * x
+
+    return fn, names
+
+
+def checked(plan, dense, x):
+    """That a plan gives the dense derivative, at the first three calls and in the order of its pattern."""
+    for at in (x, x, t(x.asnumpy() + 0.01)):
+        found, expected = plan(at), dense(at)
+        np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max(initial=0))
+        assert found.has_canonical_format
+        assert not np.any((expected != 0) & ~plan.pattern.dense())
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_every_move_has_the_dense_derivatives(name):
+    fn = lambda x: MOVES[name](rng(5), x) ** 2
+    mode = "auto" if name in FAR else "entries"
+    x = t(rng(6).normal(size=7))
+    checked(dg.sparse_jacobian(fn, mode=mode).prepare(x), lambda x: dense_jacobian(fn, x), x)
+    energy = lambda x: ops.sin(fn(x)).sum()
+    checked(dg.sparse_hessian(energy, mode=mode).prepare(x), lambda x: dense_hessian(energy, x), x)
+    if name in FAR:
+        with pytest.raises(ValueError, match="use mode='auto'"):
+            dg.sparse_jacobian(fn, mode="entries").prepare(x)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_compositions_have_the_dense_derivatives(seed):
+    fn, names = composed(seed)
+    x = t(rng(100 + seed).uniform(-1, 1, 6 + seed % 5))
+    checked(dg.sparse_jacobian(fn).prepare(x), lambda x: dense_jacobian(fn, x), x)
+    energy = lambda x: ops.sin(fn(x)).sum()
+    checked(dg.sparse_hessian(energy).prepare(x), lambda x: dense_hessian(energy, x), x)
 
 
 # ------------------------------------------------------------------------------------------------- colourings

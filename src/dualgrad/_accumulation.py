@@ -615,7 +615,7 @@ class Accumulation:
     def values(self, args: tuple[Any, ...]) -> np.ndarray:
         """The entries in the order of the pattern."""
         slopes = [] if self._slopes is None else self._slopes(*[args[i] for i in self._tensors])
-        return self._deposits.filled(self._base, [x._numpy() for x in slopes], self._empty)
+        return self._deposits.filled(self._base, [np.ascontiguousarray(x._numpy()) for x in slopes], self._empty)
 
 
 def _slopes(
