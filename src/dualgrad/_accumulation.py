@@ -138,9 +138,7 @@ def same_places(a: Part, b: Part) -> bool:
             return False
     elif a.rows != b.rows:
         return False
-    return a.columns is b.columns or (
-        a.columns.flat[0] == b.columns.flat[0] and np.array_equal(a.columns, b.columns)
-    )
+    return a.columns is b.columns or (a.columns.flat[0] == b.columns.flat[0] and np.array_equal(a.columns, b.columns))
 
 
 # --------------------------------------------------------------------------------------------------- accumulation
@@ -158,7 +156,7 @@ class _Walk(Knowledge):
         self.parts: dict[int, list[Part]] = {}
         self.work = 0  # elements that the steps on slopes compute
         self.of_a_sweep = 0  # and one sweep
-        self.dtype = np.dtype(np.float64)  # of the step at hand
+        self.dtype: np.dtype = np.dtype(np.float64)  # of the step at hand
         self.allowed = 0
         for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
             if kind == INPUT and source in directions:
@@ -228,8 +226,8 @@ class _Walk(Knowledge):
         """Slopes at elements by number, as a list."""
         if slot is None or not self.shapes[slot]:
             return slot
-        size = math.prod(self.shapes[slot])
-        flat = self.reshaped(slot, (size,))
+        flat = self.reshaped(slot, (math.prod(self.shapes[slot]),))
+        assert flat is not None
         if (found := progression(index)) is not None:
             return self.cut(flat, (found,))
         return self.emit(_GATHER, (0,), flat, self.fixed_slot(index.astype(np.int64)))
@@ -264,7 +262,9 @@ class _Walk(Knowledge):
                 return [Part(whole(shape), columns.reshape(shape), part.scale, self.reshaped(slot, shape))]
         return [Part(rows.astype(np.int32, copy=False), columns, part.scale, slot)]
 
-    def moved(self, part: Part, before: tuple[int, ...], which: np.ndarray, shape: tuple[int, ...], to: Any) -> list[Part]:
+    def moved(
+        self, part: Part, before: tuple[int, ...], which: np.ndarray, shape: tuple[int, ...], to: Any
+    ) -> list[Part]:
         """Elements `which` (-1: none) of the operand go to rows `to` of the result, None: in order."""
         rows = numbered(part.rows, before)
         size = math.prod(before)
@@ -558,6 +558,7 @@ class Accumulation:
     def __init__(self, name: str, walk: _Walk, captured: Captured, shape: tuple[int, int], symmetric: bool) -> None:
         (slot,) = captured.slots
         parts = [] if slot is None else walk.parts.get(slot, [])
+        of_result = captured.results[0].shape
         self._tensors = captured.tensors
         self.dtype = captured.results[0].dtype
         self._dtype = self.dtype.numpy
@@ -572,15 +573,17 @@ class Accumulation:
                 sources.append((part, kept))
 
         for part in parts:
-            i, j = numbered(part.rows, walk.shapes[slot]), part.columns.ravel()
+            i, j = numbered(part.rows, of_result), part.columns.ravel()
             if not symmetric:
                 named(part, i, j, None)
                 continue
             # Only the upper triangle is computed; it is the lower one, too.
-            upper, above = np.flatnonzero(j >= i), np.flatnonzero(j > i)
-            for kept, (a, b) in ((upper, (i, j)), (above, (j, i))):
-                everything = len(kept) == len(i)
-                named(part, *((a, b) if everything else (a[kept], b[kept])), None if everything else kept)
+            for inside, (a, b) in ((j >= i, (i, j)), (j > i, (j, i))):
+                if inside.all():
+                    named(part, a, b, None)
+                else:
+                    those = np.flatnonzero(inside)
+                    named(part, a[those], b[those], those)
         nothing = np.empty(0, np.int32)
         starts, members, places = assembled(
             np.concatenate([nothing, *rows]), np.concatenate([nothing, *columns]), shape[0]
@@ -591,20 +594,16 @@ class Accumulation:
         targets = np.split(places, ends[:-1]) if rows else []
         self._base = np.zeros(len(members), self._dtype)
         outputs: dict[int, int] = {}
-        moving: list[tuple[Part, np.ndarray | None, np.ndarray]] = []
+        deposits: list[tuple[int, np.ndarray | None, np.ndarray, float, bool]] = []
         for (part, kept), target in zip(sources, targets, strict=True):
             numbers = np.ones(()) if part.slot is None else walk.constant(part.slot)
             if numbers is None:
                 assert part.slot is not None
-                outputs.setdefault(part.slot, len(outputs))
-                moving.append((part, kept, target))
+                output = outputs.setdefault(part.slot, len(outputs))
+                deposits.append((output, kept, target, part.scale, not walk.shapes[part.slot]))
                 continue
             flat = np.broadcast_to(numbers, part.columns.shape).ravel()
             np.add.at(self._base, target, part.scale * (flat if kept is None else flat[kept]))
-        deposits = [
-            (outputs[part.slot], kept, target, part.scale, not walk.shapes[part.slot])
-            for part, kept, target in moving
-        ]
         self._deposits = Deposits(deposits, len(members))
         self._empty = not self._base.any()
         steps = _needed(walk.steps, set(outputs))

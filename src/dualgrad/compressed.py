@@ -309,16 +309,14 @@ class SparseDerivative:
         sweep = twice if self._symmetric else forward
         shapes = [args[p].shape for p in self._positions]
         directions = tuple(Tensor(np.ones(args[p].shape, args[p].dtype.numpy)) for p in self._positions)
-        program = captured(
-            lambda full, seeds: sweep(self.fn, tuple(full), self._positions)(*seeds), args, directions
-        )
+        program = captured(lambda full, seeds: sweep(self.fn, tuple(full), self._positions)(*seeds), args, directions)
         try:
             return accumulate(repr(self)[1:-1], program, shapes, self._symmetric)
         except UnsuitedError:
             if self._mode == "entries":
                 raise ValueError(
-                    f"{self._name}: mode='entries' is for elementwise operations on slices, sums and picked elements of "
-                    f"real arrays, without branches in Python; use mode='auto'"
+                    f"{self._name}: mode='entries' is for elementwise operations on slices, sums and picked elements "
+                    f"of float32 or float64 arrays, without branches in Python; use mode='auto'"
                 ) from None
         return None
 
@@ -380,8 +378,8 @@ def sparse_jacobian(
         Entries are accumulated one by one, columns computed forwards, rows backwards, several at a time; auto takes
         whichever needs least work.
     ordering : str, default "best"
-        The order in which columns or rows are coloured: ``natural``, ``largest_first``, ``smallest_last``, ``incidence_degree``,
-        or whichever of these needs the fewest colours.
+        The order in which columns or rows are coloured: ``natural``, ``largest_first``, ``smallest_last``,
+        ``incidence_degree``, or whichever of these needs the fewest colours.
     pattern : Pattern, scipy.sparse matrix or array of bools, optional
         Where the entries stand, if it is known. By default it is found by `dualgrad.sparsity.jacobian_pattern`.
 
@@ -400,8 +398,8 @@ def sparse_jacobian(
 
     Notes
     -----
-    The work is in proportion to the entries; with sweeps, to the colours, whatever the number of variables (Curtis, Powell and Reid, On the
-    estimation of sparse Jacobian matrices, 1974).
+    The work is in proportion to the entries; with sweeps, to the colours, whatever the number of variables (Curtis,
+    Powell and Reid, On the estimation of sparse Jacobian matrices, 1974).
 
     Examples
     --------

@@ -200,7 +200,7 @@ class Captured(NamedTuple):
     branches, looked
         Whether Python was given numbers that depend on the arguments; (handle, array) of captured ones it was given.
     tensors, fixed
-        The positions of the arguments that are tensors, the first inputs of the program; those of them that hold integers.
+        The positions of the arguments that are tensors, the first inputs of the program; those that hold integers.
     """
 
     program: Any

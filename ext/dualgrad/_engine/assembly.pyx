@@ -115,6 +115,7 @@ cdef struct Deposit:
     const int *source               # which of its elements: NULL for all in order, or the only one again and again
     bint alone
     const int *target               # the entries they are added to, ascending,
+    long long first, stride         # or, where the stride is not 0, these: first, first + stride, ...
     double scale                    # after multiplication with this
 
 
@@ -124,6 +125,9 @@ cdef void add_block(Deposit *d, const real *numbers, Py_ssize_t first, Py_ssize_
     if d.alone:
         for i in range(first, last):
             out[d.target[i]] += scale * numbers[0]
+    elif d.source is NULL and d.stride:
+        for i in range(first, last):
+            out[d.first + i * d.stride] += scale * numbers[i]
     elif d.source is NULL:
         for i in range(first, last):
             out[d.target[i]] += scale * numbers[i]
@@ -168,6 +172,9 @@ cdef class Deposits:
             target = np.ascontiguousarray(target, np.int32)
             view = target
             d.target = &view[0]
+            steps = np.diff(target)
+            d.first = target[0]
+            d.stride = steps[0] if len(steps) and np.all(steps == steps[0]) else 0
             if source is not None and not alone:
                 source = np.ascontiguousarray(source, np.int32)
                 view = source
