@@ -75,6 +75,19 @@ def test_minimisers_find_the_known_optimum(problem, method):
         np.testing.assert_allclose(found.x, np.ones(start.size), atol=1e-4)
 
 
+#: Solvers that take other forms of the Hessian, too.
+OTHERS = [("trust-ncg", "dense"), ("Newton-CG", "dense"), ("trust-constr", "dense"), ("trust-constr", "product")]
+
+
+@pytest.mark.parametrize(("method", "hess"), OTHERS)
+def test_minimisers_take_other_forms(method, hess):
+    fn, start, _ = PROBLEMS["ROSENBROCK"]
+    f = adapt.objective(fn, start, hess=hess)
+    tolerances = {"xtol": 1e-12} if method == "Newton-CG" else {}
+    found = optimize.minimize(f.fun, f.x0, jac=f.jac, hess=f.hess, method=method, options=tolerances)
+    np.testing.assert_allclose(found.x, np.ones(start.size), atol=1e-4)
+
+
 @pytest.mark.parametrize("hess", ["dense", "product", "sparse"])
 def test_the_hessians_are_the_same(hess):
     fn, x, _ = PROBLEMS["CRAGGLVY"]
@@ -184,9 +197,10 @@ def test_roots():
         return (inner[2:] - 2 * u + inner[:-2]) / h**2 - ops.exp(u)
 
     f = adapt.system(fn, np.zeros(n))
-    found = optimize.root(f.fun, f.x0, jac=f.jac, method="hybr")
-    assert found.success
-    assert np.abs(f.fun(found.x)).max() < 1e-9
+    for method in ("hybr", "lm"):
+        found = optimize.root(f.fun, f.x0, jac=f.jac, method=method)
+        assert found.success
+        assert np.abs(f.fun(found.x)).max() < 1e-9
     banded = adapt.system(fn, np.zeros(n), jac="sparse").jac(found.x)
     assert banded.nnz == 3 * n - 2
     np.testing.assert_allclose(banded.toarray(), f.jac(found.x), rtol=1e-13)
@@ -239,6 +253,32 @@ def test_stiff_equations(method, jac):
     by_hand = lambda t, y: [y[1], 1e3 * (1 - y[0] ** 2) * y[1] - y[0]]
     reference = solve_ivp(by_hand, (0, 500), f.y0, method="LSODA", rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(found.y[:, -1], reference.y[:, -1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+def test_a_stiff_field(method):
+    """The Brusselator with diffusion in one dimension; both forms of the Jacobian lead to the same solution."""
+    n = 30
+    places = np.linspace(0, 1, n + 2)[1:-1]
+    y0 = np.stack([1 + np.sin(2 * np.pi * places), np.full(n, 3.0)])
+
+    def fn(t, y):
+        spread = [ops.concat((Tensor([edge], dtype=dg.float64), part, Tensor([edge], dtype=dg.float64)))
+                  for part, edge in zip(y, (1.0, 3.0), strict=True)]  # fmt: skip
+        u, v = y[0], y[1]
+        du, dv = ((part[2:] - 2 * part[1:-1] + part[:-2]) * (0.02 * (n + 1) ** 2) for part in spread)
+        return ops.stack((1 + u * u * v - 4 * u + du, 3 * u - u * u * v + dv))
+
+    forms = {form: adapt.rhs(fn, y0, jac=form) for form in ("dense", "sparse")}
+    banded, full = (forms[form].jac(0.0, forms[form].y0) for form in ("sparse", "dense"))
+    assert banded.nnz == 2 * (3 * n - 2) + 2 * n
+    np.testing.assert_allclose(banded.toarray(), full, rtol=1e-13, atol=1e-13)
+    ends = [
+        solve_ivp(f.fun, (0, 5), f.y0, method=method, jac=f.jac, rtol=1e-7, atol=1e-9).y[:, -1] for f in forms.values()
+    ]
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-6)
+    reference = solve_ivp(forms["dense"].fun, (0, 5), y0.ravel(), method="LSODA", rtol=1e-10, atol=1e-12).y[:, -1]
+    np.testing.assert_allclose(ends[0], reference, rtol=1e-4)
 
 
 def test_a_state_in_parts():

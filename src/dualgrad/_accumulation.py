@@ -22,7 +22,7 @@ import numpy as np
 from ._engine.assembly import Deposits, assembled
 from ._engine.capture import array_behind
 from ._engine.tensor import OPCODES, apply
-from ._reads import MOST, SAME, Blocks, Groups, reads_of
+from ._reads import SAME, Blocks, Groups, reads_of
 from .modes import jit
 from .sparsity import CONSTANT, HANDLE, INPUT, Captured, Knowledge, Pattern
 from .tensor import Tensor
@@ -157,7 +157,7 @@ class _Walk(Knowledge):
         self.work = 0  # elements that the steps on slopes compute
         self.of_a_sweep = 0  # and one sweep
         self.dtype: np.dtype = np.dtype(np.float64)  # of the step at hand
-        self.allowed = 0
+        self.allowed = 0  # elements, of steps and of parts
         for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
             if kind == INPUT and source in directions:
                 first, shape = directions[source]
@@ -276,7 +276,7 @@ class _Walk(Knowledge):
             starts = np.zeros(size + 1, np.int64)
             np.cumsum(np.bincount(rows, minlength=size), out=starts[1:])
             count = np.where(which >= 0, starts[which + 1] - starts[which], 0)
-            if count.sum() > MOST:
+            if count.sum() > self.allowed:
                 raise UnsuitedError
             kept = np.repeat(np.arange(len(which)), count)
             within = np.arange(len(kept)) - np.repeat(np.cumsum(count) - count, count)
@@ -297,7 +297,7 @@ class _Walk(Knowledge):
         if isinstance(reads, Groups):
             to = np.repeat(np.arange(len(reads.starts) - 1), np.diff(reads.starts))
             reads = reads.members
-        if len(reads) > MOST:
+        if len(reads) > self.allowed:
             raise UnsuitedError
         return [new for part in parts for new in self.moved(part, before, reads, shape, to)]
 
@@ -376,7 +376,7 @@ class _Walk(Knowledge):
         parts: list[Part] = []
         for k in moving:
             parts += self.inherited((op, params, ins, out), k, moving)
-        if sum(part.columns.size for part in parts) > MOST:
+        if sum(part.columns.size for part in parts) > self.allowed:
             raise UnsuitedError
         self.parts[out] = self.together(parts)
 
