@@ -3,9 +3,10 @@
 `rosenbrock-100000` is the chained Rosenbrock function, whose Hessian is tridiagonal; `grid-316` a Ginzburg-Landau
 energy on a square grid, five points: half the squared differences of neighbours, and (u^2 - 1)^2 / 4 at each point.
 
-Pattern, colours and programs are made beforehand. dualgrad finds them itself, and so does CasADi; for JAX and torch,
-which have no such thing, the colours and the places of the entries are written down by hand (3 colours for the chain,
-5 for the grid), as somebody would who knows the structure.
+In `sparse_hessian` pattern, colours and programs are made beforehand; `sparse_plan` is all the way from the function to
+the first entries. dualgrad finds the pattern itself, and so does CasADi; for JAX and torch, which have no such thing,
+the colours and the places of the entries are written down by hand (3 colours for the chain, 5 for the grid), as
+somebody would who knows the structure.
 """
 
 from typing import Any
@@ -122,17 +123,20 @@ def dualgrad_values(problem: Any) -> Run:
     return Run(lambda: plan.values(x))
 
 
-def jax_coloured(problem: Any) -> Run:
+def jax_hessian(problem: Any, colour: np.ndarray, row: np.ndarray) -> Any:
     import jax
 
-    colour, row = places(problem)
     gradient = jax.grad(problem.energy)
 
     def hessian(x, seeds):
         products = jax.vmap(lambda s: jax.jvp(gradient, (x,), (s,))[1])(seeds)
         return products[colour, row]
 
-    return styles.jax_jit(hessian, point(problem), seeds(problem))
+    return hessian
+
+
+def jax_coloured(problem: Any) -> Run:
+    return styles.jax_jit(jax_hessian(problem, *places(problem)), point(problem), seeds(problem))
 
 
 def torch_coloured(problem: Any) -> Run:
@@ -166,6 +170,24 @@ def casadi_c(problem: Any) -> Run:
     return styles.casadi(compiled, [point(problem)], [(len(places(problem)[0]),)])
 
 
+def dualgrad_plan(problem: Any) -> Run:
+    import dualgrad as dg
+
+    x = dg.Tensor(point(problem))
+    return Run(lambda: dg.sparse_hessian(problem.energy).prepare(x).values(x))
+
+
+def jax_plan(problem: Any) -> Run:
+    """Colours are given; the function is compiled anew."""
+    where, x, directions = places(problem), point(problem), seeds(problem)
+    return Run(lambda: styles.jax_jit(jax_hessian(problem, *where), x, directions).call())
+
+
+def casadi_plan(problem: Any, kind: str) -> Run:
+    x, count = point(problem), len(places(problem)[0])
+    return Run(lambda: styles.casadi(casadi_hessian(problem, kind), [x], [(count,)]).call())
+
+
 def hand(problem: Any) -> Run:
     x, inside = point(problem), problem.neighbours() >= 0
     return Run(lambda: problem.by_hand(x)[inside])
@@ -183,18 +205,30 @@ CONTENDERS = {
 }
 
 
-def case(problem: Any) -> Case:
+PLANS = {
+    "dualgrad": dualgrad_plan,
+    "jax coloured": jax_plan,
+    "casadi sx": lambda problem: casadi_plan(problem, "SX"),
+    "casadi mx": lambda problem: casadi_plan(problem, "MX"),
+}
+
+
+def case(workload: str, contenders: Any, problem: Any) -> Case:
     return Case(
-        name=f"sparse_hessian/{problem.name}",
+        name=f"{workload}/{problem.name}",
         reference=lambda: entries(problem),
         dtype="float64",
         tolerance=1e-13,
-        contenders={name: lambda make=make: make(problem) for name, make in CONTENDERS.items()},
+        contenders={name: lambda make=make: make(problem) for name, make in contenders.items()},
         slow=("casadi sx", "casadi c"),
     )
 
 
-CASES = [case(problem) for problem in (Chain(100_000), Grid(316))]
+CASES = [
+    case(workload, contenders, problem)
+    for workload, contenders in (("sparse_hessian", CONTENDERS), ("sparse_plan", PLANS))
+    for problem in (Chain(100_000), Grid(316))
+]
 
 
 def test_sparse_hessian(benchmark, run):
