@@ -57,7 +57,7 @@ LAYERS = (
     ("_engine.algebra", "_engine.nests", "_engine.substitution"),
     ("_engine.gradient",),
     ("_engine.forward", "_engine.custom", "_engine.extension", "_engine.mapping", "_engine.remake"),
-    ("_format", "context", "dtype", "finite", "modes", "random"),
+    ("_boxes", "_format", "context", "dtype", "finite", "modes", "random"),
     ("tensor",),
     ("parameter", "_nests"),
     ("gradient", "vectorize", "extend", "threads", "recompute", "_reads"),
