@@ -10,6 +10,9 @@
 
 #include <string.h>
 #include <stdint.h>
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
 #include "dg_fused.h"
 #include "dg_loop.h"
 #include "dg_threads.h"
@@ -319,38 +322,51 @@ static void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, np
     }
 }
 
+/* All blocks of a region from row `start` to row `stop`. */
+static void dg_run_rows(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp start, npy_intp stop,
+                        npy_intp block, const dg_streams *ahead)
+{
+    int first = 1;
+    for (npy_intp row0 = start; row0 < stop; row0 += block, first = 0) {
+        const npy_intp left = stop - row0 - block, next = left < block ? left : block;
+        dg_run_block(program, count, bases, row0, left < 0 ? block + left : block, first, ahead,
+                     ahead && ahead->count ? next : 0);
+    }
+}
+
 typedef struct {
     const dg_instruction *program;
     npy_intp count, rows, block;
     int workers;
     const dg_streams *ahead;
+    npy_intp done, chunk;         /* rows of each worker's part: those that have been gone over, and how many follow */
     char **bases[DG_MAX_THREADS]; /* of each worker: its own block memory and totals */
 } dg_region;
 
-/* All blocks of a region from row `start` to row `stop`. */
-static void dg_run_rows(const dg_region *r, char *const *bases, npy_intp start, npy_intp stop)
+/* The rows in equal parts, whole blocks each: which worker does what depends neither on time nor on chunks. */
+static npy_intp dg_part_start(const dg_region *r, int worker)
 {
-    int first = 1;
-    for (npy_intp row0 = start; row0 < stop; row0 += r->block, first = 0) {
-        const npy_intp left = stop - row0 - r->block;
-        dg_run_block(r->program, r->count, bases, row0, left < 0 ? r->block + left : r->block, first, r->ahead,
-                     r->ahead->count == 0 ? 0 : left < r->block ? left : r->block);
-    }
+    const npy_intp start = (r->rows + r->block - 1) / r->block * worker / r->workers * r->block;
+    return start < r->rows ? start : r->rows;
 }
 
-/* The rows in equal parts, whole blocks each: which worker does what does not depend on time. */
 static void dg_run_part(void *data, int worker)
 {
     const dg_region *r = (const dg_region *)data;
-    const npy_intp blocks = (r->rows + r->block - 1) / r->block;
-    const npy_intp start = blocks * worker / r->workers * r->block, stop = blocks * (worker + 1) / r->workers * r->block;
-    dg_run_rows(r, r->bases[worker], start, stop < r->rows ? stop : r->rows);
+    const npy_intp start = dg_part_start(r, worker) + r->done, end = dg_part_start(r, worker + 1);
+    const npy_intp stop = end - start < r->chunk ? end : start + r->chunk;
+    if (start < stop) dg_run_rows(r->program, r->count, r->bases[worker], start, stop, r->block, r->ahead);
 }
 
-static void dg_run_region(dg_region *r)
+/* The next chunk of every part; whether something is left. */
+static int dg_run_chunk(dg_region *r)
 {
-    if (r->workers > 1 && dg_parallel(dg_run_part, r, r->workers) == 0) return;
-    for (int w = 0; w < r->workers; ++w) dg_run_part(r, w);
+    if (r->workers == 1 || dg_parallel(dg_run_part, r, r->workers) != 0)
+        for (int w = 0; w < r->workers; ++w) dg_run_part(r, w);
+    r->done += r->chunk;
+    for (int w = 0; w < r->workers; ++w)
+        if (dg_part_start(r, w) + r->done < dg_part_start(r, w + 1)) return 1;
+    return 0;
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* A few threads that wait until there is work for them, and sleep: a spinning one would slow whoever is timed next.
  *
  * One job runs at a time; whoever comes while another job runs is told so and does the work alone. After a fork the
- * child has none of the threads: they are started anew when they are first needed.
+ * child has none of the threads, nor the job that another thread may have had: they are started anew when they are first
+ * needed.
  */
 #ifndef DG_THREADS_H
 #define DG_THREADS_H
@@ -21,18 +22,26 @@ static int dg_parallel(dg_job job, void *data, int workers)
 #else
 
 #include <pthread.h>
-#include <unistd.h>
 
 static struct {
     pthread_mutex_t busy;   /* held by whoever has a job */
     pthread_mutex_t lock;   /* for what follows */
     pthread_cond_t start, done;
-    pid_t owner;            /* the process the threads belong to */
     int started, round, left, wanted;
     dg_job job;
     void *data;
 } dg_pool = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER,
-             0, 0, 0, 0, 0, 0, 0};
+             0, 0, 0, 0, 0, 0};
+
+/* In a forked process: the locks may have been copied in any state. */
+static void dg_forget_threads(void)
+{
+    pthread_mutex_init(&dg_pool.busy, 0);
+    pthread_mutex_init(&dg_pool.lock, 0);
+    pthread_cond_init(&dg_pool.start, 0);
+    pthread_cond_init(&dg_pool.done, 0);
+    dg_pool.started = 1;
+}
 
 static void *dg_worker(void *arg)
 {
@@ -58,12 +67,9 @@ static void *dg_worker(void *arg)
 static int dg_parallel(dg_job job, void *data, int workers)
 {
     if (pthread_mutex_trylock(&dg_pool.busy) != 0) return -1;
-    if (dg_pool.owner != getpid()) { /* a new process: the locks may have been copied in any state */
-        pthread_mutex_init(&dg_pool.lock, 0);
-        pthread_cond_init(&dg_pool.start, 0);
-        pthread_cond_init(&dg_pool.done, 0);
-        dg_pool.owner = getpid();
-        dg_pool.started = 1;
+    if (dg_pool.started == 0) {
+        pthread_atfork(0, 0, dg_forget_threads);
+        dg_pool.started = 1; /* the calling thread is number 0 */
     }
     pthread_mutex_lock(&dg_pool.lock);
     dg_pool.job = job;

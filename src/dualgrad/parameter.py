@@ -21,6 +21,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dualgrad import dtype as mstype
+from dualgrad._engine.surroundings import note_switch
 from dualgrad.tensor import Tensor
 
 __all__ = ["Parameter", "ParameterTuple"]
@@ -144,6 +145,7 @@ class Parameter(Tensor):
     def requires_grad(self, flag: bool) -> None:
         if not isinstance(flag, bool):
             raise TypeError(f"Parameter: requires_grad must be a bool, got {type(flag).__name__}")
+        note_switch()
         self._requires_grad = flag
 
     # The value.

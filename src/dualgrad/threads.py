@@ -67,3 +67,5 @@ def get_num_threads() -> int:
 
 
 plan.set_num_threads(min(_available(), 64))
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=plan.forget_runs)

@@ -143,7 +143,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
     tape = <Tape>top
     rule = CellRule(name, backward, template, emptied(out))
     tape.append_list(OP_CUSTOM, rule, values, len(found))
-    return refilled(rule.out_template, iter([wrap(tape.place(stripped((<TensorBase>t).value))) for t in found]))
+    return refilled(rule.out_template, iter([wrap(tape.place(stripped(read(<TensorBase>t)))) for t in found]))
 
 
 cdef object detached_call(object forward, tuple args, dict kwargs):
@@ -159,7 +159,7 @@ cdef object detached_call(object forward, tuple args, dict kwargs):
         hidden.outer = outer
         pop_level(hidden)
     tensors_in(out, found)
-    return refilled(emptied(out), iter([wrap(constant_of((<TensorBase>t).value)) for t in found]))
+    return refilled(emptied(out), iter([wrap(constant_of(read(<TensorBase>t))) for t in found]))
 
 
 cdef object custom_forward(object backward, tuple template, list values, object out, list found, Level top,

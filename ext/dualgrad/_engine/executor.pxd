@@ -80,7 +80,11 @@ cdef extern from "dg_executor.h":
         cnp.npy_intp block
         int workers
         const dg_streams *ahead
+        cnp.npy_intp done
+        cnp.npy_intp chunk
         char **bases[64]
-    void dg_run_region(dg_region *r) noexcept nogil
+    bint dg_run_chunk(dg_region *r) noexcept nogil
+    void dg_run_rows(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp start,
+                     cnp.npy_intp stop, cnp.npy_intp block, const dg_streams *ahead) noexcept nogil
     void dg_run_block(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp row0,
                       cnp.npy_intp block, int first, const dg_streams *ahead, cnp.npy_intp next) noexcept nogil

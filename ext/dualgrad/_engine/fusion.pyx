@@ -8,7 +8,7 @@ operations are the same in the same order, so the numbers are the same.
 """
 cimport numpy as cnp
 
-from .lowering cimport Operation, View, broadcast_strides, is_packed, product, step_of
+from .lowering cimport Operation, View, broadcast_strides, is_packed, step_of
 from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
 from .regions cimport Region
 
@@ -32,12 +32,13 @@ cdef bint walks_along(Operation o, bint partition):
     """Whether the operands of an elementwise operation lie side by side as its result does."""
     cdef View v
     cdef tuple shape = o.out.shape
+    cdef bint single = o.out.size == 1
     if o.out.typenum != cnp.NPY_DOUBLE and o.out.typenum != cnp.NPY_FLOAT:
         return False
     for v in o.ins:
         if v.root.typenum != o.out.typenum:
             return False
-        if product(shape) != 1 and step_of(broadcast_strides(v, shape), shape, partition) != v.root.item:
+        if not single and step_of(broadcast_strides(v, shape), shape, partition) != v.root.item:
             return False
     return True
 

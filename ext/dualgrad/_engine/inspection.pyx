@@ -85,12 +85,12 @@ cdef class TimedPlan(Plan):
     """A plan that is run with a clock: each region, then its instructions one by one."""
     cdef list seconds               # for each region (seconds, those of each instruction)
 
-    cdef int run_region(self, object task, char **bases) except -1:
+    cdef int run_region(self, object task, char **bases, int threads) except -1:
         cdef Region region = <Region>task
         cdef Py_ssize_t i, row0
         cdef list each = [0.0] * region.count
         start = perf_counter()
-        Plan.run_region(self, task, bases)
+        Plan.run_region(self, task, bases, threads)
         whole = perf_counter() - start
         for row0 in range(0, region.n_rows, region.block):
             for i in range(region.count):

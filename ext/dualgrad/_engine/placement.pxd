@@ -8,7 +8,7 @@ cdef enum:
 
 cdef class Places:
     """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
-    cdef list free                  # (bytes, offset)
+    cdef dict free                  # bytes -> offsets
     cdef Py_ssize_t end
     cdef Py_ssize_t take(self, Py_ssize_t nbytes)
     cdef Py_ssize_t keep(self, Py_ssize_t nbytes)

@@ -19,17 +19,19 @@ cdef Py_ssize_t aligned(Py_ssize_t nbytes):
 cdef class Places:
     """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
     def __cinit__(self):
-        self.free = []
+        self.free = {}
 
     cdef Py_ssize_t take(self, Py_ssize_t nbytes):
-        cdef Py_ssize_t best = -1, i
+        cdef Py_ssize_t best = -1
+        cdef list found
         nbytes = aligned(nbytes)
-        for i in range(len(self.free)):
-            if self.free[i][0] >= nbytes and (best < 0 or self.free[i][0] < self.free[best][0]):
-                best = i
-        if best >= 0 and self.free[best][0] <= 2 * nbytes:
-            return self.free.pop(best)[1]
-        return self.keep(nbytes)
+        offsets = self.free.get(nbytes)
+        if not offsets:
+            for size, found in self.free.items():
+                if nbytes <= <Py_ssize_t>size <= 2 * nbytes and found and (best < 0 or <Py_ssize_t>size < best):
+                    best = size
+            offsets = self.free[best] if best >= 0 else None
+        return self.keep(nbytes) if offsets is None else (<list>offsets).pop()
 
     cdef Py_ssize_t keep(self, Py_ssize_t nbytes):
         """Memory nobody had before: what is written there for the first block only has to outlive every block."""
@@ -37,7 +39,7 @@ cdef class Places:
         return self.end - aligned(nbytes)
 
     cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1:
-        self.free.append((aligned(nbytes), offset))
+        self.free.setdefault(aligned(nbytes), []).append(offset)
         return 0
 
 

@@ -21,7 +21,7 @@ cdef class Plan:
     cdef list whole                     # for each result whether it is all of its root
     cdef int settle(self) except -1
     cdef list run(self, list inputs)
-    cdef int run_region(self, object task, char **bases) except -1
+    cdef int run_region(self, object task, char **bases, int threads) except -1
     cdef int run_generic(self, object o, char **bases, list held) except -1
 
 

@@ -13,16 +13,19 @@ Operations without a compiled loop of ours (index arrays, sorting, kernels in Py
 eager execution would.
 """
 cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy, memset
+
+from time import perf_counter
 
 import numpy as np
 
 from .array cimport ARRAY, Array, Value, contiguous, copy_of, new_array, new_view, to_ndarray
 from .emission cimport ARENA, BLOCK, N_BASES, TOTALS, add_root, emit_region
 from .execute cimport run as execute
-from .executor cimport DG_MAX_THREADS, dg_region, dg_run_region, dg_run_scalars
+from .executor cimport DG_MAX_THREADS, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
 from .fusion cimport fused
 from .identities cimport simplified
 from .lowering cimport Lowering, Operation, Root, View, add_loop, is_packed, np_scalar
@@ -32,12 +35,22 @@ from .program cimport Program
 from .regions cimport Region, regions_of, scheduled
 from .tensor cimport TensorBase
 
+cdef extern from "Python.h":
+    bint PyGC_Disable()
+    bint PyGC_Enable()
+
 cdef extern from "dg_memory.h":
     void *dg_alloc(size_t n)
     void dg_free(void *p, size_t n)
 
 ctypedef int (*blas_get)() noexcept
 ctypedef void (*blas_set)(int n) noexcept
+
+cdef enum:
+    BLOCKS = 1024                   # of a chunk, at first
+    INSTRUCTIONS = 64               # of a chunk, where they are on large arrays
+
+cdef double PATIENCE = 0.1          # seconds that a chunk may take
 
 cdef blas_get BLAS_GET = NULL
 cdef blas_set BLAS_SET = NULL
@@ -103,6 +116,56 @@ cdef int seek_blas() except -1:
     return 0
 
 
+def forget_runs():
+    """Programs that other threads were running do not go on in a forked process."""
+    global BLAS_ALONE
+    if BLAS_ALONE > 0 and BLAS_SET is not NULL:
+        BLAS_SET(BLAS_THREADS)
+    BLAS_ALONE = 0
+
+
+# A run that takes long is interrupted where Python's signal handlers ask for it: between chunks of a region.
+
+cdef int run_rows(dg_region *r, bint large) except -1:
+    """All blocks of a region."""
+    cdef bint more = True
+    r.done = 0
+    r.chunk = BLOCKS * r.block
+    while True:
+        began = perf_counter() if r.rows > r.chunk else 0.0
+        if large:
+            with nogil:
+                more = dg_run_chunk(r)
+        else:
+            more = dg_run_chunk(r)
+        if not more:
+            return 0
+        PyErr_CheckSignals()
+        took = perf_counter() - began
+        if took < PATIENCE / 4:
+            r.chunk *= 4
+        elif took > PATIENCE:
+            r.chunk = max(r.chunk // r.block // 4, 1) * r.block
+
+
+cdef int run_instructions(Region region, char **bases) except -1:
+    """A region without rows."""
+    cdef Py_ssize_t i = 0, n, step = INSTRUCTIONS if region.large else 256 * INSTRUCTIONS
+    while True:
+        n = min(step, region.count - i)
+        if region.scalars is not NULL:
+            dg_run_scalars(region.scalars + i, region.code + i, n, bases)
+        elif region.large:
+            with nogil:
+                dg_run_rows(region.code + i, n, bases, 0, 1, 1, NULL)
+        else:
+            dg_run_rows(region.code + i, n, bases, 0, 1, 1, NULL)
+        i += n
+        if i >= region.count:
+            return 0
+        PyErr_CheckSignals()
+
+
 cdef class Plan:
     """How a program is run."""
 
@@ -158,6 +221,7 @@ cdef class Plan:
         cdef Py_ssize_t i, nbytes = 0
         cdef char *memory = NULL
         cdef bint alone = False
+        cdef int threads = THREADS if self.parallel else 1      # others may change it during the run
         if self.n_bases > 32:
             bases = <char **>PyMem_Malloc(self.n_bases * sizeof(char *))
             if bases is NULL:
@@ -183,19 +247,20 @@ cdef class Plan:
                 a = shaped(r)
                 held[r.base - N_BASES] = a
                 bases[r.base] = a.data
-            nbytes = self.arena + ALIGN + (THREADS if self.parallel else 1) * (self.block_bytes + self.total_bytes)
+            nbytes = self.arena + ALIGN + threads * (self.block_bytes + self.total_bytes)
             memory = <char *>dg_alloc(nbytes)
             if memory is NULL:
                 raise MemoryError()
             bases[ARENA] = memory
-            if self.products and THREADS > 1:
+            if self.products and threads > 1:
                 blas_alone()
                 alone = True
             for region in self.tasks:
+                PyErr_CheckSignals()
                 if region.code is NULL:
                     self.run_generic(region.operations[0], bases, held)
                     continue
-                self.run_region(region, bases)
+                self.run_region(region, bases, threads)
             found = []
             for i in range(len(self.results)):
                 v = <View>self.results[i]
@@ -210,13 +275,13 @@ cdef class Plan:
             if bases is not few:
                 PyMem_Free(bases)
 
-    cdef int run_region(self, object task, char **bases) except -1:
+    cdef int run_region(self, object task, char **bases, int threads) except -1:
         """A region of compiled loops, on as many threads as it is worth."""
         cdef Region region = <Region>task
         cdef dg_region r
         cdef Root root
         cdef Loop *loop
-        cdef int w, workers = min(region.workers, THREADS)
+        cdef int w, workers = min(region.workers, threads)
         cdef char **copies = NULL
         cdef char *target
         cdef char *pointers[3]
@@ -241,13 +306,14 @@ cdef class Plan:
             r.bases[w][TOTALS] = r.bases[w][BLOCK] + self.block_bytes
             if region.total_bytes:
                 memset(r.bases[w][TOTALS], 0, region.total_bytes)
-        if region.scalars is not NULL:
-            dg_run_scalars(region.scalars, region.code, region.count, r.bases[0])
-        elif region.large:
-            with nogil:
-                dg_run_region(&r)
-        else:
-            dg_run_region(&r)
+        try:
+            if region.rows is None:
+                run_instructions(region, r.bases[0])
+            else:
+                run_rows(&r, region.large)
+        except BaseException:
+            PyMem_Free(copies)
+            raise
         for root in region.totals:
             target = bases[TOTALS] + root.total
             loop = add_loop(root.typenum)
@@ -329,7 +395,16 @@ cdef Array loose(View v, char **bases):
 
 
 cdef Plan make_plan(Program program):
-    """The plan of a prepared program."""
+    """The plan of a prepared program. What is made on the way is no garbage, and not worth looking through for it."""
+    cdef bint collecting = PyGC_Disable()
+    try:
+        return planned(program)
+    finally:
+        if collecting:
+            PyGC_Enable()
+
+
+cdef Plan planned(Program program):
     cdef Plan plan = Plan()
     cdef Lowering lowering = Lowering()
     cdef Root r
@@ -351,7 +426,7 @@ cdef Plan make_plan(Program program):
         if r.source is not None:
             add_root(plan.roots, r)
     for region in regions:
-        region.operations = scheduled(fused(region))
+        region.operations = scheduled(fused(region), region.rows is not None)
         place_within(region)
         for o in region.operations:
             r = o.out

@@ -10,6 +10,7 @@ program at once.
 `prepare` drops steps that nothing depends on. `run` is the plain interpreter: it applies each step to arrays, as
 eager execution would, without any of the work that found out which steps there are.
 """
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -128,6 +129,7 @@ cdef class Program:
                 Py_INCREF(a)
                 slots[i] = <PyObject *>a
             for i in range(len(self.steps)):
+                PyErr_CheckSignals()
                 step = <tuple>self.steps[i]
                 op = step[0]
                 ins = <tuple>step[2]

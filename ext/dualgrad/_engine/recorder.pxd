@@ -15,6 +15,8 @@ cdef class Recorder(Tracer):
     cdef readonly list fixed            # (handle, array) for handles whose numbers were looked at
     cdef dict effects                   # id of a handle -> handle
     cdef dict negated                   # slot of a negation -> its operand
+    cdef list cells                     # Cells that were called
+    cdef bint wrote                     # an attribute of a Cell was set
     cdef list held                      # arrays whose ids are keys
     cdef Py_ssize_t room                # bytes of arrays that may be kept for their equals
     cdef Array tagged(self, Array a, int slot)

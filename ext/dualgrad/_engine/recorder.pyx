@@ -56,6 +56,7 @@ cdef class Recorder(Tracer):
         self.effects = {}
         self.negated = {}
         self.held = []
+        self.cells = []
         self.fixed = []
         self.room = KEPT_BYTES
 

@@ -31,6 +31,6 @@ cdef class Region:
 
 cdef Py_ssize_t rows_made(Operation o)
 cdef list regions_of(list operations, list results)
-cdef list scheduled(list operations)
+cdef list scheduled(list operations, bint rows)
 cdef int set_margins(Region region) except -1
 cdef Py_ssize_t row_size(Root r)

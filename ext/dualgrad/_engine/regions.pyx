@@ -21,6 +21,7 @@ from .lowering cimport Operation, Root, View, product, view
 
 cdef enum:
     LARGE = 4096                    # elements from which on an array is worth blocks
+    NEAR = 8192                     # bytes that are in the nearest cache in any order
     FEW_ROWS = 1024                 # with fewer, rows of different number do not belong together
 
 
@@ -274,14 +275,16 @@ cdef list regions_of(list operations, list results):
     return regions
 
 
-cdef list scheduled(list operations):
+cdef list scheduled(list operations, bint rows):
     """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first
-    from the results, or each time what sets most memory free."""
+    from the results, or each time what sets most memory free. Without rows a few bytes need no order."""
     cdef list best = operations, other
     cdef Py_ssize_t least, n
     if len(operations) < 8:
         return operations
     least = most_alive(operations)
+    if not rows and least <= NEAR:
+        return operations
     for other in (depth_first(operations), greedy(operations)):
         n = most_alive(other)
         if n < least:

@@ -4,12 +4,16 @@ Design
 ------
 A function is recorded at its first two calls with arguments of a kind (types, shapes, nesting, values of what is no
 tensor) and replayed from the third on, if both recordings are the same: counters, clocks and other sources of numbers
-show in a difference, and then the function runs eagerly for ever, with one warning. It also does so if Python asked
+show in a difference, and then the function runs eagerly for ever, with one warning. (A function that changes
+variables it can reach is recorded three times.) It also does so if Python asked
 for a number that depends on the arguments, and after many different values of one argument that is no tensor.
 
 Only outermost calls are recorded: inside a recording, or while derivatives are being taken, a recorded function is an
 ordinary one. A program is replayed only while the Cells it has called have the attributes they had, and while the
 handles it reads hold arrays of the types and shapes they had; otherwise it is recorded anew.
+
+What Python read on the way is part of a program too: globals, closures, attributes, lists, arrays. A survey
+(surroundings.pyx) of all that the function can reach is compared before each replay.
 
 Programs are kept by function: identity for Cells, code and closure for functions, what it differentiates and how for
 gradient functions. The cache is bounded, the programs used longest ago go first.
@@ -21,22 +25,25 @@ from collections import OrderedDict
 from time import perf_counter
 
 from .array cimport ARRAY, Array, Value
-from .execute cimport active_tracer, start_tracing, stop_tracing, tracing
+from .arguments cimport Given, filled, given, same_template, value_key
+from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing, tracing
 from .plan cimport Plan, make_plan
 from .program cimport Program
 from .recorder cimport Recorder
-from .tensor cimport CellCall, TensorBase, wrap
+from .surroundings cimport ATTRIBUTES, VALUES, Change, Survey, same_looks, survey, switched
+from .tensor cimport CellCall, TensorBase
+from .arguments import ByIdentity
 from .tensor import set_call_hook
 from .values cimport current_level
 
 cdef enum:
     CACHE_SIZE = 256                # functions kept
     KINDS_SIZE = 64                 # kinds of arguments kept of one function
+    WORTH = 8                       # replays that pay for a recording
     MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
 
 cdef long long WRITES = 0           # attributes set on any Cell
 FUNCTIONS = OrderedDict()           # key of a function -> Function
-cdef list CALLED = None             # Cells called while recording
 cdef bint PLANNING = True
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
 
@@ -52,34 +59,40 @@ def plan_programs(bint on):
 def note_write(CellCall cell not None):
     """An attribute of a Cell is being set."""
     global WRITES
+    cdef Tracer tracer = active_tracer()
     WRITES += 1
     cell.writes += 1
+    if isinstance(tracer, Recorder):
+        (<Recorder>tracer).wrote = True
 
 
 # ------------------------------------------------------------------------------------------------- one kind of call
 
-cdef class Leaf:
-    """Where a tensor stands in a nest of results: a slot, a handle from outside, or a constant."""
-    cdef int output                 # position among the outputs; -1 for a handle, -2 for a constant
-    cdef int argument               # number of the input that is returned as it came, or -1
-    cdef object handle
-    cdef Array constant
+cdef class Recording:
+    """What one call has left: a program, and all under which it is good. Not changed once it is made."""
+    cdef Program program
+    cdef Plan plan                  # None where the program is interpreted, or not confirmed
+    cdef object template            # its results, with leaves for tensors
+    cdef object call                # whose surroundings were looked at
+    cdef list looks                 # what it can reach
+    cdef list cells                 # the Cells it called or can reach,
+    cdef list writes                # and how often their attributes had been set
+    cdef list switches              # (parameter, whether it is differentiated)
+    cdef list fixed                 # (handle, array) for captured tensors whose numbers Python looked at
+    cdef int agreed                 # recordings in a row that are the same
+    cdef bint restless              # the function changes what it can read; then a third one has to agree
+    cdef double seconds             # of the call
+    cdef double planning            # of making the plan
+    cdef long long checked          # WRITES and SWITCHED when these were last compared (a mere cache)
 
 
 cdef class Kind:
     """Calls of one function with arguments of one kind."""
-    cdef Program program            # of the last recording
-    cdef Plan plan                  # of the confirmed program; None where it is interpreted
-    cdef object template            # its results, with leaves for tensors
-    cdef list cells                 # the Cells it called
-    cdef list fixed                 # (handle, array) for captured tensors whose numbers Python looked at
-    cdef list writes                # and how often their attributes had been set
-    cdef long long checked          # WRITES when that was last compared
-    cdef bint confirmed             # two recordings agreed
+    cdef Recording last             # of the call before, to be confirmed by the next
+    cdef Recording good             # two recordings agreed on it
     cdef int attempts
-    cdef int changes                # how often what it depends on had changed
-    cdef double recording           # seconds of the last recording, the execution included
-    cdef double planning            # and of making the plan
+    cdef int replays                # since it was confirmed
+    cdef int changes                # how often what it depends on had changed after few replays
 
 
 cdef class Function:
@@ -93,257 +106,145 @@ cdef class Function:
     cdef int misses
 
 
-cdef bint current(Kind kind):
-    """Whether the Cells still have the attributes they had."""
+cdef bint current(Recording r) except -1:
+    """Whether all that a program depends on is as it was."""
     cdef int i
-    for handle, a in kind.fixed:
+    cdef long long now = WRITES + switched()
+    for handle, a in r.fixed:
         if (<TensorBase>handle).value is not a:
             return False
-    if kind.checked == WRITES:
+    if not same_looks(r.looks):
+        return False
+    if r.checked == now:
         return True
-    for i in range(len(kind.cells)):
-        if (<CellCall>kind.cells[i]).writes != <long long>kind.writes[i]:
+    for i in range(len(r.cells)):
+        if (<CellCall>r.cells[i]).writes != <long long>r.writes[i]:
             return False
-    kind.checked = WRITES
+    for parameter, flag in r.switches:
+        if parameter.requires_grad is not flag:
+            return False
+    r.checked = now
     return True
-
-
-cdef object flatten(object x, list tensors):
-    """What is not a tensor in a nest of arguments, as a key; the tensors go to a list."""
-    if isinstance(x, TensorBase):
-        tensors.append(x)
-        return TensorBase
-    if isinstance(x, (tuple, list)):
-        return (type(x), tuple([flatten(item, tensors) for item in x]))
-    if isinstance(x, dict):
-        return (dict, tuple([(key, flatten(item, tensors)) for key, item in x.items()]))
-    if isinstance(x, (bool, int, float, complex, str, bytes)) or x is None:
-        return (type(x), x)
-    return ByIdentity(x)
-
-
-cdef tuple signature(tuple args, dict kwargs, list tensors):
-    """The key of the arguments, or None if they cannot have one."""
-    cdef list key
-    cdef TensorBase t
-    cdef Array a
-    cdef int i
-    key = [flatten(x, tensors) for x in args]
-    for name in kwargs:
-        key.append((name, flatten(kwargs[name], tensors)))
-    seen = {}
-    for x in tensors:
-        t = <TensorBase>x
-        if t.value is None or t.value.kind != ARRAY:
-            return None
-        a = <Array>t.value
-        # the same handle at two places is one input
-        key.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)]), id(t) if t.parameter else 0,
-                    seen.setdefault(id(t), len(seen))))
-    return tuple(key)
 
 
 # ------------------------------------------------------------------------------------------------------- recording
 
-cdef object template_of(Recorder recorder, object x, list tensors, list outputs):
-    """A nest of results with leaves in place of tensors."""
-    cdef Leaf leaf
-    cdef TensorBase t
-    cdef Array a
-    if isinstance(x, TensorBase):
-        t = <TensorBase>x
-        leaf = Leaf()
-        leaf.argument = -1
-        for i, given in enumerate(tensors):
-            if given is t:
-                leaf.argument = i
-                return leaf
-        if t.birth < recorder.start:
-            leaf.output = -1
-            leaf.handle = t
-            return leaf
-        if type(t) is not type(wrap(None)) or t.value.kind != ARRAY:
-            raise TypeError(f"a {type(t).__name__} is returned")
-        a = <Array>t.value
-        if a.trace == recorder.trace:
-            leaf.output = len(outputs)
-            outputs.append(a.slot)
-        else:
-            leaf.output = -2
-            leaf.constant = a
-        return leaf
-    if isinstance(x, (tuple, list)):
-        parts = [template_of(recorder, item, tensors, outputs) for item in x]
-        if type(x) is tuple:
-            return tuple(parts)
-        if type(x) is list:
-            return parts
-        if hasattr(x, "_fields"):
-            return type(x)(*parts)
-        raise TypeError(f"a {type(x).__name__} is returned")
-    if type(x) is dict:
-        return {key: template_of(recorder, item, tensors, outputs) for key, item in x.items()}
-    if isinstance(x, (bool, int, float, complex, str, bytes)) or x is None:
-        return x
-    raise TypeError(f"a {type(x).__name__} is returned")
-
-
-cdef object filled(object x, list arrays, list tensors):
-    """A nest of results."""
-    cdef Leaf leaf
-    if isinstance(x, Leaf):
-        leaf = <Leaf>x
-        if leaf.argument >= 0:
-            return tensors[leaf.argument]
-        if leaf.output >= 0:
-            return wrap(<Array>arrays[leaf.output])
-        return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
-    if type(x) is tuple:
-        return tuple([filled(item, arrays, tensors) for item in x])
-    if type(x) is list:
-        return [filled(item, arrays, tensors) for item in x]
-    if type(x) is dict:
-        return {key: filled(item, arrays, tensors) for key, item in x.items()}
-    if isinstance(x, tuple):
-        return type(x)(*[filled(item, arrays, tensors) for item in x])
-    return x
-
-
-cdef bint same_template(object x, object y):
-    cdef Leaf a, b
-    if type(x) is not type(y):
-        return False
-    if isinstance(x, Leaf):
-        a = <Leaf>x
-        b = <Leaf>y
-        return a.output == b.output and a.argument == b.argument and a.handle is b.handle and (
-            a.output != -2 or a.constant is b.constant
-            or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
-    if isinstance(x, (tuple, list)):
-        return len(x) == len(y) and all([same_template(p, q) for p, q in zip(x, y)])
-    if isinstance(x, dict):
-        return list(x) == list(y) and all([same_template(x[key], y[key]) for key in x])
-    return x == y or x != x and y != y
-
-
-cdef object record(Function function, Kind kind, object call, tuple args, dict kwargs, list tensors):
+cdef object record(Function function, Kind kind, object call, Given g):
     """Call while recording; what is found goes to `kind`."""
     cdef Recorder recorder = Recorder()
-    cdef TensorBase t
-    cdef Program program = recorder.program
-    cdef list originals = [], aliases = [], cells, outputs = []
-    cdef long long writes = WRITES
-    cdef dict number = {}
-    global CALLED
-    for x in tensors:
-        t = <TensorBase>x
-        originals.append(t.value)
-        if id(t) not in number:
-            number[id(t)] = len(number)
-            t.value = recorder.input(<Array>t.value)
-        aliases.append(t.value)
-    former = CALLED
-    CALLED = cells = cells_in((call, args, kwargs))
+    cdef Recording made = Recording(), former = kind.last
+    cdef Survey around = survey(call, g.others)
+    cdef Change change
+    cdef list outputs = []
+    cdef bint other_entries = False
+    made.checked = WRITES + switched()
+    args, kwargs = g.substitutes(recorder)
+    recorder.cells = around.cells
     start = perf_counter()
     start_tracing(recorder)
     try:
         result = call(*args, **kwargs)
         if recorder.failed is None:
             recorder.finish()
+            finish_inputs(recorder, g)
             try:
-                template = template_of(recorder, result, tensors, outputs)
+                made.template = g.template(recorder, result, outputs)
             except TypeError as error:
                 recorder.give_up(str(error))
     finally:
-        CALLED = former
         stop_tracing(recorder)
-        for x, original, alias in zip(reversed(tensors), reversed(originals), reversed(aliases)):
-            if (<TensorBase>x).value is alias:
-                (<TensorBase>x).value = <Value>original
-    if recorder.failed is None and writes != WRITES:
+        other_entries = g.put_back()
+    result = g.original(result)
+    if recorder.failed is None and recorder.wrote:
         recorder.failed = "an attribute of a Cell is set"
+    if recorder.failed is None and other_entries:
+        recorder.failed = "a list or dict that it was given is changed"
     if recorder.failed is not None:
         go_eager(function, recorder.failed, recorder.line)
         return result
-    program.outputs.extend(outputs)
-    for i, (handle, slot) in enumerate(program.effects):
-        if id(handle) in number:
-            program.effects[i] = (number[id(handle)], slot)
+    made.seconds = perf_counter() - start
     kind.attempts += 1
-    kind.recording = perf_counter() - start
-    if (kind.program is not None and not kind.confirmed and program.same_as(kind.program)
-            and same_template(template, kind.template)):
+    change = around.settle()
+    if change == ATTRIBUTES:
+        kind.last = None
+        if kind.attempts > 3:
+            go_eager(function, f"it sets the attribute {around.attributes[0]!r} of an object from outside; return the "
+                     f"value instead", None)
+        return result
+    made.program = recorder.program
+    made.program.outputs.extend(outputs)
+    made.call = call
+    made.looks = around.looks
+    made.cells = list(dict.fromkeys(recorder.cells))
+    made.writes = [(<CellCall>cell).writes for cell in made.cells]
+    made.switches = around.switches
+    made.fixed = recorder.fixed
+    made.restless = change == VALUES
+    made.agreed = 1
+    if former is not None and made.program.same_as(former.program) and same_template(made.template, former.template):
+        made.restless = made.restless or former.restless
+        made.agreed = former.agreed + 1
+    if made.agreed == (3 if made.restless else 2):
         start = perf_counter()
-        program.prepare()
-        kind.plan = make_plan(program) if PLANNING else None
-        kind.planning = perf_counter() - start
-        kind.confirmed = True
+        made.program.prepare()
+        made.plan = make_plan(made.program) if PLANNING else None
+        made.planning = perf_counter() - start
         if CHECK is not None:
-            CHECK(program, kind.plan)
-    elif kind.attempts > 3:
+            CHECK(made.program, made.plan)
+        kind.replays = 0
+        kind.last = None
+        kind.good = made
+    elif made.agreed == 1 and kind.attempts > 3:
         go_eager(function, "two recordings of it differ, so something else than its arguments decides what it does",
                  None)
-    kind.program = program
-    kind.template = template
-    kind.cells = list(dict.fromkeys(cells))
-    kind.writes = [(<CellCall>cell).writes for cell in kind.cells]
-    kind.checked = WRITES
-    kind.fixed = recorder.fixed
+    else:
+        kind.last = made
     return result
 
 
-cdef list cells_in(object x):
-    """Cells in a nest of arguments, and those a function closes over or belongs to."""
-    found = []
-    if isinstance(x, CellCall):
-        found.append(x)
-    elif isinstance(x, (tuple, list)):
-        for item in x:
-            found += cells_in(item)
-    elif isinstance(x, dict):
-        found += cells_in(list(x.values()))
-    elif isinstance(x, types.FunctionType):
-        for cell in x.__closure__ or ():
-            if filled_cell(cell) and cell.cell_contents is not x:
-                contents = cell.cell_contents
-                found += cells_in(contents) if isinstance(contents, (CellCall, types.MethodType)) else []
-    elif isinstance(x, types.MethodType):
-        found += cells_in(x.__self__)
-    return found
+cdef int finish_inputs(Recorder recorder, Given g) except -1:
+    """Write down what the arguments were given in place."""
+    cdef TensorBase t
+    cdef Py_ssize_t i
+    for i in range(len(g.fresh)):
+        t = <TensorBase>g.fresh[i]
+        if t.value is g.marked[i]:
+            continue
+        if t.value.kind != ARRAY:
+            recorder.give_up("an argument holds a value of a derivative that is still being taken")
+            return 0
+        recorder.program.effects.append((i, recorder.slot_of(<Array>t.value)))
+    return 0
 
 
 cdef int go_eager(Function function, str why, object line) except -1:
     """Run a function eagerly from now on, and say so once."""
+    if function.eager:
+        return 0
     function.eager = True
     function.why = why
     function.line = line
-    function.kinds = None
+    function.kinds = OrderedDict()
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
     warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
     return 0
 
 
-cdef object replay(Kind kind, list tensors):
+cdef object replay(Recording r, list inputs):
     """The results of a confirmed program; NotImplemented if what it reads has changed."""
-    cdef list inputs = [], arrays
-    cdef set seen = set()
-    cdef Program program = kind.program
+    cdef list arrays
+    cdef TensorBase t
+    cdef Program program = r.program
     cdef Py_ssize_t i, n = len(program.outputs)
-    for x in tensors:
-        if id(x) not in seen:
-            seen.add(id(x))
-            inputs.append((<TensorBase>x).value)
-    arrays = program.run(inputs) if kind.plan is None else kind.plan.run(inputs)
+    arrays = [t.value for t in inputs]
+    arrays = program.run(arrays) if r.plan is None else r.plan.run(arrays)
     if arrays is None:
         return NotImplemented
-    if program.effects:
-        distinct = list(dict.fromkeys(tensors))
-        for i in range(len(program.effects)):
-            handle = program.effects[i][0]
-            if isinstance(handle, int):
-                handle = distinct[handle]
-            (<TensorBase>handle).value = <Value>arrays[n + i]
-    return filled(kind.template, arrays, tensors)
+    for i in range(len(program.effects)):
+        handle = program.effects[i][0]
+        t = <TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle)
+        t.value = <Value>arrays[n + i]
+    return filled(r.template, arrays, inputs)
 
 
 # ------------------------------------------------------------------------------------------------------------ calls
@@ -351,30 +252,27 @@ cdef object replay(Kind kind, list tensors):
 cdef class Recorded:
     """A function under `jit`. The kind of its last call is tried first, without making a key."""
     cdef public object __wrapped__
-    cdef object function            # the plain Python function to look at, or None
-    cdef Function known
     cdef Kind kind
     cdef list leaves                # for each argument (type, shape), or the value of what is no tensor
-    cdef list closed_over           # contents of the closure, as they were
 
     cdef dict __dict__
 
     def __init__(self, fn):
         self.__wrapped__ = fn
-        self.function = fn if isinstance(fn, types.FunctionType) else None
 
     def __get__(self, instance, owner):
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args, **kwargs):
-        cdef list tensors
+        cdef Recording good
         if tracing() or current_level() is not None:
             return self.__wrapped__(*args, **kwargs)
-        if self.kind is not None and not kwargs and self.kind.confirmed and self.same(args):
-            if current(self.kind):
-                tensors = [x for x in args if isinstance(x, TensorBase)]
-                result = replay(self.kind, tensors)
+        if self.kind is not None and not kwargs:
+            good = self.kind.good
+            if good is not None and good.call is self.__wrapped__ and self.same(args) and current(good):
+                result = replay(good, [x for x in args if isinstance(x, TensorBase)])
                 if result is not NotImplemented:
+                    self.kind.replays += 1
                     return result
         key, alive, name = function_key(self.__wrapped__)
         result = through(key, alive, name, self.__wrapped__, args, kwargs)
@@ -382,7 +280,7 @@ cdef class Recorded:
         return result
 
     cdef bint same(self, tuple args):
-        """Whether the arguments, and what the function closes over, are as at the call that is remembered."""
+        """Whether the arguments are of the kind of the call that is remembered."""
         cdef Py_ssize_t i, k
         cdef Array a
         cdef tuple leaf
@@ -391,8 +289,6 @@ cdef class Recorded:
         for i in range(len(args)):
             x = args[i]
             leaf = <tuple>self.leaves[i]
-            if leaf is None:
-                return False
             if not isinstance(x, TensorBase):
                 if len(leaf) != 1 or x is not leaf[0]:
                     return False
@@ -406,41 +302,30 @@ cdef class Recorded:
             for k in range(i):
                 if args[k] is x:
                     return False
-        if self.closed_over is not None:
-            cells = self.function.__closure__
-            for i in range(len(self.closed_over)):
-                if cells[i].cell_contents is not self.closed_over[i]:
-                    return False
         return True
 
     cdef int remember(self, object key, tuple args, dict kwargs) except -1:
         """Take note of a call that can be replayed."""
-        cdef Function known
+        cdef Function known = FUNCTIONS.get(key)
+        cdef Given g = given(args, kwargs)
         cdef Array a
         cdef list leaves = []
         self.kind = None
-        known = FUNCTIONS.get(key)
-        if (known is None or known.eager or kwargs or self.function is None or self.function.__defaults__
-                or self.function.__kwdefaults__):
+        if known is None or known.eager or kwargs or not isinstance(self.__wrapped__, types.FunctionType):
+            return 0
+        kind_key = g.key()
+        if kind_key is None or len(g.inputs) != len(g.tensors):     # one tensor twice, or a parameter
             return 0
         for x in args:
             if isinstance(x, TensorBase):
-                if (<TensorBase>x).parameter or (<TensorBase>x).value.kind != ARRAY:
-                    return 0
                 a = <Array>(<TensorBase>x).value
                 leaves.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)])))
             elif isinstance(x, (tuple, list, dict)):
                 return 0
             else:
                 leaves.append((x,))
-        self.kind = known.kinds.get(signature(args, kwargs, []))
         self.leaves = leaves
-        self.closed_over = None
-        if self.function.__closure__:
-            if not all([filled_cell(cell) for cell in self.function.__closure__]):
-                self.kind = None
-                return 0
-            self.closed_over = [cell.cell_contents for cell in self.function.__closure__]
+        self.kind = known.kinds.get(kind_key)
         return 0
 
 
@@ -470,17 +355,21 @@ cdef object through(object key, object alive, object name, object call, tuple ar
         FUNCTIONS[key] = function
         if len(FUNCTIONS) > CACHE_SIZE:
             FUNCTIONS.popitem(last=False)
+    else:
+        FUNCTIONS.move_to_end(key)
     return called(function, call, args, kwargs)
 
 
 cdef object called(Function function, object call, tuple args, dict kwargs):
     """A call of a recorded function."""
     cdef Kind kind
-    cdef list tensors = []
+    cdef Recording good
+    cdef Given g
     cdef tuple kind_key
     if function.eager:
         return call(*args, **kwargs)
-    kind_key = signature(args, kwargs, tensors)
+    g = given(args, kwargs)
+    kind_key = g.key()
     if kind_key is None:
         return call(*args, **kwargs)
     kind = function.kinds.get(kind_key)
@@ -494,20 +383,25 @@ cdef object called(Function function, object call, tuple args, dict kwargs):
             return call(*args, **kwargs)
         if len(function.kinds) > KINDS_SIZE:
             function.kinds.popitem(last=False)
-    elif kind.confirmed:
-        if current(kind):
-            result = replay(kind, tensors)
+        return record(function, kind, call, g)
+    if kind_key in function.kinds:              # another thread may have dropped it meanwhile
+        function.kinds.move_to_end(kind_key)
+    good = kind.good
+    if good is not None:
+        if current(good):
+            result = replay(good, g.inputs)
             if result is not NotImplemented:
+                kind.replays += 1
                 return result
-        kind.confirmed = False
-        kind.program = None
+        kind.good = None
         kind.attempts = 0
-        kind.changes += 1
+        if kind.replays < WORTH:
+            kind.changes += 1
         if kind.changes > MISSES:
-            go_eager(function, f"a tensor, or an attribute of a Cell, that it depends on has changed {MISSES} times "
-                     f"between calls", None)
+            go_eager(function, f"a tensor, an attribute, or something else that it reads from outside of its arguments "
+                     f"has changed {MISSES} times, after few calls each; pass it as an argument", None)
             return call(*args, **kwargs)
-    return record(function, kind, call, args, kwargs, tensors)
+    return record(function, kind, call, g)
 
 
 cdef class Repeated:
@@ -537,7 +431,7 @@ cdef bint only_numbers_differ(object kinds):
     once = 0
     for key, kind in kinds.items():
         tensors.add(tuple([part for part in key if isinstance(part, tuple) and len(part) == 4]))
-        once += not kind.confirmed
+        once += kind.good is None
     return len(tensors) == 1 and once > MISSES // 2
 
 
@@ -583,24 +477,11 @@ cdef bint filled_cell(object cell):
     return True
 
 
-class ByIdentity:
-    """A key that is equal to another only if both hold the same object, which it keeps alive."""
-    __slots__ = ("held",)
-
-    def __init__(self, held):
-        self.held = held
-
-    def __hash__(self):
-        return id(self.held)
-
-    def __eq__(self, other):
-        return isinstance(other, ByIdentity) and self.held is other.held
-
-
 cdef object key_of_value(object x, tuple inside):
     """A value a function closes over, as part of its key: by value where it cannot change, else by identity."""
-    if isinstance(x, (bool, int, float, complex, str, bytes)) or x is None:
-        return type(x), x
+    key = value_key(x)
+    if key is not None:
+        return key
     if isinstance(x, types.FunctionType):
         return function_key(x, inside)[0]
     if type(x) is tuple:
@@ -610,11 +491,10 @@ cdef object key_of_value(object x, tuple inside):
 
 def _cell_called(cell, args, kwargs):
     """A Cell is called in Graph mode, or while recording."""
-    if tracing():
-        if CALLED is not None:
-            CALLED.append(cell)
-        return cell.construct(*args, **kwargs)
-    if current_level() is not None:
+    cdef Tracer tracer = active_tracer()
+    if isinstance(tracer, Recorder):
+        (<Recorder>tracer).cells.append(cell)
+    if tracer is not None or current_level() is not None:
         return cell.construct(*args, **kwargs)
     return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
 
@@ -632,8 +512,10 @@ def programs():
             found.append((function.name, False, "eager"))
             continue
         for kind in function.kinds.values():
-            found.append((function.name, kind.confirmed, str(kind.program)
-                          + ("" if kind.plan is None else "\n" + str(kind.plan))))
+            r = kind.last if kind.good is None else kind.good
+            if r is not None:
+                found.append((function.name, kind.good is not None, str(r.program)
+                              + ("" if r.plan is None else "\n" + str(r.plan))))
     return found
 
 
@@ -655,20 +537,22 @@ def recorded_call(fn, tuple args, dict kwargs):
     """What is known of a call: its program with the arrays it would read now, or why it runs eagerly."""
     cdef Function function
     cdef Kind kind
-    cdef list tensors = []
+    cdef Recording good
+    cdef Given g = given(args, kwargs)
     key, _, name = function_key(fn)
     found = {"name": name, "eager": None, "line": None, "program": None, "plan": None}
     function = FUNCTIONS.get(key)
     if function is None:
         return found
     found.update(eager=function.why, line=function.line)
-    kind_key = signature(args, kwargs, tensors)
+    kind_key = g.key()
     if function.eager or kind_key is None:
         return found
     kind = function.kinds.get(kind_key)
-    if kind is not None and kind.confirmed and current(kind):
-        found.update(program=kind.program, plan=kind.plan, recording=kind.recording, planning=kind.planning,
-                     inputs=[(<TensorBase>x).value for x in dict.fromkeys(tensors)])
+    good = None if kind is None else kind.good
+    if good is not None and current(good):
+        found.update(program=good.program, plan=good.plan, recording=good.seconds, planning=good.planning,
+                     inputs=g.arrays())
     return found
 
 
@@ -683,7 +567,6 @@ def known_functions():
     cdef Kind kind
     found = []
     for function in FUNCTIONS.values():
-        kinds = () if function.kinds is None else function.kinds.values()
-        steps = [len(kind.program) for kind in kinds if kind.confirmed]
+        steps = [len(kind.good.program) for kind in function.kinds.values() if kind.good is not None]
         found.append((function.name, function.why, function.line, steps))
     return found

@@ -1,0 +1,46 @@
+# What a function can reach besides its arguments. See surroundings.pyx.
+
+
+cdef enum Change:
+    NOTHING                         # is changed, or only added to
+    VALUES                          # of variables, or entries of containers
+    ATTRIBUTES                      # of objects
+
+
+cdef class Look:
+    """A place, and what was found there."""
+    cdef int place
+    cdef object holder
+    cdef object key
+    cdef object found
+    cdef bint holds(self) except -1
+    cdef bint numbers(self) except -1
+    cdef bint grown(self) except -1
+
+
+cdef class Survey:
+    """All that a call can reach by the names in its code."""
+    cdef list looks
+    cdef list cells                 # Cells among it
+    cdef list switches              # (parameter, whether it is to be differentiated)
+    cdef list shadows               # (dict of an object, its copy)
+    cdef list attributes            # names of attributes that the call has set
+    cdef list work                  # met, and not looked into yet
+    cdef list holders               # objects with attributes; how many of the names have been tried on each
+    cdef list tried
+    cdef list names                 # of all code that was met
+    cdef set known_names
+    cdef dict seen                  # id -> what was met
+    cdef int look(self, int place, object holder, object key, object found) except -1
+    cdef int meet(self, object x) except -1
+    cdef int into(self, object x) except -1
+    cdef int function(self, object f) except -1
+    cdef int cell(self, object x) except -1
+    cdef int attribute(self, object x, object name) except -1
+    cdef int code(self, object code, dict around) except -1
+    cdef Change settle(self) except? NOTHING
+
+
+cdef Survey survey(object call, list others)
+cdef bint same_looks(list looks) except -1
+cdef long long switched() noexcept

@@ -1,0 +1,9 @@
+from typing import Any
+
+class ByIdentity:
+    """A key that is equal to another only if both hold the same object."""
+
+    held: Any
+    def __init__(self, held: Any) -> None: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
