@@ -1,12 +1,15 @@
-"""dualgrad: exact derivatives of any order for scientific Python."""
+"""dualgrad: exact derivatives of any order for scientific Python.
+
+Parts that take time to import, and that not every program needs, are imported when they are first asked for.
+"""
 
 from __future__ import annotations
 
-from . import amp, common, context, dataset, dtype, nn, numpy, operators, ops, scipy, sparse, sparsity
+from typing import TYPE_CHECKING, Any
+
+from . import context, dtype, ops
 from .branches import cond
-from .compressed import sparse_hessian, sparse_jacobian
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
-from .dataset import data_sink
 from .dtype import (
     bool_,
     complex64,
@@ -27,23 +30,48 @@ from .dtype import (
 )
 from .finite import check_finite
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
-from .hessians import hessian, hvp
-from .implicit import argmin, fixed_point, linear_solve, root
-from .jacobians import jacfwd, jacrev
 from .linearization import linearize
 from .modes import jit, mutable
-from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
 from .ops.loops import fori_loop, scan, while_loop
 from .parameter import Parameter, ParameterTuple
-from .programs import explain, profile
 from .random import get_seed, set_seed
 from .recompute import recompute
-from .self_check import run_check
-from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from .taylor import derivative, jet
 from .tensor import Tensor, tensor
 from .threads import get_num_threads, set_num_threads
 from .vectorize import vmap
+
+if TYPE_CHECKING:
+    from . import amp, common, dataset, nn, numpy, operators, scipy, sparse, sparsity
+    from .compressed import sparse_hessian, sparse_jacobian
+    from .dataset import data_sink
+    from .hessians import hessian, hvp
+    from .implicit import argmin, fixed_point, linear_solve, root
+    from .jacobians import jacfwd, jacrev
+    from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
+    from .programs import explain, profile
+    from .self_check import run_check
+    from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
+
+# By module: the names that it gives to the package when one of them is first asked for.
+_LATER = {
+    "amp": (),
+    "common": (),
+    "compressed": ("sparse_hessian", "sparse_jacobian"),
+    "dataset": ("data_sink",),
+    "hessians": ("hessian", "hvp"),
+    "implicit": ("argmin", "fixed_point", "linear_solve", "root"),
+    "jacobians": ("jacfwd", "jacrev"),
+    "nn": (),
+    "numpy": (),
+    "operators": ("biharmonic", "curl", "derivatives", "divergence", "laplacian", "linear_operator", "mixed_partial"),
+    "programs": ("explain", "profile"),
+    "scipy": (),
+    "self_check": ("run_check",),
+    "serialization": ("load_checkpoint", "load_param_into_net", "save_checkpoint"),
+    "sparse": (),
+    "sparsity": (),
+}
 
 __all__ = [
     "GRAPH_MODE",
@@ -130,7 +158,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for module, names in _LATER.items():
+        if name == module or name in names:
+            found = import_module(f".{module}", __name__)
+            globals().update({each: getattr(found, each) for each in names})
+            return found if name == module else globals()[name]
     # Looked up on demand: reading the metadata of packages is slower than importing everything here.
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
@@ -140,3 +175,7 @@ def __getattr__(name: str) -> str:
         except PackageNotFoundError:  # a source tree on the path, not installed
             return "0.0.0+unknown"
     raise AttributeError(f"module 'dualgrad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

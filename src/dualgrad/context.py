@@ -11,7 +11,6 @@ The settings belong to the process, not to a thread: they are chosen once, at th
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from typing import Final
 
@@ -212,6 +211,8 @@ def _set(new: dict[str, object], where: str) -> None:
 def _check_keyword(keyword: str, where: str) -> None:
     if keyword == "mode" or keyword in _settings:
         return
+    import difflib  # takes time to import, and a wrong name is rare
+
     close = difflib.get_close_matches(str(keyword), ["mode", *_settings], n=2)
     hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     raise ValueError(

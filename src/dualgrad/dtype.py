@@ -24,7 +24,6 @@ wrap around. A Python number next to a tensor is weaker than any tensor: see `sc
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from typing import Final, NoReturn, TypeAlias, final
 
@@ -290,6 +289,8 @@ def _hint(spec: object) -> str:
     if isinstance(name, str) and name.lower() == "bfloat16":
         return " There is no bfloat16 here: compute in float32, which holds all its numbers."
     if isinstance(spec, str):
+        import difflib  # takes time to import, and a wrong name is rare
+
         close = difflib.get_close_matches(spec.lower(), [t.name for t in all_types], n=2, cutoff=0.75)
         return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     if not isinstance(spec, type) and isinstance(getattr(spec, "dtype", None), (DType, np.dtype)):

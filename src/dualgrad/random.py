@@ -19,7 +19,9 @@ from ._engine.replay import unrepeatable
 __all__ = ["generator", "get_seed", "set_seed"]
 
 _seed: int | None = None
-_generator: np.random.Generator = np.random.default_rng()
+_generator: np.random.Generator | None = (
+    None  # made when it is needed first: NumPy's random numbers take time to import
+)
 
 
 def set_seed(seed: int) -> None:
@@ -82,17 +84,20 @@ def generator() -> np.random.Generator:
 
     It is replaced by `set_seed`: ask for it at each use and do not keep it.
     """
+    global _generator
+    if _generator is None:
+        _generator = np.random.default_rng()
     return _generator
 
 
 def get_state() -> Any:
     """Return the state of the generator, so that what is drawn next can be drawn once more."""
-    return _generator.bit_generator.state
+    return generator().bit_generator.state
 
 
 def put_state(state: Any) -> None:
     """Put the generator into a state that `get_state` returned."""
-    _generator.bit_generator.state = state
+    generator().bit_generator.state = state
 
 
 install_random(get_state, put_state)

@@ -23,8 +23,6 @@ Values of later levels may stand around those of this one; they stay outermost, 
 """
 from cpython.object cimport PyObject
 
-from fractions import Fraction
-
 from .array cimport BATCH, DUAL, Value
 from .batching cimport contracted, enter, frugal_matmul, leave
 from .opcodes cimport *
@@ -68,6 +66,7 @@ cdef Duality duality_of(Algebra algebra):
 
 cdef list gram_matrix(Algebra algebra, int top):
     """The coefficients at `top` of the products of basis elements, row by row, zeros left out; exact."""
+    from fractions import Fraction          # takes time to import, and few programs need it
     cdef list gram = [{} for _ in range(algebra.dim)]
     gram[0][top] = gram[top][0] = Fraction(1)
     for i, j, k, c in algebra.products:
@@ -78,6 +77,7 @@ cdef list gram_matrix(Algebra algebra, int top):
 
 cdef list inverse_of(list matrix):
     """The inverse of a matrix of fractions with few entries, row by row; None if it is singular."""
+    from fractions import Fraction
     cdef int n = len(matrix), k, r
     cdef list left = [dict(row) for row in matrix]
     cdef list right = [{k: Fraction(1)} for k in range(n)]

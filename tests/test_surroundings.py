@@ -1,0 +1,449 @@
+"""Recorded functions follow whatever they can reach: what changes between two calls is seen by the next."""
+
+import functools
+import types
+import warnings
+
+import numpy as np
+import pytest
+from support import assert_close, f64
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, nn, ops
+from dualgrad._engine.replay import forget_programs
+
+X = np.array([1.0, -2.0, 3.0])
+SCALE = 1.0
+ENTRIES = [1.0]
+
+
+@pytest.fixture(autouse=True)
+def _no_programs_of_other_tests():
+    forget_programs()
+    yield
+    forget_programs()
+
+
+class Plain:
+    """An object that is no Cell."""
+
+    of_class = 1.0
+
+    def __init__(self):
+        self.scale = 1.0
+        self.inner = types.SimpleNamespace(scale=1.0)
+
+    def method(self, x):
+        return ops.sum(x * self.scale)
+
+    def __call__(self, x):
+        return ops.sum(x * self.scale)
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self):
+        self.scale = 1.0
+
+    def method(self, x):
+        return ops.sum(x * self.scale)
+
+
+class Inner(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.scale = 1.0
+
+    def construct(self, x):
+        return x * self.scale
+
+
+class Outer(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+        self.entries = [1.0]
+        self.plain = Plain()
+        self.array = np.ones(3)
+        self._hidden = {"scale": 1.0}
+
+    def construct(self, x):
+        factor = self.entries[0] * self.plain.scale * self._hidden["scale"]
+        return ops.sum(self.inner(x) * factor * Tensor(self.array))
+
+
+def by_global(x):
+    return ops.sum(x * SCALE)
+
+
+def by_global_entry(x):
+    return ops.sum(x * ENTRIES[0])
+
+
+def helper(x):
+    return x * SCALE
+
+
+def by_helper(x):
+    return ops.sum(helper(x))
+
+
+def set_global(value):
+    globals()["SCALE"] = value
+
+
+def put_into(holder, key):
+    return lambda value: holder.__setitem__(key, value)
+
+
+def attribute(holder, name="scale"):
+    return lambda value: setattr(holder, name, value)
+
+
+def closure():
+    scale = 1.0
+
+    def change(value):
+        nonlocal scale
+        scale = value
+
+    inner = lambda x: x * scale
+    return lambda x: ops.sum(inner(x)), change
+
+
+def variations():
+    """Name, function of x, and what changes the factor that it multiplies x with."""
+    for form in ("itself", "doubled", "as a tensor"):
+        array = np.ones(3)
+        used = {"itself": lambda a: a, "doubled": lambda a: a * 2, "as a tensor": Tensor}[form]
+        yield f"array {form}", (lambda x, a=array, used=used: ops.sum(x * used(a))), put_into(array, 0)
+    large = np.ones(300_000)
+    yield "large array", (lambda x: ops.sum(x * large[:3])), lambda value: large.fill(value)
+    entries, table, tensors, parameters = [1.0], {"a": 1.0}, [f64([1.0] * 3)], [Parameter(np.ones(3), name="p")]
+    yield "list", (lambda x: ops.sum(x * entries[0])), put_into(entries, 0)
+    yield "longer list", (lambda x: ops.sum(x * sum(entries))), entries.append
+    yield "dict", (lambda x: ops.sum(x * table["a"])), put_into(table, "a")
+    yield "tensor of a list", (lambda x: ops.sum(x * tensors[0])), lambda v: tensors.__setitem__(0, f64([v] * 3))
+    yield (
+        "parameter of a list",
+        (lambda x: ops.sum(x * parameters[0])),
+        lambda v: parameters.__setitem__(0, Parameter(np.full(3, v), name="p")),
+    )
+    members = {1.0}
+    yield "set", (lambda x: ops.sum(x * sum(members))), members.add
+    yield "global", by_global, set_global
+    yield "global of a helper", by_helper, set_global
+    yield "entry of a global", by_global_entry, put_into(ENTRIES, 0)
+    yield "variable of a function inside", *closure()
+
+    def with_default(x, entries=[1.0]):  # noqa: B006
+        return ops.sum(x * entries[0])
+
+    def with_keyword(x, *, scale=1.0):
+        return ops.sum(x * scale)
+
+    yield "entry of a default", with_default, put_into(with_default.__defaults__[0], 0)
+    yield "default", with_keyword, lambda value: setattr(with_keyword, "__kwdefaults__", {"scale": value})
+    plain, slotted = Plain(), Slotted()
+    yield "attribute", (lambda x: ops.sum(x * plain.scale)), attribute(plain)
+    yield "attribute of an attribute", (lambda x: ops.sum(x * plain.inner.scale)), attribute(plain.inner)
+    yield "attribute of a class", (lambda x: ops.sum(x * plain.of_class)), attribute(Plain, "of_class")
+    yield "method", plain.method, attribute(plain)
+    yield "object that is called", plain, attribute(plain)
+    yield "method with slots", slotted.method, attribute(slotted)
+    module = types.ModuleType("settings")
+    module.scale = 1.0
+    yield "module", (lambda x: ops.sum(x * module.scale)), attribute(module)
+    bound = [1.0]
+    yield "partial", functools.partial(lambda entries, x: ops.sum(x * entries[0]), bound), put_into(bound, 0)
+    for how, around in (("", lambda cell: cell), (" in a closure", lambda cell: lambda x: cell(x))):
+        cell = Outer()
+        f = around(cell)
+        yield f"inner cell{how}", f, attribute(cell.inner)
+        yield f"list of a cell{how}", f, put_into(cell.entries, 0)
+        yield f"object of a cell{how}", f, attribute(cell.plain)
+        yield f"array of a cell{how}", f, put_into(cell.array, 0)
+        yield f"private dict of a cell{how}", f, put_into(cell._hidden, "scale")
+        yield f"cell replaced{how}", f, lambda _, cell=cell: setattr(cell, "inner", nn.ReLU())
+
+
+@pytest.mark.parametrize("around", [lambda f: f, dg.grad], ids=["values", "gradients"])
+@pytest.mark.parametrize(("name", "f", "change"), [pytest.param(*v, id=v[0]) for v in variations()])
+def test_changes_between_calls_are_seen(name, f, change, around):
+    x = f64(X)
+    eager = around(lambda x: f.construct(x) if isinstance(f, nn.Cell) else f(x))
+    recorded = dg.jit(around(f))
+    for k in range(4):
+        for _ in range(4):
+            assert_close(recorded(x), eager(x).asnumpy(), rtol=1e-15)
+        change(2.0 + k)
+
+
+@pytest.mark.parametrize("sort", [lambda: np.ones(3), lambda: [1.0] * 3, Plain], ids=["array", "list", "object"])
+def test_arguments_that_are_no_tensors_may_be_changed(sort):
+    given = sort()
+    f = dg.jit(lambda x, given: ops.sum(x * (given.scale if isinstance(given, Plain) else given[0])))
+    for k in range(3):
+        if isinstance(given, Plain):
+            given.scale = 2.0 + k
+        else:
+            given[0] = 2.0 + k
+        for _ in range(4):
+            assert_close(f(f64(X), given), (2.0 + k) * X.sum())
+
+
+def test_code_that_is_replaced():
+    def f(x):
+        return x * 1
+
+    recorded = dg.jit(f)
+    for _ in range(4):
+        recorded(f64(X))
+    f.__code__ = (lambda x: x * 5).__code__
+    assert_close(recorded(f64(X)), 5 * X)
+
+
+def test_training_and_evaluation_may_alternate_for_ever():
+    layer = nn.Dropout(p=0.5)
+    f = dg.jit(lambda x: layer(x))
+    x = f64(np.ones(200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(12):
+            layer.set_train(True)
+            assert all((f(x).asnumpy() == 0).any() for _ in range(12))
+            layer.set_train(False)
+            assert all((f(x).asnumpy() == 1).all() for _ in range(12))
+
+
+def test_parameters_that_are_frozen():
+    p, q = Parameter(np.ones(3), name="p"), Parameter(np.full(3, 2.0), name="q")
+    gradient = dg.grad(lambda x: ops.sum(x * p * q), None, [p, q])
+    recorded = dg.jit(gradient)
+    for flag in (True, False, True):
+        p.requires_grad = flag
+        for _ in range(4):
+            for a, b in zip(recorded(f64(X)), gradient(f64(X)), strict=True):
+                assert_close(a, b.asnumpy())
+
+
+class Constant(nn.Cell):
+    """A Cell with a rule of its own that returns what it does not compute."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+    def construct(self, x):
+        return self.value
+
+    def bprop(self, x, out, dout):
+        return (dout * 3,)
+
+
+@pytest.mark.parametrize("around", [lambda f: f, lambda f: dg.value_and_grad(lambda x: f(x).sum())])
+def test_what_a_cell_with_its_own_rule_returns_is_read_anew(around):
+    p = Parameter(np.ones(3), name="p")
+    f = around(Constant(p))
+    recorded = dg.jit(f)
+    for k in range(3):
+        p.set_data(f64([1.0 + k] * 3))
+        for _ in range(4):
+            for a, b in zip(flat(recorded(f64(X))), flat(f(f64(X))), strict=True):
+                assert_close(a, b.asnumpy())
+
+
+def flat(nest):
+    return [leaf for part in nest for leaf in flat(part)] if isinstance(nest, tuple) else [nest]
+
+
+# ------------------------------------------------------------------------------------------------------- arguments
+
+
+def test_one_tensor_twice_is_not_two_tensors():
+    f = dg.jit(lambda a, b: a * b)
+    a, b = f64(X), f64([2.0] * 3)
+    for _ in range(4):
+        assert_close(f(a, a), X * X)
+    for _ in range(4):
+        assert_close(f(a, b), 2 * X)
+        assert_close(f(a, a), X * X)
+
+
+def test_an_argument_that_is_captured_too():
+    w, x = f64([2.0, 2.0, 2.0]), f64(X)
+    for first, second in ((w, x), (x, w)):
+        forget_programs()
+        f = dg.jit(lambda a: a * w)
+        for given in (first, second, first):
+            for _ in range(4):
+                assert_close(f(given), given.asnumpy() * 2)
+
+
+def test_arguments_that_the_function_changes():
+    def f(x, given):
+        x[0] = 7.0
+        return x * 2, given[0]
+
+    recorded = dg.jit(f)
+    for k in range(5):
+        x, y = f64(X + k), f64(X)
+        doubled, same = recorded(x, [y])
+        expected = np.array([7.0, *(X + k)[1:]])
+        assert_close(x, expected)
+        assert_close(doubled, 2 * expected)
+        assert same is y
+
+    @dg.jit
+    def longer(given):
+        given.append(given[0] * 2)
+        return given[0] + 1
+
+    with pytest.warns(UserWarning, match="a list or dict that it was given is changed"):
+        for k in range(4):
+            given = [f64(X + k)]
+            x = given[0]
+            assert_close(longer(given), X + k + 1)
+            assert given[0] is x
+            assert_close(given[1], 2 * (X + k))
+
+
+@pytest.mark.parametrize("k", [(0.0, -0.0), (1, 1.0, True), (np.nan,), (1 + 0j, 1 - 0j)], ids=str)
+def test_numbers_that_are_equal_and_not_the_same(k):
+    def f(x, number):
+        return ops.atan2(x, x * 0 + number) if isinstance(number, float) else x * number
+
+    recorded = dg.jit(f)
+    for _ in range(4):
+        for number in k:
+            x = Tensor([1, 2, 3]) if len(k) == 3 else f64([0.0, 0.0, 0.0])
+            found, expected = recorded(x, number), f(x, number)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy())
+
+
+# ------------------------------------------------------------------------------------------------- what is no program
+
+
+def test_attributes_that_are_set_inside_are_set_at_each_call():
+    plain = Plain()
+
+    def f(x):
+        plain.last = x * 2
+        return x * 3
+
+    recorded = dg.jit(f)
+    with pytest.warns(UserWarning, match="sets the attribute 'last'"):
+        for k in range(6):
+            recorded(f64(X + k))
+            assert_close(plain.last, 2 * (X + k))
+
+
+def test_values_that_are_made_at_the_first_call_only():
+    plain = Plain()
+    plain.cache = None
+
+    def f(x):
+        if plain.cache is None:
+            plain.cache = 2.0
+        return x * plain.cache
+
+    recorded = dg.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(6):
+            assert_close(recorded(f64(X + k)), 2 * (X + k))
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("every", [1, 2])
+def test_counters_count(every):
+    count = [0]
+
+    def f(x):
+        count[0] += 1
+        return x * (count[0] // every)
+
+    recorded = dg.jit(f)
+    for k in range(9):
+        assert_close(recorded(f64(X)), X * ((k + 1) // every))
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_an_exception_leaves_a_function_that_can_be_recorded():
+    state = {"bad": True}
+
+    def f(x):
+        y = ops.sin(x)
+        if state["bad"]:
+            raise ValueError("not now")
+        return y
+
+    recorded = dg.jit(f)
+    for bad in (True, False, True, False):
+        state["bad"] = bad
+        for k in range(4):
+            if bad:
+                with pytest.raises(ValueError, match="not now"):
+                    recorded(f64(X))
+            else:
+                assert_close(recorded(f64(X + k)), np.sin(X + k), rtol=1e-15)
+
+
+ASKING = {
+    "bool": lambda x: 2.0 if (x.sum() > 0) else 3.0,
+    "int": lambda x: int(x.sum()),
+    "item": lambda x: x.sum().item(),
+    "tolist": lambda x: sum(x.tolist()),
+    "asnumpy": lambda x: np.sin(x.asnumpy()).sum(),
+    "array": lambda x: np.asarray(x).sum(),
+    "dlpack": lambda x: float(np.from_dlpack(x).sum()),
+    "text": lambda x: len(str(x)),
+    "format": lambda x: float(f"{x.sum():.3f}"),
+    "round": lambda x: float(round(x.sum(), 1)),
+    "in": lambda x: 2.0 if 1.0 in x else 3.0,
+    "iteration": lambda x: float(list(x)[0]),
+    "mask": lambda x: float(x[x > 0].shape[0]),
+    "recursion": lambda x: 1.0 if (x < 0.5).all() else 1 + ASKING["recursion"](x / 2),
+    "generator": lambda x: sum(1.0 for item in x if item > 0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("name", ASKING)
+def test_numbers_that_python_is_given_are_those_of_the_call(name):
+    f = lambda x: x * ASKING[name](x)
+    recorded = dg.jit(f)
+    for k in (0, 1, -5, 2, -9, 3):
+        assert_close(recorded(f64(X + k)), f(f64(X + k)).asnumpy(), rtol=1e-15)
+
+
+def test_generators_and_recursion_without_numbers():
+    def parts(x):
+        for i in range(3):
+            yield x * i
+
+    def deep(x, n=3):
+        return x if n == 0 else ops.sin(deep(x, n - 1))
+
+    for f in (lambda x: sum(parts(x)), deep):
+        recorded = dg.jit(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for k in range(5):
+                assert_close(recorded(f64(X + k)), f(f64(X + k)).asnumpy(), rtol=1e-15)
+
+
+def test_programs_used_lately_stay():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return x * 2
+
+    recorded = dg.jit(f)
+    for k in range(600):
+        recorded(f64(X))
+        dg.jit(lambda x, k=k: x + k)(f64(X))
+    assert len(calls) == 2
