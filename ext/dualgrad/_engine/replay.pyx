@@ -39,6 +39,7 @@ from .values cimport current_level
 cdef enum:
     CACHE_SIZE = 256                # functions kept
     KINDS_SIZE = 64                 # kinds of arguments kept of one function
+    FAILURES = 3                    # recordings of a kind that do not confirm the one before
     WORTH = 8                       # replays that pay for a recording
     MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
 
@@ -90,7 +91,7 @@ cdef class Kind:
     """Calls of one function with arguments of one kind."""
     cdef Recording last             # of the call before, to be confirmed by the next
     cdef Recording good             # two recordings agreed on it
-    cdef int attempts
+    cdef int failures               # recordings that did not confirm the one before
     cdef int replays                # since it was confirmed
     cdef int changes                # how often what it depends on had changed after few replays
 
@@ -132,7 +133,7 @@ cdef bint current(Recording r) except -1:
 cdef object record(Function function, Kind kind, object call, Given g):
     """Call while recording; what is found goes to `kind`."""
     cdef Recorder recorder = Recorder()
-    cdef Recording made = Recording(), former = kind.last
+    cdef Recording made = Recording(), former
     cdef Survey around = survey(call, g.others)
     cdef Change change
     cdef list outputs = []
@@ -163,11 +164,11 @@ cdef object record(Function function, Kind kind, object call, Given g):
         go_eager(function, recorder.failed, recorder.line)
         return result
     made.seconds = perf_counter() - start
-    kind.attempts += 1
     change = around.settle()
     if change == ATTRIBUTES:
         kind.last = None
-        if kind.attempts > 3:
+        kind.failures += 1
+        if kind.failures == FAILURES:
             go_eager(function, f"it sets the attribute {around.attributes[0]!r} of an object from outside; return the "
                      f"value instead", None)
         return result
@@ -181,6 +182,7 @@ cdef object record(Function function, Kind kind, object call, Given g):
     made.fixed = recorder.fixed
     made.restless = change == VALUES
     made.agreed = 1
+    former = kind.last              # of this thread or another
     if former is not None and made.program.same_as(former.program) and same_template(made.template, former.template):
         made.restless = made.restless or former.restless
         made.agreed = former.agreed + 1
@@ -194,11 +196,13 @@ cdef object record(Function function, Kind kind, object call, Given g):
         kind.replays = 0
         kind.last = None
         kind.good = made
-    elif made.agreed == 1 and kind.attempts > 3:
-        go_eager(function, "two recordings of it differ, so something else than its arguments decides what it does",
-                 None)
-    else:
-        kind.last = made
+        return result
+    kind.last = made
+    if made.agreed == 1 and former is not None:
+        kind.failures += 1
+        if kind.failures == FAILURES:
+            go_eager(function, "two recordings of it differ, so something else than its arguments decides what it "
+                     "does", None)
     return result
 
 
@@ -394,7 +398,7 @@ cdef object called(Function function, object call, tuple args, dict kwargs):
                 kind.replays += 1
                 return result
         kind.good = None
-        kind.attempts = 0
+        kind.failures = 0
         if kind.replays < WORTH:
             kind.changes += 1
         if kind.changes > MISSES:
