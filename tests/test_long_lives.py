@@ -275,7 +275,7 @@ def test_forks_while_other_threads_run_programs():
 LONG = {
     "one long region": (
         """
-x = dg.Tensor(np.linspace(0.0, 1.0, 20_000_000))
+x = dg.Tensor(np.linspace(0.0, 1.0, 1_000_000))
 def f(x):
     for _ in range(60):
         x = ops.sin(x) * ops.exp(x) - x
@@ -285,7 +285,7 @@ def f(x):
     ),
     "one long region on two threads": (
         """
-x = dg.Tensor(np.linspace(0.0, 1.0, 20_000_000))
+x = dg.Tensor(np.linspace(0.0, 1.0, 1_000_000))
 def f(x):
     for _ in range(60):
         x = ops.sin(x) * ops.exp(x) - x
@@ -295,7 +295,7 @@ def f(x):
     ),
     "many instructions": (
         """
-x = dg.Tensor(np.linspace(0.0, 1.0, 20_000).reshape(20, 1000))
+x = dg.Tensor(np.linspace(0.0, 1.0, 2000).reshape(20, 100))
 def f(x):
     for _ in range(2000):
         x = ops.cumsum(ops.sin(x), 1) * 1e-3 + ops.cos(x)
@@ -355,10 +355,11 @@ def test_long_programs_are_interrupted(name):
             process.kill()
 
 
-def test_interrupted_programs_have_no_effects(monkeypatch):
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_interrupted_programs_have_no_effects():
     """A signal handler that raises while a program runs: parameters are as before, the next call goes on."""
     w = Parameter(np.ones(3), name="w")
-    x = f64(np.linspace(0.0, 1.0, 3_000_000))
+    x = f64(np.linspace(0.0, 1.0, 200_000))
 
     @dg.jit
     def step(x):
@@ -372,12 +373,15 @@ def test_interrupted_programs_have_no_effects(monkeypatch):
     def stop(*_):
         raise InterruptedError
 
+    def go_on():
+        while True:
+            step(x)
+
     former = signal.signal(signal.SIGALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, 1e-3)
         with pytest.raises(InterruptedError):
-            while True:
-                step(x)
+            go_on()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, former)
@@ -385,7 +389,7 @@ def test_interrupted_programs_have_no_effects(monkeypatch):
     assert np.array_equal(after, np.full(3, np.rint(after[0])))
     assert after[0] >= before[0]
     step(x)
-    assert_close(w, after + 1)
+    assert_close(w + 0, after + 1)
 
 
 # ---------------------------------------------------------------------------------------------------------- starts

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from .implicit import argmin, fixed_point, linear_solve, root
     from .jacobians import jacfwd, jacrev
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
-    from .programs import explain, profile
+    from .programs import explain, profile  # type: ignore[no-redef]
     from .self_check import run_check
     from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
 

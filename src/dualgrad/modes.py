@@ -40,13 +40,15 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
     -----
     Parameters and tensors the function captures are read at each call, so that an optimiser's step or `set_data` is
     seen; updates of them, and random draws, are part of the program. Other shapes, types, nesting or values of
-    arguments that are no tensors are recorded separately, and so is a Cell whose attributes have changed. What the
-    program cannot see is a global variable, or an attribute of an object that is no Cell, that changes later: its
-    value stays as it was.
+    arguments that are no tensors are recorded separately. What the function can reach by the names in its code
+    (globals, closures, defaults, attributes of Cells and of other objects, lists, dicts, NumPy arrays) is compared
+    before each replay, and where it has changed the function is recorded anew. Of arrays above 1 MB a sample is
+    compared, of containers with more than 4096 entries the length: hold such data in tensors.
 
     A function runs eagerly from then on, after one warning that says why and where, if Python asks for a number that
-    depends on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), if it sets attributes of a Cell, or if two
-    recordings differ.
+    depends on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), if it sets attributes of a Cell or of another
+    object from outside, if two recordings differ, or if what it can reach changes again and again after few calls.
+    Other effects of its Python (printing, entries added to a list) happen while it is recorded only.
 
     Examples
     --------

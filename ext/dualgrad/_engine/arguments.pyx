@@ -2,19 +2,19 @@
 
 Design
 ------
-The key of a call is what its program depends on: the types, shapes and nesting of tensors, which of them are the same,
-numbers and texts by value, other objects by identity. A parameter is known by identity and is read like one that the
-function captures.
+The key of a call is what its program depends on: the types, shapes and nesting of tensors, which of them are the
+same, numbers and texts by value, other objects by identity. A parameter is known by identity and is read like one that
+the function captures.
 
-While a function is recorded it is given fresh tensors in place of those of the call. So a tensor that is both an argument
-and captured is two different things, as it may be at the next call; and the caller's tensors are left alone, which
-other threads may be using. What the function does to its arguments in place is put back afterwards.
+While a function is recorded it is given fresh tensors in place of those of the call. So a tensor that is both an
+argument and captured is two different things, as it may be at the next call; and the caller's tensors are left alone,
+which other threads may be using. What the function does to its arguments in place is put back afterwards.
 
 Results are kept as a template: the nest that was returned, with leaves for its tensors.
 """
 import copy
 
-from .array cimport ARRAY, Array, Value
+from .array cimport ARRAY, Array
 from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap
 
@@ -134,7 +134,7 @@ cdef class Given:
         return new
 
     cdef bint put_back(self) except -1:
-        """Hand on what was done in place to the fresh tensors and to copies; whether a list or dict has other entries."""
+        """Hand on what was done in place to fresh tensors and copies; whether a list or dict has other entries."""
         cdef bint changed = False
         cdef TensorBase t, new
         cdef Py_ssize_t i

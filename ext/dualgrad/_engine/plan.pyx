@@ -47,7 +47,7 @@ ctypedef int (*blas_get)() noexcept
 ctypedef void (*blas_set)(int n) noexcept
 
 cdef enum:
-    BLOCKS = 1024                   # of a chunk, at first
+    FIRST = 1 << 15                 # instructions that the blocks of the first chunk run
     INSTRUCTIONS = 64               # of a chunk, where they are on large arrays
 
 cdef double PATIENCE = 0.1          # seconds that a chunk may take
@@ -130,7 +130,7 @@ cdef int run_rows(dg_region *r, bint large) except -1:
     """All blocks of a region."""
     cdef bint more = True
     r.done = 0
-    r.chunk = BLOCKS * r.block
+    r.chunk = max(8, FIRST // max(r.count, 1)) * r.block
     while True:
         began = perf_counter() if r.rows > r.chunk else 0.0
         if large:

@@ -2,20 +2,20 @@
 
 Design
 ------
-A program holds what Python made of numbers, lists, attributes and functions outside of it. So before a call is written
-down, a survey walks over all that its code can reach by the names in it: closures, defaults, globals, what those hold,
-attributes of objects, modules and classes as far as some code that was met names them. Every place becomes a look: the
-place, and what is there. A program is replayed while all looks find the same.
+A program holds what Python made of numbers, lists, attributes and functions outside of it. So before a call is
+written down, a survey walks over all that its code can reach by the names in it: closures, defaults, globals, what
+those hold, attributes of objects, modules and classes as far as some code that was met names them. Every place becomes
+a look: the place, and what is there. A program is replayed while all looks find the same.
 
 Looks that do not right after the call show that the function itself changes what it can read. If it adds to a container
-or rebinds a number, the recordings have to show whether that matters; attributes that it sets are results which a program
-could not give.
+or rebinds a number, the recordings have to show whether that matters; attributes that it sets are results which a
+program could not give.
 
 Tensors are left out, since programs read them anew, and so is what belongs to this package, NumPy and the standard
 library. Attributes of Cells need no looks: the Cells count how often they are set.
 
-Arrays are compared by their bytes up to LARGE, and by a sample of them beyond; of containers with more than MANY entries
-only the length is looked at.
+Arrays are compared by their bytes up to LARGE, and by a sample of them beyond; of containers with more than MANY
+entries only the length is looked at.
 """
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
