@@ -13,11 +13,16 @@
 #if !defined(_WIN32)
 #include <unistd.h>
 #endif
+#include "dg_cast.h"
 #include "dg_fused.h"
+#include "dg_gather.h"
 #include "dg_loop.h"
 #include "dg_threads.h"
 
-enum { DG_LOOP, DG_MATMUL, DG_MATMUL_ADD, DG_SUM_ALL, DG_SUM_AXIS, DG_COPY, DG_ZERO, DG_SELECT };
+enum {
+    DG_LOOP, DG_MATMUL, DG_MATMUL_ADD, DG_SUM_ALL, DG_SUM_AXIS, DG_COPY, DG_ZERO, DG_SELECT, DG_CAST, DG_GATHER,
+    DG_SCATTER_ADD
+};
 enum { DG_MAX_AXES = 6 };
 
 /* Bytes of a cache of this machine; as most have them, where it does not say. */
@@ -49,13 +54,14 @@ typedef struct {
     npy_intp width;    /* elements per row */
     npy_intp period;   /* elementwise: rows after which an operand that all rows share is begun again; or 0 */
     npy_intp advance[5]; /* then: bytes per row */
-    npy_intp dims[4];  /* products: stack, m, k, n; -p stands for p times the number of rows */
+    npy_intp dims[4];  /* products: stack, m, k, n; picks: stack, picks; -p stands for p times the number of rows */
     npy_intp strides[9];
     int axes;          /* copies: axes after that of the rows, their lengths and strides; [0] is that of the rows */
     npy_intp shape[DG_MAX_AXES];
-    npy_intp from[DG_MAX_AXES];
-    npy_intp to[DG_MAX_AXES];
+    npy_intp from[DG_MAX_AXES]; /* picks: [0] is from stack to stack, of the operand, */
+    npy_intp to[DG_MAX_AXES];   /* and of the result */
     npy_intp item;
+    dg_picks picks;
     int once;          /* the same for every block: executed for the first one only, on `high` rows */
     dg_loop add;       /* products that are added up: the loop that adds, and its data */
     void *add_data;
@@ -195,6 +201,19 @@ static inline void dg_prefetch(const dg_streams *streams, char *const *bases, np
     }
 }
 
+static void dg_run_picks(const dg_instruction *in, char *const *p, npy_intp rows)
+{
+    const npy_intp stack = in->dims[0] < 0 ? -in->dims[0] * rows : in->dims[0];
+    const npy_intp n = in->dims[1] < 0 ? -in->dims[1] * rows : in->dims[1];
+    for (npy_intp s = 0; s < stack; ++s) {
+        const char *from = p[0] + s * in->from[0];
+        char *to = p[in->n_in] + s * in->to[0];
+        if (in->kind == DG_GATHER) dg_gather(&in->picks, from, p + 1, to, n, in->item);
+        else if (in->item == 8) dg_scatter_add_double(&in->picks, from, in->step[0], p + 1, to, n);
+        else dg_scatter_add_float(&in->picks, from, in->step[0], p + 1, to, n);
+    }
+}
+
 /* `ahead`: what the next block, of `next` rows, walks along; 0 where nothing is asked for. */
 static void dg_run_block(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0,
                          npy_intp block, int first, const dg_streams *ahead, npy_intp next)
@@ -215,6 +234,7 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
         for (int k = 0; k <= in->n_in; ++k) p[k] = dg_at(&in->arg[k], bases, start, row0);
         switch (in->kind) {
         case DG_LOOP:
+        case DG_CAST:
             if (in->period && rows > in->period) {
                 dg_run_periods(in, p, rows);
                 break;
@@ -251,6 +271,8 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
             break;
         case DG_COPY: dg_copy_axes(in, 0, p[0], p[1], rows); break;
         case DG_ZERO: memset(p[0], 0, (size_t)(rows * in->width * in->item)); break;
+        case DG_GATHER:
+        case DG_SCATTER_ADD: dg_run_picks(in, p, rows); break;
         case DG_SELECT: dg_select(in, p[0], p[1], p[2], p[3], rows * in->width); break;
         }
     }

@@ -36,6 +36,7 @@ cdef class Emitter:
     cdef int emit(self, Operation o) except -1
     cdef int bound(self, Py_ssize_t first, Operation o) except -1
     cdef int emit_copies(self, Operation o) except -1
+    cdef int emit_picks(self, Operation o) except -1
     cdef int emit_zeros(self, Operation o, tuple target) except -1
     cdef int emit_sum(self, Operation o) except -1
     cdef int emit_product(self, Operation o) except -1

@@ -6,24 +6,16 @@ Operands are places: a base (an input, a constant, a result, the memory of a blo
 from row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
 block is copied for the first one only, into memory that nobody else uses.
 """
-cimport numpy as cnp
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.string cimport memset
 
 import numpy as np
 
 from .array cimport from_ndarray
+from .encoding cimport finish_code, finish_scalars
 from .executor cimport *
-from .lowering cimport (Operation, Root, View, add_loop, broadcast_strides, dtype_of, matmul_loop, new_root, packed,
-                        power_loop, product, step_of, view_of)
-from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL,
-                       OP_SQUARE, OP_SUB)
+from .lowering cimport (Operation, Root, View, broadcast_strides, dtype_of, new_root, packed, product, step_of,
+                        view_of)
 from .placement cimport aligned, owner
-from .primitives cimport Loop, dg_loop, find_loop
 from .regions cimport HALO, Region, row_size, rows_made, set_margins
-
-cdef extern from "dg_fused.h":
-    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 
 cdef extern from "dg_executor.h":
     long dg_cache_size(int level)
@@ -35,6 +27,8 @@ cdef enum:
     STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
     PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
 
+
+cdef dict ELEMENTWISE = {"loop": DG_LOOP, "select": DG_SELECT, "cast": DG_CAST}
 
 # Bytes that a block may fill: a first-level cache; with products half of a second-level one.
 cdef Py_ssize_t TILE = min(max(dg_cache_size(1), 32 << 10), 64 << 10)
@@ -158,12 +152,12 @@ cdef class Emitter:
         cdef list args, steps
         cdef Py_ssize_t first = len(self.code)
         self.spent = []
-        if o.kind == "loop" or o.kind == "select":
+        if o.kind == "loop" or o.kind == "select" or o.kind == "cast":
             args = []
             steps = []
             advance = []
             period = 0
-            if o.kind == "loop" and any([self.repeats(v, shape) for v in o.ins]):
+            if o.kind != "select" and any([self.repeats(v, shape) for v in o.ins]):
                 period = (LEAST + self.width(shape) - 1) // self.width(shape)
             for v in o.ins:
                 if period and self.repeats(v, shape):
@@ -175,15 +169,18 @@ cdef class Emitter:
                 args.append(place)
                 steps.append(step)
             args.append(self.result(o.out))
+            target = o.out.typenum if o.kind == "cast" else o.params
             steps.append(item)
             advance.append(item * self.width(shape))
-            self.code.append({"kind": DG_SELECT if o.kind == "select" else DG_LOOP, "n_in": len(o.ins), "arg": args,
+            self.code.append({"kind": ELEMENTWISE[o.kind], "n_in": len(o.ins), "arg": args,
                               "step": steps, "width": self.width(shape), "item": item, "period": period,
-                              "advance": advance, "loop": (o.op, (<View>o.ins[0]).root.typenum, o.params)})
+                              "advance": advance, "loop": (o.op, (<View>o.ins[0]).root.typenum, target)})
         elif o.kind == "copies":
             self.emit_copies(o)
         elif o.kind == "sum":
             self.emit_sum(o)
+        elif o.kind == "gather" or o.kind == "scatter":
+            self.emit_picks(o)
         else:
             self.emit_product(o)
         for nbytes, offset in self.spent:
@@ -227,6 +224,46 @@ cdef class Emitter:
             source = (source[0], source[1] - start * (source[2] + source[3]), source[2], source[3])
             self.copy(source, v.strides, to, strides, v.shape, o.out.item, False)
             (<dict>self.code[len(self.code) - 1]).update(low=start, high=start + <Py_ssize_t>v.shape[0])
+        return 0
+
+    cdef int emit_picks(self, Operation o) except -1:
+        """Picks taken out of an array, or added up in one."""
+        cdef View v = <View>o.ins[0], index
+        cdef bint gather = o.kind == "gather", partition = self.region.rows is not None
+        cdef Py_ssize_t item = o.out.item, step = item, stack = 1, count
+        cdef int n = len(o.ins) - 1, k
+        cdef tuple along = o.out.shape if gather else v.shape, picks, strides, target
+        outer, whole = <tuple>o.params
+        picks = along[outer:len(along) - (len(whole) - n - outer)]
+        strides = v.strides if gather else packed(whole, item)     # of what is indexed
+        if gather:
+            place = self.place(v, v.strides[0] if outer else 0)
+        else:
+            place, step = self.operand(v, along)
+        args = [place]
+        steps = [step]
+        for index in o.ins[1:]:
+            place, step = (self.place(index, 0), index.root.item) if outer else self.operand(index, picks)
+            args.append(place)
+            steps.append(step)
+        target = self.result(o.out)
+        args.append(target)
+        if not gather and not o.out.added:
+            self.code.append({"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": self.width(o.out.shape),
+                              "item": item})
+        count = product(picks)
+        apart = [0, 0]                          # bytes from sample to sample: of what is indexed, and of the picks
+        if outer:
+            stack = -1 if partition else along[0]
+            apart = [strides[0], steps[0] * product(along[1:])]
+        elif partition:
+            count = -product(picks[1:])
+        self.code.append({"kind": DG_GATHER if gather else DG_SCATTER_ADD, "n_in": 1 + n, "arg": args, "step": steps,
+                          "dims": [stack, count], "item": item,
+                          "from": apart[:1] if gather else apart[1:], "to": apart[1:] if gather else apart[:1],
+                          "picks": [(whole[outer + k], strides[outer + k]) for k in range(n)],
+                          "wide": (<View>o.ins[1]).root.item == 8, "width": product(whole[outer + n:]),
+                          "typenum": o.out.typenum})
         return 0
 
     cdef int emit_zeros(self, Operation o, tuple target) except -1:
@@ -506,77 +543,6 @@ cdef Emitter emitted(list roots, Region region):
     return e
 
 
-cdef int finish_code(Region region, list code) except -1:
-    """The instructions as the executor reads them."""
-    cdef dg_instruction *p
-    cdef Loop *loop
-    cdef Py_ssize_t i
-    cdef int k
-    cdef dict d
-    PyMem_Free(region.code)
-    region.listing = [primitive_of(<dict>d) for d in code]
-    region.count = len(code)
-    region.code = <dg_instruction *>PyMem_Malloc(max(1, region.count) * sizeof(dg_instruction))
-    if region.code is NULL:
-        raise MemoryError()
-    memset(region.code, 0, max(1, region.count) * sizeof(dg_instruction))
-    for i in range(region.count):
-        p = &region.code[i]
-        d = <dict>code[i]
-        p.kind = d["kind"]
-        p.n_in = d["n_in"]
-        for k, place in enumerate(d["arg"]):
-            base, offset, row, local = place
-            p.arg[k].base = base
-            p.arg[k].offset = offset
-            p.arg[k].row = row
-            p.arg[k].local = local
-        p.low = d.get("low", 0)
-        p.high = d["high"]
-        p.before = d["before"]
-        p.after = d["after"]
-        for k, step in enumerate(d.get("step", ())):
-            p.step[k] = step
-        p.width = d.get("width", 0)
-        p.period = d.get("period", 0)
-        for k, distance in enumerate(d.get("advance", ())):
-            p.advance[k] = distance
-        p.item = d.get("item", 0)
-        p.once = d.get("once", False)
-        for k, extent in enumerate(d.get("dims", ())):
-            p.dims[k] = extent
-        for k, stride in enumerate(d.get("strides", ())):
-            p.strides[k] = stride
-        p.axes = d.get("axes", 0)
-        for k, extent in enumerate(d.get("shape", ())):
-            p.shape[k] = extent
-        for k, stride in enumerate(d.get("from", ())):
-            p._from[k] = stride
-        for k, stride in enumerate(d.get("to", ())):
-            p.to[k] = stride
-        if "loop" in d:
-            op, typenum, fused = d["loop"]
-            if p.kind == DG_LOOP and fused is not None:
-                p.fn = dg_fused_loop(fused[0], fused[1], fused[2], typenum == cnp.NPY_DOUBLE)
-            elif p.kind == DG_LOOP:
-                loop = power_loop(typenum) if op == OP_POWER else find_loop(op, typenum)
-                p.fn = loop.fn
-                p.data = loop.data
-        if "matmul" in d:
-            loop = matmul_loop(d["matmul"])
-            p.fn = loop.fn
-            p.data = loop.data
-        if "add" in d:
-            loop = add_loop(d["add"])
-            if p.kind == DG_SUM_ALL:
-                p.fn = loop.fn
-                p.data = loop.data
-            else:
-                p.add = loop.fn
-                p.add_data = loop.data
-    return 0
-
-
 cdef int find_streams(Region region) except -1:
     """What a region walks along outside its block, if that is more than stays in cache."""
     cdef Py_ssize_t i, whole = 0
@@ -608,69 +574,3 @@ cdef int find_streams(Region region) except -1:
     if whole < STREAMING:
         region.ahead.count = 0
     return 0
-
-
-cdef int finish_scalars(Region region) except -1:
-    """The instructions once more, as far as they are on single numbers, if most of them are."""
-    cdef Py_ssize_t i, n = 0
-    cdef int k
-    cdef dg_instruction *p
-    cdef dg_scalar *s
-    if region.rows is not None:
-        return 0
-    for i in range(region.count):
-        n += on_numbers(&region.code[i])
-    if 2 * n < region.count or n < 2:
-        return 0
-    region.scalars = <dg_scalar *>PyMem_Malloc(region.count * sizeof(dg_scalar))
-    if region.scalars is NULL:
-        raise MemoryError()
-    memset(region.scalars, 0, region.count * sizeof(dg_scalar))
-    for i in range(region.count):
-        p = &region.code[i]
-        s = &region.scalars[i]
-        s.op = DG_S_OTHER
-        if not on_numbers(p):
-            continue
-        op, typenum, together = <tuple>region.listing[i]
-        s.op = DG_S_CALL
-        s.fn = p.fn
-        s.data = p.data
-        s.n_in = p.n_in
-        for k in range(p.n_in + 1):
-            s.base[k] = p.arg[k].base
-            s.offset[k] = <int>p.arg[k].offset
-        if typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT:
-            continue
-        s.wide = typenum == cnp.NPY_DOUBLE
-        if together is not None:
-            s.inner, s.outer, s.second = <tuple>together
-            s.op = DG_S_FUSED_3 if p.n_in == 3 else DG_S_FUSED_4
-        else:
-            s.op = NUMBERS.get(op, DG_S_CALL)
-    return 0
-
-
-# Operations on single numbers that need no call; products and sums as dg_fused.h numbers them.
-cdef dict NUMBERS = {OP_MUL: 0, OP_ABSORB_MUL: 1, OP_ADD: 2, OP_SUB: 3, OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE,
-                     OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
-
-
-cdef bint on_numbers(const dg_instruction *p) noexcept:
-    """Whether an instruction is an elementwise loop over one number, whose places fit into few bits."""
-    cdef int k
-    if p.kind != DG_LOOP or p.width != 1 or p.period != 0:
-        return False
-    for k in range(p.n_in + 1):
-        if p.arg[k].offset > 1 << 30:
-            return False
-    return True
-
-
-cdef object primitive_of(dict d):
-    """(opcode, type number, fusion) of the primitive whose loop an instruction calls; None where it calls none."""
-    if "loop" in d:
-        return d["loop"]
-    if "matmul" in d:
-        return OP_MATMUL, d["matmul"], None
-    return (OP_ADD, d["add"], None) if "add" in d else None

@@ -13,9 +13,20 @@ cdef extern from "dg_executor.h":
         DG_COPY
         DG_ZERO
         DG_SELECT
+        DG_CAST
+        DG_GATHER
+        DG_SCATTER_ADD
+        DG_MAX_INDICES
         DG_MAX_AXES
         DG_MAX_THREADS
         DG_MAX_STREAMS
+    ctypedef struct dg_picks:
+        int count
+        int wide
+        cnp.npy_intp width
+        cnp.npy_intp step[3]
+        cnp.npy_intp extent[3]
+        cnp.npy_intp stride[3]
     ctypedef struct dg_operand:
         int base
         cnp.npy_intp offset
@@ -42,6 +53,7 @@ cdef extern from "dg_executor.h":
         cnp.npy_intp _from "from"[6]
         cnp.npy_intp to[6]
         cnp.npy_intp item
+        dg_picks picks
         int once
         dg_loop add
         void *add_data
@@ -86,5 +98,7 @@ cdef extern from "dg_executor.h":
     bint dg_run_chunk(dg_region *r) noexcept nogil
     void dg_run_rows(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp start,
                      cnp.npy_intp stop, cnp.npy_intp block, const dg_streams *ahead) noexcept nogil
+    dg_loop dg_cast_loop(int source, int target) noexcept
+    bint dg_indices_fit(const char *index, cnp.npy_intp n, cnp.npy_intp step, cnp.npy_intp extent, bint wide) noexcept
     void dg_run_block(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp row0,
                       cnp.npy_intp block, int first, const dg_streams *ahead, cnp.npy_intp next) noexcept nogil

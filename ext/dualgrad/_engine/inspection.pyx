@@ -16,7 +16,8 @@ from .program cimport Program
 from .regions cimport Region
 
 cdef dict KINDS = {DG_LOOP: "loop", DG_MATMUL: "matmul", DG_MATMUL_ADD: "matmul_add", DG_SUM_ALL: "sum_all",
-                   DG_SUM_AXIS: "sum_axis", DG_COPY: "copy", DG_ZERO: "zero", DG_SELECT: "select"}
+                   DG_SUM_AXIS: "sum_axis", DG_COPY: "copy", DG_ZERO: "zero", DG_SELECT: "select", DG_CAST: "cast",
+                   DG_GATHER: "gather", DG_SCATTER_ADD: "scatter_add"}
 
 
 def plan_of(Program program not None):
@@ -71,14 +72,16 @@ cdef dict instruction_data(const dg_instruction *p, object primitive):
     cdef int k
     return {"kind": KINDS.get(p.kind, f"kind {p.kind}"), "op": None if primitive is None else primitive[0],
             "typenum": None if primitive is None else primitive[1],
-            "fused": None if primitive is None else primitive[2], "n_in": p.n_in,
+            "fused": None if primitive is None or p.kind == DG_CAST else primitive[2],
+            "target": primitive[2] if p.kind == DG_CAST else None, "n_in": p.n_in,
             "args": [(p.arg[k].base, p.arg[k].offset, p.arg[k].row, p.arg[k].local) for k in range(5)],
             "low": p.low, "high": p.high, "before": p.before, "after": p.after,
             "step": [p.step[k] for k in range(5)], "width": p.width, "period": p.period,
             "advance": [p.advance[k] for k in range(5)], "dims": [p.dims[k] for k in range(4)],
             "strides": [p.strides[k] for k in range(9)], "axes": p.axes, "shape": [p.shape[k] for k in range(6)],
             "from": [p._from[k] for k in range(6)], "to": [p.to[k] for k in range(6)], "item": p.item,
-            "once": bool(p.once)}
+            "picks": [(p.picks.extent[k], p.picks.stride[k]) for k in range(p.picks.count)],
+            "index_item": 8 if p.picks.wide else 4, "pick": p.picks.width, "once": bool(p.once)}
 
 
 cdef class TimedPlan(Plan):

@@ -47,7 +47,7 @@ cdef class Operation:
     cdef object params
     cdef list ins
     cdef Root out
-    cdef str kind                   # loop, select, matmul, sum, copies (target, view), or generic
+    cdef str kind                   # loop, select, cast, matmul, sum, copies, gather, scatter, or generic
 
 
 cdef class Lowering:
@@ -64,6 +64,8 @@ cdef class Lowering:
     cdef list elements(self, list ins)
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape)
     cdef View joined(self, int axis, list ins, int typenum, tuple shape)
+    cdef View picked(self, int op, object params, list ins, int typenum, tuple shape)
+    cdef View index_of(self, View index, Py_ssize_t extent, bint outer)
     cdef View summed(self, int op, object params, View x, int typenum, tuple shape)
     cdef bint multiplies(self, list ins)
 

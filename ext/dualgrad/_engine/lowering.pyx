@@ -4,7 +4,12 @@ Design
 ------
 Reshapes, transposes, slices and broadcasts cost nothing: they are views, strides on the memory of a root (an input, a
 captured tensor, a constant or one result). What is left are operations with one result each, of a few kinds: loops over
-elements, selections, matrix products, sums, copies, and generic ones, which run as eager execution would run them.
+elements, selections, conversions, matrix products, sums, copies, picks, and generic ones, which run as eager
+execution would run them.
+
+*Picks.* Indexing with arrays of integers takes rows out of an array (gather), or adds rows up in one (scatter). It has
+a kind of its own where the indexed axes are the first ones, or the second and following ones, and what is behind them
+lies side by side. Slices beside the indices, and types without loops of ours, are left to NumPy.
 """
 cimport numpy as cnp
 from libc.string cimport memcmp, memset
@@ -13,8 +18,15 @@ import numpy as np
 
 from .array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size, new_array, to_ndarray
 from .opcodes cimport *
-from .primitives cimport Loop, find_loop, is_elementwise, numpy_loop, rule_of
+from .primitives cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, rule_of
 from .program cimport FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
+
+cdef extern from "dg_cast.h":
+    dg_loop dg_cast_loop(int source, int target) noexcept
+
+cdef extern from "dg_gather.h":
+    enum:
+        DG_MAX_INDICES
 
 # ------------------------------------------------------------------------------------------------------------ loops
 
@@ -225,6 +237,10 @@ cdef class Lowering:
             return self.emit("matmul", op, None, ins, typenum, shape)
         if op == OP_WHERE and (<View>ins[0]).root.typenum == cnp.NPY_BOOL and item_size(typenum) <= 8:
             return self.emit("select", op, None, self.elements(ins), typenum, shape)
+        if op == OP_CAST and dg_cast_loop(x.root.typenum, typenum) is not NULL:
+            return self.emit("cast", op, None, self.elements(ins), typenum, shape)
+        if op == OP_GATHER or op == OP_SCATTER_ADD:
+            return self.picked(op, params, ins, typenum, shape)
         if op == OP_POWER and power_loop(typenum).fn is not NULL and typenum != NPY_HALF:
             number = new_root(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
             self.roots.append(number)
@@ -243,6 +259,44 @@ cdef class Lowering:
             parts.append((start * <Py_ssize_t>strides[axis], strides, x))
             start += <Py_ssize_t>x.shape[axis]
         return self.emit("copies", OP_CONCAT, parts, ins, typenum, shape)
+
+    cdef View picked(self, int op, object params, list ins, int typenum, tuple shape):
+        """A gather, or a scatter-add; generic where the loops for picks do not do it."""
+        cdef bint gather = op == OP_GATHER
+        cdef View x = <View>ins[0]
+        cdef tuple pattern = params if gather else params[1], whole = x.shape if gather else shape
+        cdef int outer = int(len(pattern) > 0 and not isinstance(pattern[0], int) and pattern[0] == (0, whole[0], 1))
+        cdef int n = len(pattern) - outer, i
+        cdef list indices = []
+        cdef tuple behind = whole[outer + n:]
+        if (not 1 <= n <= DG_MAX_INDICES or pattern[outer:] != tuple(range(n)) or product(x.shape) == 0
+                or product(shape) == 0 or not gather and typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT):
+            return self.emit("generic", op, params, ins, typenum, shape)
+        for i in range(n):
+            index = self.index_of(<View>ins[1 + i], whole[outer + i], outer)
+            if index is None or (<View>index).root.typenum != (<View>ins[1]).root.typenum \
+                    or outer and (<View>index).shape != (<View>ins[1]).shape:
+                return self.emit("generic", op, params, ins, typenum, shape)
+            indices.append(index)
+        if not gather:
+            x = <View>self.elements([x])[0]
+        elif x.strides[outer + n:] != packed(behind, x.root.item):
+            x = self.copied(x)
+        return self.emit("gather" if gather else "scatter", op, (outer, whole), [x] + indices, typenum, shape)
+
+    cdef View index_of(self, View index, Py_ssize_t extent, bint outer):
+        """An index array as picks read it: side by side if each row reads it again. None if they cannot read it, or it
+        is known to lie outside of the axis."""
+        cdef int typenum = index.root.typenum
+        if typenum != cnp.NPY_INT and typenum != cnp.NPY_LONG and typenum != cnp.NPY_LONGLONG:
+            return None
+        if index.root.source is not None and (<tuple>index.root.source)[0] == "constant":
+            numbers = to_ndarray(<Array>(<tuple>index.root.source)[1])
+            if numbers.min() < -extent or numbers.max() >= extent:
+                return None
+        if step_of(index.strides, index.shape, False) is None or outer and not is_packed(index):
+            index = self.copied(index)
+        return index
 
     cdef View summed(self, int op, object params, View x, int typenum, tuple shape):
         cdef list axes

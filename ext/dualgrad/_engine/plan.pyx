@@ -9,8 +9,11 @@ each region becomes a list of instructions for the executor (emission.pyx, ext/i
 *Memory.* Results that live on between regions have places in one arena, by their lifetimes. Results of the program
 are arrays of their own.
 
-Operations without a compiled loop of ours (index arrays, sorting, kernels in Python) are run between regions as
-eager execution would.
+*Indices.* Whether the numbers of index arrays lie inside of the axes they are for is asked once, before the first
+region that reads them starts; of constants when the program is lowered.
+
+Operations without a compiled loop of ours (sorting, kernels in Python) are run between regions as eager execution
+would.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
@@ -25,10 +28,10 @@ import numpy as np
 from .array cimport ARRAY, Array, Value, contiguous, copy_of, new_array, new_view, to_ndarray
 from .emission cimport ARENA, BLOCK, N_BASES, TOTALS, add_root, emit_region
 from .execute cimport run as execute
-from .executor cimport DG_MAX_THREADS, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
+from .executor cimport DG_MAX_THREADS, dg_indices_fit, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
 from .fusion cimport fused
 from .identities cimport simplified
-from .lowering cimport Lowering, Operation, Root, View, add_loop, is_packed, np_scalar
+from .lowering cimport Lowering, Operation, Root, View, add_loop, is_packed, np_scalar, product, step_of
 from .placement cimport ALIGN, Places, place_within
 from .primitives cimport Loop, op_name
 from .program cimport Program
@@ -287,6 +290,8 @@ cdef class Plan:
         cdef char *pointers[3]
         cdef cnp.npy_intp[3] steps
         cdef cnp.npy_intp size
+        for index, axis, whole in region.lookups:
+            self.look_up(index, axis, whole, bases)
         r.program = region.code
         r.count = region.count
         r.rows = region.n_rows
@@ -326,6 +331,18 @@ cdef class Plan:
             memcpy(bases[root.base] + root.offset, target, root.size * root.item)
         PyMem_Free(copies)
         return 0
+
+    cdef int look_up(self, object index, int axis, object whole, char **bases) except -1:
+        """See to it that all numbers of an index array lie inside of an axis of what it is used on, of a given shape."""
+        cdef View v = <View>index
+        cdef Py_ssize_t extent = (<tuple>whole)[axis], step = step_of(v.strides, v.shape, False)
+        cdef const char *first = bases[v.root.base] + v.root.offset + v.offset
+        if dg_indices_fit(first, product(v.shape), step, extent, v.root.item == 8):
+            return 0
+        numbers = to_ndarray(loose(v, bases))
+        wrong = numbers[(numbers < -extent) | (numbers >= extent)].flat[0]
+        raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}; the tensor has shape "
+                         f"{whole}")
 
     cdef int run_generic(self, object operation, char **bases, list held) except -1:
         """An operation without a compiled loop of ours, as eager execution would run it."""
@@ -394,6 +411,27 @@ cdef Array loose(View v, char **bases):
     return viewed(v, np_scalar(v.root.typenum), bases[v.root.base] + v.root.offset + v.offset)
 
 
+cdef int note_lookups(list regions) except -1:
+    """Which indices each region has to look at before it starts: constants were looked at when the program was lowered,
+    and what an earlier region has looked at is good."""
+    cdef Region region
+    cdef Operation o
+    cdef View v
+    cdef set known = set()
+    for region in regions:
+        region.lookups = []
+        for o in region.operations:
+            if o.kind != "gather" and o.kind != "scatter":
+                continue
+            axis, whole = <tuple>o.params
+            for i, v in enumerate(o.ins[1:], <Py_ssize_t>axis):
+                key = (id(v.root), v.offset, v.shape, v.strides, whole[i])
+                if key not in known and (v.root.source is None or (<tuple>v.root.source)[0] != "constant"):
+                    region.lookups.append((v, i, whole))
+                known.add(key)
+    return 0
+
+
 cdef Plan make_plan(Program program):
     """The plan of a prepared program. What is made on the way is no garbage, and not worth looking through for it."""
     cdef bint collecting = PyGC_Disable()
@@ -447,6 +485,7 @@ cdef Plan planned(Program program):
         emit_region(plan.roots, region)
         plan.block_bytes = max(plan.block_bytes, region.block_bytes)
         plan.total_bytes = max(plan.total_bytes, region.total_bytes)
+    note_lookups(regions)
     plan.tasks = regions
     plan.settle()
     return plan

@@ -20,6 +20,7 @@ cdef class Region:
     cdef Py_ssize_t block
     cdef Py_ssize_t halo            # rows that a block needs beside its own, at most
     cdef Py_ssize_t block_bytes
+    cdef list lookups               # (index array, axis, shape it is used on) to be looked at before it starts
     cdef list totals                # roots that are added up
     cdef Py_ssize_t total_bytes
     cdef Py_ssize_t n_rows

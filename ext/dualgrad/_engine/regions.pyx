@@ -93,7 +93,9 @@ cdef Role role(Operation o, Region region):
     cdef tuple shape = o.out.shape
     if o.kind == "generic":
         return REFUSED
-    if o.kind == "loop" or o.kind == "select":
+    if o.kind == "gather" or o.kind == "scatter":
+        return role_of_picks(o, region)
+    if o.kind == "loop" or o.kind == "select" or o.kind == "cast":
         if len(shape) == 0 or not rows_in(region, shape[0]):
             return REFUSED
         for v in o.ins:
@@ -128,6 +130,37 @@ cdef Role role(Operation o, Region region):
     return REFUSED
 
 
+cdef Role role_of_picks(Operation o, Region region):
+    """Picks along the rows, from what is complete, or added up in something that is not much larger than what is added;
+    or picks out of each row, and into each."""
+    cdef View v = <View>o.ins[0]
+    cdef bint gather = o.kind == "gather"
+    cdef tuple along = o.out.shape if gather else v.shape
+    outer, whole = <tuple>o.params
+    cdef tuple picks = along[outer:len(along) - (len(whole) - (len(o.ins) - 1) - outer)]
+    if len(along) == 0 or not rows_in(region, along[0]):
+        return REFUSED
+    if outer:
+        return ROWS if is_row(v, region) or not gather and fits(v, along, region) else REFUSED
+    if len(picks) == 0 or gather and not is_shared(v, region) or not gather and not fits(v, along, region):
+        return REFUSED
+    for v in o.ins[1:]:
+        if not fits(v, picks, region):
+            return REFUSED
+    return ROWS if gather else ADDED if o.out.size <= max(product(along), LARGE) else REFUSED
+
+
+cdef bint is_looked_up(Operation o, Region region):
+    """Whether index arrays of an operation are complete before the region starts: then it can be asked whether all of
+    them lie inside."""
+    cdef View v
+    if o.kind == "gather" or o.kind == "scatter":
+        for v in o.ins[1:]:
+            if v.root.region == region.number:
+                return False
+    return True
+
+
 cdef View turned(View v):
     """A view of two axes, transposed."""
     return view(v.root, v.offset, (v.shape[1], v.shape[0]), (v.strides[1], v.strides[0]))
@@ -140,7 +173,7 @@ cdef object rows_of(Operation o):
     if o.kind == "generic":
         return None
     shape = o.out.shape
-    if o.kind == "sum":
+    if o.kind == "sum" or o.kind == "scatter":
         shape = (<View>o.ins[0]).shape
     elif o.kind == "matmul" and len(shape) == 2:
         v = <View>o.ins[1]
@@ -155,7 +188,7 @@ cdef Py_ssize_t rows_made(Operation o):
     """The number of rows an operation in a region of rows goes over."""
     if o.out.rows:
         return o.out.shape[0]
-    return (<View>o.ins[0]).shape[0] if o.kind == "sum" else (<View>o.ins[1]).shape[0]
+    return (<View>o.ins[0]).shape[0] if o.kind == "sum" or o.kind == "scatter" else (<View>o.ins[1]).shape[0]
 
 
 cdef list shifts(Operation o, Region region):
@@ -232,7 +265,7 @@ cdef list regions_of(list operations, list results):
         later = []
         waiting = set()             # roots that are made later
         for o in left:
-            ready = not (alone and region.operations)
+            ready = not (alone and region.operations) and is_looked_up(o, region)
             for v in o.ins:
                 if id(v.root) in waiting:
                     ready = False

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.tensor import OPCODES
-from ._tokens import ITEM, Tokens, elementwise_tokens, name_of
+from ._tokens import ITEM, Tokens, cast_tokens, elementwise_tokens, name_of, picked_tokens, scattered_tokens
 
 __all__ = ["Access", "Instruction", "Kind", "kind_of", "label"]
 
@@ -61,7 +61,7 @@ def label(instruction: Instruction) -> str:
         inner, outer, second = instruction["fused"]
         parts = [_FUSED[inner], _FUSED[outer]] + ([_FUSED[second]] if second >= 0 else [])
         return " ".join(parts)
-    if instruction["kind"] == "loop":
+    if instruction["kind"] in ("loop", "cast"):
         return name_of(instruction["op"])
     return str(instruction["kind"])
 
@@ -109,6 +109,51 @@ def _fused_tokens(operation: int, x: Tokens, y: Tokens, shape: tuple[int, ...]) 
 def _elements(i: Instruction, rows: int) -> int:
     operations = i["n_in"] - 1 if i["fused"] is not None else 1
     return rows * int(i["width"]) * operations
+
+
+# -------------------------------------------------------------------------------------------------------------- picks
+
+
+def _pick_counts(i: Instruction, rows: int) -> tuple[int, int]:
+    """How often a list of indices is gone through, and how many indices it has."""
+    stack, count = (-d * rows if d < 0 else d for d in i["dims"][:2])
+    return stack, count
+
+
+def _indices(i: Instruction, rows: int) -> list[Access]:
+    _, count = _pick_counts(i, rows)
+    return [_flat(k, count, i["step"][k], i["index_item"]) for k in range(1, i["n_in"])]
+
+
+def _indexed(i: Instruction, rows: int, arg: int, distance: int) -> Access:
+    """All of an array that is indexed."""
+    stack, _ = _pick_counts(i, rows)
+    extents, strides = zip(*i["picks"], strict=True)
+    return Access(arg, (stack, *extents, i["pick"]), (distance, *strides, i["item"]), i["item"])
+
+
+def _picked(i: Instruction, rows: int, arg: int, distance: int, step: int) -> Access:
+    """What is picked, or added at picks."""
+    stack, count = _pick_counts(i, rows)
+    width = i["pick"]
+    return Access(arg, (stack, count, width), (distance if step else 0, step * width, step), i["item"])
+
+
+def _gather_reads(i: Instruction, rows: int) -> list[Access]:
+    return [_indexed(i, rows, 0, i["from"][0]), *_indices(i, rows)]
+
+
+def _scatter_reads(i: Instruction, rows: int) -> list[Access]:
+    return [_picked(i, rows, 0, i["from"][0], i["step"][0]), *_indices(i, rows)]
+
+
+def _scatter_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
+    return [np.stack([scattered_tokens(x, ins[1:], outs[0].shape[1:]) for x in ins[0]])]
+
+
+def _picks_made(i: Instruction, rows: int) -> int:
+    stack, count = _pick_counts(i, rows)
+    return stack * count * int(i["pick"])
 
 
 # ---------------------------------------------------------------------------------------------------------- products
@@ -198,6 +243,11 @@ KINDS = {
     "loop": Kind(_loop_reads, _loop_writes, _loop_tokens, _elements, in_place=True),
     "select": Kind(_select_reads, lambda i, rows: [_flat(3, rows * i["width"], i["step"][3], i["item"])], _loop_tokens,
                    _elements, in_place=True),
+    "cast": Kind(_loop_reads, _loop_writes, lambda i, ins, outs: [cast_tokens(i["target"], ins[0])], _elements),
+    "gather": Kind(_gather_reads, lambda i, rows: [_picked(i, rows, i["n_in"], i["to"][0], i["item"])],
+                   lambda i, ins, outs: [np.stack([picked_tokens(x, ins[1:]) for x in ins[0]])], _nothing),
+    "scatter_add": Kind(_scatter_reads, lambda i, rows: [_indexed(i, rows, i["n_in"], i["to"][0])], _scatter_tokens,
+                        _picks_made, adds=True),
     "matmul": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops),
     "matmul_add": Kind(_factors, _added_writes, _added_tokens, _product_flops, adds=True),
     "sum_all": Kind(_sum_reads, _sum_writes, _sum_tokens, _elements, adds=True),

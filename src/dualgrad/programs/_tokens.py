@@ -10,6 +10,7 @@ its operands.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -123,7 +124,11 @@ def operation_tokens(
     if row.name == "where":
         return elementwise_tokens(op, operands, shape)
     if row.name == "cast":
-        return mixed(key_token(("cast", params)), operands[0])
+        return cast_tokens(params, operands[0])
+    if row.name == "gather" and (axes := _picked_axes(params, operands[0].shape)) is not None:
+        return _gathered(axes, operands).reshape(tuple(shape))
+    if row.name == "scatter_add" and (axes := _picked_axes(params[1], shape)) is not None:
+        return _scattered(axes, operands, tuple(shape))
     if params is None and (row.partials or row.family == "elementwise"):
         return elementwise_tokens(op, operands, shape)
     seed = key_token((row.name, op))
@@ -131,6 +136,11 @@ def operation_tokens(
     for operand in operands:
         seed = summary(seed, operand)
     return numbered(seed, shape)
+
+
+def cast_tokens(typenum: int, operand: Tokens) -> Tokens:
+    """Tokens of a conversion to another type."""
+    return mixed(key_token(("cast", typenum)), operand)
 
 
 def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) -> Tokens:
@@ -144,6 +154,56 @@ def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) ->
     for operand in operands:
         result = mixed(result, operand)
     return np.broadcast_to(result, tuple(shape))
+
+
+# ------------------------------------------------------------------------------------------------------------- picks
+
+
+def picked_tokens(source: Tokens, indices: Sequence[Tokens]) -> Tokens:
+    """Tokens of what n indices of each of the first axes pick: with what is behind these as one axis, (n, width)."""
+    at = summary(key_token("gather"), source)
+    for index in indices:
+        at = mixed(at, index)
+    return mixed(at[:, None], np.arange(source.shape[-1], dtype=np.uint64))
+
+
+def scattered_tokens(values: Tokens, indices: Sequence[Tokens], shape: tuple[int, ...]) -> Tokens:
+    """Tokens of what (n, width) values add up to at n indices of each axis but the last.
+
+    They are a sum over the values, which may come in parts.
+    """
+    at = key_token("scatter_add")
+    for index in indices:
+        at = mixed(at, index)
+    with np.errstate(over="ignore"):
+        total = mixed(mixed(values, at[:, None]), np.arange(shape[-1], dtype=np.uint64)).sum(dtype=np.uint64)
+        return total * (numbered(key_token(shape), shape) | np.uint64(1))
+
+
+def _picked_axes(pattern: tuple, shape: Sequence[int]) -> tuple[int, int] | None:
+    """Whether the first axis is that of samples, and how many axes have index arrays; None for other patterns."""
+    samples = int(len(shape) > 0 and bool(pattern) and pattern[0] == (0, shape[0], 1))
+    count = len(pattern) - samples
+    return (samples, count) if count > 0 and pattern[samples:] == tuple(range(count)) else None
+
+
+def _in_samples(axes: tuple[int, int], shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of what is indexed with an axis of samples in front, and one axis behind those with indices."""
+    samples, count = axes
+    return (*(shape[:samples] or (1,)), *shape[samples : samples + count], math.prod(shape[samples + count :]))
+
+
+def _gathered(axes: tuple[int, int], operands: list[Tokens]) -> Tokens:
+    source = operands[0].reshape(_in_samples(axes, operands[0].shape))
+    indices = [index.ravel() for index in np.broadcast_arrays(*operands[1:])]
+    return np.stack([picked_tokens(x, indices) for x in source]) if len(source) else np.zeros(0, np.uint64)
+
+
+def _scattered(axes: tuple[int, int], operands: list[Tokens], shape: tuple[int, ...]) -> Tokens:
+    whole = _in_samples(axes, shape)
+    indices = [index.ravel() for index in np.broadcast_arrays(*operands[1:])]
+    values = operands[0].reshape(whole[0], indices[0].size, whole[-1])
+    return np.stack([scattered_tokens(x, indices, whole[1:]) for x in values]).reshape(shape) if whole[0] else values
 
 
 # --------------------------------------------------------------------------------------------------------- movements

@@ -1,0 +1,1 @@
+"""Encoding: the instructions of a region as the executor reads them."""
