@@ -17,7 +17,7 @@ from dualgrad.programs._listing import recording_of
 SHAPE = (20, 3, 2)
 FLOATS = (np.float32, np.float64)
 INDICES = (np.int32, np.int64)
-COUNTS = (1, 7, 2100)  # one index, few, and enough for blocks of rows
+COUNTS = (1, 7, 700)  # one index, few, and enough for blocks of rows
 
 #: name -> function of (array of SHAPE, indices of its first axis, of its second, rows of twenty)
 PICKS: dict[str, Callable] = {

@@ -21,7 +21,7 @@
 
 enum {
     DG_LOOP, DG_MATMUL, DG_MATMUL_ADD, DG_SUM_ALL, DG_SUM_AXIS, DG_COPY, DG_ZERO, DG_SELECT, DG_CAST, DG_GATHER,
-    DG_SCATTER_ADD
+    DG_SCATTER_ADD, DG_SUM_ROWS
 };
 enum { DG_MAX_AXES = 6 };
 
@@ -73,6 +73,25 @@ static inline char *dg_at(const dg_operand *o, char *const *bases, npy_intp star
     return bases[o->base] + o->offset + start * o->row + (start - row0) * o->local;
 }
 
+/* Each number three times: what a trailing axis of coordinates needs. */
+#define DG_TRIPLE_OF(T)                                                                   \
+    DG_CLONES static void dg_triple_##T(const T *x, T *r, npy_intp n)                     \
+    {                                                                                     \
+        DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i) r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = x[i]; \
+    }
+DG_TRIPLE_OF(uint64_t)
+DG_TRIPLE_OF(uint32_t)
+
+/* A few bytes again and again: what is there already is copied. */
+static void dg_repeat_pattern(const char *from, char *to, size_t bytes, size_t total)
+{
+    memcpy(to, from, bytes);
+    for (size_t done = bytes, n; done < total; done += n) {
+        n = done < total - done ? done : total - done;
+        memcpy(to + done, to, n);
+    }
+}
+
 /* One operand that a whole axis shares, and few steps along it: what trailing axes of two or three need. */
 #define DG_REPEAT_LOOP(T)                                                                 \
     for (npy_intp i = 0; i < m; ++i, from += s, to += t) {                                \
@@ -85,7 +104,17 @@ static inline char *dg_at(const dg_operand *o, char *const *bases, npy_intp star
 static int dg_repeat(const dg_instruction *in, int axis, char *from, char *to, npy_intp m)
 {
     const npy_intp n = in->shape[axis + 1], s = in->from[axis], t = in->to[axis];
-    if (in->from[axis + 1] != 0 || in->to[axis + 1] != in->item) return 0;
+    if (in->to[axis + 1] != in->item || m <= 0 || n <= 0) return 0;
+    if (s == 0 && in->from[axis + 1] == in->item && t == n * in->item) {
+        dg_repeat_pattern(from, to, (size_t)(n * in->item), (size_t)(m * n * in->item));
+        return 1;
+    }
+    if (in->from[axis + 1] != 0) return 0;
+    if (n == 3 && s == in->item && t == 3 * s && (s == 8 || s == 4)) {
+        if (s == 8) dg_triple_uint64_t((const uint64_t *)from, (uint64_t *)to, m);
+        else dg_triple_uint32_t((const uint32_t *)from, (uint32_t *)to, m);
+        return 1;
+    }
     if (in->item == 8) {
         DG_REPEAT_LOOP(uint64_t)
     } else if (in->item == 4) {
@@ -124,7 +153,7 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
         for (npy_intp j = 0; j < (INNER); ++j) r[j] = sum[j];                             \
     }
 #define DG_SUM_AXIS_OF(T)                                                                 \
-    static void dg_sum_axis_##T(const T *x, T *r, npy_intp outer, npy_intp w, npy_intp inner) \
+    DG_CLONES static void dg_sum_axis_##T(const T *x, T *r, npy_intp outer, npy_intp w, npy_intp inner) \
     {                                                                                     \
         if (inner == 1 && w == 2) {                                                       \
             for (npy_intp o = 0; o < outer; ++o) r[o] = x[2 * o] + x[2 * o + 1];          \
@@ -142,6 +171,20 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
     }
 DG_SUM_AXIS_OF(double)
 DG_SUM_AXIS_OF(float)
+
+/* Rows added to one row, one after the other, as NumPy adds them up. */
+#define DG_SUM_ROWS_OF(T)                                                                 \
+    DG_CLONES static void dg_sum_rows_##T(const T *x, T *r, npy_intp rows, npy_intp w)    \
+    {                                                                                     \
+        for (; rows >= 4; rows -= 4, x += 4 * w) {                                        \
+            const T *a = x, *b = a + w, *c = b + w, *d = c + w;                           \
+            DG_INDEPENDENT for (npy_intp j = 0; j < w; ++j) r[j] = r[j] + a[j] + b[j] + c[j] + d[j]; \
+        }                                                                                 \
+        for (; rows > 0; --rows, x += w)                                                  \
+            DG_INDEPENDENT for (npy_intp j = 0; j < w; ++j) r[j] += x[j];                 \
+    }
+DG_SUM_ROWS_OF(double)
+DG_SUM_ROWS_OF(float)
 
 /* where: a bool for each element, both choices, the result. */
 #define DG_SELECT_LOOP(T)                                                                              \
@@ -268,6 +311,10 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
             n = in->dims[1] < 0 ? -in->dims[1] * rows : in->dims[1];
             if (in->item == 8) dg_sum_axis_double((const double *)p[0], (double *)p[1], n, in->dims[2], in->dims[3]);
             else dg_sum_axis_float((const float *)p[0], (float *)p[1], n, in->dims[2], in->dims[3]);
+            break;
+        case DG_SUM_ROWS:
+            if (in->item == 8) dg_sum_rows_double((const double *)p[0], (double *)p[1], rows, in->width);
+            else dg_sum_rows_float((const float *)p[0], (float *)p[1], rows, in->width);
             break;
         case DG_COPY: dg_copy_axes(in, 0, p[0], p[1], rows); break;
         case DG_ZERO: memset(p[0], 0, (size_t)(rows * in->width * in->item)); break;

@@ -22,7 +22,8 @@ cdef extern from "dg_executor.h":
 
 cdef enum:
     LEAST = 256                     # elements of a tile, at least, however many of them are alive
-    FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones
+    FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones,
+    WIDE = 32                       # and numbers of rows that are
     MOST_ROWS = 4096
     STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
     PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
@@ -320,7 +321,10 @@ cdef class Emitter:
                                           item * inner, item], "matmul": o.out.typenum})
             return 0
         outer, w = w, inner                                             # the first axes: ones times
-        if partition:
+        if partition and step == item and w >= WIDE:
+            self.code.append({"kind": DG_SUM_ROWS, "n_in": 1, "arg": [place, target], "item": item, "width": w,
+                              "step": [item, item], "add": o.out.typenum})
+        elif partition:
             ones = self.ones_of(o.out.typenum, self.capacity())
             scratch = self.scratch(w * item)
             self.code.append({"kind": DG_MATMUL_ADD, "n_in": 2,

@@ -16,6 +16,7 @@ cdef extern from "dg_executor.h":
         DG_CAST
         DG_GATHER
         DG_SCATTER_ADD
+        DG_SUM_ROWS
         DG_MAX_INDICES
         DG_MAX_AXES
         DG_MAX_THREADS

@@ -17,7 +17,7 @@ from .regions cimport Region
 
 cdef dict KINDS = {DG_LOOP: "loop", DG_MATMUL: "matmul", DG_MATMUL_ADD: "matmul_add", DG_SUM_ALL: "sum_all",
                    DG_SUM_AXIS: "sum_axis", DG_COPY: "copy", DG_ZERO: "zero", DG_SELECT: "select", DG_CAST: "cast",
-                   DG_GATHER: "gather", DG_SCATTER_ADD: "scatter_add"}
+                   DG_GATHER: "gather", DG_SCATTER_ADD: "scatter_add", DG_SUM_ROWS: "sum_rows"}
 
 
 def plan_of(Program program not None):

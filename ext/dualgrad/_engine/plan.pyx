@@ -333,7 +333,7 @@ cdef class Plan:
         return 0
 
     cdef int look_up(self, object index, int axis, object whole, char **bases) except -1:
-        """See to it that all numbers of an index array lie inside of an axis of what it is used on, of a given shape."""
+        """See to it that all numbers of an index array lie inside of an axis of what it is used on."""
         cdef View v = <View>index
         cdef Py_ssize_t extent = (<tuple>whole)[axis], step = step_of(v.strides, v.shape, False)
         cdef const char *first = bases[v.root.base] + v.root.offset + v.offset

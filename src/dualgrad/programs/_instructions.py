@@ -226,6 +226,11 @@ def _sum_axis_writes(i: Instruction, rows: int) -> list[Access]:
     return [Access(1, (outer, inner), (inner * i["item"], i["item"]), i["item"])]
 
 
+def _sum_rows_reads(i: Instruction, rows: int) -> list[Access]:
+    width, item = i["width"], i["item"]
+    return [Access(0, (rows, width), (width * item, item), item)]
+
+
 def _copy(i: Instruction, rows: int, arg: int, strides: Sequence[int]) -> list[Access]:
     axes = i["axes"] + 1
     return [Access(arg, (rows, *i["shape"][1:axes]), tuple(strides[:axes]), i["item"])]
@@ -253,6 +258,8 @@ KINDS = {
     "sum_all": Kind(_sum_reads, _sum_writes, _sum_tokens, _elements, adds=True),
     "sum_axis": Kind(_sum_axis_reads, _sum_axis_writes, lambda i, ins, outs: [np.asarray(np.sum(ins[0], 1, np.uint64))],
                      lambda i, rows: math.prod(_sum_axis(i, rows))),
+    "sum_rows": Kind(_sum_rows_reads, lambda i, rows: [_flat(1, i["width"], i["item"], i["item"])],
+                     lambda i, ins, outs: [np.asarray(np.sum(ins[0], 0, np.uint64))], _elements, adds=True),
     "copy": Kind(lambda i, rows: _copy(i, rows, 0, i["from"]), lambda i, rows: _copy(i, rows, 1, i["to"]),
                  lambda i, ins, outs: ins, _nothing),
     "zero": Kind(lambda i, rows: [], _zero_writes, lambda i, ins, outs: [np.zeros(outs[0].shape, np.uint64)],
