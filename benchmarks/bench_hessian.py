@@ -69,22 +69,12 @@ class Problem(SimpleNamespace):
 
 
 def program(package: Any, problem: Problem) -> tuple:
-    """Forward over reverse, all directions at once; against MindSpore's API."""
+    """The transform as it is offered."""
 
     def loss(w, inputs, targets):
         return problem.loss(package.ops, w, inputs, targets)
 
-    def hessian(w, inputs, targets, directions):
-        def gradient(w):
-            return package.grad(loss)(w, inputs, targets)
-
-        def row(v):
-            return package.jvp(gradient, w, v)[1]
-
-        return package.vmap(row)(directions)
-
-    tensors = [package.Tensor(a) for a in problem.arrays]
-    return hessian, [*tensors, package.Tensor(np.eye(tensors[0].shape[0]))]
+    return package.hessian(loss), [package.Tensor(a) for a in problem.arrays]
 
 
 def reverse_program(package: Any, problem: Problem) -> tuple:

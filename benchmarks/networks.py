@@ -128,3 +128,67 @@ class Channels:
             back[1] -= 4 * y * slope * a[1] * g[-1]
         back[0] = slope * (by_y - 2 * y * by_slope)
         return back
+
+
+class Series:
+    """A network's Taylor coefficients along directions, and the gradient of a function of those of highest degree.
+
+    Coefficients are arrays (direction, sample, unit), or (sample, unit) where all directions share them.
+    """
+
+    def __init__(self, weights: Weights, x: np.ndarray, directions: np.ndarray, degree: int) -> None:
+        self.weights = weights
+        series = [x, directions[:, None, :], *[np.zeros((1, 1, x.shape[1]))] * (degree - 1)]
+        self.layers = []  # coefficients into each layer, before and after its tanh, and the slopes of that
+        for i in range(0, len(weights) - 2, 2):
+            before = [s @ weights[i].T for s in series]
+            before[0] = before[0] + weights[i + 1]
+            after, slopes = _tanh_series(before)
+            self.layers.append((series, before, after, slopes))
+            series = after
+        self.layers.append((series, None, None, None))
+        self.outputs = [s @ weights[-2].T for s in series]
+
+    def gradient(self, cotangent: np.ndarray) -> list[np.ndarray]:
+        """Gradient by all weights of a function whose partials by the highest coefficients are ``cotangent``."""
+        g: list[Any] = [0.0] * (len(self.outputs) - 1) + [cotangent]
+        gradients: list[np.ndarray] = []
+        for i in range(len(self.layers) - 1, -1, -1):
+            series, matrix = self.layers[i][0], self.weights[2 * i]
+            by_matrix = sum(_contracted(gc, s) for s, gc in zip(series, g, strict=True) if np.ndim(gc))
+            by_bias = g[0].reshape(-1, len(matrix)).sum(0) if np.ndim(g[0]) else np.zeros(len(matrix))
+            gradients = [by_matrix, by_bias, *gradients]
+            if i:
+                _, before, after, slopes = self.layers[i - 1]
+                g = _tanh_series_back(before, after, slopes, [gc @ matrix if np.ndim(gc) else gc for gc in g])
+        return gradients
+
+
+def _contracted(g: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """The sum over directions and samples of products of a cotangent's units with a coefficient's."""
+    lead = np.broadcast_shapes(g.shape[:-1], s.shape[:-1])
+    flat = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in (g, s)]
+    return flat[0].T @ flat[1]
+
+
+def _tanh_series(a: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Coefficients of y = tanh(a), one after the other, from y' = (1 - y^2) a'; and those of 1 - y^2."""
+    y, slopes = [np.tanh(a[0])], []
+    for k in range(1, len(a)):
+        square = sum(y[j] * y[k - 1 - j] for j in range(k))
+        slopes.append((1.0 if k == 1 else 0.0) - square)
+        y.append(sum(j * a[j] * slopes[k - j] for j in range(1, k + 1)) / k)
+    return y, slopes
+
+
+def _tanh_series_back(a: Sequence[Any], y: Sequence[Any], slopes: Sequence[Any], by_y: Sequence[Any]) -> list[Any]:
+    """The same backwards: cotangents of y become those of a."""
+    by_y, by_a, by_slope = list(by_y), [0.0] * len(a), [0.0] * len(slopes)
+    for k in range(len(a) - 1, 0, -1):
+        for j in range(1, k + 1):
+            by_a[j] = by_a[j] + j / k * by_y[k] * slopes[k - j]
+            by_slope[k - j] = by_slope[k - j] + j / k * by_y[k] * a[j]
+        for j in range(k):
+            by_y[j] = by_y[j] - 2 * by_slope[k - 1] * y[k - 1 - j]
+    by_a[0] = by_y[0] * (1 - y[0] * y[0])
+    return by_a

@@ -1,7 +1,8 @@
 # Instructions of regions. See emission.pyx.
-from .lowering cimport Operation, Root, View
+from .lowering cimport Operation
 from .placement cimport Places
 from .regions cimport Region
+from .views cimport Root, View
 
 cdef enum:
     ARENA = 0                       # bases that every run has: memory between regions,
@@ -40,6 +41,7 @@ cdef class Emitter:
     cdef int emit_zeros(self, Operation o, tuple target) except -1
     cdef int emit_sum(self, Operation o) except -1
     cdef int emit_product(self, Operation o) except -1
+    cdef int emit_contraction(self, Operation o, View a, View b) except -1
     cdef tuple gathered(self, View v, int row_axis)
     cdef tuple kept(self, View v)
 

@@ -12,10 +12,10 @@ import numpy as np
 from .array cimport from_ndarray
 from .encoding cimport finish_code, finish_scalars
 from .executor cimport *
-from .lowering cimport (Operation, Root, View, broadcast_strides, dtype_of, new_root, packed, product, step_of,
-                        view_of)
+from .lowering cimport Operation, dtype_of
 from .placement cimport aligned, owner
 from .regions cimport HALO, Region, row_size, rows_made, set_margins
+from .views cimport Root, View, broadcast_strides, new_root, packed, product, step_of, view_of
 
 cdef extern from "dg_executor.h":
     long dg_cache_size(int level)
@@ -353,6 +353,8 @@ cdef class Emitter:
         cdef tuple sa, sb
         cdef int na = len(a.shape), nb = len(b.shape)
         self.region.products = True
+        if o.kind == "contract":
+            return self.emit_contraction(o, a, b)
         m, k, n = a.shape[na - 2], a.shape[na - 1], b.shape[nb - 1]
         if o.out.added:                         # (m, rows) times (rows, n)
             pa = self.place(a, a.strides[1])
@@ -406,6 +408,31 @@ cdef class Emitter:
                           "matmul": o.out.typenum})
         return 0
 
+    cdef int emit_contraction(self, Operation o, View a, View b) except -1:
+        """(rows, stack, m) times (rows, stack, n), added up over rows and stacks."""
+        cdef Py_ssize_t item = o.out.item, stack = a.shape[1], m = a.shape[2], n = b.shape[2]
+        cdef bint partition = self.region.rows is not None
+        cdef tuple sa, sb, pa, pb, target
+        if partition:
+            pa, sa = self.place(a, a.strides[0]), a.strides
+            if not runs(a):
+                pa, sa = self.gathered(a, 0)
+            pb, sb = self.place(b, b.strides[0]), b.strides
+            if not runs(b):
+                pb, sb = self.gathered(b, 0)
+        else:
+            pa, sa = self.kept(a)
+            pb, sb = self.kept(b)
+        target = self.result(o.out)
+        d = {"kind": DG_MATMUL, "n_in": 2, "arg": [pa, pb, target], "dims": [1, m, stack * <Py_ssize_t>a.shape[0], n],
+             "strides": [0, 0, 0, sa[2], sa[1], sb[1], sb[2], n * item, item], "matmul": o.out.typenum}
+        if partition:
+            d.update(kind=DG_MATMUL_ADD, dims=[1, m, -stack, n], add=o.out.typenum, width=m * n,
+                     step=[item, item, item])
+            d["arg"].append((BLOCK, self.scratch(m * n * item), 0, 0))
+        self.code.append(d)
+        return 0
+
     cdef tuple gathered(self, View v, int row_axis):
         """A factor copied into block memory, its rows first; (place, strides) in the order of its own axes."""
         cdef list order = [row_axis] + [i for i in range(len(v.shape)) if i != row_axis]
@@ -435,6 +462,12 @@ cdef class Emitter:
         else:
             self.copy(place, strides, (BLOCK, offset, 0, 0), made, shape, v.root.item, False)
         return (BLOCK, offset, 0, 0), made
+
+
+cdef bint runs(View v):
+    """Whether rows and stacks of a factor lie behind each other, their numbers side by side."""
+    return (v.strides[2] == v.root.item and v.strides[1] == v.root.item * <Py_ssize_t>v.shape[2]
+            and v.strides[0] == <Py_ssize_t>v.strides[1] * <Py_ssize_t>v.shape[1])
 
 
 cdef bint walks(View v, Py_ssize_t item):
@@ -501,6 +534,9 @@ cdef int emit_region(list roots, Region region) except -1:
 cdef Py_ssize_t work_of(Operation o) except -1:
     """Elements read or written; of a product, as many as take the time it takes."""
     cdef View a, v
+    if o.kind == "contract":
+        a = <View>o.ins[0]
+        return o.out.size * <Py_ssize_t>a.shape[0] * <Py_ssize_t>a.shape[1] // 8
     if o.kind == "matmul":
         a = <View>o.ins[0]
         return max(o.out.size, o.out.size * <Py_ssize_t>a.shape[len(a.shape) - 1] // 8)

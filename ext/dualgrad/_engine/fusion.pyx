@@ -8,9 +8,10 @@ operations are the same in the same order, so the numbers are the same.
 """
 cimport numpy as cnp
 
-from .lowering cimport Operation, View, broadcast_strides, is_packed, step_of
+from .lowering cimport Operation
 from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
 from .regions cimport Region
+from .views cimport View, broadcast_strides, is_packed, step_of
 
 cdef enum:
     NONE = -1

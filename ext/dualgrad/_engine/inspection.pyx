@@ -10,10 +10,11 @@ from time import perf_counter
 
 from .emission cimport N_BASES
 from .executor cimport *
-from .lowering cimport Operation, Root, View, view_of
+from .lowering cimport Operation
 from .plan cimport Plan, make_plan
 from .program cimport Program
 from .regions cimport Region
+from .views cimport Root, View, view_of
 
 cdef dict KINDS = {DG_LOOP: "loop", DG_MATMUL: "matmul", DG_MATMUL_ADD: "matmul_add", DG_SUM_ALL: "sum_all",
                    DG_SUM_AXIS: "sum_axis", DG_COPY: "copy", DG_ZERO: "zero", DG_SELECT: "select", DG_CAST: "cast",

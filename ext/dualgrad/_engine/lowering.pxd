@@ -2,43 +2,12 @@
 from .array cimport Array
 from .primitives cimport Loop
 from .program cimport Program
+from .views cimport Root, View
 
 
 cdef Loop *add_loop(int typenum) except NULL
 cdef Loop *matmul_loop(int typenum) except NULL
 cdef Loop *power_loop(int typenum) except NULL
-
-
-cdef class Root:
-    """Memory: of an input, a handle, a constant, or one result."""
-    cdef int typenum
-    cdef Py_ssize_t item
-    cdef tuple shape
-    cdef Py_ssize_t size
-    cdef object source              # ("input", i), ("handle", tensor), ("constant", array) or None
-    cdef int base                   # where a run finds it
-    cdef Py_ssize_t offset
-    cdef Py_ssize_t total           # its place among the totals of its region, where it is added up
-    cdef bint dynamic               # it is whatever array a kernel returns
-    cdef object which               # number of the input, handle, or constant
-    cdef int region                 # the region that makes it; -1 where it is there from the start
-    cdef bint rows                  # it is made row by row
-    cdef bint added                 # it is added up over the rows
-    cdef bint outside               # somebody outside its region reads it
-    cdef int last                   # the last region that reads it
-    cdef Py_ssize_t reach           # how far its rows depend on rows beside them
-    cdef Py_ssize_t before          # how many rows more of it a block needs, before its own
-    cdef Py_ssize_t after           # and after them
-    cdef Root within                # the result in whose memory it is made,
-    cdef Py_ssize_t start           # from this row on
-
-
-cdef class View:
-    """A root, seen through strides."""
-    cdef Root root
-    cdef Py_ssize_t offset
-    cdef tuple shape
-    cdef tuple strides
 
 
 cdef class Operation:
@@ -47,11 +16,12 @@ cdef class Operation:
     cdef object params
     cdef list ins
     cdef Root out
-    cdef str kind                   # loop, select, cast, matmul, sum, copies, gather, scatter, or generic
+    cdef str kind                   # loop, select, cast, matmul, contract, sum, copies, gather, scatter, or generic
 
 
 cdef class Lowering:
     cdef Program program
+    cdef Py_ssize_t rows            # axes of this length come first in memory; 0: none does
     cdef list views                 # of each slot
     cdef list roots
     cdef list operations
@@ -62,6 +32,13 @@ cdef class Lowering:
     cdef View copied(self, View v)
     cdef View constant(self, Array a, int typenum, tuple shape)
     cdef list elements(self, list ins)
+    cdef tuple order(self, tuple shape)
+    cdef View elementwise(self, str kind, int op, list ins, int typenum, tuple shape)
+    cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape)
+    cdef int settle(self, int slot) except -1
+    cdef View settled(self, View v)
+    cdef View another_shape(self, View x, tuple shape)
+    cdef View multiplied(self, list ins, int typenum, tuple shape)
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape)
     cdef View joined(self, int axis, list ins, int typenum, tuple shape)
     cdef View picked(self, int op, object params, list ins, int typenum, tuple shape)
@@ -70,13 +47,5 @@ cdef class Lowering:
     cdef bint multiplies(self, list ins)
 
 
-cdef Py_ssize_t product(object shape)
-cdef tuple packed(tuple shape, Py_ssize_t item)
-cdef Root new_root(int typenum, tuple shape, object source)
-cdef View view_of(Root root)
-cdef View view(Root root, Py_ssize_t offset, tuple shape, tuple strides)
-cdef bint is_packed(View v)
-cdef tuple broadcast_strides(View v, tuple shape)
 cdef object dtype_of(int typenum)
 cdef Array np_scalar(int typenum)
-cdef object step_of(tuple strides, tuple shape, bint partition)

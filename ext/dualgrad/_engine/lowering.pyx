@@ -4,12 +4,20 @@ Design
 ------
 Reshapes, transposes, slices and broadcasts cost nothing: they are views, strides on the memory of a root (an input, a
 captured tensor, a constant or one result). What is left are operations with one result each, of a few kinds: loops over
-elements, selections, conversions, matrix products, sums, copies, picks, and generic ones, which run as eager
-execution would run them.
+elements, selections, conversions, matrix products, contractions, sums, copies, picks, and generic ones, which run as
+eager execution would run them.
 
 *Picks.* Indexing with arrays of integers takes rows out of an array (gather), or adds rows up in one (scatter). It has
 a kind of its own where the indexed axes are the first ones, or the second and following ones, and what is behind them
 lies side by side. Slices beside the indices, and types without loops of ours, are left to NumPy.
+
+*Order of axes.* Derivatives along many directions come with the directions as first axis, and the samples behind it. If
+the samples are the rows that a program is run over, such results are made with the samples outermost in memory, so that
+all operations on a few samples, whatever their number of directions, can run together (regions.pyx).
+
+*Merged axes.* Rows of a stack of matrices become those of one matrix before a product. Where the axes do not lie behind
+each other in memory, that is put off until somebody needs it: products of rows, and those that add up over them, do not
+care about the order.
 """
 cimport numpy as cnp
 from libc.string cimport memcmp, memset
@@ -20,6 +28,11 @@ from .array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size, new_ar
 from .opcodes cimport *
 from .primitives cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, rule_of
 from .program cimport FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
+from .views cimport (Root, View, broadcast_strides, inverse, is_packed, new_root, packed, permuted, product, repeated,
+                     reshaped, rows_first, step_of, turned, view, view_of)
+
+cdef enum:
+    LARGE = 4096                    # elements from which on the order of axes matters
 
 cdef extern from "dg_cast.h":
     dg_loop dg_cast_loop(int source, int target) noexcept
@@ -58,87 +71,6 @@ cdef Loop *power_loop(int typenum) except NULL:
     return loop_of(POWER, np.power, typenum)
 
 
-# ------------------------------------------------------------------------------------------------------------ views
-
-cdef Py_ssize_t product(object shape):
-    cdef Py_ssize_t n = 1
-    for extent in shape:
-        n *= extent
-    return n
-
-
-cdef tuple packed(tuple shape, Py_ssize_t item):
-    """Strides of elements in order."""
-    cdef list strides = []
-    for extent in reversed(shape):
-        strides.append(item)
-        item *= max(<Py_ssize_t>extent, 1)
-    strides.reverse()
-    return tuple(strides)
-
-
-cdef Root new_root(int typenum, tuple shape, object source):
-    cdef Root r = Root()
-    r.typenum = typenum
-    r.item = item_size(typenum)
-    r.shape = shape
-    r.size = product(shape)
-    r.source = source
-    r.region = -1
-    r.last = -1
-    r.base = -1
-    return r
-
-
-cdef View view_of(Root root):
-    return view(root, 0, root.shape, packed(root.shape, root.item))
-
-
-cdef View view(Root root, Py_ssize_t offset, tuple shape, tuple strides):
-    cdef View v = View()
-    v.root = root
-    v.offset = offset
-    v.shape = shape
-    v.strides = strides
-    return v
-
-
-cdef bint is_packed(View v):
-    cdef Py_ssize_t expected = v.root.item
-    cdef int i
-    for i in range(len(v.shape) - 1, -1, -1):
-        if v.shape[i] != 1:
-            if v.strides[i] != expected:
-                return False
-            expected *= <Py_ssize_t>v.shape[i]
-    return True
-
-
-cdef tuple broadcast_strides(View v, tuple shape):
-    """The strides of a view that is repeated up to a shape."""
-    cdef int lead = len(shape) - len(v.shape), i
-    return (0,) * lead + tuple([0 if v.shape[i] == 1 and shape[lead + i] != 1 else v.strides[i]
-                                for i in range(len(v.shape))])
-
-
-cdef object step_of(tuple strides, tuple shape, bint partition):
-    """Bytes from element to element, if that is the same throughout; else None. The first axis counts even where it is
-    one long if it is that of rows."""
-    cdef Py_ssize_t expected = 0, step = 0
-    cdef bint found = False
-    cdef int i
-    for i in range(len(shape) - 1, -1, -1):
-        if shape[i] == 1 and not (i == 0 and partition):
-            continue
-        if not found:
-            step = strides[i]
-            found = True
-        elif strides[i] != expected:
-            return None
-        expected = <Py_ssize_t>strides[i] * <Py_ssize_t>shape[i]
-    return step
-
-
 # --------------------------------------------------------------------------------------------------------- lowering
 
 cdef class Lowering:
@@ -163,6 +95,39 @@ cdef class Lowering:
         """The view in memory of its own, elements in order."""
         return self.emit("copies", OP_IDENTITY, [(0, packed(v.shape, v.root.item), v)], [v], v.root.typenum, v.shape)
 
+    cdef tuple order(self, tuple shape):
+        """The order in which the axes of a result lie in memory; None for the one they have."""
+        return rows_first(shape, self.rows) if self.rows and product(shape) >= LARGE else None
+
+    cdef View elementwise(self, str kind, int op, list ins, int typenum, tuple shape):
+        cdef tuple order = self.order(shape)
+        cdef View v
+        if order is None:
+            return self.emit(kind, op, None, ins, typenum, shape)
+        ins = [v if product(v.shape) == 1 else turned(repeated(v, shape), order) for v in ins]
+        return turned(self.emit(kind, op, None, ins, typenum, permuted(shape, order)), inverse(order))
+
+    cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape):
+        """Views put into their places: (start along each axis, step along each axis, view), or None for zeros
+        elsewhere."""
+        cdef tuple order = self.order(shape)
+        cdef tuple strides, made
+        cdef list placed = []
+        cdef View v
+        if order is None:
+            order = tuple(range(len(shape)))
+        made = permuted(shape, order)
+        strides = permuted(packed(made, np_scalar(typenum).itemsize), inverse(order))
+        for part in parts:
+            if part is None:
+                placed.append(None)
+                continue
+            starts, steps, v = part
+            placed.append((sum([start * stride for start, stride in zip(starts, strides)]),
+                           permuted(tuple([step * stride for step, stride in zip(steps, strides)]), order),
+                           turned(v, order)))
+        return turned(self.emit("copies", op, placed, ins, typenum, made), inverse(order))
+
     cdef int lower(self) except -1:
         cdef Program p = self.program
         cdef int slot, op
@@ -183,9 +148,28 @@ cdef class Lowering:
             self.roots.append(r)
             self.views[slot] = view_of(r)
         for op, params, ins, out in p.steps:
+            if op != OP_RESHAPE and op != OP_TRANSPOSE and op != OP_MATMUL:
+                for slot in ins:
+                    self.settle(slot)
             self.views[out] = self.step(op, params, [<View>self.views[i] for i in ins], p.typenums[out],
                                         p.shapes[out])
+        for slot in p.outputs:
+            self.settle(slot)
+        for _, slot in p.effects:
+            self.settle(slot)
         return 0
+
+    cdef int settle(self, int slot) except -1:
+        """Do what was put off for a slot."""
+        self.views[slot] = self.settled(<View>self.views[slot])
+        return 0
+
+    cdef View settled(self, View v):
+        cdef View source
+        if v.merges is None:
+            return v
+        source = self.copied(v.merges)
+        return view(source.root, source.offset, v.shape, packed(v.shape, source.root.item))
 
     cdef View constant(self, Array a, int typenum, tuple shape):
         """A constant. One whose numbers are all the same is one number to elementwise operations."""
@@ -209,13 +193,14 @@ cdef class Lowering:
 
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape):
         cdef View x = <View>ins[0] if ins else None
-        cdef int i
         if op == OP_RESHAPE:
-            if not is_packed(x):
-                x = self.copied(x)
-            return view(x.root, x.offset, shape, packed(shape, x.root.item))
+            return self.another_shape(x, shape)
         if op == OP_TRANSPOSE:
-            return view(x.root, x.offset, shape, tuple([x.strides[i] for i in params]))
+            if x.merges is not None:
+                if len(shape) == 2 and params == (1, 0) and len(x.merges.shape) == 3:
+                    return merging(turned(x.merges, (2, 0, 1) if shape[0] == x.merges.shape[2] else (1, 2, 0)), shape)
+                x = self.settled(x)
+            return turned(x, params)
         if op == OP_BROADCAST_TO:
             return view(x.root, x.offset, shape, broadcast_strides(x, shape))
         if op == OP_IDENTITY:
@@ -225,40 +210,79 @@ cdef class Lowering:
                                                 if part[1]]),
                         shape, tuple([part[2] * stride for part, stride in zip(params, x.strides)]))
         if op == OP_UNSLICE and product(shape):
-            strides = packed(shape, x.root.item)
-            offset = sum([part[0] * stride for part, stride in zip(params[1], strides) if part[1]])
-            placed = tuple([part[2] * stride for part, stride in zip(params[1], strides)])
-            return self.emit("copies", op, [None, (offset, placed, x)], [x], typenum, shape)
+            return self.copies(op, [None, ([part[0] if part[1] else 0 for part in params[1]],
+                                           [part[2] for part in params[1]], x)], [x], typenum, shape)
         if op == OP_CONCAT:
             return self.joined(params, ins, typenum, shape)
         if op == OP_SUM or op == OP_SUM_TO:
             return self.summed(op, params, x, typenum, shape)
-        if op == OP_MATMUL and matmul_loop(typenum).fn is not NULL and self.multiplies(ins):
-            return self.emit("matmul", op, None, ins, typenum, shape)
+        if op == OP_MATMUL:
+            return self.multiplied(ins, typenum, shape)
         if op == OP_WHERE and (<View>ins[0]).root.typenum == cnp.NPY_BOOL and item_size(typenum) <= 8:
-            return self.emit("select", op, None, self.elements(ins), typenum, shape)
+            return self.elementwise("select", op, self.elements(ins), typenum, shape)
         if op == OP_CAST and dg_cast_loop(x.root.typenum, typenum) is not NULL:
-            return self.emit("cast", op, None, self.elements(ins), typenum, shape)
+            return self.elementwise("cast", op, self.elements(ins), typenum, shape)
         if op == OP_GATHER or op == OP_SCATTER_ADD:
             return self.picked(op, params, ins, typenum, shape)
         if op == OP_POWER and power_loop(typenum).fn is not NULL and typenum != NPY_HALF:
             number = new_root(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
             self.roots.append(number)
-            return self.emit("loop", op, None, [x, view_of(number)], typenum, shape)
+            return self.elementwise("loop", op, [x, view_of(number)], typenum, shape)
         if (is_elementwise(op) and op != OP_POWER and params is None and len(ins) <= 3
                 and (op < N_OPS or rule_of(op) is None) and find_loop(op, x.root.typenum).fn is not NULL):
-            return self.emit("loop", op, None, self.elements(ins), typenum, shape)
+            return self.elementwise("loop", op, self.elements(ins), typenum, shape)
         return self.emit("generic", op, params, ins, typenum, shape)
 
     cdef View joined(self, int axis, list ins, int typenum, tuple shape):
         cdef list parts = []
         cdef Py_ssize_t start = 0
-        cdef tuple strides = packed(shape, item_size(typenum))
+        cdef int i, n = len(shape)
         cdef View x
         for x in ins:
-            parts.append((start * <Py_ssize_t>strides[axis], strides, x))
+            parts.append(([start if i == axis else 0 for i in range(n)], [1] * n, x))
             start += <Py_ssize_t>x.shape[axis]
-        return self.emit("copies", OP_CONCAT, parts, ins, typenum, shape)
+        return self.copies(OP_CONCAT, parts, ins, typenum, shape)
+
+    cdef View another_shape(self, View x, tuple shape):
+        cdef View source = x if x.merges is None else x.merges, found
+        found = reshaped(source, shape)
+        if found is not None:
+            return found
+        if len(shape) == 2 and len(source.shape) == 3 and self.order(source.shape) is not None:
+            return merging(source, shape)
+        x = self.settled(x)
+        if not is_packed(x):
+            x = self.copied(x)
+        return view(x.root, x.offset, shape, packed(shape, x.root.item))
+
+    cdef View multiplied(self, list ins, int typenum, tuple shape):
+        cdef View a = <View>ins[0]
+        cdef View b = <View>ins[1]
+        cdef View source
+        cdef tuple order = None
+        if matmul_loop(typenum).fn is not NULL and product(shape) and product(a.shape):
+            if a.merges is not None and b.merges is None and len(b.shape) == 2 and a.shape[1] == a.merges.shape[2]:
+                source = a.merges
+                return self.another_shape(self.multiplied([source, b], typenum, source.shape[:2] + shape[1:]), shape)
+            if (a.merges is not None or b.merges is not None) and len(a.shape) == 2 and len(b.shape) == 2:
+                a, b = split_alike(a, b)
+                if a is not None:
+                    return self.emit("contract", OP_MATMUL, None, [a, b], typenum, shape)
+                a, b = ins
+        a = self.settled(a)
+        b = self.settled(b)
+        if len(a.shape) == 3 and len(b.shape) == 2 or len(a.shape) == 2 and len(b.shape) == 2:
+            order = self.order(shape)
+        if order == (1, 0) and len(a.shape) == 2:           # the transposed product
+            a, b = turned(b, (1, 0)), turned(a, (1, 0))
+        elif order == (1, 0, 2) and len(b.shape) == 2:      # stacks of the same row next to each other
+            a = turned(a, order)
+        else:
+            order = tuple(range(len(shape)))
+        ins = [a, b]
+        if matmul_loop(typenum).fn is not NULL and self.multiplies(ins):
+            return turned(self.emit("matmul", OP_MATMUL, None, ins, typenum, permuted(shape, order)), inverse(order))
+        return self.emit("generic", OP_MATMUL, None, ins, typenum, shape)
 
     cdef View picked(self, int op, object params, list ins, int typenum, tuple shape):
         """A gather, or a scatter-add; generic where the loops for picks do not do it."""
@@ -300,6 +324,7 @@ cdef class Lowering:
 
     cdef View summed(self, int op, object params, View x, int typenum, tuple shape):
         cdef list axes
+        cdef tuple order
         cdef int lead, i
         cdef View s
         if op == OP_SUM:
@@ -311,7 +336,16 @@ cdef class Lowering:
         axes = [axis for axis in axes if x.shape[axis] != 1]
         if not axes:
             return self.step(OP_RESHAPE, None, [x], typenum, shape)
+        order = self.order(x.shape)
         kept = tuple([x.shape[i] for i in range(len(x.shape)) if i not in axes])
+        if order is not None:
+            turned_axes = sorted([order.index(axis) for axis in axes])
+            if turned_axes == list(range(turned_axes[0], turned_axes[0] + len(axes))):
+                s = self.summed(OP_SUM, (tuple(turned_axes), False), turned(x, order), typenum,
+                                tuple([x.shape[i] for i in order if i not in axes]))
+                left = [i for i in order if i not in axes]
+                s = turned(s, tuple([left.index(i) for i in sorted(left)]))
+                return self.another_shape(s, shape)
         i = len(axes)
         if axes != list(range(<Py_ssize_t>axes[0], <Py_ssize_t>axes[0] + i)):
             s = self.emit("generic", OP_SUM, (tuple(axes), False), [x], typenum, kept)
@@ -328,6 +362,35 @@ cdef class Lowering:
         return (len(a.shape) <= 3 and len(b.shape) <= 3 and product(a.shape) > 0 and product(b.shape) > 0
                 and not (len(b.shape) == 3 and len(a.shape) == 3 and a.shape[0] != b.shape[0]
                          and a.shape[0] != 1 and b.shape[0] != 1))
+
+
+cdef View merging(View source, tuple shape):
+    """A view under another shape that strides cannot describe: put off."""
+    cdef View v = view(source.root, source.offset, shape, None)
+    v.merges = source
+    return v
+
+
+cdef tuple split_alike(View a, View b):
+    """The factors of a matrix product with the axis they are contracted over split into two, that of rows first, and
+    their own axis last; (None, None) where they are not merged alike."""
+    cdef View p = a.merges
+    cdef View q = b.merges
+    if p is not None and a.shape[0] == p.shape[0]:              # (m, stack, rows)
+        p = turned(p, (2, 1, 0))
+    elif p is not None:
+        return None, None
+    if q is not None and b.shape[1] == q.shape[2]:              # (stack, rows, n)
+        q = turned(q, (1, 0, 2))
+    elif q is not None:
+        return None, None
+    if p is None:
+        p = view(a.root, a.offset, (q.shape[0], q.shape[1], a.shape[0]),
+                 (a.strides[1], a.strides[1] * <Py_ssize_t>q.shape[0], a.strides[0]))
+    if q is None:
+        q = view(b.root, b.offset, (p.shape[0], p.shape[1], b.shape[1]),
+                 (b.strides[0], b.strides[0] * <Py_ssize_t>p.shape[0], b.strides[1]))
+    return (p, q) if p.shape[:2] == q.shape[:2] else (None, None)
 
 
 cdef dict SCALARS = {}

@@ -1,6 +1,6 @@
 # Where results lie in memory. See placement.pyx.
-from .lowering cimport Root
 from .regions cimport Region
+from .views cimport Root
 
 cdef enum:
     ALIGN = 64

@@ -7,8 +7,9 @@ Memory is handed out by lifetimes, in the order in which results come and go; wh
 A result that is copied into some rows of another one, zeros elsewhere (the transpose of a slice), is made there: the
 copy is not done. Others who read it find it there as well.
 """
-from .lowering cimport Operation, Root, View, is_packed, packed
+from .lowering cimport Operation
 from .regions cimport HALO, Region, row_size
+from .views cimport Root, View, is_packed, packed
 
 
 cdef Py_ssize_t aligned(Py_ssize_t nbytes):

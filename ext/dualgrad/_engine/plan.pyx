@@ -6,6 +6,9 @@ A program is simplified (identities.pyx) and lowered to operations on views (low
 regions (regions.pyx), some of them become one instruction (fusion.pyx), results get their places (placement.pyx), and
 each region becomes a list of instructions for the executor (emission.pyx, ext/include/dg_executor.h).
 
+*Rows.* Whether an axis that stands behind others should be that of rows is found by trying: the order of axes is taken
+for which the fewest bytes pass between regions.
+
 *Memory.* Results that live on between regions have places in one arena, by their lifetimes. Results of the program
 are arrays of their own.
 
@@ -31,12 +34,13 @@ from .execute cimport run as execute
 from .executor cimport DG_MAX_THREADS, dg_indices_fit, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
 from .fusion cimport fused
 from .identities cimport simplified
-from .lowering cimport Lowering, Operation, Root, View, add_loop, is_packed, np_scalar, product, step_of
+from .lowering cimport Lowering, Operation, add_loop, np_scalar
 from .placement cimport ALIGN, Places, place_within
 from .primitives cimport Loop, op_name
 from .program cimport Program
 from .regions cimport Region, regions_of, scheduled
 from .tensor cimport TensorBase
+from .views cimport Root, View, is_packed, product, step_of
 
 cdef extern from "Python.h":
     bint PyGC_Disable()
@@ -45,6 +49,11 @@ cdef extern from "Python.h":
 cdef extern from "dg_memory.h":
     void *dg_alloc(size_t n)
     void dg_free(void *p, size_t n)
+
+cdef enum:
+    LARGE = 4096                    # elements of a result from which on the order of its axes may matter
+    LEAST_ROWS = 64
+    MOST_CANDIDATES = 4
 
 ctypedef int (*blas_get)() noexcept
 ctypedef void (*blas_set)(int n) noexcept
@@ -432,6 +441,49 @@ cdef int note_lookups(list regions) except -1:
     return 0
 
 
+# ------------------------------------------------------------------------------------------------------ order of axes
+
+cdef list results_of(Lowering lowering):
+    cdef Program program = lowering.program
+    return ([lowering.views[slot] for slot in program.outputs]
+            + [lowering.views[slot] for _, slot in program.effects])
+
+
+cdef tuple lowered(Program program, Py_ssize_t rows):
+    """(lowering, regions) of a program with axes of a length first in memory."""
+    cdef Lowering lowering = Lowering()
+    lowering.program = program
+    lowering.rows = rows
+    lowering.lower()
+    return lowering, regions_of(lowering.operations, results_of(lowering))
+
+
+cdef list candidates(Program program):
+    """Lengths of axes that stand behind others in large results, and first in others: they may be those of rows."""
+    cdef set first = set(), behind = set()
+    cdef tuple shape
+    for shape in program.shapes:
+        if product(shape) >= LARGE:
+            if shape[0] >= LEAST_ROWS:
+                first.add(shape[0])
+            for n in shape[1:]:
+                if n >= LEAST_ROWS and n != shape[0]:
+                    behind.add(n)
+    return sorted(first & behind)[:MOST_CANDIDATES]
+
+
+cdef Py_ssize_t traffic(list regions):
+    """Bytes that regions leave to others; what is added up over the rows is read and written for each block."""
+    cdef Region region
+    cdef Operation o
+    cdef Py_ssize_t total = 0
+    for region in regions:
+        for o in region.operations:
+            if o.out.outside or region.rows is None:
+                total += o.out.size * o.out.item * (2 if o.out.added else 1)
+    return total
+
+
 cdef Plan make_plan(Program program):
     """The plan of a prepared program. What is made on the way is no garbage, and not worth looking through for it."""
     cdef bint collecting = PyGC_Disable()
@@ -444,7 +496,7 @@ cdef Plan make_plan(Program program):
 
 cdef Plan planned(Program program):
     cdef Plan plan = Plan()
-    cdef Lowering lowering = Lowering()
+    cdef Lowering lowering
     cdef Root r
     cdef Operation o
     cdef View v
@@ -453,13 +505,14 @@ cdef Plan planned(Program program):
     cdef Places places = Places()
     cdef set leaving
     program = plan.program = simplified(program)
-    lowering.program = program
-    lowering.lower()
+    lowering, regions = lowered(program, 0)
+    for rows in candidates(program):
+        other = lowered(program, rows)
+        if traffic(other[1]) < traffic(regions):
+            lowering, regions = other
     plan.roots = []
-    plan.results = [lowering.views[slot] for slot in program.outputs]
-    plan.results += [lowering.views[slot] for _, slot in program.effects]
+    plan.results = results_of(lowering)
     leaving = {id((<View>v).root) for v in plan.results}
-    regions = regions_of(lowering.operations, plan.results)
     for r in lowering.roots:
         if r.source is not None:
             add_root(plan.roots, r)

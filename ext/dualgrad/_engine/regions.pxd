@@ -1,6 +1,7 @@
 # Operations that run together, block by block. See regions.pyx.
 from .executor cimport dg_instruction, dg_scalar, dg_streams
-from .lowering cimport Operation, Root
+from .lowering cimport Operation
+from .views cimport Root
 
 
 cdef enum:

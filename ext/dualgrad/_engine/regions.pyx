@@ -17,7 +17,8 @@ need nothing of each other.
 """
 from cpython.mem cimport PyMem_Free
 
-from .lowering cimport Operation, Root, View, product, view
+from .lowering cimport Operation
+from .views cimport Root, View, product, turned
 
 cdef enum:
     LARGE = 4096                    # elements from which on an array is worth blocks
@@ -119,13 +120,15 @@ cdef Role role(Operation o, Region region):
         return ADDED if len(axes) == len(v.shape) or axes == [0] else REFUSED
     a = <View>o.ins[0]
     b = <View>o.ins[1]
+    if o.kind == "contract":
+        return ADDED if is_row(a, region) and is_row(b, region) else REFUSED
     if is_row(a, region) and len(a.shape) == 2 and len(b.shape) == 2 and is_shared(b, region):
         return ROWS
     if is_row(a, region) and len(a.shape) == 3 and (
             len(b.shape) == 3 and is_row(b, region) or len(b.shape) == 2 and is_shared(b, region)):
         return ROWS
     if len(a.shape) == 2 and len(b.shape) == 2 and a.shape[1] == b.shape[0] and is_row(b, region) \
-            and is_row(turned(a), region):
+            and is_row(turned(a, (1, 0)), region):
         return ADDED
     return REFUSED
 
@@ -161,11 +164,6 @@ cdef bint is_looked_up(Operation o, Region region):
     return True
 
 
-cdef View turned(View v):
-    """A view of two axes, transposed."""
-    return view(v.root, v.offset, (v.shape[1], v.shape[0]), (v.strides[1], v.strides[0]))
-
-
 cdef object rows_of(Operation o):
     """The number of rows a region around an operation would have; None where it is small."""
     cdef View v
@@ -173,7 +171,7 @@ cdef object rows_of(Operation o):
     if o.kind == "generic":
         return None
     shape = o.out.shape
-    if o.kind == "sum" or o.kind == "scatter":
+    if o.kind == "sum" or o.kind == "scatter" or o.kind == "contract":
         shape = (<View>o.ins[0]).shape
     elif o.kind == "matmul" and len(shape) == 2:
         v = <View>o.ins[1]
@@ -243,9 +241,35 @@ cdef int set_margins(Region region) except -1:
     return 0
 
 
+cdef list with_small_ones_first(list operations):
+    """The operations, those on few numbers that need nothing of the large ones before them: what is the same for all
+    rows is then complete before the rows are begun."""
+    cdef set rows = {rows_of(o) for o in operations} - {None}, late = set()
+    cdef list early = [], others = []
+    cdef Operation o
+    cdef View v
+    cdef tuple shape
+    cdef bint first
+    if not rows:
+        return list(operations)
+    for o in operations:
+        shape = (<View>o.ins[0]).shape if o.kind == "sum" and o.ins else o.out.shape
+        first = (o.kind != "generic" and rows_of(o) is None and product(shape) < LARGE
+                 and not (len(shape) and shape[0] in rows))
+        for v in o.ins:
+            if id(v.root) in late:
+                first = False
+        if first:
+            early.append(o)
+        else:
+            others.append(o)
+            late.add(id(o.out))
+    return early + others
+
+
 cdef list regions_of(list operations, list results):
     """The operations in regions, in an order that respects what depends on what."""
-    cdef list left = list(operations), later, regions = []
+    cdef list left = with_small_ones_first(operations), later, regions = []
     cdef Region region
     cdef Operation o
     cdef View v
