@@ -1,7 +1,7 @@
 """How the cost of the k-th derivative grows with k: ``python benchmarks/growth.py``.
 
-Times of ``derivative(f, x, k)`` for f = exp(sin(x)) on 1,000 points, recorded, for k = 1 to 32, and the exponent of a power
-law through those from k = 8 on; beside them k gradients inside each other, eager and recorded, up to 10.
+Times of ``derivative(f, x, k)`` for f = exp(sin(x)) on 1,000 points, recorded, for k = 1 to 32, and the exponents of
+power laws through all of them and those from k = 8 on; beside them k gradients inside each other, eager and recorded.
 """
 
 import time

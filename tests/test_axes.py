@@ -21,7 +21,13 @@ def rows_of(x):
 
 PROGRAMS = {
     "elementwise": lambda x, s, w: ops.sin(s) * rows_of(x),
-    "rows times a matrix": lambda x, s, w: (ops.cos(s).reshape((STACK * ROWS, WIDTH)) @ w).reshape(s.shape) + rows_of(x),
+    "rows times a matrix": lambda x, s, w: (
+        (ops.cos(s).reshape((STACK * ROWS, WIDTH)) @ w).reshape(s.shape) + rows_of(x)
+    ),
+    "stacks as rows": lambda x, s, w: ops.exp(
+        (ops.exp(s.transpose((1, 0, 2))).reshape((ROWS * STACK, WIDTH)) @ w).reshape((ROWS, STACK, WIDTH))
+    ),
+    "a matrix times that of each row": lambda x, s, w: ops.exp(w[:, :STACK] @ ops.exp(s.transpose((1, 0, 2)))),
     "a transposed stack": lambda x, s, w: ops.exp(s).transpose((2, 0, 1)) + rows_of(x)[:, 0],
     "contracted over rows and stacks": lambda x, s, w: (
         ops.exp(s).transpose((2, 0, 1)).reshape((WIDTH, STACK * ROWS)) @ (s * rows_of(x)).reshape((STACK * ROWS, WIDTH))

@@ -26,7 +26,7 @@ cdef enum:
     WIDE = 32                       # and numbers of rows that are
     MOST_ROWS = 4096
     STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
-    PARALLEL = 1 << 20              # elements read or written from which on a second thread is worth waking
+    PARALLEL = 1 << 19              # elements read or written from which on a second thread is worth waking
 
 
 cdef dict ELEMENTWISE = {"loop": DG_LOOP, "select": DG_SELECT, "cast": DG_CAST}
@@ -373,9 +373,9 @@ cdef class Emitter:
                               "step": [item, item, item]})
             return 0
         if partition:
-            pa, sa = self.place(a, a.strides[0]), a.strides
+            pa, sa = self.place(a, a.strides[0] if na == 3 or nb == 2 else 0), a.strides
             if not walks(a, item):
-                pa, sa = self.gathered(a, 0)
+                pa, sa = self.gathered(a, 0) if na == 3 or nb == 2 else self.kept(a)
             pb, sb = self.place(b, b.strides[0] if nb == 3 else 0), b.strides
             if not walks(b, item):
                 if nb == 3:
@@ -383,7 +383,10 @@ cdef class Emitter:
                 else:
                     pb, sb = self.kept(b)
             target = self.result(o.out)
-            if na == 2:
+            if na == 2 and nb == 3:                     # a shared matrix times that of each row
+                dims = [-1, m, k, n]
+                strides = [0, sb[0], m * n * item, sa[0], sa[1], sb[1], sb[2], n * item, item]
+            elif na == 2:
                 dims, strides = [1, -1, k, n], [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item]
             elif nb == 2 and sa[0] == sa[1] * m:
                 dims, strides = [1, -m, k, n], [0, 0, 0, sa[1], sa[2], sb[0], sb[1], n * item, item]
@@ -522,8 +525,12 @@ cdef int emit_region(list roots, Region region) except -1:
     region.workers = 1
     if region.rows is not None:
         work = sum([work_of(o) for o in region.operations])
-        if work > PARALLEL and region.n_rows >= 4 * region.block:
+        if work > PARALLEL and region.n_rows > region.block:
             region.workers = DG_MAX_THREADS
+            if region.n_rows < 4 * region.block:        # a block for each of a few workers
+                region.block = max(16, (region.n_rows // 4 + 15) // 16 * 16)
+                e = emitted(roots, region)
+                region.block_bytes = (e.places.end + ALIGN - 1) // ALIGN * ALIGN
     region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
     finish_code(region, e.code)
     finish_scalars(region)

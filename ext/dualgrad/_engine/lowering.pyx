@@ -15,9 +15,10 @@ lies side by side. Slices beside the indices, and types without loops of ours, a
 the samples are the rows that a program is run over, such results are made with the samples outermost in memory, so that
 all operations on a few samples, whatever their number of directions, can run together (regions.pyx).
 
-*Merged axes.* Rows of a stack of matrices become those of one matrix before a product. Where the axes do not lie behind
-each other in memory, that is put off until somebody needs it: products of rows, and those that add up over them, do not
-care about the order.
+*Merged axes.* Rows of a stack of matrices become those of one matrix before a product. A view remembers the stack: what
+is computed from it runs with the stacks as rows, together with other work on them. Where the axes do not lie one behind
+the other in memory, merging them is put off until somebody needs it: products of rows, and those that add up over them,
+do not care about the order.
 """
 cimport numpy as cnp
 from libc.string cimport memcmp, memset
@@ -33,6 +34,7 @@ from .views cimport (Root, View, broadcast_strides, inverse, is_packed, new_root
 
 cdef enum:
     LARGE = 4096                    # elements from which on the order of axes matters
+    MANY = 64                       # matrices of a stack that may be rows of a region
 
 cdef extern from "dg_cast.h":
     dg_loop dg_cast_loop(int source, int target) noexcept
@@ -166,7 +168,7 @@ cdef class Lowering:
 
     cdef View settled(self, View v):
         cdef View source
-        if v.merges is None:
+        if v.merges is None or v.strides is not None:
             return v
         source = self.copied(v.merges)
         return view(source.root, source.offset, v.shape, packed(v.shape, source.root.item))
@@ -196,11 +198,9 @@ cdef class Lowering:
         if op == OP_RESHAPE:
             return self.another_shape(x, shape)
         if op == OP_TRANSPOSE:
-            if x.merges is not None:
-                if len(shape) == 2 and params == (1, 0) and len(x.merges.shape) == 3:
-                    return merging(turned(x.merges, (2, 0, 1) if shape[0] == x.merges.shape[2] else (1, 2, 0)), shape)
-                x = self.settled(x)
-            return turned(x, params)
+            if x.merges is None:
+                return turned(x, params)
+            return self.turned_merged(x, params, shape)
         if op == OP_BROADCAST_TO:
             return view(x.root, x.offset, shape, broadcast_strides(x, shape))
         if op == OP_IDENTITY:
@@ -233,6 +233,15 @@ cdef class Lowering:
             return self.elementwise("loop", op, self.elements(ins), typenum, shape)
         return self.emit("generic", op, params, ins, typenum, shape)
 
+    cdef View turned_merged(self, View x, tuple order, tuple shape):
+        cdef View merged
+        if order != (1, 0) or len(x.merges.shape) != 3:
+            return turned(self.settled(x), order)
+        merged = merging(turned(x.merges, (2, 0, 1) if shape[0] == x.merges.shape[2] else (1, 2, 0)), shape)
+        if x.strides is not None:
+            merged.strides = permuted(x.strides, order)
+        return merged
+
     cdef View joined(self, int axis, list ins, int typenum, tuple shape):
         cdef list parts = []
         cdef Py_ssize_t start = 0
@@ -245,10 +254,14 @@ cdef class Lowering:
 
     cdef View another_shape(self, View x, tuple shape):
         cdef View source = x if x.merges is None else x.merges, found
+        cdef bint stacked = len(shape) == 2 and len(source.shape) == 3 and product(shape) >= LARGE
         found = reshaped(source, shape)
         if found is not None:
+            if stacked and shape[1] == source.shape[2] and <Py_ssize_t>source.shape[0] >= MANY:
+                found.merges = source
             return found
-        if len(shape) == 2 and len(source.shape) == 3 and self.order(source.shape) is not None:
+        if stacked and (self.order(source.shape) is not None
+                        or (shape[1] == source.shape[2] and <Py_ssize_t>source.shape[0] >= MANY)):
             return merging(source, shape)
         x = self.settled(x)
         if not is_packed(x):

@@ -124,6 +124,8 @@ cdef Role role(Operation o, Region region):
         return ADDED if is_row(a, region) and is_row(b, region) else REFUSED
     if is_row(a, region) and len(a.shape) == 2 and len(b.shape) == 2 and is_shared(b, region):
         return ROWS
+    if is_shared(a, region) and len(a.shape) == 2 and len(b.shape) == 3 and is_row(b, region):
+        return ROWS
     if is_row(a, region) and len(a.shape) == 3 and (
             len(b.shape) == 3 and is_row(b, region) or len(b.shape) == 2 and is_shared(b, region)):
         return ROWS

@@ -30,7 +30,7 @@ cdef class View:
     cdef Py_ssize_t offset
     cdef tuple shape
     cdef tuple strides
-    cdef View merges                # another view, of which this one merges axes by a copy still to be made; else None
+    cdef View merges                # the view of three axes of which this one merges two; it need not have strides then
 
 
 cdef Py_ssize_t product(object shape)
