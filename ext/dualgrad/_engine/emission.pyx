@@ -530,7 +530,7 @@ cdef int emit_region(list roots, Region region) except -1:
             if region.n_rows < 4 * region.block:        # a block for each of a few workers
                 region.block = max(16, (region.n_rows // 4 + 15) // 16 * 16)
                 e = emitted(roots, region)
-                region.block_bytes = (e.places.end + ALIGN - 1) // ALIGN * ALIGN
+                region.block_bytes = aligned(e.places.end)
     region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
     finish_code(region, e.code)
     finish_scalars(region)
