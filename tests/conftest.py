@@ -1,14 +1,22 @@
-"""What every test module may use: the two execution modes and the settings of Hypothesis."""
+"""What every test module may use: the two execution modes and the settings of Hypothesis.
+
+``pytest`` runs tests as they are: in PyNative mode, and in Graph mode too where they ask for the fixture `mode`.
+``pytest --mode graph`` runs the whole suite in Graph mode, see graph_mode.py.
+"""
 
 import os
+from contextlib import nullcontext
 
 import pytest
+from graph_mode import Rehearsal
 from hypothesis import HealthCheck, settings
 
 import dualgrad as dg
 from dualgrad.programs import verified
 
 pytest.register_assert_rewrite("support")
+
+REHEARSAL = pytest.StashKey[Rehearsal]()
 
 # The fixture `mode` is the same for all examples of a property, so it need not be set anew for each of them.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
@@ -17,11 +25,57 @@ settings.register_profile("ci", max_examples=300, print_blob=True, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_addoption(parser):
+    parser.addoption("--mode", choices=("pynative", "graph"), default="pynative", help="graph: record everything")
+
+
+def pytest_configure(config):
+    if config.getoption("mode") == "graph":
+        config.stash[REHEARSAL] = Rehearsal()
+
+
+def pytest_collection_modifyitems(config, items):
+    """In Graph mode leave out what runs in PyNative mode on purpose."""
+    if REHEARSAL not in config.stash:
+        return
+    pynative = [item for item in items if mode_of(item) == dg.PYNATIVE_MODE]
+    config.hook.pytest_deselected(items=pynative)
+    items[:] = [item for item in items if mode_of(item) != dg.PYNATIVE_MODE]
+    for item in items:
+        for marker in item.iter_markers("eager"):
+            item.add_marker(pytest.mark.skip(reason=f"about eager execution: {marker.args[0]}"))
+
+
+def mode_of(item):
+    """The mode that a test is parametrized with, or None."""
+    return item.callspec.params.get("mode") if hasattr(item, "callspec") else None
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _verified():
+def _verified(request):
     """Every program that a test records is verified."""
-    with verified():
+    rehearsal = request.config.stash.get(REHEARSAL, None)
+    with verified(), rehearsal.installed() if rehearsal else nullcontext():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _graph_mode(request):
+    """With --mode graph, tests begin and end in Graph mode."""
+    if REHEARSAL not in request.config.stash:
+        yield
+        return
+    dg.set_context(mode=dg.GRAPH_MODE)
+    yield
+    dg.set_context(mode=dg.PYNATIVE_MODE)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """How many outermost calls were replayed, and why others were not."""
+    if REHEARSAL in config.stash:
+        terminalreporter.section("outermost calls in Graph mode")
+        for outcome, count in config.stash[REHEARSAL].outcomes.most_common():
+            terminalreporter.line(f"{count:7} {outcome}")
 
 
 @pytest.fixture(params=[dg.PYNATIVE_MODE, dg.GRAPH_MODE], ids=["pynative", "graph"])
@@ -38,9 +92,9 @@ def pytest_pyfunc_call(pyfuncitem):
     """In Graph mode run the body of a test three times.
 
     A program is recorded in the first run, confirmed in the second and replayed in the third, so a single run
-    would only ever see an eager execution.
+    would only ever see an eager execution. With --mode graph that is done for each call.
     """
-    if pyfuncitem.funcargs.get("mode") == dg.GRAPH_MODE:
+    if pyfuncitem.funcargs.get("mode") == dg.GRAPH_MODE and REHEARSAL not in pyfuncitem.config.stash:
         arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
         for _ in range(2):
             pyfuncitem.obj(**arguments)

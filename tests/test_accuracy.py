@@ -6,6 +6,8 @@ from accuracy import ACCURATE, accuracy_table, exact_derivatives, measure, point
 
 from dualgrad._table import BY_NAME, ROWS
 
+pytestmark = pytest.mark.eager("measures the accuracy of single primitives")
+
 NAMES = [row.name for row in ACCURATE]
 
 

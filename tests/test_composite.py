@@ -38,6 +38,7 @@ def nodes(report):
     return report["leaves"] + report["instructions"]
 
 
+@pytest.mark.eager("looks at tapes")
 def test_outer_tape_of_the_documented_cell_holds_leaves_and_one_gradient_node():
     second = ops.GradOperation(get_all=True, sens_param=True)(Gradient(Product()))
     x, y = Tensor(np.array([4], np.float32)), Tensor(np.array([5], np.float32))
@@ -51,6 +52,7 @@ def test_outer_tape_of_the_documented_cell_holds_leaves_and_one_gradient_node():
     assert outer["leaves"] == 2
 
 
+@pytest.mark.eager("looks at tapes")
 @pytest.mark.parametrize("k", [3, 4, 5])
 def test_every_outer_tape_of_k_nested_gradients_holds_one_node(k):
     f = lambda x: ops.exp(ops.sin(x)) * x
@@ -159,6 +161,7 @@ MIXED = {
 }
 
 
+@pytest.mark.eager("looks at tapes")
 @pytest.mark.parametrize("name", MIXED)
 def test_forward_transforms_inside_gradients_are_one_node_too(name):
     f = lambda x: ops.exp(ops.sin(x)) * x
@@ -317,6 +320,7 @@ def test_gradient_of_a_force_matching_loss_by_all_weights():
         np.testing.assert_allclose(g.asnumpy(), numerical_gradient(loss, p), rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.eager("looks at tapes")
 def test_a_pinn_step_keeps_fewer_nodes_and_less_memory_than_a_taped_backward_pass():
     net = Network(width=20, depth=4)
     points = t(np.random.default_rng(1).uniform(-1, 1, size=(200, 2)))

@@ -10,6 +10,8 @@ import pytest
 import dualgrad as dg
 from dualgrad import context
 
+pytestmark = pytest.mark.eager("sets modes itself")
+
 # Keywords that scripts for MindSpore set, with a value as they write it.
 OTHERS = {
     "device_id": 3,

@@ -220,6 +220,7 @@ def test_linearize_gives_the_tangents_of_jvp():
         np.testing.assert_array_equal(value["sum"].asnumpy(), expected_value["sum"].asnumpy())
 
 
+@pytest.mark.eager("counts calls")
 def test_linearize_calls_the_function_once():
     calls = []
 
@@ -234,6 +235,7 @@ def test_linearize_calls_the_function_once():
     assert len(calls) == 3
 
 
+@pytest.mark.eager("looks at programs")
 def test_the_tangent_of_linearize_is_recorded_without_what_is_constant():
     """The slopes too are known: three products with them, and one sum."""
     x = f64(RNG.normal(size=4))

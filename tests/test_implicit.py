@@ -192,6 +192,7 @@ def test_bilevel():
         outer, closed = dg.grad(outer), dg.grad(closed)
 
 
+@pytest.mark.eager("counts calls")
 def test_iterations_are_not_differentiated():
     calls = 0
 
@@ -289,6 +290,7 @@ def test_errors(name):
     assert_raises(error, call, *words)
 
 
+@pytest.mark.eager("counts objects")
 def test_nothing_is_left_behind():
     def f(a):
         b = ops.sin(a)

@@ -231,6 +231,7 @@ def test_infinite_entries_are_picked_exactly():
     np.testing.assert_array_equal(dg.jacfwd(lambda x: m @ x)(f64([1.0, 1.0])).asnumpy(), m.asnumpy())
 
 
+@pytest.mark.eager("counts calls")
 def test_the_size_of_batches_follows_their_cost(monkeypatch):
     from dualgrad import jacobians
 

@@ -186,6 +186,7 @@ def test_the_schedule_is_the_best_there_is():
     assert advances(100_000, 446) < 200_000
 
 
+@pytest.mark.eager("counts calls")
 @pytest.mark.parametrize(("n", "states"), [(40, 1), (40, 3), (40, 6), (40, None), (1, 1), (2, 5)])
 def test_how_often_the_body_is_run(n, states):
     calls = 0
@@ -229,6 +230,7 @@ def test_random_numbers_are_the_same_in_every_run():
     np.testing.assert_allclose(found[:4], found[4:], rtol=1e-13)
 
 
+@pytest.mark.eager("a program repeats what a step changes")
 def test_a_step_may_not_change_what_is_outside():
     state = Parameter(f64(1.0), name="state")
 
@@ -465,6 +467,7 @@ def test_an_error_in_a_step_leaves_nothing_open():
     np.testing.assert_allclose(dg.grad(lambda x: (x * W).sum())(XS), [0.7] * N)
 
 
+@pytest.mark.eager("counts objects")
 def test_nothing_is_left_behind():
     """Tapes hold functions that close over values of those tapes; the collector finds such circles."""
 

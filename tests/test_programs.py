@@ -18,6 +18,8 @@ from dualgrad.programs._listing import HANDLE, INPUT, Listing, recording_of, tit
 from dualgrad.programs._tokens import ITEM
 from dualgrad.programs.verify import BLOCK, verify_layout, verify_steps
 
+pytestmark = pytest.mark.eager("records by itself")
+
 ROWS = 300
 SMALLER = 128  # rows of a block in the plan that is verified, so that there are several, the last of them smaller
 

@@ -21,6 +21,8 @@ import dualgrad as dg
 from dualgrad import nn, ops
 from dualgrad._engine import algebra, array, custom, tape, values
 
+pytestmark = pytest.mark.eager("measures memory")
+
 
 class Layer(nn.Cell):
     """A small network with a derivative inside its forward function."""

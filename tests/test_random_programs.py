@@ -24,6 +24,8 @@ from dualgrad._engine.algebra import jets
 from dualgrad._engine.forward import run_forward
 from dualgrad.testing import check
 
+pytestmark = pytest.mark.eager("runs each program in every mode by itself")
+
 BUDGET = 25_000  # elements of 120 digits for one program
 
 

@@ -21,6 +21,8 @@ from dualgrad import Tensor
 from dualgrad._engine.replay import forget_programs, plan_programs
 from dualgrad._engine.replay import programs as recorded_programs
 
+pytestmark = pytest.mark.eager("records by itself")
+
 ROWS = [70, 300, 1500]  # samples, or tangents
 MOST = 60_000  # elements of a value, for all samples or tangents
 # a Cell that is made while it is recorded cannot be recorded

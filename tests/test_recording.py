@@ -1,5 +1,6 @@
 """Recorded functions: what is replayed is what eager execution gives, and what cannot be replayed runs eagerly."""
 
+import contextlib
 import os
 import threading
 import warnings
@@ -7,11 +8,14 @@ import warnings
 import numpy as np
 import pytest
 from cases import Case, all_cases
-from support import assert_close, assert_raises, f32, f64
+from support import assert_close, assert_raises, f32, f64, repeated_grad
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.replay import forget_programs, plan_programs, programs
+from dualgrad.testing import tape_reports, taped_backward
+
+pytestmark = pytest.mark.eager("records by itself")
 
 CASES = all_cases()
 X = np.array([1.0, -2.0, 3.0])
@@ -185,6 +189,71 @@ def test_a_cell_with_other_attributes_is_recorded_anew():
     net.factor = 3.0
     for _ in range(4):
         assert_close(net(f64(X)), 3 * X)
+
+
+@pytest.mark.parametrize("f", [ops.cos, lambda x: ops.sin(x) * x, lambda x: x**3, lambda x: -abs(x)], ids=range(4))
+@pytest.mark.parametrize("order", [1, 2])
+def test_zeros_keep_their_sign(f, order):
+    """A derivative of zero is +0 in eager execution, also where a product with one would give -0."""
+    x, gradient = f64([0.0, -0.0, 1.0]), repeated_grad(f, order)
+    recorded = dg.jit(gradient)
+    for _ in range(4):
+        assert recorded(x).asnumpy().tobytes() == gradient(x).asnumpy().tobytes()
+
+
+def test_a_parameter_that_is_frozen_later():
+    class Scaled(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = Parameter(f64(2.0), name="a"), Parameter(f64(3.0), name="b")
+
+        def construct(self, x):
+            return self.a * self.b * x
+
+    net, x = Scaled(), f64(5.0)
+    by_all = dg.jit(lambda x: dg.grad(net, None, [net.a, net.b])(x))
+    by_trainable = dg.jit(lambda x: ops.GradOperation(get_by_list=True)(net)(x))
+    for frozen in (False, True, False):
+        net.a.requires_grad = not frozen
+        for _ in range(4):
+            assert_close(by_all(x), (0.0 if frozen else 15.0, 10.0))
+            assert_close(by_trainable(x), (10.0,) if frozen else (15.0, 10.0))
+
+    @dg.jit
+    def freezing(x):
+        net.a.requires_grad = not net.a.requires_grad
+        return net(x)
+
+    with pytest.warns(UserWarning, match="freezing runs eagerly: requires_grad of a Parameter is set"):
+        freezing(x)
+
+
+def test_a_list_of_cells_that_grows():
+    class Stack(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.cells = nn.CellList([nn.Dense(2, 2)])
+
+        def construct(self, x):
+            for cell in self.cells:  # which is read, not called
+                x = cell(x)
+            return x
+
+    net = dg.jit(Stack())
+    for columns in (2, 3, 4):
+        for _ in range(4):
+            assert net(f32([[1.0, 2.0]])).shape == (1, columns)
+        net.cells.append(nn.Dense(columns, columns + 1))
+
+
+def test_programs_of_the_other_backward_pass_are_not_replayed():
+    f = dg.jit(repeated_grad(lambda x: x**4, 2))
+    for taped in (False, True, False):
+        with taped_backward() if taped else contextlib.nullcontext(), tape_reports() as reports:
+            for _ in range(3):
+                assert_close(f(f64(2.0)), 48.0)
+        assert any("subtape" not in r["by_primitive"] for r in reports)
+        assert any("subtape" in r["by_primitive"] for r in reports) != taped
 
 
 def test_numbers_that_python_asks_for_end_the_recording_with_one_warning():

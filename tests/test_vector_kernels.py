@@ -20,6 +20,8 @@ from dualgrad import Tensor
 from dualgrad._engine.tensor import OPCODES, apply
 from dualgrad._table import ROWS
 
+pytestmark = pytest.mark.eager("calls kernels without tensors")
+
 LEVELS = ("highest", "x86-64-v3", "baseline")
 COUNT = 150
 INF, NAN = np.inf, np.nan

@@ -17,6 +17,7 @@ cdef class Recorder(Tracer):
     cdef dict negated                   # slot of a negation -> its operand
     cdef list cells                     # Cells that were called
     cdef bint wrote                     # an attribute of a Cell was set
+    cdef dict absorbed                  # slot of an absorbing product with ones -> its other operand
     cdef list held                      # arrays whose ids are keys
     cdef Py_ssize_t room                # bytes of arrays that may be kept for their equals
     cdef Array tagged(self, Array a, int slot)

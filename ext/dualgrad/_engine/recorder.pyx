@@ -14,12 +14,15 @@ their own, read anew at each run.
 The same primitive on the same slots is one step, and its result is not even computed again while it is alive. This
 is what makes k nested derivatives, 2^k components, a program of the components that differ.
 
+An absorbing product with ones takes the sign from zeros and changes nothing else. It is a step, but another absorbing
+product may read what it was made of: the sign of a zero does not matter there.
+
 What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
 The execution then goes on as an ordinary one.
 """
 from cpython.object cimport PyObject
 
-from .array cimport ARRAY, Array, Value, contiguous, new_view, shape_tuple, to_ndarray
+from .array cimport ARRAY, Array, Value, contiguous, is_complex, new_view, shape_tuple, to_ndarray
 from .execute cimport run, stop_tracing
 from .opcodes cimport *
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
@@ -55,6 +58,7 @@ cdef class Recorder(Tracer):
         self.known = {}
         self.effects = {}
         self.negated = {}
+        self.absorbed = {}
         self.held = []
         self.cells = []
         self.fixed = []
@@ -149,6 +153,8 @@ cdef class Recorder(Tracer):
         if not known:
             return run(op, params, args, n)
         ins = tuple([self.slot_of(<Array>args[i]) for i in range(n)])
+        if op == OP_ABSORB_MUL:
+            ins = tuple([self.absorbed.get(slot, slot) for slot in ins])
         key = None
         if op != OP_DRAW and op != OP_INSPECT:
             if op == OP_NEG and (<Array>args[0]).slot in self.negated:
@@ -173,6 +179,10 @@ cdef class Recorder(Tracer):
         self.program.steps.append((op, params, ins, out.slot))
         if op == OP_NEG and out.size * out.itemsize <= self.room:
             self.negated[out.slot] = <Array>args[0]
+        if op == OP_ABSORB_MUL:
+            for i in range(2):
+                if is_one(<Array>args[1 - i]) and covers(<Array>args[i], <Array>args[1 - i]):
+                    self.absorbed[out.slot] = ins[i]
         if key is not None:
             kept = None
             if out.size * out.itemsize <= self.room:
@@ -211,8 +221,13 @@ cdef tuple in_order(int op, tuple ins):
 
 
 cdef Array shortcut(int op, object params, PyObject **args, int n):
-    """The operand that the result is equal to, bit for bit, by an identity; None if there is none."""
-    if op == OP_MUL or op == OP_ABSORB_MUL:
+    """The operand that the result is equal to, bit for bit, by an identity; None if there is none.
+
+    A complex product with one is none: it adds zeros to both parts.
+    """
+    if is_complex((<Array>args[0]).typenum):
+        return None
+    if op == OP_MUL:
         if is_one(<Array>args[1]) and covers(<Array>args[0], <Array>args[1]):
             return <Array>args[0]
         if is_one(<Array>args[0]) and covers(<Array>args[1], <Array>args[0]):

@@ -9,8 +9,9 @@ variables it can reach is recorded three times.) It also does so if Python asked
 for a number that depends on the arguments, and after many different values of one argument that is no tensor.
 
 Only outermost calls are recorded: inside a recording, or while derivatives are being taken, a recorded function is an
-ordinary one. A program is replayed only while the Cells it has called have the attributes they had, and while the
-handles it reads hold arrays of the types and shapes they had; otherwise it is recorded anew.
+ordinary one. A program is replayed only while the Cells it has called have the attributes they had, while the handles
+it reads hold arrays of the types and shapes they had, and while no Parameter begins or ceases to be differentiated;
+otherwise it is recorded anew.
 
 What Python read on the way is part of a program too: globals, closures, attributes, lists, arrays. A survey
 (surroundings.pyx) of all that the function can reach is compared before each replay.
@@ -50,7 +51,7 @@ cdef object CHECK = None            # called with each program that is to be rep
 
 
 def plan_programs(bint on):
-    """Whether programs are planned, or interpreted step by step. Returns the former setting."""
+    """Whether programs are planned and run by their plans, or interpreted step by step. Returns the former setting."""
     global PLANNING
     former = PLANNING
     PLANNING = on
@@ -241,7 +242,7 @@ cdef object replay(Recording r, list inputs):
     cdef Program program = r.program
     cdef Py_ssize_t i, n = len(program.outputs)
     arrays = [t.value for t in inputs]
-    arrays = program.run(arrays) if r.plan is None else r.plan.run(arrays)
+    arrays = r.plan.run(arrays) if PLANNING and r.plan is not None else program.run(arrays)
     if arrays is None:
         return NotImplemented
     for i in range(len(program.effects)):
@@ -524,7 +525,12 @@ def programs():
 
 
 def forget_programs():
-    """Empty the cache."""
+    """Empty the cache; functions that remember a program forget it too."""
+    cdef Function function
+    cdef Kind kind
+    for function in FUNCTIONS.values():
+        for kind in (function.kinds or {}).values():
+            kind.last = kind.good = None
     FUNCTIONS.clear()
 
 
@@ -563,6 +569,12 @@ def recorded_call(fn, tuple args, dict kwargs):
 def run_program(Program program not None, list inputs):
     """The arrays that leave a program, by its plain interpreter; None if a handle has changed its type or shape."""
     return program.run(inputs)
+
+
+def why_eager(key):
+    """Why the function known by a key runs eagerly from now on; None if it does not."""
+    cdef Function function = FUNCTIONS.get(key)
+    return None if function is None else function.why
 
 
 def known_functions():

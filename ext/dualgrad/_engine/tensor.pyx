@@ -441,6 +441,18 @@ def stop(TensorBase t not None):
     return wrap(constant_of(base(t)))
 
 
+cdef object REBINDING = None        # called with handles that are about to get a new value
+
+
+def watch_rebinding(look):
+    """Have a function called with each handle that is about to get a new value; None for no such function. Returns the
+    former one. Replayed programs do not call it: what they change is written in them."""
+    global REBINDING
+    former = REBINDING
+    REBINDING = look
+    return former
+
+
 cdef int rebound(TensorBase t, Value v) except -1:
     """Give a handle a new value; one that is older than the active region keeps its own until the region is left."""
     cdef Region region = current_region()
@@ -449,6 +461,8 @@ cdef int rebound(TensorBase t, Value v) except -1:
         region.table[id(t)] = v
         region.effects[id(t)] = t
         return 0
+    if REBINDING is not None:
+        REBINDING(t)
     t.value = v
     if tracing():
         active_tracer().rebound(t)

@@ -83,6 +83,7 @@ class Members(CellCall):
                 self.__dict__.get(what, {}).pop(name, None)
 
     def _take_parameter(self, name: str, parameter: Parameter) -> None:
+        note_write(self)
         registry = self._registry(name, "_params")
         self._forget(name, keep="_params")
         if not parameter._is_placed:
@@ -98,6 +99,7 @@ class Members(CellCall):
         registry[name] = self.__dict__[name] = parameters
 
     def _take_cell(self, name: str, cell: Cell) -> None:
+        note_write(self)
         registry = self._registry(name, "_cells")
         if "_cells" not in cell.__dict__:
             raise AttributeError(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._engine.gradient import tape_backward
+from .._engine.replay import forget_programs
 from .._engine.tape import observers
 
 __all__ = ["tape_reports", "taped_backward"]
@@ -62,7 +63,9 @@ def taped_backward() -> Iterator[None]:
     [12.]
     """
     former = tape_backward(True)
+    forget_programs()  # they were recorded the other way
     try:
         yield
     finally:
         tape_backward(former)
+        forget_programs()

@@ -1,0 +1,328 @@
+"""The suite in Graph mode: what a test differentiates is recorded and replayed, and compared with eager execution.
+
+``pytest --mode graph`` installs a `Rehearsal`. It takes the outermost calls of a test: of Cells, of whatever the public
+transforms make, and of those transforms that are called with a function (`jvp`, `root`, `scan` ...). Each such call is
+executed
+
+1. eagerly;
+2. recorded, twice: that is eager execution in which equal steps are one;
+3. by the plain interpreter, step by step;
+4. by the plan, as replayed functions are in use.
+
+Before each run but the first, the tensors that a run changes and the source of random numbers are put back. So a test
+sees these effects once, those of the last run, whose results it gets. Its own Python (a list that is appended to) runs
+three times.
+
+*The rule.* Runs 2 and 3 give the results and effects of run 1 bit for bit (one nan is as good as another). Run 4 gives
+the same numbers, the sign of a zero aside, unless the plan holds an instruction that adds numbers up or multiplies
+matrices, which blocks of rows may do in another order: then an array may be off by `ROUNDING` units in the last place of
+its largest number. The same holds for runs 2 to 4 of a call that meets a loop or a recomputed block, whose steps are
+differentiated one by one while recording and as a whole otherwise. An error has to be the same error.
+
+A function that cannot be replayed is compared as far as it gets; the summary after the tests counts these calls and
+says why.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import dualgrad as dg
+from dualgrad import Tensor, random
+from dualgrad._engine import gradient as engine
+from dualgrad._engine import replay
+from dualgrad._engine.capture import capture
+from dualgrad._engine.inspection import describe
+from dualgrad._engine.remake import recording
+from dualgrad._engine.tensor import TensorBase, set_call_hook, watch_rebinding
+from dualgrad._engine.values import open_levels
+from dualgrad.ops import _stepping
+
+#: public functions that make a function of another one
+MAKERS = ("vmap", "laplacian", "biharmonic", "mixed_partial", "derivatives", "divergence", "curl")
+#: public functions that call one
+CALLERS = ("jvp", "scan", "fori_loop", "while_loop", "fixed_point", "root", "argmin", "linear_solve")
+#: public functions that return a value and a function
+LINEAR = ("vjp", "linearize")
+
+#: instructions that keep the order of operations of eager execution
+IN_ORDER = {"loop", "select", "copy", "zero", "cast", "gather"}
+ROUNDING = 512.0
+RECORDINGS = 4  # after so many a function is replayed, or runs eagerly for ever
+
+
+class _Call(threading.local):
+    """What is known of the call that a thread rehearses."""
+
+    busy = False
+    recording = False  # not the eager run
+    noting = False
+    unrolled = False  # a loop or a block was met while recording
+    key: Any = None
+    start = 0  # handles of an earlier birth were there before the call
+    before: dict[int, tuple[TensorBase, Tensor]]  # those that the call changes, with their first values
+
+
+class Rehearsal:
+    """The runs of each outermost call, and what came of them."""
+
+    def __init__(self) -> None:
+        self.outcomes: collections.Counter[str] = collections.Counter()
+        self._call = _Call()
+        # whether a program of a function has loops in it, and whether all its plans keep the order of operations
+        self._plans: dict[Any, tuple[bool, bool]] = {}
+        self._call_recorded = engine.call_recorded
+
+    # ------------------------------------------------------------------------------------------------ calls taken over
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Inside the block, outermost calls go through this object."""
+        patched = [(engine, "call_recorded", self._call_recorded, self._recorded)]
+        patched += [
+            (m, "recording", recording, self._unrolling) for m in (_stepping, sys.modules["dualgrad.recompute"])
+        ]
+        patched += [place for name in (*MAKERS, *CALLERS, *LINEAR) for place in self._places(name)]
+        for module, name, _, new in patched:
+            setattr(module, name, new)
+        set_call_hook(self._cell_called)
+        checked = replay.check_programs(self._confirmed)
+        watched = watch_rebinding(self._note)
+        try:
+            yield
+        finally:
+            watch_rebinding(watched)
+            replay.check_programs(checked)
+            set_call_hook(replay._cell_called)
+            for module, name, old, _ in patched:
+                setattr(module, name, old)
+
+    def _places(self, name: str) -> Iterator[tuple[Any, str, Any, Any]]:
+        """A public function wherever users reach it, and what takes its place."""
+        old = getattr(dg, name)
+        new = self._wrapped(name, old)
+        for path in ("dualgrad", "dualgrad.ops", "dualgrad.operators"):
+            if getattr(sys.modules[path], name, None) is old:
+                yield sys.modules[path], name, old, new
+
+    def _wrapped(self, name: str, old: Callable) -> Callable:
+        @functools.wraps(old)
+        def new(*args: Any, **kwargs: Any) -> Any:
+            if not self._outermost():
+                return old(*args, **kwargs)
+            if name in CALLERS:
+                return self._recorded(("caller", name), None, name, old, args, kwargs)
+            found = old(*args, **kwargs)
+            if name in MAKERS:
+                return self._made(name, found) if callable(found) else found
+            return (found[0], self._made(name, found[1]), *found[2:])
+
+        return new
+
+    def _made(self, name: str, fn: Callable) -> Callable:
+        """A function that a transform has made."""
+
+        @functools.wraps(fn)
+        def made(*args: Any, **kwargs: Any) -> Any:
+            if not self._outermost():
+                return fn(*args, **kwargs)
+            return self._recorded(("made", replay.ByIdentity(fn)), None, name, fn, args, kwargs)
+
+        return made
+
+    def _unrolling(self) -> bool:
+        """In the place of `recording`, by which loops and blocks choose how they run."""
+        self._call.unrolled = self._call.unrolled or recording()
+        return recording()
+
+    def _outermost(self) -> bool:
+        graph = dg.get_context("mode") == dg.GRAPH_MODE
+        return graph and not (self._call.busy or recording() or open_levels())
+
+    def _cell_called(self, cell: Any, args: tuple, kwargs: dict) -> Any:
+        if self._call.busy and not self._call.recording and not recording():
+            return cell.construct(*args, **kwargs)
+        if self._call.busy or recording() or open_levels():
+            return replay._cell_called(cell, args, kwargs)
+        return self._recorded(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
+
+    def _recorded(self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict) -> Any:
+        """An outermost call, in the place of the engine's `call_recorded`."""
+        if self._call.recording:
+            return self._call_recorded(key, alive, name, call, args, kwargs)
+        if self._call.busy:
+            return call(*args, **kwargs)
+        self._call.busy = True
+        try:
+            return self._rehearse(key, alive, name, call, args, kwargs)
+        finally:
+            self._call.busy = False
+
+    # ------------------------------------------------------------------------------------------------------- the runs
+
+    def _rehearse(self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict) -> Any:
+        calls: list[None] = []
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            calls.append(None)
+            return call(*args, **kwargs)
+
+        def as_recorded() -> Any:
+            calls.clear()
+            self._call.recording = True
+            try:
+                return self._call_recorded(key, alive, name, counted, args, kwargs)
+            finally:
+                self._call.recording = False
+
+        capture(list, ())  # what is made from here on has a later birth
+        self._call.start = Tensor(0.0)._birth
+        self._call.before = {}
+        self._call.key = key
+        self._call.noting = True
+        self._call.unrolled = False
+        again = Repetition(self._call.before)
+        try:
+            outcome, expected = again(lambda: call(*args, **kwargs))
+        finally:
+            self._call.noting = False
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".* runs eagerly")
+            for run in range(RECORDINGS):
+                outcome, found = again(as_recorded)
+                if not calls:
+                    break
+                check(name, f"recording {run + 1}", found, expected, self._rounding(key, True))
+                if outcome[1] is not None or replay.why_eager(key) is not None:
+                    break
+            if calls:
+                why = replay.why_eager(key) or ("an error is raised" if outcome[1] is not None else "not recorded")
+                self.outcomes[f"ran eagerly: {why}"] += 1
+            else:
+                rounding = self._rounding(key, False)
+                check(name, "the plan", found, expected, rounding)
+                with interpreted_step_by_step():
+                    check(name, "the interpreter", again(as_recorded)[1], expected, self._rounding(key, True))
+                outcome, found = again(as_recorded)
+                check(name, "the plan", found, expected, rounding)
+                self.outcomes["replayed, to rounding" if rounding else "replayed, bit for bit"] += 1
+        if outcome[1] is not None:
+            raise outcome[1]
+        return outcome[0]
+
+    def _rounding(self, key: Any, step_by_step: bool) -> float | None:
+        """How far a run may be off; None for the same bits."""
+        unrolled, in_order = self._plans.get(key, (False, True))
+        unrolled = unrolled or self._call.unrolled
+        if step_by_step and not unrolled:
+            return None
+        return ROUNDING if unrolled or not in_order else 0.0
+
+    def _note(self, handle: TensorBase) -> None:
+        """A handle is about to get a new value."""
+        if self._call.noting and handle._birth < self._call.start:
+            self._call.before.setdefault(id(handle), (handle, handle._detached()))
+
+    def _confirmed(self, program: Any, plan: Any) -> None:
+        key = self._call.key
+        unrolled, ordered = self._plans.get(key, (False, True))
+        self._plans[key] = (unrolled or self._call.unrolled, ordered and (plan is None or in_order(plan)))
+
+
+class Repetition:
+    """Runs of one call, each from where the first began."""
+
+    def __init__(self, before: dict[int, tuple[TensorBase, Tensor]]) -> None:
+        self.before = before
+        self.generator = random.generator()
+        self.state = random.get_state()
+
+    def __call__(self, run: Callable[[], Any]) -> tuple[tuple[Any, Exception | None], Any]:
+        """What a run returns or raises, and the numbers of that, the effects included."""
+        for handle, value in self.before.values():
+            handle._rebind(value)
+        if random.generator() is self.generator:
+            random.put_state(self.state)
+        result = error = None
+        try:
+            result = run()
+        except Exception as raised:
+            error = raised
+        effects = [numbers(handle) for handle, _ in self.before.values()]
+        return (result, error), [numbers(result), effects, error and (type(error), str(error))]
+
+
+@contextmanager
+def interpreted_step_by_step() -> Iterator[None]:
+    """Inside the block, replayed programs do not run by their plans."""
+    former = replay.plan_programs(False)
+    try:
+        yield
+    finally:
+        replay.plan_programs(former)
+
+
+def in_order(plan: Any) -> bool:
+    """Whether a plan executes what eager execution does, in that order."""
+    regions = describe(plan)["regions"]
+    return all(i["kind"] in IN_ORDER for region in regions for i in region.get("instructions", ()))
+
+
+# ------------------------------------------------------------------------------------------------------- comparison
+
+
+def numbers(nest: Any) -> Any:
+    """A nest with arrays in place of tensors, and types in place of what has no numbers."""
+    if isinstance(nest, TensorBase):
+        return nest._detached()._numpy()
+    if isinstance(nest, tuple | list):
+        return [type(nest), *(numbers(part) for part in nest)]
+    if isinstance(nest, dict):
+        return {key: numbers(part) for key, part in nest.items()}
+    if isinstance(nest, np.ndarray | bool | int | float | complex | str | bytes) or nest is None:
+        return nest
+    return type(nest)
+
+
+def check(name: str, way: str, found: Any, expected: Any, rounding: float | None) -> None:
+    """Raise AssertionError where two nests of numbers differ."""
+    if isinstance(expected, list | dict):
+        assert type(found) is type(expected), f"{name}: {way} gives {found!r} instead of {expected!r}"
+        assert len(found) == len(expected), f"{name}: {way} gives {found!r} instead of {expected!r}"
+        for key in expected if isinstance(expected, dict) else range(len(expected)):
+            check(name, way, found[key], expected[key], rounding)
+    elif isinstance(expected, np.ndarray):
+        assert isinstance(found, np.ndarray), f"{name}: {way} gives {found!r} instead of {expected!r}"
+        same = (found.dtype, found.shape) == (expected.dtype, expected.shape) and near(found, expected, rounding)
+        assert same, f"{name}: {way} differs from eager execution:\n{found!r}\ninstead of\n{expected!r}"
+    else:
+        same = found is expected or found == expected or (found != found and expected != expected)
+        assert same, f"{name}: {way} gives {found!r} instead of {expected!r}"
+
+
+def near(found: np.ndarray, expected: np.ndarray, rounding: float | None) -> bool:
+    """Whether two arrays of one type and shape are the same to so many units in the last place; None: bit for bit."""
+    if found.tobytes() == expected.tobytes():
+        return True
+    if expected.dtype.kind not in "fc":
+        return False
+    parts = expected.real.dtype
+    a, b = (np.ascontiguousarray(x).view(parts) for x in (found, expected))
+    other = ~(np.isnan(a) & np.isnan(b))
+    a, b = a[other], b[other]
+    if rounding is None:
+        return a.tobytes() == b.tobytes()
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(b)
+        scale = np.abs(b[finite]).max(initial=0.0)
+        off = np.abs(a[finite] - b[finite]) <= rounding * np.finfo(parts).eps * scale
+    return bool(off.all() and np.array_equal(a[~finite], b[~finite]))
