@@ -297,7 +297,7 @@ def f(x):
         """
 x = dg.Tensor(np.linspace(0.0, 1.0, 2000).reshape(20, 100))
 def f(x):
-    for _ in range(2000):
+    for _ in range(600):
         x = ops.cumsum(ops.sin(x), 1) * 1e-3 + ops.cos(x)
     return x
 """,
