@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import context, dtype, ops
+from . import context, dtype, ops, sparse
 from .branches import cond
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dtype import (
@@ -42,7 +42,7 @@ from .threads import get_num_threads, set_num_threads
 from .vectorize import vmap
 
 if TYPE_CHECKING:
-    from . import amp, common, dataset, nn, numpy, operators, scipy, sparse, sparsity
+    from . import amp, common, dataset, nn, numpy, operators, scipy, sparsity
     from .compressed import sparse_hessian, sparse_jacobian
     from .dataset import data_sink
     from .hessians import hessian, hvp
@@ -69,7 +69,6 @@ _LATER = {
     "scipy": (),
     "self_check": ("run_check",),
     "serialization": ("load_checkpoint", "load_param_into_net", "save_checkpoint"),
-    "sparse": (),
     "sparsity": (),
 }
 
