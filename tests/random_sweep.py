@@ -5,7 +5,7 @@ import os
 from collections import Counter
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from random_programs import ENGINE
 
 from dualgrad import Tensor
@@ -13,8 +13,9 @@ from dualgrad._engine.algebra import jets
 from dualgrad._engine.forward import run_forward
 
 EXHAUSTIVE = int(os.environ.get("DUALGRAD_PROGRAMS", "5000"))
+SEED = os.environ.get("DUALGRAD_SEED")  # other programs than those of every run
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-ALWAYS_THE_SAME = {"derandomize": True, "database": None, "phases": (Phase.generate, Phase.shrink)}
+ALWAYS_THE_SAME = {"derandomize": SEED is None, "database": None, "phases": (Phase.generate, Phase.shrink)}
 WILD = 1e5  # programs with larger derivatives are not compared
 TALLY = Counter()  # of what a sweep has seen
 
@@ -50,17 +51,17 @@ def size_of(program, order):
     return max(1.0, *sizes)
 
 
-def sweep(examples, strategy, examine, *settings_of_examine, **how):
+def sweep(examples, strategy, examine, *settings_of_examine):
     """Examine so many random programs, and make sure that so many have really been compared."""
     TALLY.clear()
 
-    @settings(max_examples=examples, **how, **COMMON)
+    @settings(max_examples=examples, **ALWAYS_THE_SAME, **COMMON)
     @given(strategy)
     def run(program):
         assume(examine(program, *settings_of_examine))
         TALLY["compared"] += 1
 
-    run()
+    (run if SEED is None else seed(int(SEED))(run))()
     print(", ".join(f"{what}: {count}" for what, count in TALLY.items()))
     rejected = TALLY["rejected, too ill-conditioned"]
     assert rejected < 0.01 * (TALLY["compared"] + rejected), f"{rejected} programs are too ill-conditioned"
