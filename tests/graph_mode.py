@@ -15,8 +15,8 @@ three times.
 
 *The rule.* Runs 2 and 3 give the results and effects of run 1 bit for bit (one nan is as good as another). Run 4 gives
 the same numbers, the sign of a zero aside, unless the plan holds an instruction that adds numbers up or multiplies
-matrices, which blocks of rows may do in another order: then an array may be off by `ROUNDING` units in the last place of
-its largest number. The same holds for runs 2 to 4 of a call that meets a loop or a recomputed block, whose steps are
+matrices, which blocks of rows may do in another order: then an array may be off by `ROUNDING` units in the last place
+of its largest number. The same holds for runs 2 to 4 of a call that meets a loop or a recomputed block, whose steps are
 differentiated one by one while recording and as a whole otherwise. An error has to be the same error.
 
 A function that cannot be replayed is compared as far as it gets; the summary after the tests counts these calls and
