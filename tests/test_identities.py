@@ -1,0 +1,93 @@
+"""Programs are simplified before they are planned: fewer steps, the same numbers.
+
+Random programs compare plans with what was recorded; here it is seen what is saved, and what is left alone.
+"""
+
+import numpy as np
+import pytest
+
+import dualgrad as dg
+from dualgrad import Tensor, ops
+from dualgrad.programs._listing import Listing, recording_of
+from dualgrad.programs._tokens import name_of
+
+X = np.array([0.3, -1.7, 2.5, 1e-3])
+Y = np.array([0.3, 1.1, -2.5, 0.7])
+
+SIMPLER = {
+    "a difference": (lambda x, y: x + -y, ["sub"]),
+    "a difference, turned": (lambda x, y: -x + y, ["sub"]),
+    "a sum": (lambda x, y: x - -y, ["add"]),
+    "two negations of factors": (lambda x, y: -x * -y, ["mul"]),
+    "a negation through a product": (lambda x, y: x + -y * ops.exp(x), ["exp", "mul", "sub"]),
+    "a negation through a sum of a row": (lambda x, y: y - ops.sum(-x), ["sum", "add"]),
+    "a negation through slices": (lambda x, y: (-x)[1:] + y[1:], ["slice", "slice", "sub"]),
+    "constants of which one is a power of two": (lambda x, y: 3.0 * (x * 2.0), ["mul"]),
+    "a power of two that divides": (lambda x, y: 3.0 * x / 4.0, ["mul"]),
+    "powers of two that cancel": (lambda x, y: 0.5 * (x * 2.0) + y, ["add"]),
+    "a constant with a sign": (lambda x, y: y - (-2.0 * x), ["mul", "add"]),
+    "a size": (lambda x, y: ops.abs(-x), ["abs"]),
+    "a square": (lambda x, y: ops.square(-x) + x * x, ["mul", "add"]),
+}
+LEFT = {
+    "constants that would round twice": (lambda x, y: 3.0 * (x * 0.7), ["mul", "mul"]),
+    "division by another number": (lambda x, y: x / 3.0, ["div"]),
+    "a constant that is no number": (lambda x, y: x * np.inf * 2.0, ["mul", "mul"]),
+    "a negation that leaves": (lambda x, y: -ops.exp(x), ["exp", "neg"]),
+}
+
+
+def steps_of(fn, *arrays):
+    """The primitives that a function comes down to."""
+    layout = recording_of(fn, tuple(Tensor(a) for a in arrays), {}).layout()
+    return [name_of(step[0]) for step in Listing.of(layout["program"]).steps]
+
+
+def same(fn, *arrays):
+    """Whether a replayed function gives the numbers, and the bits, that eager execution gives."""
+    args = tuple(Tensor(a) for a in arrays)
+    expected, recorded = fn(*args).asnumpy(), dg.jit(fn)
+    for _ in range(4):
+        found = recorded(*args).asnumpy()
+    return found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("what", [*SIMPLER, *LEFT])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_steps_are_saved_and_the_numbers_stay(what, dtype):
+    fn, expected = (SIMPLER | LEFT)[what]
+    arrays = X.astype(dtype), Y.astype(dtype)
+    assert sorted(steps_of(fn, *arrays)) == sorted(expected)
+    assert same(fn, *arrays)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.int64])
+def test_other_types_are_left_alone(dtype):
+    fn = lambda x, y: x + -y
+    assert steps_of(fn, X.astype(dtype), Y.astype(dtype)) == ["neg", "add"]
+    assert same(fn, X.astype(dtype), Y.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_cancels_keeps_the_sign_of_its_zero(dtype):
+    """It decides on which side of a branch cut a number lies."""
+    x = X.astype(dtype)
+    for fn in (
+        lambda a, b: ops.atan2(-a - b, -1.0 - a * a),
+        lambda a, b: ops.atan2(-a + -b, -1.0 - a * a),
+        lambda a, b: ops.atan2(-ops.sum(a + b), Tensor(dtype(-1.0))),
+        lambda a, b: ops.atan2(ops.sum(-(a + b)), Tensor(dtype(-1.0))),
+    ):
+        assert same(fn, x, -x)
+
+
+def test_sums_of_many_negatives_are_not_put_off_without_end():
+    def chain(x):
+        total = -x
+        for k in range(2000):
+            total = total - ops.sin(x * (1.0 + k))
+        return ops.exp(total), total
+
+    assert same(lambda x: chain(x)[0], X)
+    assert same(lambda x: chain(x)[1], X)
+    assert len(steps_of(lambda x: chain(x)[1], X)) <= 6010
