@@ -84,10 +84,10 @@ def test_what_cancels_keeps_the_sign_of_its_zero(dtype):
 def test_sums_of_many_negatives_are_not_put_off_without_end():
     def chain(x):
         total = -x
-        for k in range(2000):
+        for k in range(300):
             total = total - ops.sin(x * (1.0 + k))
         return ops.exp(total), total
 
     assert same(lambda x: chain(x)[0], X)
     assert same(lambda x: chain(x)[1], X)
-    assert len(steps_of(lambda x: chain(x)[1], X)) <= 6010
+    assert len(steps_of(lambda x: chain(x)[1], X)) <= 910

@@ -145,7 +145,8 @@ class Parameter(Tensor):
     def requires_grad(self, flag: bool) -> None:
         if not isinstance(flag, bool):
             raise TypeError(f"Parameter: requires_grad must be a bool, got {type(flag).__name__}")
-        note_switch()
+        if getattr(self, "_requires_grad", flag) is not flag:
+            note_switch()
         self._requires_grad = flag
 
     # The value.

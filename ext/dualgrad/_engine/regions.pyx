@@ -92,7 +92,7 @@ cdef Role role(Operation o, Region region):
     """What an operation would be in a region of rows."""
     cdef View a, b, v
     cdef tuple shape = o.out.shape
-    if o.kind == "generic":
+    if o.kind == "generic" or o.out.size == 0:
         return REFUSED
     if o.kind == "gather" or o.kind == "scatter":
         return role_of_picks(o, region)
@@ -104,7 +104,7 @@ cdef Role role(Operation o, Region region):
                 return REFUSED
         return ROWS
     if o.kind == "copies":
-        if len(shape) == 0 or not rows_in(region, shape[0]) or o.out.size == 0:
+        if len(shape) == 0 or not rows_in(region, shape[0]):
             return REFUSED
         for part in o.params:
             if part is not None and not fits_part(part, o, region):

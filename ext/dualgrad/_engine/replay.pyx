@@ -139,7 +139,8 @@ cdef object record(Function function, Kind kind, object call, Given g):
     cdef Change change
     cdef list outputs = []
     cdef bint other_entries = False
-    made.checked = WRITES + switched()
+    cdef long long switches = switched()
+    made.checked = WRITES + switches
     args, kwargs = g.substitutes(recorder)
     recorder.cells = around.cells
     start = perf_counter()
@@ -159,6 +160,8 @@ cdef object record(Function function, Kind kind, object call, Given g):
     result = g.original(result)
     if recorder.failed is None and recorder.wrote:
         recorder.failed = "an attribute of a Cell is set"
+    if recorder.failed is None and switches != switched():
+        recorder.failed = "requires_grad of a Parameter is set"
     if recorder.failed is None and other_entries:
         recorder.failed = "a list or dict that it was given is changed"
     if recorder.failed is not None:
