@@ -195,8 +195,9 @@ def test_a_cell_with_other_attributes_is_recorded_anew():
 @pytest.mark.parametrize("f", [ops.cos, lambda x: ops.sin(x) * x, lambda x: x**3, lambda x: -abs(x)], ids=range(4))
 @pytest.mark.parametrize("order", [1, 2])
 def test_zeros_keep_their_sign(f, order):
-    """A derivative of zero is +0 in eager execution, also where a product with one would give -0. That is recorded; a plan
-    gives the same numbers.
+    """A derivative of zero is +0 in eager execution, also where a product with one would give -0.
+
+    That is what is recorded. A plan gives the same numbers.
     """
     x, gradient = f64([0.0, -0.0, 1.0]), repeated_grad(f, order)
     expected, recorded = gradient(x).asnumpy(), dg.jit(gradient)
