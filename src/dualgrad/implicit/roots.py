@@ -43,7 +43,7 @@ def root(
     tol: float | None = None,
     max_iterations: int = 100,
 ) -> Any:
-    """Solve F(x, *args) = 0, differentiably in the arguments and in all that F reads.
+    """Solve ``F(x, *args) = 0``, differentiably in the arguments and in all that F reads.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def fixed_point(
     tol: float | None = None,
     max_iterations: int = 10000,
 ) -> Any:
-    """Solve x = T(x, *args), differentiably in the arguments and in all that T reads.
+    """Solve ``x = T(x, *args)``, differentiably in the arguments and in all that T reads.
 
     Parameters
     ----------
