@@ -226,6 +226,12 @@ typedef struct {
 
 enum { DG_MAX_STREAMS = 16, DG_LINE = 64 };
 
+#if defined(__GNUC__)
+#define DG_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define DG_PREFETCH(p) ((void)(p)) /* it only saves time */
+#endif
+
 typedef struct {
     int count;
     dg_stream at[DG_MAX_STREAMS];
@@ -240,7 +246,7 @@ static inline void dg_prefetch(const dg_streams *streams, char *const *bases, np
         const npy_intp lines = rows * stream->row / DG_LINE;
         const char *p = bases[stream->base] + stream->offset + row * stream->row;
         for (npy_intp k = lines * share / shares; k < lines * (share + 1) / shares; ++k)
-            __builtin_prefetch(p + k * DG_LINE, 0, 2);
+            DG_PREFETCH(p + k * DG_LINE);
     }
 }
 
