@@ -44,6 +44,13 @@ cdef object value_key(object x):
     return None
 
 
+cdef object with_items(object x, list items):
+    """A tuple of the kind of x with these items; x itself if they are its own."""
+    if all([a is b for a, b in zip(items, x)]):
+        return x
+    return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+
+
 cdef Given given(tuple args, dict kwargs):
     cdef Given g = Given()
     g.args = args
@@ -121,10 +128,7 @@ cdef class Given:
         if isinstance(x, TensorBase):
             return fresh.get(id(x), x)
         if isinstance(x, tuple):
-            items = [self.replaced(item, fresh) for item in x]
-            if all([a is b for a, b in zip(items, x)]):
-                return x
-            return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+            return with_items(x, [self.replaced(item, fresh) for item in x])
         if not isinstance(x, (list, dict)):
             return x
         new = copy.copy(x)
@@ -166,10 +170,7 @@ cdef class Given:
                     return self.inputs[i]
             return x
         if isinstance(x, tuple):
-            items = [self.original(item) for item in x]
-            if all([a is b for a, b in zip(items, x)]):
-                return x
-            return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+            return with_items(x, [self.original(item) for item in x])
         if isinstance(x, (list, dict)):
             for old, new, _ in self.copies:
                 if x is new:

@@ -42,12 +42,12 @@ class Members(CellCall):
     # Attributes.
 
     def __setattr__(self, name: str, value: Any) -> None:
-        note_write(self)
         if isinstance(value, Parameter):
-            self._take_parameter(name, value)
-        elif isinstance(value, Members):
-            self._take_cell(name, cast("Cell", value))
-        elif isinstance(value, ParameterTuple):
+            return self._take_parameter(name, value)
+        if isinstance(value, Members):
+            return self._take_cell(name, cast("Cell", value))
+        note_write(self)
+        if isinstance(value, ParameterTuple):
             self._take_tuple(name, value)
         elif name in self.__dict__ and self._is_registered(name):
             self._replace(name, value)
