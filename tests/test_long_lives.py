@@ -314,7 +314,8 @@ def f(x):
 }
 
 INTERRUPTED = """
-import sys, time, warnings
+import signal, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what is started in the background may ignore it
 import numpy as np
 import dualgrad as dg
 from dualgrad import ops

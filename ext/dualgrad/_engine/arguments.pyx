@@ -12,6 +12,9 @@ which other threads may be using. What the function does to its arguments in pla
 
 Results are kept as a template: the nest that was returned, with leaves for its tensors.
 """
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
 import copy
 
 from .array cimport ARRAY, Array
@@ -237,7 +240,8 @@ cdef class Leaf:
 cdef object filled(object x, list arrays, list inputs):
     """A nest of results."""
     cdef Leaf leaf
-    if isinstance(x, Leaf):
+    cdef Py_ssize_t i
+    if type(x) is Leaf:
         leaf = <Leaf>x
         if leaf.argument >= 0:
             return inputs[leaf.argument]
@@ -245,7 +249,12 @@ cdef object filled(object x, list arrays, list inputs):
             return wrap(<Array>arrays[leaf.output])
         return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
     if type(x) is tuple:
-        return tuple([filled(item, arrays, inputs) for item in x])
+        nest = PyTuple_New(len(<tuple>x))
+        for i in range(len(<tuple>x)):
+            item = filled((<tuple>x)[i], arrays, inputs)
+            Py_INCREF(item)
+            PyTuple_SET_ITEM(nest, i, item)
+        return nest
     if type(x) is list:
         return [filled(item, arrays, inputs) for item in x]
     if type(x) is dict:

@@ -48,6 +48,8 @@ cdef Array new_like(Array a, int typenum)
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data)
 cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value)
 cdef Array scalar(int typenum, double value)
+cdef bint uniform(Array a) except -1
+cdef double first_number(Array a) except? -1
 cdef Array contiguous(Array a)
 cdef object to_ndarray(Array a)
 cdef object writable(Array a)

@@ -236,6 +236,28 @@ cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value):
     return a
 
 
+cdef bint uniform(Array a) except -1:
+    """Whether every element is the same number, bit for bit; no elements are none."""
+    cdef int i
+    cdef bint one_place = True                  # all strides are zero
+    if a.size == 0:
+        return False
+    for i in range(a.ndim):
+        one_place = one_place and (a.shape[i] == 1 or a.strides[i] == 0)
+    if not one_place:
+        a = contiguous(a)
+    return one_place or memcmp(a.data, a.data + a.itemsize, (a.size - 1) * a.itemsize) == 0
+
+
+cdef double first_number(Array a) except? -1:
+    """The first element of an array of real numbers that has one."""
+    if a.typenum == cnp.NPY_DOUBLE:
+        return (<double *>a.data)[0]
+    if a.typenum == cnp.NPY_FLOAT:
+        return (<float *>a.data)[0]
+    return float(to_ndarray(a).item(0))
+
+
 cdef Array contiguous(Array a):
     """The array itself if its elements lie in order, else a copy in which they do."""
     cdef Array c

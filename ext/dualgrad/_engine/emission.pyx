@@ -49,14 +49,14 @@ cdef class Emitter:
         of the block."""
         cdef Root r = v.root
         cdef Py_ssize_t row
-        if r.region != self.region.number or id(r) not in self.local:
+        if r.region != self.region.number or r not in self.local:
             if r.added and r.region == self.region.number:
                 return TOTALS, r.total + v.offset, 0, 0
             return r.base, r.offset + v.offset, row_stride if self.region.rows is not None else 0, 0
         if not r.rows:
-            return BLOCK, <Py_ssize_t>self.local[id(r)] + v.offset, 0, 0
+            return BLOCK, <Py_ssize_t>self.local[r] + v.offset, 0, 0
         row = row_size(r)           # its block memory begins with the rows before the block
-        return BLOCK, <Py_ssize_t>self.local[id(r)] + v.offset + r.before * row, 0, row
+        return BLOCK, <Py_ssize_t>self.local[r] + v.offset + r.before * row, 0, row
 
     cdef tuple operand(self, View v, tuple shape):
         """(place, step) of a view that is repeated up to a shape; expanded by a copy where its elements are not at
@@ -77,7 +77,7 @@ cdef class Emitter:
         """A view copied in the order of a shape; once, into so many rows, if it is the same for every row."""
         cdef bint once = self.repeats(v, shape)
         cdef Py_ssize_t offset, nbytes = v.root.item * self.width(shape)
-        key = (id(v.root), v.offset, strides, shape, rows) if once else None
+        key = (v.root, v.offset, strides, shape, rows) if once else None
         if once and key in self.expanded:
             return BLOCK, self.expanded[key], 0, 0
         if once:
@@ -131,10 +131,10 @@ cdef class Emitter:
         """Where a result goes."""
         if r.within is not None:
             self.result(r.within)
-            self.local[id(r)] = (<Py_ssize_t>self.local[id(r.within)]
-                                 + (r.within.before + r.start - r.before) * row_size(r))
-        elif not r.added and not r.outside and id(r) not in self.local:
-            self.local[id(r)] = self.places.take(self.local_bytes(r))
+            self.local[r] = (<Py_ssize_t>self.local[r.within]
+                             + (r.within.before + r.start - r.before) * row_size(r))
+        elif not r.added and not r.outside and r not in self.local:
+            self.local[r] = self.places.take(self.local_bytes(r))
         return self.place(view_of(r), row_size(r) if r.rows else 0)
 
     cdef Root ones_of(self, int typenum, Py_ssize_t n):
@@ -579,14 +579,14 @@ cdef Emitter emitted(list roots, Region region):
     e.expanded = {}
     for i, o in enumerate(region.operations):
         for v in o.ins:
-            last[id(owner(v.root))] = i
+            last[owner(v.root)] = i
     for i, o in enumerate(region.operations):
         e.emit(o)
         for v in o.ins:
             root = owner(v.root)
-            if last.get(id(root)) == i and id(root) in e.local:
-                e.places.give(e.local_bytes(root), e.local[id(root)])
-                last.pop(id(root))
+            if last.get(root) == i and root in e.local:
+                e.places.give(e.local_bytes(root), e.local[root])
+                last.pop(root)
     return e
 
 

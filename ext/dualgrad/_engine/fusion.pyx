@@ -55,7 +55,7 @@ cdef list fused(Region region):
     cdef list inner
     for o in region.operations:
         for v in o.ins:
-            uses[id(v.root)] = uses.get(id(v.root), 0) + 1
+            uses[v.root] = uses.get(v.root, 0) + 1
     for o in region.operations:
         outer = code_of(o)
         if outer == NONE:
@@ -64,13 +64,13 @@ cdef list fused(Region region):
             continue
         inner = []
         for v in o.ins:
-            p = makers.get(id(v.root))
-            if (p is not None and uses[id(v.root)] == 1 and not p.out.outside and not p.out.added
+            p = makers.get(v.root)
+            if (p is not None and uses[v.root] == 1 and not p.out.outside and not p.out.added
                     and v.shape == p.out.shape == o.out.shape and is_packed(v) and v.offset == 0):
                 inner.append(p)
             else:
                 inner.append(None)
-        makers[id(o.out)] = o
+        makers[o.out] = o
         if inner[0] is not None and inner[1] is not None and (outer < ADD or code_of(inner[0]) > ABSORB
                                                               or code_of(inner[1]) > ABSORB):
             inner[1] = None
@@ -90,6 +90,6 @@ cdef list fused(Region region):
             o.ins = p.ins + (<Operation>inner[1]).ins
         for p in inner:
             if p is not None:
-                gone.add(id(p))
-        del makers[id(o.out)]       # three operations deep is deep enough
-    return [o for o in region.operations if id(o) not in gone]
+                gone.add(p)
+        del makers[o.out]       # three operations deep is deep enough
+    return [o for o in region.operations if o not in gone]

@@ -24,7 +24,7 @@ from libc.math cimport INFINITY, frexp
 
 import numpy as np
 
-from .array cimport Array, contiguous, from_ndarray, to_ndarray
+from .array cimport Array, first_number, from_ndarray, uniform
 from .opcodes cimport *
 from .program cimport FROM_CONSTANT, FROM_STEP, Program
 
@@ -124,12 +124,14 @@ cdef class Rewriting:
     cdef double constant(self, int slot, int other, int out) except? -1:
         """The factor that an operand is; 0 if it is none, or not one to be moved."""
         cdef Program p = self.new
+        cdef Array a
         cdef double value
         if p.kinds[slot] != FROM_CONSTANT or p.shapes[other] != p.shapes[out]:
             return 0.0
         found = self.numbers.get(slot)
         if found is None:
-            found = self.numbers[slot] = repeated(<Array>p.sources[slot])
+            a = <Array>p.sources[slot]
+            found = self.numbers[slot] = first_number(a) if is_real(a.typenum) and uniform(a) else INFINITY
         value = found
         return value if 2.0 ** -SAFE <= abs(value) <= 2.0 ** SAFE else 0.0
 
@@ -234,14 +236,6 @@ cdef bint is_power(double c):
     """Whether a number is a power of two."""
     cdef int exponent
     return c != 0.0 and abs(frexp(c, &exponent)) == 0.5
-
-
-cdef double repeated(Array a) except? -1:
-    """The number that an array holds everywhere; infinity if there are several."""
-    if a.size == 0 or not is_real(a.typenum):
-        return INFINITY
-    numbers = to_ndarray(contiguous(a)).reshape(-1)
-    return float(numbers[0]) if bool((numbers == numbers[0]).all()) else INFINITY
 
 
 cdef Program simplified(Program program):

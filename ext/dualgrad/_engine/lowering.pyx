@@ -21,11 +21,11 @@ the other in memory, merging them is put off until somebody needs it: products o
 do not care about the order.
 """
 cimport numpy as cnp
-from libc.string cimport memcmp, memset
+from libc.string cimport memset
 
 import numpy as np
 
-from .array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size, new_array, to_ndarray
+from .array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size, new_array, to_ndarray, uniform
 from .opcodes cimport *
 from .primitives cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, rule_of
 from .program cimport FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
@@ -175,13 +175,12 @@ cdef class Lowering:
 
     cdef View constant(self, Array a, int typenum, tuple shape):
         """A constant. One whose numbers are all the same is one number to elementwise operations."""
-        cdef Py_ssize_t n = product(shape), item = item_size(typenum)
         cdef Root r = new_root(typenum, shape, ("constant", a)), number
         self.roots.append(r)
-        if n > 1 and memcmp(a.data, a.data + item, (n - 1) * item) == 0:
+        if a.size > 1 and uniform(a):
             number = new_root(typenum, (), ("constant", from_ndarray(np.array(to_ndarray(a).reshape(-1)[0]))))
             self.roots.append(number)
-            self.numbers[id(r)] = number
+            self.numbers[r] = number
         return view_of(r)
 
     cdef list elements(self, list ins):
@@ -189,7 +188,7 @@ cdef class Lowering:
         cdef list found = []
         cdef View v
         for v in ins:
-            number = self.numbers.get(id(v.root))
+            number = self.numbers.get(v.root)
             found.append(v if number is None else view(<Root>number, 0, v.shape, (0,) * len(v.shape)))
         return found
 

@@ -434,7 +434,7 @@ cdef int note_lookups(list regions) except -1:
                 continue
             axis, whole = <tuple>o.params
             for i, v in enumerate(o.ins[1:], <Py_ssize_t>axis):
-                key = (id(v.root), v.offset, v.shape, v.strides, whole[i])
+                key = (v.root, v.offset, v.shape, v.strides, whole[i])
                 if key not in known and (v.root.source is None or (<tuple>v.root.source)[0] != "constant"):
                     region.lookups.append((v, i, whole))
                 known.add(key)
@@ -512,7 +512,7 @@ cdef Plan planned(Program program):
             lowering, regions = other
     plan.roots = []
     plan.results = results_of(lowering)
-    leaving = {id((<View>v).root) for v in plan.results}
+    leaving = {(<View>v).root for v in plan.results}
     for r in lowering.roots:
         if r.source is not None:
             add_root(plan.roots, r)
@@ -524,7 +524,7 @@ cdef Plan planned(Program program):
             if o.kind == "generic":
                 r.dynamic = True
                 add_root(plan.roots, r)
-            elif id(r) in leaving:
+            elif r in leaving:
                 add_root(plan.roots, r)
             elif r.outside:
                 r.base = ARENA

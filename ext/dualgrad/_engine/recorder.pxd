@@ -11,7 +11,7 @@ cdef class Recorder(Tracer):
     cdef long long start                # handles born before are from outside
     cdef dict handles                   # id of a handle -> (handle, its array, the array the recording knows)
     cdef dict constants                 # id, or contents, of an array -> slot
-    cdef dict known                     # (opcode, params, operands) -> (slot, array or None)
+    cdef dict known                     # (opcode, params, operands) -> array, or slot where that is not kept
     cdef readonly list fixed            # (handle, array) for handles whose numbers were looked at
     cdef dict effects                   # id of a handle -> handle
     cdef dict negated                   # slot of a negation -> its operand

@@ -21,8 +21,10 @@ What a program could not repeat makes the recording give up: Python was given a 
 The execution then goes on as an ordinary one.
 """
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
-from .array cimport ARRAY, Array, Value, contiguous, is_complex, new_view, shape_tuple, to_ndarray
+from .array cimport ARRAY, Array, Value, contiguous, first_number, is_complex, new_view, shape_tuple, uniform
 from .execute cimport run, stop_tracing
 from .opcodes cimport *
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
@@ -129,12 +131,14 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef int slot_of(self, Array a) except -1:
+        cdef Array c
         if a.trace == self.trace:
             return a.slot
         key = id(a)
         slot = self.constants.get(key)
         if slot is None:
-            contents = (a.typenum, shape_tuple(a), to_ndarray(a).tobytes()) if a.size <= 16 else None
+            c = contiguous(a)
+            contents = (a.typenum, shape_tuple(a), c.data[:c.size * c.itemsize]) if a.size <= 16 else None
             slot = self.constants.get(contents) if contents is not None else None
             if slot is None:
                 slot = self.program.new_slot(FROM_CONSTANT, a, a)
@@ -147,14 +151,19 @@ cdef class Recorder(Tracer):
     cdef Array execute(self, int op, object params, PyObject **args, int n):
         cdef bint known = op == OP_DRAW
         cdef int i
+        cdef tuple ins
         cdef Array out
         for i in range(n):
             known = known or (<Array>args[i]).trace == self.trace
         if not known:
             return run(op, params, args, n)
-        ins = tuple([self.slot_of(<Array>args[i]) for i in range(n)])
-        if op == OP_ABSORB_MUL:
-            ins = tuple([self.absorbed.get(slot, slot) for slot in ins])
+        ins = PyTuple_New(n)
+        for i in range(n):
+            slot = self.slot_of(<Array>args[i])
+            if op == OP_ABSORB_MUL:
+                slot = self.absorbed.get(slot, slot)
+            Py_INCREF(slot)
+            PyTuple_SET_ITEM(ins, i, slot)
         key = None
         if op != OP_DRAW and op != OP_INSPECT:
             if op == OP_NEG and (<Array>args[0]).slot in self.negated:
@@ -162,15 +171,15 @@ cdef class Recorder(Tracer):
             out = shortcut(op, params, args, n)
             if out is not None and out.trace == self.trace:
                 return out
-            key = (op, type(params), params, in_order(op, ins))
+            key = (op, in_order(op, ins)) if params is None else (op, type(params), params, ins)
             try:
                 found = self.known.get(key)
             except TypeError:                   # settings that cannot be hashed
                 found = key = None
+            if isinstance(found, Array):
+                return <Array>found
             if found is not None:
-                if found[1] is not None:
-                    return <Array>found[1]
-                return self.marked(run(op, params, args, n), <int>found[0])
+                return self.marked(run(op, params, args, n), <int>found)
         out = run(op, params, args, n)
         for i in range(n):
             if out is <Array>args[i]:           # nothing to do
@@ -184,11 +193,11 @@ cdef class Recorder(Tracer):
                 if is_one(<Array>args[1 - i]) and covers(<Array>args[i], <Array>args[1 - i]):
                     self.absorbed[out.slot] = ins[i]
         if key is not None:
-            kept = None
             if out.size * out.itemsize <= self.room:
                 self.room -= out.size * out.itemsize
-                kept = out
-            self.known[key] = (out.slot, kept)
+                self.known[key] = out
+            else:
+                self.known[key] = out.slot
         return out
 
     cdef Array marked(self, Array out, int slot):
@@ -250,7 +259,4 @@ cdef bint covers(Array a, Array b):
 
 cdef bint is_one(Array a):
     """Whether a constant is the number one everywhere."""
-    if a.trace != 0 or a.size == 0:
-        return False
-    numbers = to_ndarray(a)
-    return numbers.item(0) == 1 and bool((numbers == 1).all())
+    return a.trace == 0 and a.size > 0 and not is_complex(a.typenum) and first_number(a) == 1.0 and uniform(a)

@@ -259,13 +259,13 @@ cdef list with_small_ones_first(list operations):
         first = (o.kind != "generic" and rows_of(o) is None and product(shape) < LARGE
                  and not (len(shape) and shape[0] in rows))
         for v in o.ins:
-            if id(v.root) in late:
+            if v.root in late:
                 first = False
         if first:
             early.append(o)
         else:
             others.append(o)
-            late.add(id(o.out))
+            late.add(o.out)
     return early + others
 
 
@@ -293,7 +293,7 @@ cdef list regions_of(list operations, list results):
         for o in left:
             ready = not (alone and region.operations) and is_looked_up(o, region)
             for v in o.ins:
-                if id(v.root) in waiting:
+                if v.root in waiting:
                     ready = False
             if ready and o.kind == "generic" and not alone:
                 ready = False
@@ -317,7 +317,7 @@ cdef list regions_of(list operations, list results):
                 o.out.region = region.number
             else:
                 later.append(o)
-                waiting.add(id(o.out))
+                waiting.add(o.out)
         if region.rows is not None:
             region.rows = max([rows_made(o) for o in region.operations])
         regions.append(region)
@@ -365,13 +365,13 @@ cdef Py_ssize_t most_alive(list operations):
     cdef Py_ssize_t alive = 0, most = 0, i
     for i, o in enumerate(operations):
         for v in o.ins:
-            last[id(v.root)] = i
+            last[v.root] = i
     for i, o in enumerate(operations):
         if not o.out.outside and not o.out.added:
             alive += row_size(o.out)
         most = max(most, alive)
-        for root in {id(v.root): v.root for v in o.ins}.values():
-            if (<Root>root).region == o.out.region and not (<Root>root).outside and last[id(root)] == i:
+        for root in {v.root: None for v in o.ins}:
+            if (<Root>root).region == o.out.region and not (<Root>root).outside and last[root] == i:
                 alive -= row_size(<Root>root)
     return most
 
@@ -385,23 +385,23 @@ cdef list depth_first(list operations):
     cdef View v
     cdef bint ready
     for o in operations:
-        maker[id(o.out)] = o
+        maker[o.out] = o
     for o in operations:
         if not o.out.outside and not o.out.added:
             continue
         stack = [o]
         while stack:
             p = <Operation>stack[len(stack) - 1]
-            if id(p) in done:
+            if p in done:
                 stack.pop()
                 continue
             ready = True
             for v in p.ins:
-                if id(v.root) in maker and id(maker[id(v.root)]) not in done:
-                    stack.append(maker[id(v.root)])
+                if v.root in maker and maker[v.root] not in done:
+                    stack.append(maker[v.root])
                     ready = False
             if ready:
-                done.add(id(p))
+                done.add(p)
                 found.append(p)
                 stack.pop()
     return found
@@ -415,10 +415,10 @@ cdef list greedy(list operations):
     cdef View v
     cdef Py_ssize_t i, best, gain, most, n
     for o in operations:
-        waiting.setdefault(id(o.out), [])
+        waiting.setdefault(o.out, [])
     for o in operations:
-        roots = {id(v.root) for v in o.ins if id(v.root) in waiting}
-        waits[id(o)] = len(roots)
+        roots = {v.root for v in o.ins if v.root in waiting}
+        waits[o] = len(roots)
         for key in roots:
             uses[key] = uses.get(key, 0) + 1
             (<list>waiting[key]).append(o)
@@ -431,19 +431,19 @@ cdef list greedy(list operations):
         for i in range(n - 1, max(-1, n - 64), -1):
             o = <Operation>ready[i]
             gain = 0 if o.out.outside or o.out.added else -row_size(o.out)
-            for root in {id(v.root): v.root for v in o.ins}.values():
-                if uses.get(id(root)) == 1 and not (<Root>root).outside:
+            for root in {v.root: None for v in o.ins}:
+                if uses.get(root) == 1 and not (<Root>root).outside:
                     gain += row_size(<Root>root)
             if best < 0 or gain > most:
                 best = i
                 most = gain
         o = <Operation>ready.pop(best)
         found.append(o)
-        for key in {id(v.root) for v in o.ins}:
+        for key in {v.root for v in o.ins}:
             if key in uses:
                 uses[key] -= 1
-        for later in <list>waiting[id(o.out)]:
-            waits[id(later)] -= 1
-            if waits[id(later)] == 0:
+        for later in <list>waiting[o.out]:
+            waits[later] -= 1
+            if waits[later] == 0:
                 ready.append(later)
     return found

@@ -90,16 +90,72 @@ cdef class Recording:
 
 cdef class Kind:
     """Calls of one function with arguments of one kind."""
+    # For each argument (type, shape), or the value of what is no tensor; None where there is more to a kind than that:
+    # nests, parameters, keywords, one tensor twice.
+    cdef list leaves
     cdef Recording last             # of the call before, to be confirmed by the next
     cdef Recording good             # two recordings agreed on it
     cdef int failures               # recordings that did not confirm the one before
     cdef int replays                # since it was confirmed
     cdef int changes                # how often what it depends on had changed after few replays
 
+    cdef int describe(self, Given g) except -1:
+        """Note the leaves of the arguments."""
+        cdef Array a
+        cdef list leaves = []
+        if g.kwargs or len(g.inputs) != len(g.tensors):
+            return 0
+        for x in g.args:
+            if isinstance(x, TensorBase):
+                a = <Array>(<TensorBase>x).value
+                leaves.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)])))
+            elif isinstance(x, (tuple, list, dict)):
+                return 0
+            else:
+                leaves.append((x,))
+        self.leaves = leaves
+        return 0
+
+    cdef bint fits(self, tuple args):
+        """Whether arguments are seen to be of this kind without making a key. No means only: perhaps not."""
+        cdef Py_ssize_t i, k
+        cdef Array a
+        cdef tuple leaf
+        if self.leaves is None or len(args) != len(self.leaves):
+            return False
+        for i in range(len(args)):
+            x = args[i]
+            leaf = <tuple>self.leaves[i]
+            if not isinstance(x, TensorBase):
+                if len(leaf) != 1 or x is not leaf[0]:
+                    return False
+                continue
+            if len(leaf) != 2 or (<TensorBase>x).parameter or (<TensorBase>x).value is None \
+                    or (<TensorBase>x).value.kind != ARRAY:
+                return False
+            a = <Array>(<TensorBase>x).value
+            if a.typenum != <int>leaf[0] or not has_shape(a, <tuple>leaf[1]):
+                return False
+            for k in range(i):
+                if args[k] is x:
+                    return False
+        return True
+
+
+cdef bint has_shape(Array a, tuple shape):
+    cdef int i
+    if a.ndim != len(shape):
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != <Py_ssize_t>shape[i]:
+            return False
+    return True
+
 
 cdef class Function:
     """What is known of one function."""
     cdef object kinds               # key of the arguments -> Kind
+    cdef Kind latest                # of the last call that was replayed: tried first
     cdef bint eager                 # runs eagerly from now on,
     cdef object why                 # for this reason,
     cdef object line                # because of (file, line), or None
@@ -233,6 +289,7 @@ cdef int go_eager(Function function, str why, object line) except -1:
     function.why = why
     function.line = line
     function.kinds = OrderedDict()
+    function.latest = None
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
     warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
     return 0
@@ -258,10 +315,10 @@ cdef object replay(Recording r, list inputs):
 # ------------------------------------------------------------------------------------------------------------ calls
 
 cdef class Recorded:
-    """A function under `jit`. The kind of its last call is tried first, without making a key."""
+    """A function under `jit`."""
     cdef public object __wrapped__
-    cdef Kind kind
-    cdef list leaves                # for each argument (type, shape), or the value of what is no tensor
+    cdef Function function          # what is known of it,
+    cdef object known               # that is, of this
 
     cdef dict __dict__
 
@@ -272,79 +329,19 @@ cdef class Recorded:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args, **kwargs):
-        cdef Recording good
         if tracing() or current_level() is not None:
             return self.__wrapped__(*args, **kwargs)
-        if self.kind is not None and not kwargs:
-            good = self.kind.good
-            if good is not None and good.call is self.__wrapped__ and self.same(args) and current(good):
-                result = replay(good, [x for x in args if isinstance(x, TensorBase)])
-                if result is not NotImplemented:
-                    self.kind.replays += 1
-                    return result
+        if self.known is self.__wrapped__ and not kwargs:
+            result = replay_latest(self.function, self.known, args)
+            if result is not NotImplemented:
+                return result
         key, alive, name = function_key(self.__wrapped__)
         result = through(key, alive, name, self.__wrapped__, args, kwargs)
-        self.remember(key, args, kwargs)
+        # A method is another object at each call, and what it closes over is known by its key alone.
+        if isinstance(self.__wrapped__, (types.FunctionType, CellCall)):
+            self.function = FUNCTIONS.get(key)
+            self.known = None if self.function is None else self.__wrapped__
         return result
-
-    cdef bint same(self, tuple args):
-        """Whether the arguments are of the kind of the call that is remembered."""
-        cdef Py_ssize_t i, k
-        cdef Array a
-        cdef tuple leaf
-        if len(args) != len(self.leaves):
-            return False
-        for i in range(len(args)):
-            x = args[i]
-            leaf = <tuple>self.leaves[i]
-            if not isinstance(x, TensorBase):
-                if len(leaf) != 1 or x is not leaf[0]:
-                    return False
-                continue
-            if len(leaf) != 2 or (<TensorBase>x).parameter or (<TensorBase>x).value is None \
-                    or (<TensorBase>x).value.kind != ARRAY:
-                return False
-            a = <Array>(<TensorBase>x).value
-            if a.typenum != <int>leaf[0] or not has_shape(a, <tuple>leaf[1]):
-                return False
-            for k in range(i):
-                if args[k] is x:
-                    return False
-        return True
-
-    cdef int remember(self, object key, tuple args, dict kwargs) except -1:
-        """Take note of a call that can be replayed."""
-        cdef Function known = FUNCTIONS.get(key)
-        cdef Given g = given(args, kwargs)
-        cdef Array a
-        cdef list leaves = []
-        self.kind = None
-        if known is None or known.eager or kwargs or not isinstance(self.__wrapped__, types.FunctionType):
-            return 0
-        kind_key = g.key()
-        if kind_key is None or len(g.inputs) != len(g.tensors):     # one tensor twice, or a parameter
-            return 0
-        for x in args:
-            if isinstance(x, TensorBase):
-                a = <Array>(<TensorBase>x).value
-                leaves.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)])))
-            elif isinstance(x, (tuple, list, dict)):
-                return 0
-            else:
-                leaves.append((x,))
-        self.leaves = leaves
-        self.kind = known.kinds.get(kind_key)
-        return 0
-
-
-cdef bint has_shape(Array a, tuple shape):
-    cdef int i
-    if a.ndim != len(shape):
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != <Py_ssize_t>shape[i]:
-            return False
-    return True
 
 
 cdef Function new_function(object name, object alive):
@@ -368,6 +365,24 @@ cdef object through(object key, object alive, object name, object call, tuple ar
     return called(function, call, args, kwargs)
 
 
+cdef object replay_latest(Function function, object call, tuple args):
+    """Replay the program of the last call if this one is seen to be of its kind; NotImplemented if not, or if what the
+    program depends on has changed. `call`: the function whose surroundings were to be looked at; a Cell is known by
+    identity, None stands for any that goes by the key of the function."""
+    cdef Kind kind = function.latest
+    cdef Recording good
+    if kind is None:
+        return NotImplemented
+    good = kind.good
+    if good is None or (call is not None and good.call is not call and function.alive is None) \
+            or not kind.fits(args) or not current(good):
+        return NotImplemented
+    result = replay(good, [x for x in args if isinstance(x, TensorBase)])
+    if result is not NotImplemented:
+        kind.replays += 1
+    return result
+
+
 cdef object called(Function function, object call, tuple args, dict kwargs):
     """A call of a recorded function."""
     cdef Kind kind
@@ -376,6 +391,10 @@ cdef object called(Function function, object call, tuple args, dict kwargs):
     cdef tuple kind_key
     if function.eager:
         return call(*args, **kwargs)
+    if not kwargs:
+        result = replay_latest(function, None, args)
+        if result is not NotImplemented:
+            return result
     g = given(args, kwargs)
     kind_key = g.key()
     if kind_key is None:
@@ -383,6 +402,7 @@ cdef object called(Function function, object call, tuple args, dict kwargs):
     kind = function.kinds.get(kind_key)
     if kind is None:
         kind = Kind()
+        kind.describe(g)
         function.kinds[kind_key] = kind
         function.misses += 1
         if function.misses > MISSES and only_numbers_differ(function.kinds):
@@ -400,6 +420,7 @@ cdef object called(Function function, object call, tuple args, dict kwargs):
             result = replay(good, g.inputs)
             if result is not NotImplemented:
                 kind.replays += 1
+                function.latest = kind
                 return result
         kind.good = None
         kind.failures = 0

@@ -26,8 +26,8 @@ cdef class Survey:
     cdef list shadows               # (dict of an object, its copy)
     cdef list attributes            # names of attributes that the call has set
     cdef list work                  # met, and not looked into yet
-    cdef list holders               # objects with attributes; how many of the names have been tried on each
-    cdef list tried
+    cdef list holders               # (object, its own attributes, those of its classes)
+    cdef list tried                 # how many of the names have been tried on each
     cdef list names                 # of all code that was met
     cdef set known_names
     cdef dict seen                  # id -> what was met
@@ -36,7 +36,8 @@ cdef class Survey:
     cdef int into(self, object x) except -1
     cdef int function(self, object f) except -1
     cdef int cell(self, object x) except -1
-    cdef int attribute(self, object x, object name) except -1
+    cdef int hold(self, object x) except -1
+    cdef int attribute(self, tuple holder, object name) except -1
     cdef int code(self, object code, dict around) except -1
     cdef Change settle(self) except? NOTHING
 

@@ -17,7 +17,7 @@ library. Attributes of Cells need no looks: the Cells count how often they are s
 Arrays are compared by their bytes up to LARGE, and by a sample of them beyond; of containers with more than MANY
 entries only the length is looked at.
 """
-from cpython.dict cimport PyDict_GetItem
+from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.object cimport PyObject
 from libc.string cimport memcmp
 
@@ -48,6 +48,7 @@ cdef enum:
 
 cdef object ABSENT = object()
 cdef tuple ATOMS = (int, float, complex, bool, str, bytes, type(None), type(...), slice, np.generic, np.dtype)
+cdef object PLAIN = frozenset(ATOMS)
 # Looked for in every object, since code that uses it does not name them.
 cdef tuple PROTOCOL = ("__call__", "__getitem__", "__iter__", "__next__", "__len__", "__contains__", "__enter__",
                        "__exit__", "__getattr__")
@@ -106,7 +107,11 @@ cdef class Look:
     cdef bint holds(self) except -1:
         """Whether the same is there."""
         cdef PyObject *p
-        cdef Py_ssize_t i
+        cdef PyObject *key
+        cdef PyObject *before
+        cdef PyObject *other
+        cdef PyObject *now
+        cdef Py_ssize_t i = 0, k = 0
         if self.place == ENTRY:
             p = PyDict_GetItem(self.holder, self.key)
             if p is <PyObject *>self.found:
@@ -134,6 +139,14 @@ cdef class Look:
             return True
         if self.place == SET:
             return self.holder == self.found
+        if type(self.holder) is dict:
+            while PyDict_Next(self.found, &i, &key, &before):
+                if not PyDict_Next(self.holder, &k, &other, &now):
+                    return False
+                if not (other is key and now is before) and not (
+                        equal(<object>other, <object>key) and equal(<object>now, <object>before)):
+                    return False
+            return True
         for a, b in zip(self.holder.items(), (<dict>self.found).items()):
             if not equal(a[0], b[0]) or not equal(a[1], b[1]):
                 return False
@@ -189,7 +202,7 @@ cdef class Survey:
         return 0
 
     cdef int meet(self, object x) except -1:
-        if isinstance(x, ATOMS) or id(x) in self.seen:
+        if type(x) in PLAIN or id(x) in self.seen or isinstance(x, ATOMS):
             return 0
         if isinstance(x, TensorBase):
             if (<TensorBase>x).parameter:
@@ -236,16 +249,14 @@ cdef class Survey:
             self.meet(x.fget)
         elif isinstance(x, (types.ModuleType, type)):
             if not belongs(x.__name__ if isinstance(x, types.ModuleType) else x.__module__, FOREIGN):
-                self.holders.append(x)
-                self.tried.append(0)
+                self.hold(x)
         elif belongs(kind.__module__, OURS):
             for item in (getattr(x, "__dict__", None) or {}).values():      # what a user's function is wrapped in
                 self.meet(item)
         else:
             if isinstance(getattr(x, "__dict__", None), dict):
                 self.shadows.append((x.__dict__, dict(x.__dict__)))
-            self.holders.append(x)
-            self.tried.append(0)
+            self.hold(x)
         return 0
 
     cdef int function(self, object f) except -1:
@@ -295,26 +306,29 @@ cdef class Survey:
             self.meet(kind.construct)
             if hasattr(kind, "bprop"):
                 self.meet(kind.bprop)
-            self.holders.append(kind)
-            self.tried.append(0)
+            self.hold(kind)
         return 0
 
-    cdef int attribute(self, object x, object name) except -1:
+    cdef int hold(self, object x) except -1:
+        """An object, module or class whose attributes matter: where those are kept."""
+        attributes = getattr(x, "__dict__", None)
+        kinds = () if isinstance(x, types.ModuleType) else (x if isinstance(x, type) else type(x)).__mro__
+        self.holders.append((x, attributes if isinstance(attributes, dict) else None,
+                             [kind.__dict__ for kind in kinds if not belongs(kind.__module__, FOREIGN)]))
+        self.tried.append(0)
+        return 0
+
+    cdef int attribute(self, tuple holder, object name) except -1:
         """An attribute of an object, module or class, by a name that some code uses."""
         cdef PyObject *p
-        attributes = x.__dict__ if isinstance(x, types.ModuleType) else getattr(x, "__dict__", None)
-        if isinstance(attributes, dict):
+        x, attributes, kinds = holder
+        if attributes is not None:
             p = PyDict_GetItem(attributes, name)
             if p is not NULL:
                 self.look(ENTRY, attributes, name, <object>p)
                 self.meet(<object>p)
                 return 0
-            if isinstance(x, types.ModuleType):
-                return 0
-        for kind in (x if isinstance(x, type) else type(x)).__mro__:
-            if belongs(kind.__module__, FOREIGN):
-                continue
-            members = kind.__dict__
+        for members in <list>kinds:
             if name in members:
                 found = members[name]
                 self.look(MEMBER, members, name, found)
