@@ -156,21 +156,23 @@ class Rehearsal:
             return replay._cell_called(cell, args, kwargs)
         return self._recorded(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
 
-    def _recorded(self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict) -> Any:
+    def _recorded(
+        self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict, fn: Any = None
+    ) -> Any:
         """An outermost call, in the place of the engine's `call_recorded`."""
         if self._call.recording:
-            return self._call_recorded(key, alive, name, call, args, kwargs)
+            return self._call_recorded(key, alive, name, call, args, kwargs, fn)
         if self._call.busy:
             return call(*args, **kwargs)
         self._call.busy = True
         try:
-            return self._rehearse(key, alive, name, call, args, kwargs)
+            return self._rehearse(key, alive, name, call, args, kwargs, fn)
         finally:
             self._call.busy = False
 
     # ------------------------------------------------------------------------------------------------------- the runs
 
-    def _rehearse(self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict) -> Any:
+    def _rehearse(self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict, fn: Any) -> Any:
         calls: list[None] = []
 
         def counted(*args: Any, **kwargs: Any) -> Any:
@@ -181,7 +183,7 @@ class Rehearsal:
             calls.clear()
             self._call.recording = True
             try:
-                return self._call_recorded(key, alive, name, counted, args, kwargs)
+                return self._call_recorded(key, alive, name, counted, args, kwargs, fn)
             finally:
                 self._call.recording = False
 

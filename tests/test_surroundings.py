@@ -168,16 +168,66 @@ def variations():
         yield f"cell replaced{how}", f, lambda _, cell=cell: setattr(cell, "inner", nn.ReLU())
 
 
-@pytest.mark.parametrize("around", [lambda f: f, dg.grad], ids=["values", "gradients"])
+#: what the varied functions are wrapped in
+AROUND = {
+    "values": lambda f: f,
+    "gradients": dg.grad,
+    "gradient operation": lambda f: ops.GradOperation()(f),
+    "gradient function in a closure": lambda f: (lambda gradient: lambda x: gradient(x))(ops.GradOperation()(f)),
+    "gradient of a recorded function": lambda f: dg.grad(dg.jit(f)),
+    "row of a Hessian": lambda f: ops.GradOperation(sens_param=True)(ops.GradOperation()(lambda x: f(x) * ops.sum(x))),
+}
+
+
+def row(g, x, name):
+    """A call of a function of `AROUND`."""
+    return g(x, ops.ones_like(x)) if name == "row of a Hessian" else g(x)
+
+
+@pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize(("name", "f", "change"), [pytest.param(*v, id=v[0]) for v in variations()])
 def test_changes_between_calls_are_seen(name, f, change, around):
     x = f64(X)
-    eager = around(lambda x: f.construct(x) if isinstance(f, nn.Cell) else f(x))
-    recorded = dg.jit(around(f))
+    eager = AROUND[around](lambda x: f.construct(x) if isinstance(f, nn.Cell) else f(x))
+    recorded = dg.jit(AROUND[around](f))
     for k in range(4):
         for _ in range(4):
-            assert_close(recorded(x), eager(x).asnumpy(), rtol=1e-15)
+            assert_close(row(recorded, x, around), row(eager, x, around).asnumpy(), rtol=1e-15)
         change(2.0 + k)
+
+
+@pytest.fixture
+def former_mode():
+    """A test that switches modes leaves the one it has found."""
+    before = dg.get_context("mode")
+    yield before
+    dg.set_context(mode=before)
+
+
+@pytest.mark.usefixtures("former_mode")
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize(("name", "f", "change"), [pytest.param(*v, id=v[0]) for v in variations()])
+def test_changes_are_seen_in_graph_mode(name, f, change, around):
+    """Transforms record by themselves there, around the user's function instead of within it."""
+    x = f64(X)
+    g = AROUND[around](f)
+    for k in range(3):
+        dg.set_context(mode=dg.PYNATIVE_MODE)
+        expected = row(g, x, around).asnumpy()
+        dg.set_context(mode=dg.GRAPH_MODE)
+        for _ in range(4):
+            assert_close(row(g, x, around), expected, rtol=1e-15)
+        change(2.0 + k)
+
+
+def test_settings_of_an_operator_may_change():
+    x = f64(np.arange(6.0).reshape(2, 3))
+    softmax = ops.Softmax(axis=-1)
+    f = dg.jit(lambda x: softmax(x))
+    for axis in (-1, 0, -1):
+        softmax.axis = axis
+        for _ in range(4):
+            assert_close(f(x), ops.softmax(x, axis).asnumpy(), rtol=1e-15)
 
 
 @pytest.mark.parametrize("sort", [lambda: np.ones(3), lambda: [1.0] * 3, Plain], ids=["array", "list", "object"])

@@ -68,7 +68,7 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
             return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux,
                              want_value)
 
-        return call_recorded(key, alive, f"{name} of {label}", call, (sens,) + args, kwargs)
+        return call_recorded(key, alive, f"{name} of {label}", call, (sens,) + args, kwargs, fn)
     return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux, want_value)
 
 
@@ -79,7 +79,7 @@ def run_outermost(str name, fn, tuple settings, call, tuple args, dict kwargs):
     """
     if graph_mode() and not tracing() and current_level() is None:
         key, alive, label = function_key(fn)
-        return call_recorded((name, settings, key), alive, f"{name} of {label}", call, args, kwargs)
+        return call_recorded((name, settings, key), alive, f"{name} of {label}", call, args, kwargs, fn)
     return call(*args, **kwargs)
 
 
@@ -169,6 +169,11 @@ cdef class GradientFunction:
         self.single = single
         self.parameters_of = parameters_of
 
+    @property
+    def __wrapped__(self):
+        """The function that is differentiated, as `inspect` and the survey of surroundings look for it."""
+        return self.fn
+
     def __call__(self, *args, **kwargs):
         if graph_mode() and not tracing() and current_level() is None:
             return recorded_gradient(self, args, kwargs)
@@ -217,7 +222,7 @@ def recorded_gradient(GradientFunction g not None, tuple args, dict kwargs):
     key, alive, name = function_key(g.fn)
     parameters = None if g.parameters is None else tuple([ByIdentity(p) for p in g.parameters])
     key = ("GradOperation", g.get_all, g.by_list, g.sens_param, g.single, parameters, key)
-    return call_recorded(key, alive, f"the gradient of {name}", lambda *a, **k: g.compute(a, k), args, kwargs)
+    return call_recorded(key, alive, f"the gradient of {name}", lambda *a, **k: g.compute(a, k), args, kwargs, g.fn)
 
 
 cdef tuple links_of(Tape tape):

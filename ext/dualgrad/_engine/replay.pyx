@@ -187,11 +187,11 @@ cdef bint current(Recording r) except -1:
 
 # ------------------------------------------------------------------------------------------------------- recording
 
-cdef object record(Function function, Kind kind, object call, Given g):
+cdef object record(Function function, Kind kind, object call, Given g, object fn):
     """Call while recording; what is found goes to `kind`."""
     cdef Recorder recorder = Recorder()
     cdef Recording made = Recording(), former
-    cdef Survey around = survey(call, g.others)
+    cdef Survey around = survey(call if fn is None else fn, g.others)
     cdef Change change
     cdef list outputs = []
     cdef bint other_entries = False
@@ -352,7 +352,7 @@ cdef Function new_function(object name, object alive):
     return function
 
 
-cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs):
+cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None):
     """A call of a recorded function, known by a key."""
     cdef Function function = FUNCTIONS.get(key)
     if function is None or (function.alive is not None and function.alive() is None):
@@ -362,7 +362,7 @@ cdef object through(object key, object alive, object name, object call, tuple ar
             FUNCTIONS.popitem(last=False)
     else:
         FUNCTIONS.move_to_end(key)
-    return called(function, call, args, kwargs)
+    return called(function, call, args, kwargs, fn)
 
 
 cdef object replay_latest(Function function, object call, tuple args):
@@ -383,8 +383,8 @@ cdef object replay_latest(Function function, object call, tuple args):
     return result
 
 
-cdef object called(Function function, object call, tuple args, dict kwargs):
-    """A call of a recorded function."""
+cdef object called(Function function, object call, tuple args, dict kwargs, object fn=None):
+    """A call of a recorded function; `fn` is what the call is compiled code around, if it is."""
     cdef Kind kind
     cdef Recording good
     cdef Given g
@@ -411,7 +411,7 @@ cdef object called(Function function, object call, tuple args, dict kwargs):
             return call(*args, **kwargs)
         if len(function.kinds) > KINDS_SIZE:
             function.kinds.popitem(last=False)
-        return record(function, kind, call, g)
+        return record(function, kind, call, g, fn)
     if kind_key in function.kinds:              # another thread may have dropped it meanwhile
         function.kinds.move_to_end(kind_key)
     good = kind.good
@@ -430,7 +430,7 @@ cdef object called(Function function, object call, tuple args, dict kwargs):
             go_eager(function, f"a tensor, an attribute, or something else that it reads from outside of its arguments "
                      f"has changed {MISSES} times, after few calls each; pass it as an argument", None)
             return call(*args, **kwargs)
-    return record(function, kind, call, g)
+    return record(function, kind, call, g, fn)
 
 
 cdef class Repeated:
@@ -470,11 +470,12 @@ def unrepeatable(str why):
         active_tracer().give_up(why)
 
 
-def call_recorded(key, alive, name, call, tuple args, dict kwargs):
-    """Call a function, recorded if this is an outermost call."""
+def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None):
+    """Call a function, recorded if this is an outermost call. Nobody can see what compiled code closes over: `fn` is the
+    user's function in it."""
     if tracing() or current_level() is not None:
         return call(*args, **kwargs)
-    return through(key, alive, name, call, args, kwargs)
+    return through(key, alive, name, call, args, kwargs, fn)
 
 
 def function_key(fn, inside=()):

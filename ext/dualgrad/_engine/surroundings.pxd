@@ -34,6 +34,7 @@ cdef class Survey:
     cdef int look(self, int place, object holder, object key, object found) except -1
     cdef int meet(self, object x) except -1
     cdef int into(self, object x) except -1
+    cdef int settings(self, object x, type kind) except -1
     cdef int function(self, object f) except -1
     cdef int cell(self, object x) except -1
     cdef int hold(self, object x) except -1

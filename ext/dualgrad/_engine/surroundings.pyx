@@ -251,12 +251,28 @@ cdef class Survey:
             if not belongs(x.__name__ if isinstance(x, types.ModuleType) else x.__module__, FOREIGN):
                 self.hold(x)
         elif belongs(kind.__module__, OURS):
-            for item in (getattr(x, "__dict__", None) or {}).values():      # what a user's function is wrapped in
-                self.meet(item)
+            self.settings(x, kind)
         else:
             if isinstance(getattr(x, "__dict__", None), dict):
                 self.shadows.append((x.__dict__, dict(x.__dict__)))
+                self.meet(x.__dict__.get("__wrapped__"))
             self.hold(x)
+        return 0
+
+    cdef int settings(self, object x, type kind) except -1:
+        """An object of this package: what it is set to (private attributes are its own affair), and what of the user's it
+        is wrapped around."""
+        for name, item in (getattr(x, "__dict__", None) or {}).items():
+            if not name.startswith("_"):
+                self.look(ENTRY, x.__dict__, name, item)
+            self.meet(item)
+        for base in kind.__mro__:
+            for name in base.__dict__.get("__slots__", ()):
+                item = getattr(x, name, ABSENT)
+                if not name.startswith("_"):
+                    self.look(SLOT, x, name, item)
+                self.meet(item)
+        self.meet(getattr(x, "__wrapped__", None))
         return 0
 
     cdef int function(self, object f) except -1:
