@@ -31,8 +31,14 @@ def as_found():
     context.set_context(mode=mode)
 
 
+def pages_to_run():
+    for path in PAGES:
+        marks = [pytest.mark.eager("shows tapes or memory")] if path.name in ("higher.md", "memory.md") else []
+        yield pytest.param(path, id=path.relative_to(DOCS).as_posix(), marks=marks)
+
+
 @pytest.mark.usefixtures("as_found")
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize("path", pages_to_run())
 def test_the_examples_of_a_page_run(path):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     said = []

@@ -193,6 +193,7 @@ def test_aux_is_the_way_to_keep_an_intermediate_value():
     assert float(dg.grad(outer)(t(3.0))) == 27.0
 
 
+@pytest.mark.eager("counts errors")
 def test_a_value_of_another_threads_level_is_an_error():
     errors = []
 
@@ -230,6 +231,7 @@ def test_threads_differentiate_independently():
         np.testing.assert_allclose(got, k * k * np.exp(s) * (c * c - s), rtol=1e-13)
 
 
+@pytest.mark.eager("functions made anew at each call are named")
 def test_a_function_that_returns_a_function_is_rejected():
     with pytest.raises(TypeError, match="returned a function"):
         dg.grad(lambda x: lambda y: x * y)(t(1.0))

@@ -250,6 +250,7 @@ def test_what_is_dropped_follows_from_the_seed():
     assert np.array_equal(ops.dropout(x, seed=3).asnumpy(), ops.dropout(x, seed=3).asnumpy())
 
 
+@pytest.mark.eager("counts calls")
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
 def test_derivatives_see_the_elements_that_the_call_dropped():
     seen = []

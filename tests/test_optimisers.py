@@ -95,6 +95,7 @@ def test_the_state_of_an_optimiser_is_made_of_parameters():
     assert sum(p.shape == (2, 1) for p in own) == 2
 
 
+@pytest.mark.eager("ends where its gradient is rounding")
 @pytest.mark.usefixtures("mode")
 def test_a_small_net_learns_a_line():
     dg.set_seed(0)

@@ -34,6 +34,7 @@ def energy(x, y):
     return ops.exp(-0.1 * (d * d).sum(-1)).sum()
 
 
+@pytest.mark.eager("records by itself")
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize(("points", "coordinates"), list(itertools.product(POINTS, COORDINATES)))
 def test_forces_between_pairs(dtype, points, coordinates):

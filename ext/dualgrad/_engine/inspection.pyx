@@ -105,16 +105,16 @@ cdef class TimedPlan(Plan):
         self.seconds.append((whole, each))
         return 0
 
-    cdef int run_generic(self, object o, char **bases, list held) except -1:
+    cdef bint run_generic(self, object o, char **bases, list held) except -1:
         start = perf_counter()
-        Plan.run_generic(self, o, bases, held)
+        fits = Plan.run_generic(self, o, bases, held)
         self.seconds.append((perf_counter() - start, []))
-        return 0
+        return fits
 
 
 def run_timed(Plan plan not None, list inputs):
-    """Run a plan on arrays: for each region (seconds, those of each instruction); None if a handle has changed its type
-    or shape. Results are dropped, effects do not happen."""
+    """Run a plan on arrays: for each region (seconds, those of each instruction); None if a handle or a result
+    has changed its type or shape. Results are dropped, effects do not happen."""
     cdef TimedPlan timed = TimedPlan()
     timed.tasks = plan.tasks
     timed.roots = plan.roots

@@ -23,7 +23,7 @@ cdef class Plan:
     cdef list run(self, list inputs)
     cdef int run_region(self, object task, char **bases, int threads) except -1
     cdef int look_up(self, object index, int axis, object whole, char **bases) except -1
-    cdef int run_generic(self, object o, char **bases, list held) except -1
+    cdef bint run_generic(self, object o, char **bases, list held) except -1
 
 
 cdef Plan make_plan(Program program)

@@ -221,7 +221,7 @@ cdef class Plan:
         return 0
 
     cdef list run(self, list inputs):
-        """The arrays that leave the program; None if a handle no longer holds what it held."""
+        """The arrays that leave the program; None if a handle or a result is not of the type and shape it was."""
         cdef char *few[32]
         cdef char **bases = few
         cdef list held = list(self.held), found
@@ -270,7 +270,8 @@ cdef class Plan:
             for region in self.tasks:
                 PyErr_CheckSignals()
                 if region.code is NULL:
-                    self.run_generic(region.operations[0], bases, held)
+                    if not self.run_generic(region.operations[0], bases, held):
+                        return None
                     continue
                 self.run_region(region, bases, threads)
             found = []
@@ -353,8 +354,9 @@ cdef class Plan:
         raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}; the tensor has shape "
                          f"{whole}")
 
-    cdef int run_generic(self, object operation, char **bases, list held) except -1:
-        """An operation without a compiled loop of ours, as eager execution would run it."""
+    cdef bint run_generic(self, object operation, char **bases, list held) except -1:
+        """An operation without a compiled loop of ours, as eager execution would run it. Whether its result fits: there
+        are kernels that answer with a shape, the number of small singular values, for instance."""
         cdef Operation o = <Operation>operation
         cdef list operands = []
         cdef View v
@@ -367,11 +369,13 @@ cdef class Plan:
         for i in range(n):
             args[i] = <PyObject *>operands[i]
         a = execute(o.op, o.params, args, n)
+        if not fits_root(a, o.out):
+            return False
         if not a.contiguous or not a.owner:         # memory between regions is used again: nothing may share it
             a = copy_of(to_ndarray(a))
         held[o.out.base - N_BASES] = a
         bases[o.out.base] = a.data
-        return 0
+        return True
 
     def __str__(self):
         lines = []

@@ -93,10 +93,21 @@ cdef class Program:
         self.ready = True
         return 0
 
+    cdef bint fits(self, Array a, int slot) except -1:
+        """Whether an array has the type and shape of a slot."""
+        cdef tuple shape = <tuple>self.shapes[slot]
+        cdef int i
+        if a.typenum != <int>self.typenums[slot] or a.ndim != len(shape):
+            return False
+        for i in range(a.ndim):
+            if a.shape[i] != <Py_ssize_t>shape[i]:
+                return False
+        return True
+
     cdef list run(self, list inputs):
         """The arrays of outputs, then those of effects. The inputs fit the program: the caller has checked.
 
-        None if a handle no longer holds an array of the type and shape it had.
+        None if a handle or a result (of a kernel that answers with a shape) is not of the type and shape it was.
         """
         cdef Py_ssize_t n = len(self.kinds), i
         cdef PyObject **slots = <PyObject **>PyMem_Malloc(n * sizeof(PyObject *))
@@ -120,8 +131,7 @@ cdef class Program:
                     a = <Array>self.sources[i]
                 elif kind == FROM_HANDLE:
                     v = (<TensorBase>self.sources[i]).value
-                    if not isinstance(v, Array) or (<Array>v).typenum != self.typenums[i] \
-                            or shape_tuple(<Array>v) != self.shapes[i]:
+                    if not isinstance(v, Array) or not self.fits(<Array>v, i):
                         return None
                     a = <Array>v
                 else:
@@ -142,6 +152,8 @@ cdef class Program:
                 for k in range(len(ins)):
                     p[k] = slots[<int>ins[k]]
                 a = execute(op, step[1], p, len(ins))
+                if not self.fits(a, step[3]):
+                    return None
                 if many is not NULL:
                     PyMem_Free(many)
                     many = NULL

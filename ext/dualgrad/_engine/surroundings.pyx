@@ -260,8 +260,8 @@ cdef class Survey:
         return 0
 
     cdef int settings(self, object x, type kind) except -1:
-        """An object of this package: what it is set to (private attributes are its own affair), and what of the user's it
-        is wrapped around."""
+        """An object of this package: what it is set to (private attributes are its own affair), and what of the user's
+        it is wrapped around."""
         for name, item in (getattr(x, "__dict__", None) or {}).items():
             if not name.startswith("_"):
                 self.look(ENTRY, x.__dict__, name, item)
