@@ -38,7 +38,7 @@ def pages_to_run():
 
 
 @pytest.mark.usefixtures("as_found")
-@pytest.mark.parametrize("path", pages_to_run())
+@pytest.mark.parametrize("path", list(pages_to_run()))
 def test_the_examples_of_a_page_run(path):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     said = []

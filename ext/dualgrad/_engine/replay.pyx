@@ -471,8 +471,8 @@ def unrepeatable(str why):
 
 
 def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None):
-    """Call a function, recorded if this is an outermost call. `fn`: the user's function in a call that is compiled code;
-    nobody can see what that closes over."""
+    """Call a function, recorded if this is an outermost call. `fn`: the user's function, where `call` is compiled code
+    around it; nobody can see what that closes over."""
     if tracing() or current_level() is not None:
         return call(*args, **kwargs)
     return through(key, alive, name, call, args, kwargs, fn)
