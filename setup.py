@@ -19,6 +19,7 @@ import filecmp
 import hashlib
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -92,6 +93,21 @@ def generate_sources():
         sys.path.remove(str(package))
 
 
+def headers_of(source):
+    """Our own headers that a C file includes, and those that they include."""
+    found = set()
+    todo = [source]
+    while todo:
+        path = todo.pop()
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE):
+            for folder in (path.parent, EXT / "include"):
+                header = folder / name
+                if header.is_file() and header.as_posix() not in found:
+                    found.add(header.as_posix())
+                    todo.append(header)
+    return found
+
+
 class Build(build):
     def initialize_options(self):
         super().initialize_options()
@@ -106,9 +122,6 @@ class BuildExt(build_ext):
     def run(self):
         # Here rather than at import, so that asking for metadata or packing an sdist compiles nothing.
         generate_sources()
-        headers = [path.as_posix() for path in sorted((EXT / "include").rglob("*.h"))]
-        for extension in self.extensions:
-            extension.depends = headers
         compiled = cythonize(
             self.extensions,
             include_path=[EXT.as_posix()],
@@ -124,6 +137,7 @@ class BuildExt(build_ext):
         by_name = {extension.name: extension for extension in compiled}
         for extension in self.extensions:
             vars(extension).update(vars(by_name[extension.name]))
+            extension.depends = sorted(headers_of(Path(extension.sources[0])))
         super().run()
 
     def copy_file(self, infile, outfile, **options):
