@@ -25,14 +25,14 @@ enum {
 };
 enum { DG_MAX_AXES = 6 };
 
-/* Bytes of a cache of this machine; as most have them, where it does not say. */
-static inline long dg_cache_size(int level)
+/* Bytes of the first-level cache of this machine; as most have them, where it does not say. */
+static inline long dg_first_cache_size(void)
 {
     long size = 0;
-#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
-    size = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+    size = sysconf(_SC_LEVEL1_DCACHE_SIZE);
 #endif
-    return size > 0 ? size : level == 1 ? 32L << 10 : 1L << 20;
+    return size > 0 ? size : 32L << 10;
 }
 
 typedef struct {

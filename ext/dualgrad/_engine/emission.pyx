@@ -18,10 +18,10 @@ from .regions cimport HALO, Region, row_size, rows_made, set_margins
 from .views cimport Root, View, broadcast_strides, new_root, packed, product, step_of, view_of
 
 cdef extern from "dg_executor.h":
-    long dg_cache_size(int level)
+    long dg_first_cache_size()
 
 cdef enum:
-    LEAST = 256                     # elements of a tile, at least, however many of them are alive
+    LEAST = 512                     # elements of a tile, at least, however many of them are alive
     FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones,
     WIDE = 32                       # and numbers of rows that are
     MOST_ROWS = 4096
@@ -31,9 +31,10 @@ cdef enum:
 
 cdef dict ELEMENTWISE = {"loop": DG_LOOP, "select": DG_SELECT, "cast": DG_CAST}
 
-# Bytes that a block may fill: a first-level cache; with products half of a second-level one.
-cdef Py_ssize_t TILE = min(max(dg_cache_size(1), 32 << 10), 64 << 10)
-cdef Py_ssize_t CACHE = min(max(dg_cache_size(2) // 2, 256 << 10), 1 << 20)
+# Bytes that a block may fill: a first-level cache. With products more than a second-level one may hold: a factor that
+# all rows share is packed for each block, and that costs more than fetching the block from farther away.
+cdef Py_ssize_t TILE = min(max(dg_first_cache_size(), 32 << 10), 64 << 10)
+cdef Py_ssize_t CACHE = 1 << 20
 
 
 # --------------------------------------------------------------------------------------------------------- emission
@@ -559,7 +560,7 @@ cdef Py_ssize_t least_rows(Region region) except -1:
         if o.kind == "matmul" and o.out.rows:
             b = <View>o.ins[1]
             most = max(most, <Py_ssize_t>b.shape[len(b.shape) - 2] * <Py_ssize_t>b.shape[len(b.shape) - 1])
-    return max(16, min(256, most // 1024))
+    return max(16, min(256, most // 256))
 
 
 cdef Emitter emitted(list roots, Region region):
