@@ -169,11 +169,6 @@ cdef class GradientFunction:
         self.single = single
         self.parameters_of = parameters_of
 
-    @property
-    def __wrapped__(self):
-        """The function that is differentiated, as `inspect` and the survey of surroundings look for it."""
-        return self.fn
-
     def __call__(self, *args, **kwargs):
         if graph_mode() and not tracing() and current_level() is None:
             return recorded_gradient(self, args, kwargs)

@@ -34,7 +34,7 @@ from .watch cimport user_line
 
 cdef int TRACES = 0
 cdef enum:
-    KEPT_BYTES = 1 << 26            # of results kept alive so that their equals need not be computed
+    KEPT_BYTES = 1 << 22            # of results kept alive so that their equals need not be computed
 
 
 cdef Array without_repeats(Array a):

@@ -272,7 +272,8 @@ cdef class Survey:
                 if not name.startswith("_"):
                     self.look(SLOT, x, name, item)
                 self.meet(item)
-        self.meet(getattr(x, "__wrapped__", None))
+        for name in ("__wrapped__", "fn"):          # of recorded functions, and of gradient functions
+            self.meet(getattr(x, name, None))
         return 0
 
     cdef int function(self, object f) except -1:

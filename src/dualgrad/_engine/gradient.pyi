@@ -40,8 +40,6 @@ def run_vjp(
 class GradientFunction:
     @property
     def fn(self) -> Callable[..., Any]: ...
-    @property
-    def __wrapped__(self) -> Callable[..., Any]: ...
     def __init__(
         self,
         fn: Callable[..., Any],
