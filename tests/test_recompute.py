@@ -96,6 +96,7 @@ CELLS = {
 }
 
 
+@pytest.mark.eager("gradients that are nothing but rounding")
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", CELLS)
 def test_statistics_and_random_numbers_of_a_cell(name, order):
@@ -142,6 +143,7 @@ def test_new_values_are_given_once_and_differentiated():
         assert found[0][1] == 2
 
 
+@pytest.mark.eager("counts bytes")
 def test_memory_falls():
     """A chain of blocks keeps their inputs instead of everything inside."""
     n, blocks, depth = 1000, 6, 10
@@ -166,6 +168,7 @@ def test_memory_falls():
     assert little <= 8 * n * (blocks + depth + 3)
 
 
+@pytest.mark.eager("recorded blocks run once")
 def test_a_block_that_is_another_at_its_second_run():
     calls = iter(range(10))
     counting = recompute(lambda x: (x * next(calls)).sum())
@@ -183,6 +186,7 @@ def test_values_change_between_the_runs():
     assert float(pull(f64(1.0))[0]) == 2.0
 
 
+@pytest.mark.eager("recorded blocks run once")
 def test_an_input_that_is_changed_in_place():
     def block(x):
         x[0] = 1.0
@@ -191,6 +195,7 @@ def test_an_input_that_is_changed_in_place():
     assert_raises(RuntimeError, lambda: dg.grad(recompute(block))(f64([2.0, 3.0])), "in place", "copy")
 
 
+@pytest.mark.eager("recorded blocks run once")
 def test_a_pullback_made_outside():
     def f(x):
         _, pull = dg.vjp(ops.sin, x)
@@ -216,6 +221,7 @@ def test_called_at_once_as_in_mindspore():
     assert_raises(TypeError, lambda: recompute(3, f64(0.5)), "int")
 
 
+@pytest.mark.eager("counts objects")
 def test_nothing_is_left_behind():
     def f(x):
         y = ops.sin(x)

@@ -200,6 +200,73 @@ def test_parameters_are_read_at_each_call_and_steps_are_effects():
     assert_close(recorded(f64([0.0, 0.0])), 50.0)
 
 
+def changes_of_parameters(state, other, const):
+    """Functions that put something into a Parameter and read it again."""
+
+    def put(*values):
+        def f(x):
+            for value in values:
+                state.set_data(value() if callable(value) else value)
+            return state * x + other
+
+        return f
+
+    def assigned(x):
+        ops.assign(state, Tensor(np.ones(2)))
+        return state * x
+
+    def indexed(x):
+        state[0] = 2.0
+        return state * x
+
+    def twice(x):
+        ops.assign_add(state, other)
+        y = state * x
+        ops.assign(state, other)
+        return state * y
+
+    def borrowed(x):
+        old = state * 1.0
+        state.set_data(f64([0.0, 0.0]))
+        z = state + x
+        state.set_data(old)
+        return z * state
+
+    def taken(x):
+        state.set_data(x)
+        return state * other
+
+    return {
+        "a constant": put(lambda: f64([0.5, 0.25])),
+        "a tensor from outside": put(const),
+        "a Parameter": put(other),
+        "a number made of one": put(lambda: other * 1.0),
+        "a constant, then a sum": put(lambda: f64([1.0, 1.0]), lambda: state + other),
+        "assigned": assigned,
+        "indexed": indexed,
+        "twice": twice,
+        "borrowed": borrowed,
+        "taken": taken,
+    }
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("name", changes_of_parameters(None, None, None))
+def test_what_is_put_into_a_parameter_is_read_again(name, order):
+    def run(wrap):
+        state = Parameter(np.array([3.0, 4.0]), name="state")
+        other = Parameter(np.array([5.0, 6.0]), name="other")
+        f = changes_of_parameters(state, other, f64([7.0, 8.0]))[name]
+        g = wrap(dg.grad(lambda x: ops.sum(f(x))) if order else f)
+        found = []
+        for k in range(6):
+            found += [g(f64([1.0 + k, 2.0])).asnumpy(), state.asnumpy().copy()]
+            other.set_data(f64([5.0 + k, 6.0]))
+        return found
+
+    np.testing.assert_array_equal(run(dg.jit), run(lambda f: f))
+
+
 def test_captured_tensors_and_assigned_inputs():
     a = f64(X)
     f = dg.jit(lambda x: x * a)

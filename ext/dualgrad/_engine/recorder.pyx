@@ -82,7 +82,8 @@ cdef class Recorder(Tracer):
     cdef Array reference(self, object handle, Array a):
         cdef TensorBase t = <TensorBase>handle
         cdef Array alias
-        if a.trace == self.trace or t.birth >= self.start:
+        # What the function itself has put into a handle is there at every run: a constant, where it is not known.
+        if a.trace == self.trace or t.birth >= self.start or id(t) in self.effects:
             return a
         found = self.handles.get(id(t))
         if found is not None and found[1] is a:
