@@ -17,7 +17,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 import copy
 
-from .array cimport ARRAY, Array
+from .array cimport ARRAY, Array, shape_tuple
 from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap
 
@@ -87,7 +87,6 @@ cdef class Given:
         cdef dict seen = {}
         cdef TensorBase t
         cdef Array a
-        cdef int i
         for name in self.kwargs:
             key.append((name, self.flatten(self.kwargs[name])))
         for x in self.tensors:
@@ -98,8 +97,7 @@ cdef class Given:
             if id(t) not in seen and not t.parameter:
                 self.inputs.append(t)
             # the same handle at two places is one input
-            key.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)]), id(t) if t.parameter else 0,
-                        seen.setdefault(id(t), len(seen))))
+            key.append((a.typenum, shape_tuple(a), id(t) if t.parameter else 0, seen.setdefault(id(t), len(seen))))
         return tuple(key)
 
     cdef list arrays(self):

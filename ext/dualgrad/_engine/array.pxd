@@ -57,6 +57,7 @@ cdef Array from_ndarray(object array)
 cdef Array copy_of(object array)
 cdef tuple shape_tuple(Array a)
 cdef bint same_shape(Array a, Array b) noexcept
+cdef bint has_form(Array a, int typenum, tuple shape) except -1
 cdef int item_size(int typenum) noexcept nogil
 cdef bint is_inexact(int typenum) noexcept nogil
 cdef bint is_complex(int typenum) noexcept nogil

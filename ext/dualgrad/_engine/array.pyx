@@ -365,6 +365,17 @@ cdef bint same_shape(Array a, Array b) noexcept:
     return a.ndim == b.ndim and memcmp(a.shape, b.shape, a.ndim * sizeof(Py_ssize_t)) == 0
 
 
+cdef bint has_form(Array a, int typenum, tuple shape) except -1:
+    """Whether an array has a type and a shape."""
+    cdef int i
+    if a.typenum != typenum or a.ndim != len(shape):
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != <Py_ssize_t>shape[i]:
+            return False
+    return True
+
+
 cdef Array cast(Array a, int typenum):
     cdef Array out
     if a.typenum == typenum:

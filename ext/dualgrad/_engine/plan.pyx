@@ -28,7 +28,7 @@ from time import perf_counter
 
 import numpy as np
 
-from .array cimport ARRAY, Array, Value, contiguous, copy_of, new_array, new_view, to_ndarray
+from .array cimport ARRAY, Array, Value, contiguous, copy_of, has_form, new_array, new_view, to_ndarray
 from .emission cimport ARENA, BLOCK, N_BASES, TOTALS, add_root, emit_region
 from .execute cimport run as execute
 from .executor cimport DG_MAX_THREADS, dg_indices_fit, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
@@ -248,7 +248,7 @@ cdef class Plan:
                 bases[r.base] = a.data
             for r in self.read:
                 value = (<TensorBase>r.which).value
-                if value.kind != ARRAY or not fits_root(<Array>value, r):
+                if value.kind != ARRAY or not has_form(<Array>value, r.typenum, r.shape):
                     return None
                 a = <Array>value
                 if not a.contiguous:
@@ -369,7 +369,7 @@ cdef class Plan:
         for i in range(n):
             args[i] = <PyObject *>operands[i]
         a = execute(o.op, o.params, args, n)
-        if not fits_root(a, o.out):
+        if not has_form(a, o.out.typenum, o.out.shape):
             return False
         if not a.contiguous or not a.owner:         # memory between regions is used again: nothing may share it
             a = copy_of(to_ndarray(a))
@@ -406,17 +406,6 @@ cdef Array viewed(View v, Array base, char *data):
         shape[i] = v.shape[i]
         strides[i] = v.strides[i]
     return new_view(base, len(v.shape), shape, strides, data)
-
-
-cdef bint fits_root(Array a, Root r):
-    """Whether an array has the type and shape that a root was planned with."""
-    cdef int i
-    if a.typenum != r.typenum or a.ndim != len(r.shape):
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != r.shape[i]:
-            return False
-    return True
 
 
 cdef Array loose(View v, char **bases):

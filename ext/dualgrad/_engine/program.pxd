@@ -26,5 +26,4 @@ cdef class Program:
     cdef int new_slot(self, SlotKind kind, object source, Array a) except -1
     cdef bint same_as(self, Program other)
     cdef int prepare(self) except -1
-    cdef bint fits(self, Array a, int slot) except -1
     cdef list run(self, list inputs)

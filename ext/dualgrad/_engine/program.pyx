@@ -16,7 +16,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcmp, memset
 
-from .array cimport Array, contiguous, shape_tuple
+from .array cimport Array, contiguous, has_form, shape_tuple
 from .execute cimport run as execute
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .primitives cimport op_name
@@ -93,17 +93,6 @@ cdef class Program:
         self.ready = True
         return 0
 
-    cdef bint fits(self, Array a, int slot) except -1:
-        """Whether an array has the type and shape of a slot."""
-        cdef tuple shape = <tuple>self.shapes[slot]
-        cdef int i
-        if a.typenum != <int>self.typenums[slot] or a.ndim != len(shape):
-            return False
-        for i in range(a.ndim):
-            if a.shape[i] != <Py_ssize_t>shape[i]:
-                return False
-        return True
-
     cdef list run(self, list inputs):
         """The arrays of outputs, then those of effects. The inputs fit the program: the caller has checked.
 
@@ -131,7 +120,7 @@ cdef class Program:
                     a = <Array>self.sources[i]
                 elif kind == FROM_HANDLE:
                     v = (<TensorBase>self.sources[i]).value
-                    if not isinstance(v, Array) or not self.fits(<Array>v, i):
+                    if not isinstance(v, Array) or not has_form(<Array>v, self.typenums[i], self.shapes[i]):
                         return None
                     a = <Array>v
                 else:
@@ -152,7 +141,8 @@ cdef class Program:
                 for k in range(len(ins)):
                     p[k] = slots[<int>ins[k]]
                 a = execute(op, step[1], p, len(ins))
-                if not self.fits(a, step[3]):
+                k = step[3]
+                if not has_form(a, self.typenums[k], self.shapes[k]):
                     return None
                 if many is not NULL:
                     PyMem_Free(many)

@@ -25,7 +25,7 @@ import weakref
 from collections import OrderedDict
 from time import perf_counter
 
-from .array cimport ARRAY, Array, Value
+from .array cimport ARRAY, Array, Value, has_form, shape_tuple
 from .arguments cimport Given, filled, given, same_template, value_key
 from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing, tracing
 from .plan cimport Plan, make_plan
@@ -108,7 +108,7 @@ cdef class Kind:
         for x in g.args:
             if isinstance(x, TensorBase):
                 a = <Array>(<TensorBase>x).value
-                leaves.append((a.typenum, tuple([a.shape[i] for i in range(a.ndim)])))
+                leaves.append((a.typenum, shape_tuple(a)))
             elif isinstance(x, (tuple, list, dict)):
                 return 0
             else:
@@ -119,7 +119,6 @@ cdef class Kind:
     cdef bint fits(self, tuple args):
         """Whether arguments are seen to be of this kind without making a key. No means only: perhaps not."""
         cdef Py_ssize_t i, k
-        cdef Array a
         cdef tuple leaf
         if self.leaves is None or len(args) != len(self.leaves):
             return False
@@ -133,23 +132,12 @@ cdef class Kind:
             if len(leaf) != 2 or (<TensorBase>x).parameter or (<TensorBase>x).value is None \
                     or (<TensorBase>x).value.kind != ARRAY:
                 return False
-            a = <Array>(<TensorBase>x).value
-            if a.typenum != <int>leaf[0] or not has_shape(a, <tuple>leaf[1]):
+            if not has_form(<Array>(<TensorBase>x).value, leaf[0], leaf[1]):
                 return False
             for k in range(i):
                 if args[k] is x:
                     return False
         return True
-
-
-cdef bint has_shape(Array a, tuple shape):
-    cdef int i
-    if a.ndim != len(shape):
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != <Py_ssize_t>shape[i]:
-            return False
-    return True
 
 
 cdef class Function:
