@@ -47,7 +47,7 @@ LAYERS = (
     ("_engine.composite", "_engine.region"),
     ("_engine.tensor",),
     ("_engine.program",),
-    ("_engine.identities", "_engine.views"),
+    ("_engine.identities", "_engine.multiples", "_engine.views"),
     ("_engine.lowering",),
     ("_engine.regions",),
     ("_engine.fusion", "_engine.placement"),

@@ -2,9 +2,10 @@
 
 Design
 ------
-A program is simplified (identities.pyx) and lowered to operations on views (lowering.pyx). These are gathered into
-regions (regions.pyx), some of them become one instruction (fusion.pyx), results get their places (placement.pyx), and
-each region becomes a list of instructions for the executor (emission.pyx, ext/include/dg_executor.h).
+A program is simplified (identities.pyx, multiples.pyx) and lowered to operations on views (lowering.pyx). These are
+gathered into regions (regions.pyx), some of them become one instruction (fusion.pyx), results get their places
+(placement.pyx), and each region becomes a list of instructions for the executor (emission.pyx,
+ext/include/dg_executor.h).
 
 *Rows.* Whether an axis that stands behind others should be that of rows is found by trying: the order of axes is taken
 for which the fewest bytes pass between regions.
@@ -35,6 +36,7 @@ from .executor cimport DG_MAX_THREADS, dg_indices_fit, dg_region, dg_run_chunk, 
 from .fusion cimport fused
 from .identities cimport simplified
 from .lowering cimport Lowering, Operation, add_loop, np_scalar
+from .multiples cimport without_multiples
 from .placement cimport ALIGN, Places, place_within
 from .primitives cimport Loop, op_name
 from .program cimport Program
@@ -497,7 +499,7 @@ cdef Plan planned(Program program):
     cdef list regions
     cdef Places places = Places()
     cdef set leaving
-    program = plan.program = simplified(program)
+    program = plan.program = without_multiples(simplified(program))
     lowering, regions = lowered(program, 0)
     for rows in candidates(program):
         other = lowered(program, rows)

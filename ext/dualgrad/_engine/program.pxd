@@ -27,3 +27,6 @@ cdef class Program:
     cdef bint same_as(self, Program other)
     cdef int prepare(self) except -1
     cdef list run(self, list inputs)
+
+
+cdef bint same_numbers(Array a, Array b)

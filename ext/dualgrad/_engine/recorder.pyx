@@ -27,7 +27,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from .array cimport ARRAY, Array, Value, contiguous, first_number, is_complex, new_view, shape_tuple, uniform
 from .execute cimport run, stop_tracing
 from .opcodes cimport *
-from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
+from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
 from .tensor cimport TensorBase
 from .values cimport next_serial
 from .watch cimport user_line
@@ -35,6 +35,7 @@ from .watch cimport user_line
 cdef int TRACES = 0
 cdef enum:
     KEPT_BYTES = 1 << 22            # of results kept alive so that their equals need not be computed
+    COMPARED_BYTES = 1 << 20        # of a constant that is sought among those already met
 
 
 cdef Array without_repeats(Array a):
@@ -132,20 +133,25 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef int slot_of(self, Array a) except -1:
+        """The slot of an array; constants that hold the same share one."""
         cdef Array c
+        cdef Py_ssize_t nbytes = a.size * a.itemsize
         if a.trace == self.trace:
             return a.slot
-        key = id(a)
-        slot = self.constants.get(key)
+        slot = self.constants.get(id(a))
         if slot is None:
-            c = contiguous(a)
-            contents = (a.typenum, shape_tuple(a), c.data[:c.size * c.itemsize]) if a.size <= 16 else None
-            slot = self.constants.get(contents) if contents is not None else None
+            contents = None
+            if nbytes <= COMPARED_BYTES:
+                c = contiguous(a)
+                contents = (a.typenum, shape_tuple(a), c.data[:nbytes] if nbytes <= 128 else hash(c.data[:nbytes]))
+                slot = self.constants.get(contents)
+                if slot is not None and nbytes > 128 and not same_numbers(<Array>self.program.sources[slot], c):
+                    slot = None
             if slot is None:
                 slot = self.program.new_slot(FROM_CONSTANT, a, a)
                 if contents is not None:
                     self.constants[contents] = slot
-            self.constants[key] = slot
+            self.constants[id(a)] = slot
             self.held.append(a)
         return slot
 
