@@ -101,6 +101,7 @@ KERNELS = {
 NARROW = {
     "sigmoid": (2.3, uniform(-104, 20)),
     "softplus": (2.0, uniform(-104, 100)),
+    "tanh": (1.6, uniform(-12, 12)),
     "sech2": (3.0, uniform(-52, 52)),
     "gauss": (0.6, uniform(-10.2, 10.2)),
     "erf": (2.0, uniform(-5, 5)),

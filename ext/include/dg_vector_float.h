@@ -10,6 +10,9 @@ static const float dgv_exp_terms_f[] = {0.50000001f, 0.16666518f, 0.041666204f, 
 /* (2 atanh(s) / s - 2) / s^2, in s^2, s from 0 to 1/3 */
 static const float dgv_log1p_terms_f[] = {0.66666676f, 0.39998883f, 0.28616754f, 0.21428943f, 0.24296478f};
 
+/* (tanh(x) / x - 1) / x^2, in x^2, |x| <= 5/8 */
+static const float dgv_tanh_terms_f[] = {-0.33333329f, 0.13332769f, -0.05385085f, 0.020996894f, -0.0060962995f};
+
 /* erf(x) / x - 1, in x^2, |x| <= 1; and -log(1 - erf(x)), in x - 1, 1 <= x <= 4 */
 static const float dgv_erf_terms_f[] = {0.12837912f, -0.37612326f, 0.1128018f, -0.02671131f, 0.00491755f, -0.00056314169f};
 static const float dgv_erf_exponent_terms_f[] = {1.8496055f,    2.6389669f,    0.84311761f,   0.041503493f,
@@ -35,6 +38,14 @@ DG_INLINE float dgv_sech2_f(const int fused, float x)
 {
     const float e = dgv_exp_f(fused, -2.0f * fabsf(x));
     return 4.0f * e / DG_MADD_F(e, 2.0f + e, 1.0f);
+}
+
+DG_INLINE float dgv_tanh_f(const int fused, float x)
+{
+    const float a = dgv_clamp_f(fabsf(x), 0.0f, 10.0f), z = a * a;
+    const float e = dgv_exp_f(fused, -2.0f * a);
+    const float inner = DG_MADD_F(a * z, DG_POLYNOMIAL_F(dgv_tanh_terms_f, z), a);
+    return copysignf(a < 0.625f ? inner : 1.0f - 2.0f * e / (1.0f + e), x);
 }
 
 DG_INLINE float dgv_softplus_f(const int fused, float x)

@@ -31,7 +31,7 @@ _FUNCTIONS = (
                 summary="hyperbolic sine of x", exact="mp.sinh(x)", example=("[0.0, 1.0]", "[0. 1.1752]")),
     elementwise("cosh", "sinh(x)", vector=("f64",), ufunc="cosh", function="cosh", cls="Cosh", method="cosh",
                 summary="hyperbolic cosine of x", exact="mp.cosh(x)", example=("[0.0, 1.0]", "[1. 1.54308]")),
-    elementwise("tanh", "sech2(x)", vector=("f64",), ufunc="tanh", function="tanh", cls="Tanh", method="tanh",
+    elementwise("tanh", "sech2(x)", vector=("f64", "f32"), ufunc="tanh", function="tanh", cls="Tanh", method="tanh",
                 summary="hyperbolic tangent of x", exact="mp.tanh(x)", example=("[0.0, 1.0]", "[0. 0.761594]")),
     elementwise("sech2", "-2 * tanh(x) * out", vector=("f64", "f32"), summary="1 / cosh(x)**2, exact at every x",
                 exact="mp.sech(x) ** 2"),
