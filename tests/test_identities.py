@@ -27,11 +27,28 @@ SIMPLER = {
     "powers of two that cancel": (lambda x, y: 0.5 * (x * 2.0) + y, ["add"]),
     "a constant with a sign": (lambda x, y: y - (-2.0 * x), ["mul", "add"]),
     "a size": (lambda x, y: ops.abs(-x), ["abs"]),
+    "a difference from a constant, times a power of two": (
+        lambda x, y: y * (4.0 * x) + 4.0 * (3.0 - x),
+        ["mul", "mul", "sub", "add"],
+    ),
+    "a sum with a constant, times a power of two": (
+        lambda x, y: y * (2.0 * x) - 2.0 * (x + 0.3),
+        ["mul", "mul", "add", "sub"],
+    ),
+    "a product, turned": (lambda x, y: x * y + y * x, ["mul", "add"]),
     "a square": (lambda x, y: ops.square(-x) + x * x, ["mul", "add"]),
 }
 LEFT = {
     "constants that would round twice": (lambda x, y: 3.0 * (x * 0.7), ["mul", "mul"]),
     "division by another number": (lambda x, y: x / 3.0, ["div"]),
+    "a sum with a constant, times another number": (
+        lambda x, y: y * (3.0 * x) + 3.0 * (x + 0.3),
+        ["mul", "mul", "add", "mul", "add"],
+    ),
+    "a difference, times a power of two": (
+        lambda x, y: (2.0 * x) * (2.0 * y) * (2.0 * (x - y)),
+        ["mul", "mul", "mul", "sub", "mul", "mul"],
+    ),
     "a constant that is no number": (lambda x, y: x * np.inf * 2.0, ["mul", "mul"]),
     "a negation that leaves": (lambda x, y: -ops.exp(x), ["exp", "neg"]),
 }

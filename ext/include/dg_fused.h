@@ -1,10 +1,12 @@
-/* Superinstructions: two or three elementwise operations in one loop over operands that lie side by side.
+/* Superinstructions: up to four elementwise operations in one loop over operands that lie side by side.
  *
  * What passes between the operations stays in a register instead of taking a store, a load and a place in the tile. The
  * operations and their order are the same, and nothing is contracted, so the results are the same bit for bit.
  *
  *     (x inner y) outer z         products, sums and differences, one of another
  *     (x inner y) outer (z inner2 w)     sums and differences of two products
+ *
+ * each of these, and x inner y, times a number; it is one where there is none, which changes no bit.
  */
 #ifndef DG_FUSED_H
 #define DG_FUSED_H
@@ -20,18 +22,36 @@ enum { DG_F_MUL, DG_F_ABSORB, DG_F_ADD, DG_F_SUB, DG_F_BUS, DG_F_KINDS }; /* BUS
 #define DG_DO_SUB(x, y) ((x) - (y))
 #define DG_DO_BUS(x, y) ((y) - (x))
 
+#define DG_SCALE(T) (data ? *(const T *)data : (T)1)
+
+#define DG_FUSED_2(TAG, T, INNER)                                                                             \
+    DG_CLONES static void dg_##INNER##_scaled_##TAG(char **args, const npy_intp *dims, const npy_intp *steps, \
+                                                    void *data)                                               \
+    {                                                                                                         \
+        const T *a = (const T *)args[0], *b = (const T *)args[1], s = DG_SCALE(T);                            \
+        T *o = (T *)args[2];                                                                                  \
+        const npy_intp n = dims[0];                                                                           \
+        (void)steps;                                                                                          \
+        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                              \
+        {                                                                                                     \
+            const T x = a[i], y = b[i];                                                                       \
+            o[i] = DG_DO_##INNER(x, y) * s;                                                                   \
+        }                                                                                                     \
+    }
+
 #define DG_FUSED_3(TAG, T, INNER, OUTER)                                                                      \
     DG_CLONES static void dg_##INNER##_##OUTER##_##TAG(char **args, const npy_intp *dims, const npy_intp *steps, \
                                                        void *data)                                            \
     {                                                                                                         \
         const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2];                    \
         T *o = (T *)args[3];                                                                                  \
+        const T s = DG_SCALE(T);                                                                              \
         const npy_intp n = dims[0];                                                                           \
-        (void)steps, (void)data;                                                                              \
+        (void)steps;                                                                                          \
         DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                              \
         {                                                                                                     \
             const T u = DG_DO_##INNER(a[i], b[i]), z = c[i];                                                  \
-            o[i] = DG_DO_##OUTER(u, z);                                                                       \
+            o[i] = DG_DO_##OUTER(u, z) * s;                                                                   \
         }                                                                                                     \
     }
 
@@ -41,12 +61,13 @@ enum { DG_F_MUL, DG_F_ABSORB, DG_F_ADD, DG_F_SUB, DG_F_BUS, DG_F_KINDS }; /* BUS
     {                                                                                                                \
         const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2], *d = (const T *)args[3];  \
         T *o = (T *)args[4];                                                                                         \
+        const T s = DG_SCALE(T);                                                                                     \
         const npy_intp n = dims[0];                                                                                  \
-        (void)steps, (void)data;                                                                                     \
+        (void)steps;                                                                                                 \
         DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                                     \
         {                                                                                                            \
             const T u = DG_DO_##INNER(a[i], b[i]), v = DG_DO_##SECOND(c[i], d[i]);                                   \
-            o[i] = DG_DO_##OUTER(u, v);                                                                              \
+            o[i] = DG_DO_##OUTER(u, v) * s;                                                                          \
         }                                                                                                            \
     }
 
@@ -62,6 +83,10 @@ enum { DG_F_MUL, DG_F_ABSORB, DG_F_ADD, DG_F_SUB, DG_F_BUS, DG_F_KINDS }; /* BUS
     DG_FUSED_4(TAG, T, INNER, SUB, MUL)      \
     DG_FUSED_4(TAG, T, INNER, SUB, ABSORB)
 #define DG_ALL_FUSED(TAG, T) \
+    DG_FUSED_2(TAG, T, MUL)  \
+    DG_FUSED_2(TAG, T, ABSORB) \
+    DG_FUSED_2(TAG, T, ADD)  \
+    DG_FUSED_2(TAG, T, SUB)  \
     DG_OUTERS(TAG, T, MUL)   \
     DG_OUTERS(TAG, T, ABSORB) \
     DG_OUTERS(TAG, T, ADD)   \
@@ -78,12 +103,17 @@ DG_ALL_FUSED(f32, float)
 #define DG_PAIR_OF(INNER, OUTER, TAG) {dg_##INNER##_##OUTER##_MUL_##TAG, dg_##INNER##_##OUTER##_ABSORB_##TAG}
 #define DG_PAIRS_OF(INNER, TAG) {DG_PAIR_OF(INNER, ADD, TAG), DG_PAIR_OF(INNER, SUB, TAG)}
 
-/* The loop of a superinstruction: inner and outer operation, the second inner one or -1; wide for double, else float. */
+#define DG_SCALED_OF(TAG) {dg_MUL_scaled_##TAG, dg_ABSORB_scaled_##TAG, dg_ADD_scaled_##TAG, dg_SUB_scaled_##TAG}
+
+/* The loop of a superinstruction: inner and outer operation, the second inner one, -1 for none; wide for double, else
+ * float. Its data: the number that the result is multiplied by, or NULL. */
 static dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 {
     static const dg_loop three[2][4][5] = {DG_ROWS_OF(f32), DG_ROWS_OF(f64)};
     static const dg_loop four[2][2][2][2] = {{DG_PAIRS_OF(MUL, f32), DG_PAIRS_OF(ABSORB, f32)},
                                              {DG_PAIRS_OF(MUL, f64), DG_PAIRS_OF(ABSORB, f64)}};
+    static const dg_loop two[2][4] = {DG_SCALED_OF(f32), DG_SCALED_OF(f64)};
+    if (outer < 0) return two[wide][inner];
     return second < 0 ? three[wide][inner][outer] : four[wide][inner][outer - DG_F_ADD][second];
 }
 

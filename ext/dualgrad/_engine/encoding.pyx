@@ -10,6 +10,7 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memset
 
+from .array cimport Array
 from .executor cimport *
 from .lowering cimport add_loop, matmul_loop, power_loop
 from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_GATHER, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL,
@@ -75,6 +76,8 @@ cdef int finish_code(Region region, list code) except -1:
                 p.fn = dg_cast_loop(typenum, fused)
             elif p.kind == DG_LOOP and fused is not None:
                 p.fn = dg_fused_loop(fused[0], fused[1], fused[2], typenum == cnp.NPY_DOUBLE)
+                if fused[3] is not None:        # held by the region's listing
+                    p.data = (<Array>fused[3]).data
             elif p.kind == DG_LOOP:
                 loop = power_loop(typenum) if op == OP_POWER else find_loop(op, typenum)
                 p.fn = loop.fn
@@ -135,7 +138,7 @@ cdef int finish_scalars(Region region) except -1:
             continue
         s.wide = typenum == cnp.NPY_DOUBLE
         if together is not None:
-            s.inner, s.outer, s.second = <tuple>together
+            s.inner, s.outer, s.second, _ = <tuple>together
             s.op = DG_S_FUSED_3 if p.n_in == 3 else DG_S_FUSED_4
         else:
             s.op = NUMBERS.get(op, DG_S_CALL)

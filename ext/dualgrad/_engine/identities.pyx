@@ -9,6 +9,7 @@ Rounding is symmetric, and a power of two only shifts the exponent, so these may
   on, two of them cancel, sums become differences. It is done where somebody needs the number itself: a function that
   is not linear, a result.
 * c1 * (c2 * x) is (c1 * c2) * x where one of the constants is a power of two, and division by one is a product.
+* c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
 * A square is a product, since products can be fused with what reads them.
 
 Steps that have become the same are one. Whatever nobody reads any more is dropped in the end.
@@ -39,6 +40,7 @@ cdef class Rewriting:
     cdef dict same                  # slot -> the slot that it is equal to
     cdef dict minus                 # slot -> (the slot that it is the negative of, the step as it was recorded, depth)
     cdef dict scaled                # slot -> (constant, slot): their product
+    cdef dict shifted               # slot -> (opcode, operands): a sum or difference with a constant
     cdef dict known                 # (opcode, parameters, operands) -> result
     cdef dict numbers               # slot of a constant, or (type, number) -> number, or slot of it
 
@@ -86,10 +88,7 @@ cdef class Rewriting:
         """The slot of a step: the given one, another like it, or that of an equal step."""
         cdef object key = None
         if op != OP_DRAW and op != OP_INSPECT:
-            if (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) and ins[1] < ins[0]:
-                key = (op, None, (ins[1], ins[0]), self.new.typenums[slot])
-            else:
-                key = (op, type(params), params, ins, self.new.typenums[slot])
+            key = key_of(op, params, ins, self.new.typenums[slot])
             try:
                 found = self.known.get(key)
             except TypeError:                   # settings that cannot be hashed
@@ -202,12 +201,37 @@ cdef class Rewriting:
                     a = inner
             if c == 1.0:
                 return self.is_minus(out, a, op, None, ins) if negative else self.is_equal(out, a)
+            if a in self.shifted and c > 1.0 and is_power(c):
+                slot = self.distributed(c, a, out, negative)
+                if slot >= 0:
+                    return self.is_minus(out, slot, op, None, ins) if negative else self.is_equal(out, slot)
             b = self.number(c, self.new.typenums[out])
             op = OP_MUL
         slot = self.add(op, None, (a, b), out, negative)
         if c != 0.0:
             self.scaled[slot] = (c, a)
         return self.is_minus(out, slot, op, None, ins) if negative else self.is_equal(out, slot)
+
+    cdef int distributed(self, double c, int a, int out, bint negative) except -2:
+        """The slot of c times a sum with a constant, from a product that is there; -1 if it is not. Nothing is rounded
+        otherwise, and nothing overflows that would not, since the constant is of moderate size."""
+        cdef double k
+        cdef int typenum = self.new.typenums[out], i
+        cdef list ins
+        op, operands = <tuple>self.shifted[a]
+        for i in range(2):
+            k = self.constant(operands[i], operands[1 - i], out)
+            number = self.numbers.get((typenum, c))
+            if k == 0.0 or number is None or abs(c * k) > 2.0 ** SAFE:
+                continue
+            x = <int>operands[1 - i]
+            found = self.known.get(key_of(OP_MUL, None, (number, x), typenum))
+            if found is not None:
+                ins = [None, None]
+                ins[i] = self.number(c * k, typenum)
+                ins[1 - i] = found
+                return self.add(op, None, tuple(ins), out, negative)
+        return -1
 
     cdef int sum(self, int op, tuple ins, int out) except -1:
         cdef bint na = False, nb = op == OP_SUB
@@ -218,8 +242,18 @@ cdef class Rewriting:
                 return self.plain(op, None, ins, out)
             return self.is_minus(out, self.add(OP_ADD, None, (a, b), out, True), op, None, ins, depth)
         if na:
-            return self.is_equal(out, self.add(OP_SUB, None, (b, a), out))
-        return self.is_equal(out, self.add(OP_SUB if nb else OP_ADD, None, (a, b), out))
+            a, b, nb = b, a, True
+        slot = self.add(OP_SUB if nb else OP_ADD, None, (a, b), out)
+        if self.new.kinds[a] == FROM_CONSTANT or self.new.kinds[b] == FROM_CONSTANT:
+            self.shifted[slot] = OP_SUB if nb else OP_ADD, (a, b)
+        return self.is_equal(out, slot)
+
+
+cdef tuple key_of(int op, object params, tuple ins, object typenum):
+    """What equal steps have in common; operands that may be exchanged are in order."""
+    if (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) and ins[1] < ins[0]:
+        ins = ins[1], ins[0]
+    return op, type(params), params, ins, typenum
 
 
 cdef bint is_real(int typenum):
@@ -251,6 +285,7 @@ cdef Program simplified(Program program):
     r.same = {}
     r.minus = {}
     r.scaled = {}
+    r.shifted = {}
     r.known = {}
     r.numbers = {}
     for op, params, ins, out in program.steps:

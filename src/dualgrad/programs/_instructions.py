@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from .._engine.tensor import OPCODES
-from ._tokens import ITEM, Tokens, cast_tokens, elementwise_tokens, name_of, picked_tokens, scattered_tokens
+from ._tokens import (
+    ITEM,
+    Tokens,
+    cast_tokens,
+    constant_tokens,
+    elementwise_tokens,
+    name_of,
+    picked_tokens,
+    scattered_tokens,
+)
 
 __all__ = ["Access", "Instruction", "Kind", "kind_of", "label"]
 
@@ -58,9 +67,8 @@ def kind_of(instruction: Instruction) -> Kind:
 def label(instruction: Instruction) -> str:
     """The name an instruction goes by: that of its primitive, or of its kind."""
     if instruction["kind"] == "loop" and instruction["fused"] is not None:
-        inner, outer, second = instruction["fused"]
-        parts = [_FUSED[inner], _FUSED[outer]] + ([_FUSED[second]] if second >= 0 else [])
-        return " ".join(parts)
+        *operations, factor = instruction["fused"]
+        return " ".join([_FUSED[k] for k in operations if k >= 0] + ["scale"] * (factor is not None))
     if instruction["kind"] in ("loop", "cast"):
         return name_of(instruction["op"])
     return str(instruction["kind"])
@@ -91,10 +99,14 @@ def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[
     shape = outs[0].shape
     if i["fused"] is None:
         return [elementwise_tokens(i["op"], ins, shape)]
-    inner, outer, second = i["fused"]
-    left = _fused_tokens(inner, ins[0], ins[1], shape)
-    right = ins[2] if second < 0 else _fused_tokens(second, ins[2], ins[3], shape)
-    return [_fused_tokens(outer, left, right, shape)]
+    inner, outer, second, factor = i["fused"]
+    result = _fused_tokens(inner, ins[0], ins[1], shape)
+    if outer >= 0:
+        right = ins[2] if second < 0 else _fused_tokens(second, ins[2], ins[3], shape)
+        result = _fused_tokens(outer, result, right, shape)
+    if factor is not None:
+        result = _fused_tokens(_FUSED.index("mul"), result, constant_tokens(factor.numpy().reshape(())), shape)
+    return [result]
 
 
 #: The operations of superinstructions, as ext/include/dg_fused.h numbers them; the last takes its operands exchanged.
@@ -107,7 +119,7 @@ def _fused_tokens(operation: int, x: Tokens, y: Tokens, shape: tuple[int, ...]) 
 
 
 def _elements(i: Instruction, rows: int) -> int:
-    operations = i["n_in"] - 1 if i["fused"] is not None else 1
+    operations = i["n_in"] - 1 + (i["fused"][3] is not None) if i["fused"] is not None else 1
     return rows * int(i["width"]) * operations
 
 
