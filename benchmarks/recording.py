@@ -2,10 +2,10 @@
 
     python benchmarks/recording.py [--rounds N] [workload ...]
 
-Recorded functions execute as ever in the first two calls, which are written down; the second one also plans. Each round
-forgets all programs and times an eager call, those two calls, and a replay; shown are medians. ``cost`` is the
-time of both calls in eager executions, the two executions they contain included; ``profit`` the number of calls
-after which recording has paid.
+Recorded functions are written down at the first two calls. One of them also plans: the first if arrays are large and
+therefore put off, so that the plan can compute them. Each round forgets all programs and times an eager call, those two
+calls, and a replay; shown are medians. ``cost`` is the time of both calls in eager executions, the executions they
+contain included; ``profit`` the number of calls after which recording has paid.
 """
 
 import argparse

@@ -36,7 +36,7 @@ LAYERS = (
     ("_engine.executor",),
     ("_engine.elementwise", "_engine.structural"),
     ("_engine.execute",),
-    ("_engine.watch",),
+    ("_engine.promises", "_engine.watch"),
     ("_engine.values",),
     ("_engine.rules",),
     ("_engine.batching",),

@@ -15,10 +15,11 @@ import pytest
 from random_programs import ENGINE, TABLES, Line, Program, programs
 from random_sweep import EXHAUSTIVE, TALLY, WILD, leaves, size_of, sweep
 from rounding import allowed, largest
+from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.replay import forget_programs, plan_programs
+from dualgrad._engine.replay import forget_programs
 from dualgrad._engine.replay import programs as recorded_programs
 
 pytestmark = pytest.mark.eager("records by itself")
@@ -90,8 +91,7 @@ def compare(program, form, way, size):
     if not all(np.abs(b).max(initial=0.0) < WILD**2 for there in expected for b in there.values()):
         return False  # the samples lie elsewhere than the point whose derivatives are moderate
     forget_programs()
-    former = plan_programs(way == "planned")
-    try:
+    with programs_run(way):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             recorded = Form(program, form).recorded()
@@ -101,8 +101,6 @@ def compare(program, form, way, size):
                 run = lambda dtype, points, k=k: Form(program, form, dtype)(points, weights[k])
                 judge(where, found, expected[k], size, run, places[k])
         state = recorded_programs()[-1]
-    finally:
-        plan_programs(former)
         forget_programs()
     assert not [w for w in caught if "runs eagerly" not in str(w.message)], caught
     if caught:
@@ -139,7 +137,7 @@ def examine(program, forms):
         size = size_of(program, 2)
         if not size < WILD:
             return False
-        for form, way in itertools.product(forms, ("planned", "interpreted")):
+        for form, way in itertools.product(forms, WAYS):
             if not compare(program, form, way, size):
                 return False
     except NotImplementedError as error:  # a Cell with a bprop under nests that cannot reach its rule; it says so

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from cases import Case, all_cases
 from support import assert_close, assert_raises, f32, f64, repeated_grad
+from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.replay import forget_programs, plan_programs, programs
+from dualgrad._engine.replay import forget_programs, programs
 from dualgrad.programs import interpreted
 from dualgrad.testing import tape_reports, taped_backward
 
@@ -80,20 +81,17 @@ def moved(a):
 
 
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
-@pytest.mark.parametrize("planned", [True, False], ids=["planned", "interpreted"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_cases_replayed_are_cases_executed(case: Case, planned):
+def test_cases_replayed_are_cases_executed(case: Case, way):
     """Values and gradients of every operator, recorded twice and replayed."""
     args = [Tensor(a) for a in case.args]
     gradient = gradient_of(case)
     expected = numbers(gradient(*args))
-    former = plan_programs(planned)
-    try:
+    with programs_run(way):
         recorded = dg.jit(gradient)
         for _ in range(4):
             assert_numbers(numbers(recorded(*args)), expected)
-    finally:
-        plan_programs(former)
 
 
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
@@ -112,20 +110,17 @@ def test_programs_are_good_for_other_numbers(case: Case):
 
 
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
-@pytest.mark.parametrize("planned", [True, False], ids=["planned", "interpreted"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rank", range(5))
-def test_derivatives_of_determinants_follow_the_rank(rank, planned):
+def test_derivatives_of_determinants_follow_the_rank(rank, way):
     """How their program splits a matrix depends on the rank it was recorded with."""
     draws = np.random.default_rng(rank)
     matrices = [f64(draws.normal(size=(4, r)) @ draws.normal(size=(r, 4))) for r in (rank, *range(4, -1, -1), rank)]
     gradient = dg.grad(lambda a: ops.sum(ops.sin(ops.det(a))))
-    former = plan_programs(planned)
-    try:
+    with programs_run(way):
         recorded = dg.jit(gradient)
         for a in (matrices[0], matrices[0], *matrices):
             assert_close(recorded(a), gradient(a).asnumpy(), rtol=1e-15)
-    finally:
-        plan_programs(former)
 
 
 def test_third_call_is_a_replay_without_python():

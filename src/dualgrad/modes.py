@@ -15,9 +15,9 @@ __all__ = ["jit", "mutable"]
 def jit(fn: Callable | None = None, **options: Any) -> Callable:
     """Have a function or Cell recorded and replayed, whatever the mode.
 
-    The first two calls with arguments of a kind are executed as ever, and what they compute is written down as a
+    The first two calls with arguments of a kind go through the function, and what they compute is written down as a
     flat program; from the third call on the program is run, without the Python of the function. Results are the
-    same.
+    same. What is large, and not looked at, is computed by the program in the first two calls already.
 
     Parameters
     ----------

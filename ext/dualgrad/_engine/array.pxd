@@ -37,12 +37,17 @@ cdef class Array(Value):
     cdef Py_ssize_t size
     cdef Py_ssize_t *shape      # inside the object up to INLINE_DIMS axes, else a block of our own
     cdef Py_ssize_t *strides
-    cdef char *data
+    cdef char *data             # NULL while the numbers are put off
     cdef object base            # whoever else owns the data
     cdef Py_ssize_t[2 * INLINE_DIMS] inline_dims
     cdef double[2] inline_data
 
 
+ctypedef int (*compute_t)(Array a) except -1
+
+cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape)
+cdef int take_over(Array a, Array numbers) except -1
+cdef void compute_late_by(compute_t compute)
 cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape)
 cdef Array new_like(Array a, int typenum)
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data)

@@ -10,6 +10,8 @@ Derivatives of high order are made of many operations on very small arrays, so a
 axes is a single object: data, shape and strides lie inside it. Objects and data come from `dg_memory.h`. Views
 (transposes, slices, broadcasts) share the buffer of their `base`.
 
+While a recording goes on there are arrays whose numbers are put off (promises.pyx): they have no data yet.
+
 Arrays refer to nothing that could refer back to them, so they take no part in garbage collection: a tape of
 millions of them costs the collector nothing.
 """
@@ -48,6 +50,7 @@ cdef extern from *:
     """
     size_t dg_largest
 
+cdef compute_t COMPUTE = NULL
 cdef int[N_TYPES] ITEM_SIZE
 memset(ITEM_SIZE, 0, sizeof(ITEM_SIZE))
 
@@ -203,6 +206,47 @@ cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t
     return v
 
 
+cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
+    """An array whose numbers come later, from another one."""
+    cdef Array a = blank(ndim)
+    cdef Py_ssize_t size = 1
+    cdef int i
+    a.typenum = typenum
+    a.itemsize = ITEM_SIZE[typenum]
+    for i in range(ndim - 1, -1, -1):
+        a.shape[i] = shape[i]
+        a.strides[i] = size * a.itemsize
+        size *= shape[i]
+    a.size = size
+    a.contiguous = True
+    a.data = NULL
+    return a
+
+
+cdef int take_over(Array a, Array numbers) except -1:
+    """Give an array the numbers that were put off: those of another one of the same type and shape."""
+    if a.typenum != numbers.typenum or not same_shape(a, numbers):
+        raise AssertionError(f"an array of type {np_type(a.typenum)} and shape {shape_tuple(a)} was put off, and has "
+                             f"type {np_type(numbers.typenum)} and shape {shape_tuple(numbers)}")
+    memcpy(a.strides, numbers.strides, a.ndim * sizeof(Py_ssize_t))
+    a.contiguous = numbers.contiguous
+    a.base = numbers
+    a.data = numbers.data
+    return 0
+
+
+cdef void compute_late_by(compute_t compute):
+    """Set what is called when the numbers of an array are needed that were put off."""
+    global COMPUTE
+    COMPUTE = compute
+
+
+cdef inline int numbers_needed(Array a) except -1:
+    if a.data is NULL and a.size > 0:
+        COMPUTE(a)
+    return 0
+
+
 cdef Array scalar(int typenum, double value):
     """A number as an array without axes."""
     cdef Array a = new_array(typenum, 0, NULL)
@@ -242,6 +286,7 @@ cdef bint uniform(Array a) except -1:
     cdef bint one_place = True                  # all strides are zero
     if a.size == 0:
         return False
+    numbers_needed(a)
     for i in range(a.ndim):
         one_place = one_place and (a.shape[i] == 1 or a.strides[i] == 0)
     if not one_place:
@@ -251,6 +296,7 @@ cdef bint uniform(Array a) except -1:
 
 cdef double first_number(Array a) except? -1:
     """The first element of an array of real numbers that has one."""
+    numbers_needed(a)
     if a.typenum == cnp.NPY_DOUBLE:
         return (<double *>a.data)[0]
     if a.typenum == cnp.NPY_FLOAT:
@@ -261,6 +307,7 @@ cdef double first_number(Array a) except? -1:
 cdef Array contiguous(Array a):
     """The array itself if its elements lie in order, else a copy in which they do."""
     cdef Array c
+    numbers_needed(a)
     if a.contiguous:
         return a
     c = new_array(a.typenum, a.ndim, a.shape)
@@ -285,6 +332,7 @@ cdef object _as_ndarray(Array a, int flags):
     cdef int i
     cdef object descr = np_type(a.typenum)
     cdef object r
+    numbers_needed(a)
     for i in range(a.ndim):
         dims[i] = a.shape[i]
         strides[i] = a.strides[i]

@@ -38,6 +38,7 @@ def capture(fn, tuple args):
         if (<TensorBase>x).value.kind != ARRAY:
             raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
     if former is not None:
+        former.settle()
         stop_tracing(former)
     try:
         first = Probe()

@@ -11,6 +11,8 @@ cdef class Tracer:
     cdef int frozen(self, object handle, Array a) except -1
     cdef int rebound(self, object handle) except -1
     cdef int give_up(self, str why) except -1
+    cdef int needed(self, Array a) except -1
+    cdef int settle(self) except -1
 
 
 cdef Array execute(int op, object params, PyObject **args, int n)

@@ -52,6 +52,14 @@ cdef class Tracer:
         """Something happened that a program cannot repeat."""
         raise NotImplementedError
 
+    cdef int needed(self, Array a) except -1:
+        """The numbers of an array are read that were put off."""
+        raise NotImplementedError
+
+    cdef int settle(self) except -1:
+        """Others are going to execute: nothing may be put off."""
+        return 0
+
 
 cdef Tracer active_tracer():
     return None if dg_tracer is NULL else <Tracer>dg_tracer

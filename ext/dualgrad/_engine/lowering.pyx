@@ -28,7 +28,7 @@ import numpy as np
 from .array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size, new_array, to_ndarray, uniform
 from .opcodes cimport *
 from .primitives cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, rule_of
-from .program cimport FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
+from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .views cimport (Root, View, broadcast_strides, inverse, is_packed, new_root, packed, permuted, product, repeated,
                      reshaped, rows_first, step_of, turned, view, view_of)
 
@@ -138,9 +138,10 @@ cdef class Lowering:
         self.roots = []
         self.operations = []
         self.numbers = {}
+        read = set(p.outputs).union([slot for _, slot in p.effects], *[ins for _, _, ins, _ in p.steps])
         for slot in range(len(p.kinds)):
             kind = <int>p.kinds[slot]
-            if kind == FROM_STEP:
+            if kind == FROM_STEP or (kind == FROM_CONSTANT and slot not in read):
                 continue
             if kind != FROM_INPUT and kind != FROM_HANDLE:
                 self.views[slot] = self.constant(contiguous(<Array>p.sources[slot]), p.typenums[slot], p.shapes[slot])

@@ -1,7 +1,9 @@
 # Recording of programs. See recorder.pyx.
+from cpython.object cimport PyObject
 from .array cimport Array
 from .execute cimport Tracer
 from .program cimport Program
+from .promises cimport Promises
 
 
 cdef class Recorder(Tracer):
@@ -19,7 +21,10 @@ cdef class Recorder(Tracer):
     cdef bint wrote                     # an attribute of a Cell was set
     cdef dict absorbed                  # slot of an absorbing product with ones -> its other operand
     cdef list held                      # arrays whose ids are keys
+    cdef Promises promises              # results that are put off; None where everything is executed at once
     cdef Py_ssize_t room                # bytes of arrays that may be kept for their equals
+    cdef Array result(self, int op, object params, PyObject **args, int n, int slot)
+    cdef int new_step(self, Array out) except -1
     cdef Array tagged(self, Array a, int slot)
     cdef Array marked(self, Array out, int slot)
     cdef int slot_of(self, Array a) except -1

@@ -2,7 +2,7 @@
 
 Design
 ------
-A recording rides along an eager execution. Every primitive on arrays goes through `Recorder.execute`, which executes
+A recording rides along an execution. Every primitive on arrays goes through `Recorder.execute`, which executes
 it and appends a step. Whatever else happens (levels, tapes, duals) is Python and engine work that leads to those steps
 and is not needed to repeat them. So nested derivatives of any kind are recorded as the plain array program they come
 down to.
@@ -17,6 +17,8 @@ is what makes k nested derivatives, 2^k components, a program of the components 
 An absorbing product with ones takes the sign from zeros and changes nothing else. It is a step, but another absorbing
 product may read what it was made of: the sign of a zero does not matter there.
 
+Large results may be put off (promises.pyx): then the recording goes through the function without executing it.
+
 What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
 The execution then goes on as an ordinary one.
 """
@@ -24,9 +26,12 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
-from .array cimport ARRAY, Array, Value, contiguous, first_number, is_complex, new_view, shape_tuple, uniform
+from libc.string cimport memset
+
+from .array cimport ARRAY, MAX_DIMS, Array, Value, contiguous, first_number, is_complex, new_view, shape_tuple, uniform
 from .execute cimport run, stop_tracing
 from .opcodes cimport *
+from .primitives cimport broadcast_shape, is_elementwise
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
 from .tensor cimport TensorBase
 from .values cimport next_serial
@@ -97,6 +102,8 @@ cdef class Recorder(Tracer):
         """Numbers that depend on handles alone may be looked at: the program is good while those are unchanged."""
         cdef set needed = {a.slot}
         cdef list found = []
+        if a.data is NULL and a.size > 0:
+            self.needed(a)
         for op, _, ins, out in reversed(self.program.steps):
             if out in needed:
                 if op == OP_DRAW:
@@ -130,6 +137,16 @@ cdef class Recorder(Tracer):
             self.failed = why
             self.line = user_line()
         stop_tracing(self)
+        return self.settle()
+
+    cdef int needed(self, Array a) except -1:
+        return self.promises.keep(a)
+
+    cdef int settle(self) except -1:
+        if self.promises is not None and self.promises.waiting:
+            self.known = {}
+            self.negated = {}
+            self.promises.keep_all()
         return 0
 
     cdef int slot_of(self, Array a) except -1:
@@ -163,7 +180,7 @@ cdef class Recorder(Tracer):
         for i in range(n):
             known = known or (<Array>args[i]).trace == self.trace
         if not known:
-            return run(op, params, args, n)
+            return constant_result(op, params, args, n)
         ins = PyTuple_New(n)
         for i in range(n):
             slot = self.slot_of(<Array>args[i])
@@ -186,12 +203,11 @@ cdef class Recorder(Tracer):
             if isinstance(found, Array):
                 return <Array>found
             if found is not None:
-                return self.marked(run(op, params, args, n), <int>found)
-        out = run(op, params, args, n)
+                return self.result(op, params, args, n, <int>found)
+        out = self.result(op, params, args, n, -1)
         for i in range(n):
             if out is <Array>args[i]:           # nothing to do
                 return out
-        out = self.marked(out, self.program.new_slot(FROM_STEP, len(self.program.steps), out))
         self.program.steps.append((op, params, ins, out.slot))
         if op == OP_NEG and out.size * out.itemsize <= self.room:
             self.negated[out.slot] = <Array>args[0]
@@ -206,6 +222,34 @@ cdef class Recorder(Tracer):
             else:
                 self.known[key] = out.slot
         return out
+
+    cdef Array result(self, int op, object params, PyObject **args, int n, int slot):
+        """The result of a step, in a slot or (-1) in a new one; it may be put off. An operand that is returned as it
+        came keeps its own."""
+        cdef Array out = None
+        cdef int i
+        if self.promises is not None:
+            if slot >= 0 and (out := self.promises.waits(slot)) is not None:
+                return out
+            out = self.promises.promise(op, params, args, n)
+            if out is not None:
+                out = self.marked(out, slot if slot >= 0 else self.new_step(out))
+                self.promises.remember(out, op, params, args, n)
+                return out
+            for i in range(n):
+                if (<Array>args[i]).data is NULL and (<Array>args[i]).size > 0:
+                    self.promises.keep(<Array>args[i])
+        out = run(op, params, args, n)
+        if slot < 0:
+            for i in range(n):
+                if out is <Array>args[i]:
+                    return out
+            slot = self.new_step(out)
+        return self.marked(out, slot)
+
+    cdef int new_step(self, Array out) except -1:
+        """The slot of the result of the next step."""
+        return self.program.new_slot(FROM_STEP, len(self.program.steps), out)
 
     cdef Array marked(self, Array out, int slot):
         """A result that is nobody else's yet; a shared one gets an alias."""
@@ -227,6 +271,35 @@ cdef class Recorder(Tracer):
                 return 0
             self.program.effects.append((handle, self.slot_of(<Array>v)))
         return 0
+
+
+cdef Array constant_result(int op, object params, PyObject **args, int n):
+    """Work on constants; an elementwise one on numbers that are repeated is done once."""
+    cdef Py_ssize_t[MAX_DIMS] shape
+    cdef Py_ssize_t[MAX_DIMS] strides
+    cdef PyObject *numbers[3]
+    cdef list held = []
+    cdef Array a
+    cdef bint repeated = False
+    cdef int i, j, ndim
+    if params is not None or not 1 <= n <= 3 or op >= N_OPS or not is_elementwise(op):
+        return run(op, params, args, n)
+    for i in range(n):
+        a = <Array>args[i]
+        if a.size == 0:
+            return run(op, params, args, n)
+        for j in range(a.ndim):
+            if a.shape[j] != 1 and a.strides[j] != 0:
+                return run(op, params, args, n)
+        repeated = repeated or a.size > 1
+        held.append(new_view(a, 0, NULL, NULL, a.data))
+        numbers[i] = <PyObject *>held[i]
+    if not repeated:
+        return run(op, params, args, n)
+    ndim = broadcast_shape(op, args, n, shape)
+    memset(strides, 0, ndim * sizeof(Py_ssize_t))
+    a = run(op, params, numbers, n)
+    return new_view(a, ndim, shape, strides, a.data)
 
 
 cdef tuple in_order(int op, tuple ins):

@@ -29,7 +29,9 @@ from .array cimport ARRAY, Array, Value, has_form, shape_tuple
 from .arguments cimport Given, filled, given, same_template, value_key
 from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing, tracing
 from .plan cimport Plan, make_plan
+from .opcodes cimport OP_DRAW, OP_INSPECT
 from .program cimport Program
+from .promises cimport Promises
 from .recorder cimport Recorder
 from .surroundings cimport ATTRIBUTES, VALUES, Change, Survey, same_looks, survey, switched
 from .tensor cimport CellCall, TensorBase
@@ -185,6 +187,8 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     cdef bint other_entries = False
     cdef long long switches = switched()
     made.checked = WRITES + switches
+    if PLANNING:
+        recorder.promises = Promises()
     args, kwargs = g.substitutes(recorder)
     recorder.cells = around.cells
     start = perf_counter()
@@ -198,8 +202,15 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
                 made.template = g.template(recorder, result, outputs)
             except TypeError as error:
                 recorder.give_up(str(error))
+        if recorder.failed is None:
+            made.program = recorder.program
+            made.program.outputs.extend(outputs)
+            former = kind.last                  # of this thread or another
+            confirm(made, former)
+            fulfil(recorder, made, g)
     finally:
         stop_tracing(recorder)
+        recorder.settle()
         other_entries = g.put_back()
     result = g.original(result)
     if recorder.failed is None and recorder.wrote:
@@ -220,25 +231,19 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
             go_eager(function, f"it sets the attribute {around.attributes[0]!r} of an object from outside; return the "
                      f"value instead", None)
         return result
-    made.program = recorder.program
-    made.program.outputs.extend(outputs)
     made.call = call
     made.looks = around.looks
     made.cells = list(dict.fromkeys(recorder.cells))
     made.writes = [(<CellCall>cell).writes for cell in made.cells]
     made.switches = around.switches
     made.fixed = recorder.fixed
-    made.restless = change == VALUES
-    made.agreed = 1
-    former = kind.last              # of this thread or another
-    if former is not None and made.program.same_as(former.program) and same_template(made.template, former.template):
-        made.restless = made.restless or former.restless
-        made.agreed = former.agreed + 1
+    made.restless = made.restless or change == VALUES
     if made.agreed == (3 if made.restless else 2):
         start = perf_counter()
         made.program.prepare()
-        made.plan = make_plan(made.program) if PLANNING else None
-        made.planning = perf_counter() - start
+        if made.plan is None and PLANNING:
+            made.plan = make_plan(made.program)
+            made.planning = perf_counter() - start
         if CHECK is not None:
             CHECK(made.program, made.plan)
         kind.replays = 0
@@ -252,6 +257,48 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
             go_eager(function, "two recordings of it differ, so something else than its arguments decides what it "
                      "does", None)
     return result
+
+
+cdef int confirm(Recording made, Recording former) except -1:
+    """Compare a recording with the one before; a plan is made once."""
+    made.agreed = 1
+    if former is not None and made.program.same_as(former.program) and same_template(made.template, former.template):
+        made.restless = former.restless
+        made.agreed = former.agreed + 1
+        made.plan = former.plan
+        made.planning = former.planning
+    return 0
+
+
+cdef int fulfil(Recorder recorder, Recording made, Given g) except -1:
+    """Run the program for the results that were put off. What draws or looks at numbers has done so already; then they
+    are computed one by one when the recording ends."""
+    cdef Program p = made.program
+    cdef list slots = p.outputs + [slot for _, slot in p.effects], changed = []
+    cdef TensorBase t
+    cdef object arrays
+    if recorder.promises is None or not any([slot in recorder.promises.waiting for slot in slots]):
+        return 0
+    for step in p.steps:
+        if step[0] == OP_DRAW or step[0] == OP_INSPECT:
+            return 0
+    if made.plan is None:
+        start = perf_counter()
+        made.plan = make_plan(p)
+        made.planning = perf_counter() - start
+    for key in recorder.effects:                # the program reads what handles held before
+        if key in recorder.handles:
+            t, former, _ = recorder.handles[key]
+            changed.append((t, t.value))
+            t.value = <Value>former
+    try:
+        arrays = made.plan.run(g.arrays())
+    finally:
+        for t, now in changed:
+            t.value = <Value>now
+    if arrays is not None:
+        recorder.promises.fulfil(slots, arrays)
+    return 0
 
 
 cdef int finish_inputs(Recorder recorder, Given g) except -1:
