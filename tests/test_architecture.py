@@ -53,6 +53,7 @@ LAYERS = (
     ("_engine.fusion", "_engine.placement"),
     ("_engine.encoding",),
     ("_engine.emission",),
+    ("_engine.scalars",),
     ("_engine.plan",),
     ("_engine.inspection", "_engine.recorder", "_engine.surroundings"),
     ("_engine.arguments",),

@@ -15,11 +15,8 @@ from .executor cimport *
 from .lowering cimport add_loop, matmul_loop, power_loop
 from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_GATHER, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL,
                        OP_SCATTER_ADD, OP_SQUARE, OP_SUB)
-from .primitives cimport Loop, dg_loop, find_loop
+from .primitives cimport Loop, find_loop
 from .regions cimport Region
-
-cdef extern from "dg_fused.h":
-    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 
 
 cdef int finish_code(Region region, list code) except -1:

@@ -38,7 +38,7 @@ def describe(Plan plan not None):
     return {"program": plan.program, "arena": plan.arena, "block_bytes": plan.block_bytes,
             "total_bytes": plan.total_bytes, "first_root": N_BASES, "roots": roots,
             "results": [view_data(<View>v) for v in plan.results],
-            "regions": [region_data(region) for region in plan.tasks]}
+            "regions": [region_data(region, plan) for region in plan.tasks]}
 
 
 cdef dict view_data(View v):
@@ -46,11 +46,36 @@ cdef dict view_data(View v):
             "strides": v.strides, "typenum": v.root.typenum, "item": v.root.item}
 
 
-cdef dict region_data(Region region):
+cdef list operations_on_numbers(Plan plan):
+    """The operations of a region that was made without any."""
+    cdef View v
+    cdef Root r
+    cdef dict roots = {}                # slot -> what it is known by
+    cdef list found = []
+    p = plan.program
+    where = {}
+    for r in plan.roots:
+        if r.source is not None:
+            where[(<tuple>r.source)[0], id((<tuple>r.source)[1])] = id(r)
+    for slot in range(len(p.kinds)):
+        kind = ("input", "handle", "constant", "step")[p.kinds[slot]]
+        roots[slot] = where.get((kind, id(p.sources[slot])), (id(plan), slot))
+    for slot, v in zip(p.outputs + [slot for _, slot in p.effects], plan.results):
+        roots[slot] = id(v.root)
+    for op, _, ins, out in p.steps:
+        found.append({"op": op, "kind": "loop", "shape": p.shapes[out], "typenum": p.typenums[out],
+                      "place": "block" if isinstance(roots[out], tuple) else "memory", "id": roots[out],
+                      "ins": [roots[slot] for slot in ins]})
+    return found
+
+
+cdef dict region_data(Region region, Plan plan):
     cdef Operation o
     cdef Root r
     cdef Py_ssize_t i
     data = {"rows": region.rows, "generic": None, "instructions": [], "operations": [], "totals": []}
+    if not region.operations:
+        data["operations"] = operations_on_numbers(plan)
     for o in region.operations:
         place = "total" if o.out.added else "memory" if o.out.outside else "block"
         data["operations"].append({"op": o.op, "kind": o.kind, "shape": o.out.shape, "typenum": o.out.typenum,

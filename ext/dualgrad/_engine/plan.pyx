@@ -16,6 +16,8 @@ are arrays of their own.
 *Indices.* Whether the numbers of index arrays lie inside of the axes they are for is asked once, before the first
 region that reads them starts; of constants when the program is lowered.
 
+*Numbers.* A program on single numbers needs none of this, and is planned by scalars.pyx.
+
 Operations without a compiled loop of ours (sorting, kernels in Python) are run between regions as eager execution
 would.
 """
@@ -41,6 +43,7 @@ from .placement cimport ALIGN, Places, place_within
 from .primitives cimport Loop, op_name
 from .program cimport Program
 from .regions cimport Region, regions_of, scheduled
+from .scalars cimport region_of_numbers
 from .tensor cimport TensorBase
 from .views cimport Root, View, is_packed, product, step_of
 
@@ -500,12 +503,19 @@ cdef Plan planned(Program program):
     cdef Places places = Places()
     cdef set leaving
     program = plan.program = without_multiples(simplified(program))
+    plan.roots = []
+    plan.results = []
+    region = region_of_numbers(program, plan.roots, plan.results)
+    if region is not None:
+        plan.block_bytes = region.block_bytes
+        plan.tasks = [region]
+        plan.settle()
+        return plan
     lowering, regions = lowered(program, 0)
     for rows in candidates(program):
         other = lowered(program, rows)
         if traffic(other[1]) < traffic(regions):
             lowering, regions = other
-    plan.roots = []
     plan.results = results_of(lowering)
     leaving = {(<View>v).root for v in plan.results}
     for r in lowering.roots:

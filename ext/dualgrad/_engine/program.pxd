@@ -20,12 +20,12 @@ cdef class Program:
     cdef readonly list effects          # (handle or number of an input, slot): what the program leaves behind
     cdef readonly list outputs          # slots that leave the program
     # as it is run
-    cdef bint ready
-    cdef list dead                      # for each step the slots nobody reads after it
+    cdef list dead                      # for each step the slots nobody reads after it; None before the first run
 
     cdef int new_slot(self, SlotKind kind, object source, Array a) except -1
     cdef bint same_as(self, Program other)
     cdef int prepare(self) except -1
+    cdef list deaths(self)
     cdef list run(self, list inputs)
 
 

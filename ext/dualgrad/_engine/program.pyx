@@ -64,10 +64,9 @@ cdef class Program:
         return True
 
     cdef int prepare(self) except -1:
-        """Drop what nothing depends on, and find out when each slot is no longer needed."""
-        cdef list needed = [False] * len(self.kinds), kept = [], last = [-1] * len(self.kinds)
+        """Drop what nothing depends on."""
+        cdef list needed = [False] * len(self.kinds), kept = []
         cdef int i
-        cdef set keep
         for slot in self.outputs:
             needed[slot] = True
         for _, slot in self.effects:
@@ -80,18 +79,23 @@ cdef class Program:
                     needed[slot] = True
         kept.reverse()
         self.steps = kept
-        keep = set(self.outputs)
+        self.dead = None
+        return 0
+
+    cdef list deaths(self):
+        """For each step the slots that nobody reads after it."""
+        cdef list last = [-1] * len(self.kinds), dead = [[] for _ in self.steps]
+        cdef int i
+        cdef set keep = set(self.outputs)
         keep.update([slot for _, slot in self.effects])
-        for i in range(len(kept)):
-            for slot in kept[i][2]:
+        for i in range(len(self.steps)):
+            for slot in self.steps[i][2]:
                 last[slot] = i
-            last[kept[i][3]] = max(<int>last[kept[i][3]], i)
-        self.dead = [[] for _ in kept]
+            last[self.steps[i][3]] = max(<int>last[self.steps[i][3]], i)
         for slot in range(len(last)):
             if last[slot] >= 0 and slot not in keep and self.kinds[slot] == FROM_STEP:
-                (<list>self.dead[last[slot]]).append(slot)
-        self.ready = True
-        return 0
+                (<list>dead[last[slot]]).append(slot)
+        return dead
 
     cdef list run(self, list inputs):
         """The arrays of outputs, then those of effects. The inputs fit the program: the caller has checked.
@@ -110,6 +114,8 @@ cdef class Program:
         cdef list results = []
         if slots is NULL:
             raise MemoryError()
+        if self.dead is None:
+            self.dead = self.deaths()
         memset(slots, 0, n * sizeof(PyObject *))
         try:
             for i in range(n):

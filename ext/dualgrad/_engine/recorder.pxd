@@ -28,5 +28,8 @@ cdef class Recorder(Tracer):
     cdef Array tagged(self, Array a, int slot)
     cdef Array marked(self, Array out, int slot)
     cdef int slot_of(self, Array a) except -1
+    cdef bint paused                    # the collection of garbage
+    cdef int pause(self) except -1
+    cdef int resume(self) except -1
     cdef Array input(self, Array a)
     cdef int finish(self) except -1

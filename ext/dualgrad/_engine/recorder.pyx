@@ -37,6 +37,10 @@ from .tensor cimport TensorBase
 from .values cimport next_serial
 from .watch cimport user_line
 
+cdef extern from "Python.h":
+    bint PyGC_Disable()
+    bint PyGC_Enable()
+
 cdef int TRACES = 0
 cdef enum:
     KEPT_BYTES = 1 << 22            # of results kept alive so that their equals need not be computed
@@ -137,7 +141,19 @@ cdef class Recorder(Tracer):
             self.failed = why
             self.line = user_line()
         stop_tracing(self)
+        self.resume()
         return self.settle()
+
+    cdef int pause(self) except -1:
+        """Collect no garbage while the program is written down: it is many small objects, and none of them is any."""
+        self.paused = PyGC_Disable()
+        return 0
+
+    cdef int resume(self) except -1:
+        if self.paused:
+            self.paused = False
+            PyGC_Enable()
+        return 0
 
     cdef int needed(self, Array a) except -1:
         return self.promises.keep(a)

@@ -33,7 +33,7 @@ from .opcodes cimport OP_DRAW, OP_INSPECT
 from .program cimport Program
 from .promises cimport Promises
 from .recorder cimport Recorder
-from .surroundings cimport ATTRIBUTES, VALUES, Change, Survey, same_looks, survey, switched
+from .surroundings cimport ATTRIBUTES, NOTHING, VALUES, Change, Survey, same_looks, survey, switched
 from .tensor cimport CellCall, TensorBase
 from .arguments import ByIdentity
 from .tensor import set_call_hook
@@ -77,7 +77,9 @@ cdef class Recording:
     cdef Program program
     cdef Plan plan                  # None where the program is interpreted, or not confirmed
     cdef object template            # its results, with leaves for tensors
-    cdef object call                # whose surroundings were looked at
+    cdef object call                # whose surroundings were looked at,
+    cdef object start               # beginning here
+    cdef Survey around              # the survey, if it can be used again; None where the recording is confirmed
     cdef list looks                 # what it can reach
     cdef list cells                 # the Cells it called or can reach,
     cdef list writes                # and how often their attributes had been set
@@ -181,7 +183,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     """Call while recording; what is found goes to `kind`."""
     cdef Recorder recorder = Recorder()
     cdef Recording made = Recording(), former
-    cdef Survey around = survey(call if fn is None else fn, g.others)
+    cdef Survey around = surroundings_of(function, kind.last, call if fn is None else fn, g.others)
     cdef Change change
     cdef list outputs = []
     cdef bint other_entries = False
@@ -190,8 +192,9 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     if PLANNING:
         recorder.promises = Promises()
     args, kwargs = g.substitutes(recorder)
-    recorder.cells = around.cells
+    recorder.cells = list(around.cells)
     start = perf_counter()
+    recorder.pause()
     start_tracing(recorder)
     try:
         result = call(*args, **kwargs)
@@ -210,6 +213,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
             fulfil(recorder, made, g)
     finally:
         stop_tracing(recorder)
+        recorder.resume()
         recorder.settle()
         other_entries = g.put_back()
     result = g.original(result)
@@ -232,6 +236,8 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
                      f"value instead", None)
         return result
     made.call = call
+    made.start = call if fn is None else fn
+    made.around = around if change == NOTHING and not around.shadows else None
     made.looks = around.looks
     made.cells = list(dict.fromkeys(recorder.cells))
     made.writes = [(<CellCall>cell).writes for cell in made.cells]
@@ -248,6 +254,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
             CHECK(made.program, made.plan)
         kind.replays = 0
         kind.last = None
+        made.around = None
         kind.good = made
         return result
     kind.last = made
@@ -257,6 +264,14 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
             go_eager(function, "two recordings of it differ, so something else than its arguments decides what it "
                      "does", None)
     return result
+
+
+cdef Survey surroundings_of(Function function, Recording last, object start, list others):
+    """What a call can reach: the same as at the recording before, if nothing there has changed."""
+    if last is not None and last.around is not None and (last.start is start or function.alive is not None) \
+            and current(last):
+        return last.around
+    return survey(start, others)
 
 
 cdef int confirm(Recording made, Recording former) except -1:

@@ -52,6 +52,7 @@ cdef object PLAIN = frozenset(ATOMS)
 # Looked for in every object, since code that uses it does not name them.
 cdef tuple PROTOCOL = ("__call__", "__getitem__", "__iter__", "__next__", "__len__", "__contains__", "__enter__",
                        "__exit__", "__getattr__")
+cdef object MEMBERS = frozenset({"_cells", "_params", "_param_tuples"})
 cdef object OURS = frozenset({"dualgrad", "numpy", "builtins"})
 cdef object FOREIGN = OURS | frozenset(sys.stdlib_module_names)
 cdef long long SWITCHED = 0         # how often it was set whether a parameter is differentiated
@@ -67,11 +68,17 @@ cdef long long switched() noexcept:
     return SWITCHED
 
 
+cdef dict PACKAGES = {}             # name of a module -> of its package
+
+
 cdef bint belongs(object name, object packages) except -1:
     """Whether a module is one of some packages."""
     if not isinstance(name, str):
         return False
-    return name in packages or (<str>name).partition(".")[0] in packages
+    package = PACKAGES.get(name)
+    if package is None:
+        package = PACKAGES[name] = (<str>name).partition(".")[0]
+    return package in packages or name in packages
 
 
 cdef bint equal(object a, object b) except -1:
@@ -191,6 +198,7 @@ cdef class Survey:
         self.names = list(PROTOCOL)
         self.known_names = set(PROTOCOL)
         self.seen = {}
+        self.atomic = {}
 
     cdef int look(self, int place, object holder, object key, object found) except -1:
         cdef Look look = Look()
@@ -201,8 +209,16 @@ cdef class Survey:
         self.looks.append(look)
         return 0
 
+    cdef bint is_atom(self, object x) except -1:
+        """Whether there is nothing inside of an object: it is a number, a text, or nothing."""
+        cdef type kind = type(x)
+        known = self.atomic.get(kind)
+        if known is None:
+            known = self.atomic[kind] = isinstance(x, ATOMS)
+        return known
+
     cdef int meet(self, object x) except -1:
-        if type(x) in PLAIN or id(x) in self.seen or isinstance(x, ATOMS):
+        if type(x) in PLAIN or id(x) in self.seen or self.is_atom(x):
             return 0
         if isinstance(x, TensorBase):
             if (<TensorBase>x).parameter:
@@ -314,7 +330,7 @@ cdef class Survey:
         cdef type kind = type(x)
         self.cells.append(x)
         for name, item in x.__dict__.items():
-            if name == "_cells" or name == "_params" or name == "_param_tuples":
+            if name in MEMBERS:
                 for member in item.values():
                     self.meet(member)
             else:
