@@ -50,7 +50,7 @@ LAYERS = (
     ("_engine.identities", "_engine.multiples", "_engine.views"),
     ("_engine.lowering",),
     ("_engine.regions",),
-    ("_engine.fusion", "_engine.placement"),
+    ("_engine.fusion", "_engine.joining", "_engine.placement"),
     ("_engine.encoding",),
     ("_engine.emission",),
     ("_engine.scalars",),

@@ -295,6 +295,10 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
         case DG_MATMUL_ADD:
             for (int k = 0; k < 4; ++k) d[k] = in->dims[k] < 0 ? -in->dims[k] * rows : in->dims[k];
             if (in->kind == DG_MATMUL) {
+                /* matrices that lie behind each other, and the same factor: one with more rows */
+                if (d[0] > 1 && in->strides[1] == 0 && in->strides[0] == d[1] * in->strides[3]
+                    && in->strides[2] == d[1] * in->strides[7])
+                    d[1] *= d[0], d[0] = 1;
                 in->fn(p, d, in->strides, in->data);
             } else { /* the product of this block goes to scratch and is added to the result */
                 char *q[3];

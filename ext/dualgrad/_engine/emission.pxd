@@ -18,6 +18,8 @@ cdef class Emitter:
     cdef list code                  # dicts of fields, until their number is known
     cdef dict local                 # id of a root -> offset in block memory
     cdef Places places
+    cdef dict begun                 # id of a group of results -> where it begins,
+    cdef dict alive                 # and how many of it are needed still
     cdef dict ones                  # type -> root of ones
     cdef dict expanded              # views repeated once for all blocks
     cdef list spent                 # (bytes, offset) to be given back after the operation
@@ -33,6 +35,7 @@ cdef class Emitter:
     cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
                   Py_ssize_t item, bint once) except -1
     cdef tuple result(self, Root r)
+    cdef int release(self, Root r) except -1
     cdef Root ones_of(self, int typenum, Py_ssize_t n)
     cdef int emit(self, Operation o) except -1
     cdef int bound(self, Py_ssize_t first, Operation o) except -1

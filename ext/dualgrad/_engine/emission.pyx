@@ -14,7 +14,7 @@ from .encoding cimport finish_code, finish_scalars
 from .executor cimport *
 from .lowering cimport Operation, dtype_of
 from .placement cimport aligned, owner
-from .regions cimport HALO, Region, row_size, rows_made, set_margins
+from .regions cimport HALO, Region, row_size, rows_made
 from .views cimport Root, View, broadcast_strides, new_root, packed, product, step_of, view_of
 
 cdef extern from "dg_executor.h":
@@ -135,8 +135,24 @@ cdef class Emitter:
             self.local[r] = (<Py_ssize_t>self.local[r.within]
                              + (r.within.before + r.start - r.before) * row_size(r))
         elif not r.added and not r.outside and r not in self.local:
-            self.local[r] = self.places.take(self.local_bytes(r))
+            if r.group is not None:
+                nbytes = self.local_bytes(r)
+                if id(r.group) not in self.begun:
+                    self.begun[id(r.group)] = self.places.take(nbytes * len(r.group))
+                    self.alive[id(r.group)] = len(r.group)
+                self.local[r] = self.begun[id(r.group)] + nbytes * r.group.index(r)
+            else:
+                self.local[r] = self.places.take(self.local_bytes(r))
         return self.place(view_of(r), row_size(r) if r.rows else 0)
+
+    cdef int release(self, Root r) except -1:
+        """Nobody reads a result in block memory any more."""
+        if r.group is None:
+            return self.places.give(self.local_bytes(r), self.local[r])
+        self.alive[id(r.group)] -= 1
+        if self.alive[id(r.group)] == 0:
+            self.places.give(self.local_bytes(r) * len(r.group), self.begun[id(r.group)])
+        return 0
 
     cdef Root ones_of(self, int typenum, Py_ssize_t n):
         cdef Root r = self.ones.get(typenum)
@@ -354,6 +370,8 @@ cdef class Emitter:
         cdef tuple sa, sb
         cdef int na = len(a.shape), nb = len(b.shape)
         self.region.products = True
+        if o.mates is not None and not o.mates:     # done with an earlier one
+            return 0
         if o.kind == "contract":
             return self.emit_contraction(o, a, b)
         m, k, n = a.shape[na - 2], a.shape[na - 1], b.shape[nb - 1]
@@ -384,11 +402,17 @@ cdef class Emitter:
                 else:
                     pb, sb = self.kept(b)
             target = self.result(o.out)
+            if o.mates is not None:
+                for mate in o.mates[1:]:
+                    self.result((<Operation>mate).out)
+                stack = len(o.mates)
             if na == 2 and nb == 3:                     # a shared matrix times that of each row
                 dims = [-1, m, k, n]
                 strides = [0, sb[0], m * n * item, sa[0], sa[1], sb[1], sb[2], n * item, item]
             elif na == 2:
-                dims, strides = [1, -1, k, n], [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item]
+                dims = [stack, -1, k, n]
+                strides = [self.local_bytes(a.root) if stack > 1 else 0, 0, self.local_bytes(o.out) if stack > 1 else 0,
+                           sa[0], sa[1], sb[0], sb[1], n * item, item]
             elif nb == 2 and sa[0] == sa[1] * m:
                 dims, strides = [1, -m, k, n], [0, 0, 0, sa[1], sa[2], sb[0], sb[1], n * item, item]
             else:
@@ -504,7 +528,6 @@ cdef int emit_region(list roots, Region region) except -1:
             region.totals.append(o.out)
     if (<Operation>region.operations[0]).kind == "generic":
         return 0
-    set_margins(region)
     region.block = region.n_rows = 1
     if region.rows is not None:
         region.n_rows = region.rows
@@ -578,6 +601,8 @@ cdef Emitter emitted(list roots, Region region):
     e.places = Places()
     e.ones = {}
     e.expanded = {}
+    e.begun = {}
+    e.alive = {}
     for i, o in enumerate(region.operations):
         for v in o.ins:
             last[owner(v.root)] = i
@@ -586,7 +611,7 @@ cdef Emitter emitted(list roots, Region region):
         for v in o.ins:
             root = owner(v.root)
             if last.get(root) == i and root in e.local:
-                e.places.give(e.local_bytes(root), e.local[root])
+                e.release(root)
                 last.pop(root)
     return e
 

@@ -3,8 +3,8 @@
 Design
 ------
 A program is simplified (identities.pyx, multiples.pyx) and lowered to operations on views (lowering.pyx). These are
-gathered into regions (regions.pyx), some of them become one instruction (fusion.pyx), results get their places
-(placement.pyx), and each region becomes a list of instructions for the executor (emission.pyx,
+gathered into regions (regions.pyx), some of them become one instruction (fusion.pyx) or one product (joining.pyx),
+results get their places (placement.pyx), and each region becomes a list of instructions for the executor (emission.pyx,
 ext/include/dg_executor.h).
 
 *Rows.* Whether an axis that stands behind others should be that of rows is found by trying: the order of axes is taken
@@ -37,12 +37,13 @@ from .execute cimport run as execute
 from .executor cimport DG_MAX_THREADS, dg_indices_fit, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
 from .fusion cimport fused
 from .identities cimport simplified
+from .joining cimport join_products
 from .lowering cimport Lowering, Operation, add_loop, np_scalar
 from .multiples cimport without_multiples
 from .placement cimport ALIGN, Places, place_within
 from .primitives cimport Loop, op_name
 from .program cimport Program
-from .regions cimport Region, regions_of, scheduled
+from .regions cimport Region, regions_of, scheduled, set_margins
 from .scalars cimport region_of_numbers
 from .tensor cimport TensorBase
 from .views cimport Root, View, is_packed, product, step_of
@@ -524,6 +525,8 @@ cdef Plan planned(Program program):
     for region in regions:
         region.operations = scheduled(fused(region), region.rows is not None)
         place_within(region)
+        set_margins(region)
+        join_products(region)
         for o in region.operations:
             r = o.out
             if o.kind == "generic":

@@ -4,10 +4,9 @@ Design
 ------
 A program in which every array is one number (an integrator, an orbit, nested derivatives of a function of one
 variable) has many steps and little to choose: no axes, no blocks, no neighbours. So it does not go through views and
-operations.
-Steps that only give a number another shape are the number itself; products, sums and differences that are read once are
-done with their reader, as in fusion.pyx; a number has eight bytes from the step that makes it to the last one that reads
-it; and what is left is written down as the executor reads it, in both of its forms.
+operations. Steps that only give a number another shape are the number itself; products, sums and differences that are
+read once are done with their reader, as in fusion.pyx; a number has eight bytes from the step that makes it to the last
+one that reads it; and what is left is written down as the executor reads it, in both of its forms.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc

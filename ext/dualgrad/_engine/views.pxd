@@ -20,6 +20,7 @@ cdef class Root:
     cdef Py_ssize_t reach           # how far its rows depend on rows beside them
     cdef Py_ssize_t before          # how many rows more of it a block needs, before its own
     cdef Py_ssize_t after           # and after them
+    cdef list group                 # results that are made next to each other, this one among them
     cdef Root within                # the result in whose memory it is made,
     cdef Py_ssize_t start           # from this row on
 
