@@ -204,7 +204,7 @@ class Rehearsal:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* runs eagerly")
             for run in range(RECORDINGS):
-                with programs_run("put off" if run else "planned"):
+                with programs_run("put off" if run else "executed"):
                     outcome, found = again(as_recorded)
                 if not calls:
                     break

@@ -9,11 +9,15 @@ from dualgrad._engine import promises, replay
 WAYS = ("planned", "put off", "interpreted")
 
 
+#: bytes of arrays that are put off, where that is not left to the engine; also with none put off
+_LEAST = {"put off": 0, "executed": 1 << 62}
+
+
 @contextmanager
 def programs_run(way: str) -> Iterator[None]:
-    """Inside the block recorded functions run in one of the ``WAYS``."""
+    """Inside the block recorded functions run in one of the ``WAYS``; "executed": with nothing put off."""
     planned = replay.plan_programs(way != "interpreted")
-    least = promises.put_off_from(0) if way == "put off" else None
+    least = promises.put_off_from(_LEAST[way]) if way in _LEAST else None
     try:
         yield
     finally:
