@@ -31,11 +31,15 @@ from .tensor cimport CellCall, TensorBase
 
 cdef extern from "Python.h":
     PyObject *PyCell_GET(PyObject *cell)
+    PyObject *PyFunction_GetCode(PyObject *f)
+    PyObject *PyFunction_GetDefaults(PyObject *f)
+    PyObject *PyFunction_GetKwDefaults(PyObject *f)
 
 cdef enum:
     ENTRY                           # of a dict
     MEMBER                          # of a class
     CELL                            # contents of a closure's cell
+    CODE                            # of a function: its code, and the values that its arguments have
     SLOT                            # an attribute that is asked for
     LIST
     DICT
@@ -129,6 +133,12 @@ cdef class Look:
             if p is <PyObject *>self.found:
                 return True
             return equal(ABSENT if p is NULL else <object>p, self.found)
+        if self.place == CODE:
+            p = <PyObject *>self.holder
+            code, defaults, keywords = <tuple>self.found
+            return (PyFunction_GetCode(p) is <PyObject *>code
+                    and PyFunction_GetDefaults(p) is (NULL if defaults is None else <PyObject *>defaults)
+                    and PyFunction_GetKwDefaults(p) is (NULL if keywords is None else <PyObject *>keywords))
         if self.place == SLOT:
             return equal(getattr(self.holder, self.key, ABSENT), self.found)
         if self.place == MEMBER:
@@ -300,12 +310,9 @@ cdef class Survey:
                 self.meet(<object>p)
         if belongs(f.__module__, FOREIGN):
             return 0
-        self.look(SLOT, f, "__code__", f.__code__)
-        for name in ("__defaults__", "__kwdefaults__"):
-            found = getattr(f, name)
-            if found is not None:
-                self.look(SLOT, f, name, found)
-                self.meet(found)
+        self.look(CODE, f, None, (f.__code__, f.__defaults__, f.__kwdefaults__))
+        self.meet(f.__defaults__)
+        self.meet(f.__kwdefaults__)
         return self.code(f.__code__, f.__globals__)
 
     cdef int code(self, object code, dict around) except -1:
