@@ -1,4 +1,5 @@
 # What a function can reach besides its arguments. See surroundings.pyx.
+from cpython.object cimport PyObject
 
 
 cdef enum Change:
@@ -13,6 +14,7 @@ cdef class Look:
     cdef object holder
     cdef object key
     cdef object found
+    cdef PyObject **at              # where a slot keeps it, if that is known
     cdef bint holds(self) except -1
     cdef bint numbers(self) except -1
     cdef bint grown(self) except -1

@@ -35,6 +35,20 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GetDefaults(PyObject *f)
     PyObject *PyFunction_GetKwDefaults(PyObject *f)
 
+cdef extern from *:
+    """
+    #include <structmember.h>
+    /* Where an object keeps what one of its slots holds; NULL for anything but a slot. */
+    static PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
+    {
+        const PyMemberDef *member;
+        if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return NULL;
+        member = ((PyMemberDescrObject *)descriptor)->d_member;
+        return member->type == T_OBJECT_EX ? (PyObject **)((char *)holder + member->offset) : NULL;
+    }
+    """
+    PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
+
 cdef enum:
     ENTRY                           # of a dict
     MEMBER                          # of a class
@@ -140,6 +154,8 @@ cdef class Look:
                     and PyFunction_GetDefaults(p) is (NULL if defaults is None else <PyObject *>defaults)
                     and PyFunction_GetKwDefaults(p) is (NULL if keywords is None else <PyObject *>keywords))
         if self.place == SLOT:
+            if self.at is not NULL and self.at[0] is <PyObject *>self.found:
+                return True
             return equal(getattr(self.holder, self.key, ABSENT), self.found)
         if self.place == MEMBER:
             return equal(self.holder.get(self.key, ABSENT), self.found)
@@ -297,6 +313,8 @@ cdef class Survey:
                 item = getattr(x, name, ABSENT)
                 if not name.startswith("_"):
                     self.look(SLOT, x, name, item)
+                    slot = base.__dict__.get(name)
+                    (<Look>self.looks[len(self.looks) - 1]).at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
                 self.meet(item)
         for name in ("__wrapped__", "fn"):          # of recorded functions, and of gradient functions
             self.meet(getattr(x, name, None))
