@@ -25,6 +25,7 @@ cdef enum:
     FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones,
     WIDE = 32                       # and numbers of rows that are
     MOST_ROWS = 4096
+    FEW_BLOCKS = 4                  # of rows that are worth several threads, at least
     STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
     PARALLEL = 1 << 19              # elements read or written from which on a second thread is worth waking
 
@@ -549,10 +550,10 @@ cdef int emit_region(list roots, Region region) except -1:
     region.workers = 1
     if region.rows is not None:
         work = sum([work_of(o) for o in region.operations])
-        if work > PARALLEL and region.n_rows > region.block:
+        if work > PARALLEL and region.n_rows >= FEW_BLOCKS * 16:
             region.workers = DG_MAX_THREADS
-            if region.n_rows < 4 * region.block:        # a block for each of a few workers
-                region.block = max(16, (region.n_rows // 4 + 15) // 16 * 16)
+            if region.n_rows < FEW_BLOCKS * region.block:       # a block for each of a few workers
+                region.block = max(16, (region.n_rows // FEW_BLOCKS + 15) // 16 * 16)
                 e = emitted(roots, region)
                 region.block_bytes = aligned(e.places.end)
     region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
