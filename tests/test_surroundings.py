@@ -502,3 +502,24 @@ def test_programs_used_lately_stay():
         recorded(f64(X))
         dg.jit(lambda x, k=k: x + k)(f64(X))
     assert len(calls) == 2
+
+
+def test_a_walk_without_end_is_broken_off():
+    """A function that can reach a million objects runs eagerly, soon, and says why."""
+
+    class Item:
+        pass
+
+    class Store:
+        def __init__(self, n):
+            self.parts = [[Item() for _ in range(4000)] for _ in range(n)]
+            self.scale = 2.0
+
+    for n, eager in ((2, False), (300, True)):
+        store = Store(n)
+        recorded = dg.jit(lambda x, store=store: x * store.scale + len(store.parts))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(4):
+                assert recorded(Tensor(3.0)).asnumpy() == 6.0 + n
+        assert ["too many objects" in str(w.message) for w in caught] == [True] * eager

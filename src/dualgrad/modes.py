@@ -47,7 +47,8 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
 
     A function runs eagerly from then on, after one warning that says why and where, if Python asks for a number that
     depends on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), if it sets attributes of a Cell or of another
-    object from outside, if two recordings differ, or if what it can reach changes again and again after few calls.
+    object from outside, if it can reach a million objects, if two recordings differ, or if what it can reach changes
+    again and again after few calls.
     Other effects of its Python (printing, entries added to a list) happen while it is recorded only.
 
     Examples

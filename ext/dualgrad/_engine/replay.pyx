@@ -188,6 +188,10 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     cdef list outputs = []
     cdef bint other_entries = False
     cdef long long switches = switched()
+    if around.endless:
+        go_eager(function, "it can reach too many objects to see whether one of them changes; pass it what it needs "
+                 "as arguments", None)
+        return call(*g.args, **g.kwargs)
     made.checked = WRITES + switches
     if PLANNING:
         recorder.promises = Promises()

@@ -33,6 +33,7 @@ cdef class Survey:
     cdef list names                 # of all code that was met
     cdef set known_names
     cdef dict seen                  # id -> what was met
+    cdef bint endless               # it can reach more than is worth looking at
     cdef dict atomic                # type -> whether its objects are atoms
     cdef bint is_atom(self, object x) except -1
     cdef int look(self, int place, object holder, object key, object found) except -1

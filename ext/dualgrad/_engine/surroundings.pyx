@@ -15,7 +15,8 @@ Tensors are left out, since programs read them anew, and so is what belongs to t
 library. Attributes of Cells need no looks: the Cells count how often they are set.
 
 Arrays are compared by their bytes up to LARGE, and by a sample of them beyond; of containers with more than MANY
-entries only the length is looked at.
+entries only the length is looked at. A walk that would take longer than a fraction of a second is broken off: the
+function is then not recorded.
 """
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.object cimport PyObject
@@ -63,6 +64,7 @@ cdef enum:
 cdef enum:
     MANY = 4096                     # entries
     LARGE = 1 << 20                 # bytes
+    MOST = 1 << 20                  # places that are looked at or tried: a fraction of a second
 
 cdef object ABSENT = object()
 cdef tuple ATOMS = (int, float, complex, bool, str, bytes, type(None), type(...), slice, np.generic, np.dtype)
@@ -418,20 +420,23 @@ cdef class Survey:
 cdef Survey survey(object call, list others):
     """What a call can reach, of a function and of the arguments that are neither tensors nor compared by value."""
     cdef Survey s = Survey()
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i, k, count = 0
     s.meet(call)
     for x in others:
         s.meet(x)
     while True:
-        while s.work:
+        while s.work and count <= MOST:
             s.into(s.work.pop())
+            count += 1
         i = 0
-        while i < len(s.holders) and not s.work:
+        while i < len(s.holders) and not s.work and count <= MOST:
+            count += len(s.names) - <Py_ssize_t>s.tried[i]
             for k in range(<Py_ssize_t>s.tried[i], len(s.names)):
                 s.attribute(s.holders[i], s.names[k])
             s.tried[i] = len(s.names)
             i += 1
-        if not s.work:
+        s.endless = count > MOST
+        if s.endless or not s.work:
             return s
 
 
