@@ -112,3 +112,27 @@ def test_gradients_by_the_weights_of_a_loss_with_derivatives():
     args = [Tensor(a) for a in arrays]
     assert max(stacks(fn, args)) >= 2
     check(fn, args, 1e-12)
+
+
+def drawn(rng, steps):
+    """A function that sends many arrays through few matrices, in an order drawn at random."""
+    choices = [(rng.integers(3), *rng.integers(k + 1, size=2), rng.integers(2)) for k in range(steps)]
+
+    def fn(x, *w):
+        values = [x]
+        for which, i, j, product in choices:
+            y = values[i] * values[j] if i != j else ops.sin(values[i])
+            values.append(ops.tanh(ops.matmul(y, w[which]) if product else y + 0.25))
+        return sum(values[len(values) // 2 :]), x[:, :1]
+
+    return fn
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_groups_that_wait_for_each_other(seed):
+    """What belongs to a group is done as one: no other group may pull a part of it ahead."""
+    rng = np.random.default_rng(seed)
+    args = [Tensor(rng.normal(size=(1100, WIDTH))), *(Tensor(a) for a in weights(3))]
+    fn = drawn(rng, 40)
+    assert max(stacks(fn, args)) > 1  # which verifies the plan as well
+    check(fn, args, 1e-12)

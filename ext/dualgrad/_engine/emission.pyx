@@ -371,7 +371,7 @@ cdef class Emitter:
         cdef tuple sa, sb
         cdef int na = len(a.shape), nb = len(b.shape)
         self.region.products = True
-        if o.mates is not None and not o.mates:     # done with an earlier one
+        if o.mates is not None and o is not o.mates[0]:     # done with that one
             return 0
         if o.kind == "contract":
             return self.emit_contraction(o, a, b)

@@ -7,8 +7,9 @@ has few rows, so that it stays in cache, and a product of few rows spends much o
 share. Left factors that are made in block memory are therefore made next to each other, as if they were more rows, and
 so are the results.
 
-Two products can be joined if neither depends on the other. What the later one needs, and the earlier one does not, is
-done before both.
+Two products can be joined if neither depends on the other, on any way: products that are joined already are done at
+the same time, so what depends on one of them depends on all, and waits for what any of them needs. In the end the
+operations are put into an order in which each comes after what it needs.
 """
 from .lowering cimport Operation
 from .regions cimport Region
@@ -37,62 +38,93 @@ cdef tuple key_of(Operation o, Region region):
     return b.root, b.offset, b.shape, b.strides
 
 
-cdef set needed_by(Operation last, list operations):
-    """The operations that one depends on."""
-    cdef dict maker = {}
+cdef list together(Operation o):
+    """The operations that are done at the same time as one, itself among them."""
+    return o.mates if o.mates is not None else [o]
+
+
+cdef set needed_by(list operations, dict maker):
+    """What some operations depend on."""
     cdef Operation o
     cdef View v
     cdef set found = set()
-    cdef list stack = [last]
-    for o in operations:
-        maker[o.out] = o
+    cdef list stack = list(operations)
     while stack:
         o = stack.pop()
         for v in o.ins:
             p = maker.get(v.root)
             if p is not None and p not in found:
-                found.add(p)
-                stack.append(p)
+                for o in together(p):
+                    found.add(o)
+                    stack.append(o)
     return found
+
+
+cdef list ordered(list operations, dict maker):
+    """Each operation after what it needs, those that are done together behind each other, otherwise as they were."""
+    cdef Operation o, p
+    cdef View v
+    cdef list order = [], stack, group, missing
+    cdef set done = set()
+    for o in operations:
+        stack = [o]
+        while stack:
+            p = stack[len(stack) - 1]
+            if p in done:
+                stack.pop()
+                continue
+            group = together(p)
+            missing = []
+            for p in group:
+                for v in p.ins:
+                    q = maker.get(v.root)
+                    if q is not None and q not in done:
+                        missing.append(q)
+            if missing:
+                missing.reverse()
+                stack += missing
+            else:
+                order += group
+                done.update(group)
+    return order
 
 
 cdef int join_products(Region region) except -1:
     """Put products that are joined behind each other; the first of them knows the others."""
-    cdef list order = region.operations, group, rest
-    cdef Operation first, o
-    cdef Py_ssize_t i, k
-    cdef dict alike = {}
+    cdef Operation o, p
+    cdef Root r
+    cdef dict alike = {}, maker = {}
+    cdef list group, rest, candidates
+    cdef bint any_joined = False
     if region.rows is None:
         return 0
-    for o in order:
+    for o in region.operations:
+        maker[o.out] = o
         key = key_of(o, region)
         if key is not None:
             alike.setdefault(key, []).append(o)
     for candidates in alike.values():
         while len(candidates) > 1:
-            first = candidates.pop(0)
-            if key_of(first, region) is None:               # it has found its place in another group
-                continue
-            group = [first]
+            o = candidates[0]
+            group = [o]
             rest = []
-            for o in candidates:
-                i = order.index(first)
-                needed = needed_by(o, order[i:])
-                if (len(group) == MOST or key_of(o, region) is None or needed.intersection(group)
-                        or any([(<View>o.ins[0]).root is (<View>(<Operation>p).ins[0]).root for p in group])):
+            needed = needed_by(group, maker)
+            for o in candidates[1:]:
+                if (len(group) < MOST and key_of(o, region) is not None and key_of(group[0], region) is not None
+                        and o not in needed and all([(<View>o.ins[0]).root is not (<View>p.ins[0]).root for p in group])
+                        and needed_by([o], maker).isdisjoint(group)):
+                    group.append(o)
+                    needed = needed_by(group, maker)
+                else:
                     rest.append(o)
-                    continue
-                k = i + len(group)
-                order = (order[:i] + [p for p in order[k:] if p in needed] + group + [o]
-                         + [p for p in order[k:] if p not in needed and p is not o])
-                group.append(o)
-            candidates[:] = rest
+            candidates = rest
             if len(group) > 1:
-                first.mates = group
-                for roots in ([(<View>(<Operation>p).ins[0]).root for p in group], [(<Operation>p).out for p in group]):
+                any_joined = True
+                for o in group:
+                    o.mates = group
+                for roots in ([(<View>p.ins[0]).root for p in group], [p.out for p in group]):
                     for r in roots:
-                        (<Root>r).group = roots
-                for o in group[1:]:
-                    o.mates = []                            # done with the first
-    region.operations = order
+                        r.group = roots
+    if any_joined:
+        region.operations = ordered(region.operations, maker)
     return 0

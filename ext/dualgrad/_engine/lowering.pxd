@@ -16,7 +16,7 @@ cdef class Operation:
     cdef object params
     cdef list ins
     cdef Root out
-    cdef list mates                 # products that are done with this one, itself the first; none: with an earlier one
+    cdef list mates                 # products that are done together with this one, the first of them for all
     cdef str kind                   # loop, select, cast, matmul, contract, sum, copies, gather, scatter, or generic
 
 
