@@ -145,13 +145,11 @@ cdef inline Array blank(int ndim):
     return a
 
 
-cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
-    """An array with memory of its own and undefined contents."""
+cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
+    """An array without data: its numbers come later, from another one."""
     cdef Array a = blank(ndim)
     cdef Py_ssize_t size = 1
     cdef int i
-    cdef size_t nbytes
-    global dg_largest
     a.typenum = typenum
     a.itemsize = ITEM_SIZE[typenum]
     for i in range(ndim - 1, -1, -1):
@@ -160,7 +158,15 @@ cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
         size *= shape[i]
     a.size = size
     a.contiguous = True
-    nbytes = size * a.itemsize
+    a.data = NULL
+    return a
+
+
+cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
+    """An array with memory of its own and undefined contents."""
+    cdef Array a = without_numbers(typenum, ndim, shape)
+    cdef size_t nbytes = a.size * a.itemsize
+    global dg_largest
     if nbytes <= INLINE_BYTES:
         a.data = <char *>a.inline_data
     else:
@@ -204,23 +210,6 @@ cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t
         v.base = a
     v.data = data
     return v
-
-
-cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
-    """An array whose numbers come later, from another one."""
-    cdef Array a = blank(ndim)
-    cdef Py_ssize_t size = 1
-    cdef int i
-    a.typenum = typenum
-    a.itemsize = ITEM_SIZE[typenum]
-    for i in range(ndim - 1, -1, -1):
-        a.shape[i] = shape[i]
-        a.strides[i] = size * a.itemsize
-        size *= shape[i]
-    a.size = size
-    a.contiguous = True
-    a.data = NULL
-    return a
 
 
 cdef int take_over(Array a, Array numbers) except -1:

@@ -14,20 +14,15 @@ from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
 from .regions cimport Region
 from .views cimport View, broadcast_strides, is_packed, step_of
 
-cdef enum:
-    NONE = -1
-    MUL = 0                         # as dg_fused.h numbers them
-    ABSORB = 1
-    ADD = 2
-    SUB = 3
-    BUS = 4                         # a difference with its operands exchanged
+cdef int code_of_primitive(int op) noexcept:
+    """The code of a product, sum or difference; NONE for anything else."""
+    if op == OP_MUL or op == OP_ABSORB_MUL:
+        return MUL if op == OP_MUL else ABSORB
+    return ADD if op == OP_ADD else SUB if op == OP_SUB else NONE
 
 
 cdef int code_of(Operation o):
-    if o.kind != "loop" or o.params is not None or len(o.ins) != 2:
-        return NONE
-    return (MUL if o.op == OP_MUL else ABSORB if o.op == OP_ABSORB_MUL else ADD if o.op == OP_ADD
-            else SUB if o.op == OP_SUB else NONE)
+    return NONE if o.kind != "loop" or o.params is not None or len(o.ins) != 2 else code_of_primitive(o.op)
 
 
 cdef bint walks_along(Operation o, bint partition):

@@ -2,4 +2,5 @@
 from .program cimport Program
 
 
+cdef bint is_real(int typenum)
 cdef Program simplified(Program program)

@@ -27,7 +27,7 @@ import numpy as np
 
 from .array cimport Array, first_number, from_ndarray, uniform
 from .opcodes cimport *
-from .program cimport FROM_CONSTANT, FROM_STEP, Program
+from .program cimport FROM_CONSTANT, FROM_STEP, Program, in_order
 
 cdef enum:
     SAFE = 64                       # powers of two up to this one, and constants of that size, are moved
@@ -250,10 +250,8 @@ cdef class Rewriting:
 
 
 cdef tuple key_of(int op, object params, tuple ins, object typenum):
-    """What equal steps have in common; operands that may be exchanged are in order."""
-    if (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) and ins[1] < ins[0]:
-        ins = ins[1], ins[0]
-    return op, type(params), params, ins, typenum
+    """What equal steps have in common."""
+    return op, type(params), params, in_order(op, ins), typenum
 
 
 cdef bint is_real(int typenum):

@@ -14,11 +14,10 @@ slot is remembered as such, and so is what is computed from it, as long as the s
 This changes the order of operations, so the last digits may differ. Rounding errors have the same bound: each element
 is a sum over the same products, multiplied by c before or after.
 """
-cimport numpy as cnp
-
 from .array cimport Array, contiguous, first_number, to_ndarray, uniform
+from .identities cimport is_real
 from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_CONCAT, OP_MATMUL, OP_MUL, OP_SUB
-from .program cimport FROM_CONSTANT, Program
+from .program cimport FROM_CONSTANT, Program, in_order
 
 
 cdef class Search:
@@ -98,21 +97,21 @@ cdef class Search:
             one = self.multiples.get(ins[0])
             if one is None:
                 return None
-            result = self.known.get((op, one[2], ins[1]))
+            result = self.known.get((op, (one[2], ins[1])))
             return None if result is None or not self.broadcasts(one[1], result, out) else (one[0], one[1], result)
         if op == OP_ADD or op == OP_SUB:
             one = self.multiples.get(ins[0])
             other = self.multiples.get(ins[1])
             if one is None or other is None or one[1] != other[1]:
                 return None
-            result = self.known.get(in_order(op, one[2], other[2]))
+            result = self.known.get((op, in_order(op, (one[2], other[2]))))
             if result is None or not self.broadcasts(one[1], result, out):
                 return None
             return (one[0] if one[0] == other[0] else OP_MUL), one[1], result
         for i in range(2):
             one = self.multiples.get(ins[i])
             if one is not None:
-                result = self.known.get(in_order(op, one[2], ins[1 - i]))
+                result = self.known.get((op, in_order(op, (one[2], ins[1 - i]))))
                 if result is not None and self.broadcasts(one[1], result, out):
                     return (OP_ABSORB_MUL if op == OP_ABSORB_MUL else one[0]), one[1], result
         for i in range(2):
@@ -137,7 +136,7 @@ cdef class Search:
                     self.note_seed(ins[0])
                 if is_real(self.program.typenums[out]):
                     multiple = self.derived(op, ins, out)
-                self.known.setdefault(in_order(op, ins[0], ins[1]), out)
+                self.known.setdefault((op, in_order(op, ins)), out)
             if multiple is not None:
                 self.multiples[out] = multiple
                 if op == OP_MATMUL:
@@ -147,15 +146,6 @@ cdef class Search:
         if found:
             self.program.steps = steps
         return found
-
-
-cdef tuple in_order(int op, object a, object b):
-    """A key for operations whose operands may be exchanged."""
-    return (op, b, a) if b < a and (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) else (op, a, b)
-
-
-cdef bint is_real(int typenum):
-    return typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT
 
 
 cdef Program without_multiples(Program program):

@@ -29,4 +29,5 @@ cdef class Program:
     cdef list run(self, list inputs)
 
 
+cdef tuple in_order(int op, tuple ins)
 cdef bint same_numbers(Array a, Array b)

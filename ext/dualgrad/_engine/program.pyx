@@ -18,7 +18,7 @@ from libc.string cimport memcmp, memset
 
 from .array cimport Array, contiguous, has_form, shape_tuple
 from .execute cimport run as execute
-from .opcodes cimport OP_DRAW, OP_INSPECT
+from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_DRAW, OP_INSPECT, OP_MUL
 from .primitives cimport op_name
 from .array cimport Value
 from .tensor cimport TensorBase
@@ -186,6 +186,13 @@ cdef class Program:
         lines.append("return " + ", ".join(f"%{slot}" for slot in self.outputs))
         lines += [f"leave %{slot} in {handle}" for handle, slot in self.effects]
         return "\n".join(lines)
+
+
+cdef tuple in_order(int op, tuple ins):
+    """Operands in an order that does not matter to the result, not even in its last digit."""
+    if (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) and ins[1] < ins[0]:
+        return ins[1], ins[0]
+    return ins
 
 
 cdef bint same_numbers(Array a, Array b):

@@ -32,7 +32,7 @@ from .array cimport ARRAY, MAX_DIMS, Array, Value, contiguous, first_number, is_
 from .execute cimport run, stop_tracing
 from .opcodes cimport *
 from .primitives cimport broadcast_shape, is_elementwise
-from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
+from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, in_order, same_numbers
 from .tensor cimport TensorBase
 from .values cimport next_serial
 from .watch cimport user_line
@@ -316,13 +316,6 @@ cdef Array constant_result(int op, object params, PyObject **args, int n):
     memset(strides, 0, ndim * sizeof(Py_ssize_t))
     a = run(op, params, numbers, n)
     return new_view(a, ndim, shape, strides, a.data)
-
-
-cdef tuple in_order(int op, tuple ins):
-    """Operands in an order that does not matter to the result, not even in its last digit."""
-    if (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) and ins[1] < ins[0]:
-        return ins[1], ins[0]
-    return ins
 
 
 cdef Array shortcut(int op, object params, PyObject **args, int n):

@@ -16,6 +16,7 @@ from .array cimport Array, contiguous, item_size
 from .emission cimport BLOCK, add_root
 from .encoding cimport NUMBERS, dg_fused_loop
 from .executor cimport *
+from .fusion cimport ABSORB, ADD, BUS, NONE, SUB, code_of_primitive
 from .opcodes cimport *
 from .placement cimport aligned
 from .primitives cimport Loop, find_loop, is_elementwise, rule_of
@@ -27,20 +28,10 @@ cdef enum:
     CELL = 8                        # bytes of a number
     NOBODY = -1
 
-# Products, sums and differences as dg_fused.h numbers them.
-cdef enum:
-    OTHER = -1
-    MUL = 0
-    ABSORB = 1
-    ADD = 2
-    SUB = 3
-    BUS = 4
-
-
 cdef struct Step:
     int op
-    int code                        # of a product, sum or difference; OTHER for anything else
-    int inner, outer, second        # where several are done at once; inner is OTHER where not
+    int code                        # of a product, sum or difference; NONE for anything else
+    int inner, outer, second        # where several are done at once; inner is NONE where not
     int n_in
     int ins[4]                      # slots
     int out
@@ -68,12 +59,6 @@ cdef bint only_reshapes(int op, object params):
     """Whether a step gives its operand, which is one number, another shape."""
     return (op == OP_RESHAPE or op == OP_TRANSPOSE or op == OP_BROADCAST_TO or op == OP_IDENTITY or op == OP_SLICE
             or op == OP_SUM or op == OP_SUM_TO or op == OP_UNSLICE)
-
-
-cdef int code_of(int op) noexcept:
-    if op == OP_MUL or op == OP_ABSORB_MUL:
-        return MUL if op == OP_MUL else ABSORB
-    return ADD if op == OP_ADD else SUB if op == OP_SUB else OTHER
 
 
 cdef class Planner:
@@ -117,8 +102,8 @@ cdef class Planner:
                 return False
             s = &self.steps[self.count]
             s.op = op
-            s.code = code_of(op)
-            s.inner = s.outer = s.second = OTHER
+            s.code = code_of_primitive(op)
+            s.inner = s.outer = s.second = NONE
             s.n_in = len(ins)
             s.out = k
             s.gone = False
@@ -140,7 +125,7 @@ cdef class Planner:
         if x.maker == NOBODY or x.uses != 1 or x.leaves:
             return NULL
         s = &self.steps[x.maker]
-        return s if s.code != OTHER and s.inner == OTHER else NULL
+        return s if s.code != NONE and s.inner == NONE else NULL
 
     cdef int fuse(self) except -1:
         """Two or three in one, as fusion.pyx does it."""
@@ -150,7 +135,7 @@ cdef class Planner:
         cdef int i, other
         for i in range(self.count):
             s = &self.steps[i]
-            if s.code == OTHER:
+            if s.code == NONE:
                 continue
             a = self.taken_in(s.ins[0])
             b = self.taken_in(s.ins[1])
@@ -273,7 +258,7 @@ cdef class Planner:
                 x = &self.numbers[s.out if k == s.n_in else s.ins[k]]
                 p.arg[k].base = c.base[k] = x.base
                 p.arg[k].offset = c.offset[k] = x.offset
-            if s.inner == OTHER:
+            if s.inner == NONE:
                 loop = find_loop(s.op, typenum)
                 p.fn = loop.fn
                 p.data = loop.data
