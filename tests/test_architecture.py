@@ -46,7 +46,7 @@ LAYERS = (
     ("_engine.sweeps",),
     ("_engine.composite", "_engine.region"),
     ("_engine.tensor",),
-    ("_engine.program",),
+    ("_engine.program", "_engine.tables"),
     ("_engine.identities", "_engine.views"),
     ("_engine.multiples",),
     ("_engine.lowering",),

@@ -45,7 +45,7 @@ def capture(fn, tuple args):
         results = traced(first, fn, args)
         second = Probe()
         slots = slots_of(first, results)
-        first.known = {}                # results kept for equal steps: the second execution takes their memory
+        first.kept = []                 # results kept for equal steps: the second execution takes their memory
         first.negated = {}
         again = slots_of(second, traced(second, fn, args))
     finally:

@@ -25,9 +25,12 @@ from libc.math cimport INFINITY, frexp
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
 from .array cimport Array, first_number, from_ndarray, uniform
 from .opcodes cimport *
-from .program cimport FROM_CONSTANT, FROM_STEP, Program, in_order
+from .program cimport FROM_CONSTANT, FROM_STEP, Program
+from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
 
 cdef enum:
     SAFE = 64                       # powers of two up to this one, and constants of that size, are moved
@@ -37,70 +40,83 @@ cdef enum:
 cdef class Rewriting:
     """A program in the making, and what is known of its slots."""
     cdef Program new
-    cdef dict same                  # slot -> the slot that it is equal to
-    cdef dict minus                 # slot -> (the slot that it is the negative of, the step as it was recorded, depth)
+    cdef SlotMap same               # slot -> the slot that it is equal to
+    cdef SlotMap minus              # slot -> the slot that it is the negative of,
+    cdef SlotMap depths             # how many sums within sums wait for that,
+    cdef dict put_off               # and the step as it was recorded: (opcode, parameters, operands)
     cdef dict scaled                # slot -> (constant, slot): their product
     cdef dict shifted               # slot -> (opcode, operands): a sum or difference with a constant
-    cdef dict known                 # (opcode, parameters, operands) -> result
+    cdef StepIndex index            # the steps of the new program
     cdef dict numbers               # slot of a constant, or (type, number) -> number, or slot of it
 
-    cdef int positive(self, int slot, bint *negative) except -1:
+    cdef int positive(self, int slot, bint *negative) noexcept:
         """The slot that another one is equal to, up to the sign."""
+        cdef int other
         while True:
-            if slot in self.same:
-                slot = self.same[slot]
-            elif slot in self.minus:
-                slot = self.minus[slot][0]
+            other = self.same.get(slot)
+            if other < 0:
+                other = self.minus.get(slot)
+                if other < 0:
+                    return slot
                 negative[0] = not negative[0]
-            else:
-                return slot
+            slot = other
 
     cdef int needed(self, int slot) except -1:
         """The slot that holds just this number; the step that computes it is done now if it was put off."""
-        cdef int result
-        while slot in self.same:
-            slot = self.same[slot]
-        if slot not in self.minus:
+        cdef int result, other
+        cdef int[2] ins
+        while self.same.get(slot) >= 0:
+            slot = self.same.get(slot)
+        other = self.minus.get(slot)
+        if other < 0:
             return slot
-        other, (op, params, ins), depth = self.minus.pop(slot)
+        op, params, operands = self.put_off.pop(slot)
+        self.minus.put(slot, -1)
         if other in self.scaled:
             constant, x = self.scaled[other]
-            result = self.add(OP_MUL, None, (self.number(-constant, self.new.typenums[slot]), x), slot)
-        elif depth:
-            result = self.add(op, params, tuple([self.needed(i) for i in ins]), slot)
+            ins[0] = self.number(-constant, self.new.typenums[slot])
+            ins[1] = x
+            result = self.add(OP_MUL, None, ins, 2, slot)
+        elif self.depths.get(slot) > 0:
+            result = self.add_needed(op, params, operands, slot)
         else:
-            result = self.add(OP_NEG, None, (other,), slot)
+            result = self.add(OP_NEG, None, &other, 1, slot)
         if result != slot:
-            self.same[slot] = result
+            self.same.put(slot, result)
         return result
 
-    cdef int depth(self, tuple ins):
+    cdef int depth(self, tuple ins) except -1:
         """How many sums within sums wait for their negation, those of the operands included."""
-        cdef int depth = 0
+        cdef int depth = 0, slot
         for slot in ins:
-            while slot in self.same:
-                slot = self.same[slot]
-            if slot in self.minus:
-                depth = max(depth, <int>self.minus[slot][2])
+            while self.same.get(slot) >= 0:
+                slot = self.same.get(slot)
+            if self.minus.get(slot) >= 0:
+                depth = max(depth, self.depths.get(slot))
         return depth + 1
 
-    cdef int add(self, int op, object params, tuple ins, int slot, bint other=False) except -1:
+    cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot, bint other=False) except -1:
         """The slot of a step: the given one, another like it, or that of an equal step."""
-        cdef object key = None
+        cdef int found = NO_KEY
         if op != OP_DRAW and op != OP_INSPECT:
-            key = key_of(op, params, ins, self.new.typenums[slot])
-            try:
-                found = self.known.get(key)
-            except TypeError:                   # settings that cannot be hashed
-                found = key = None
-            if found is not None:
+            found = self.index.find(op, params, ins, n)
+            if found >= 0:
                 return found
         if other:
             slot = self.fresh(slot)
-        if key is not None:
-            self.known[key] = slot
-        self.new.steps.append((op, params, ins, slot))
+        if found != NO_KEY:
+            self.index.add(op, params, ins, n, slot)
+        self.new.steps.append((op, params, tuple_of(ins, n), slot))
         return slot
+
+    cdef int add_needed(self, int op, object params, tuple operands, int slot) except -1:
+        """The slot of a step on just these numbers."""
+        cdef Py_ssize_t n = len(operands), i
+        cdef object memory = PyBytes_FromStringAndSize(NULL, n * sizeof(int))
+        cdef int *ins = <int *>PyBytes_AS_STRING(memory)
+        for i in range(n):
+            ins[i] = self.needed(operands[i])
+        return self.add(op, params, ins, n, slot)
 
     cdef int fresh(self, int like) except -1:
         """A slot for a result of the type and shape of another one."""
@@ -137,16 +153,19 @@ cdef class Rewriting:
     cdef int is_equal(self, int out, int slot) except -1:
         """Note that a result is that of another step."""
         if slot != out:
-            self.same[out] = slot
+            self.same.put(out, slot)
         return 0
 
     cdef int is_minus(self, int out, int slot, int op, object params, tuple ins, int depth=0) except -1:
         """Note that a result is the negative of that of another step."""
-        self.minus[out] = (slot, (op, params, ins), depth)
+        self.minus.put(out, slot)
+        self.depths.put(out, depth)
+        self.put_off[out] = op, params, ins
         return 0
 
     cdef int rewrite(self, int op, object params, tuple ins, int out) except -1:
         cdef bint negative = False
+        cdef int[2] both
         cdef int a
         if not ins or not is_real(self.new.typenums[out]) or not is_real(self.new.typenums[<int>ins[0]]):
             return self.plain(op, params, ins, out)
@@ -159,30 +178,34 @@ cdef class Rewriting:
         if op == OP_NEG or op == OP_SQUARE or op == OP_ABS:
             a = self.positive(ins[0], &negative)
             if op == OP_SQUARE:
-                return self.is_equal(out, self.add(OP_MUL, None, (a, a), out))
+                both[0] = both[1] = a
+                return self.is_equal(out, self.add(OP_MUL, None, both, 2, out))
             if op == OP_ABS:
-                return self.is_equal(out, self.add(OP_ABS, None, (a,), out))
+                return self.is_equal(out, self.add(OP_ABS, None, &a, 1, out))
             return self.is_equal(out, a) if negative else self.is_minus(out, a, op, None, ins)
         return self.plain(op, params, ins, out)
 
     cdef int plain(self, int op, object params, tuple ins, int out) except -1:
         """A step as it is."""
-        return self.is_equal(out, self.add(op, params, tuple([self.needed(i) for i in ins]), out))
+        return self.is_equal(out, self.add_needed(op, params, ins, out))
 
     cdef int linear(self, int op, object params, tuple ins, int out) except -1:
-        """A step whose result is negative with its operands."""
+        """A step whose result is negative with its operands: one or two."""
         cdef bint negative = False
-        cdef int depth = self.depth(ins)
-        cdef tuple positive = tuple([self.positive(i, &negative) for i in ins])
+        cdef int depth = self.depth(ins), i
+        cdef int[2] positive
+        for i in range(len(ins)):
+            positive[i] = self.positive(ins[i], &negative)
         if not negative:
-            return self.is_equal(out, self.add(op, params, positive, out))
+            return self.is_equal(out, self.add(op, params, positive, len(ins), out))
         if depth > DEEPEST:
             return self.plain(op, params, ins, out)
-        return self.is_minus(out, self.add(op, params, positive, out, True), op, params, ins, depth)
+        return self.is_minus(out, self.add(op, params, positive, len(ins), out, True), op, params, ins, depth)
 
-    cdef int product(self, int op, tuple ins, int out) except -1:
+    cdef int product(self, int op, tuple operands, int out) except -1:
         cdef bint negative = False
-        cdef int a = self.positive(ins[0], &negative), b = self.positive(ins[1], &negative)
+        cdef int a = self.positive(operands[0], &negative), b = self.positive(operands[1], &negative), slot
+        cdef int[2] ins
         cdef double c = self.constant(b, a, out), d
         if op == OP_DIV:
             c = 1.0 / c if is_power(c) else 0.0
@@ -200,58 +223,57 @@ cdef class Rewriting:
                     c *= d
                     a = inner
             if c == 1.0:
-                return self.is_minus(out, a, op, None, ins) if negative else self.is_equal(out, a)
+                return self.is_minus(out, a, op, None, operands) if negative else self.is_equal(out, a)
             if a in self.shifted and c > 1.0 and is_power(c):
                 slot = self.distributed(c, a, out, negative)
                 if slot >= 0:
-                    return self.is_minus(out, slot, op, None, ins) if negative else self.is_equal(out, slot)
+                    return self.is_minus(out, slot, op, None, operands) if negative else self.is_equal(out, slot)
             b = self.number(c, self.new.typenums[out])
             op = OP_MUL
-        slot = self.add(op, None, (a, b), out, negative)
+        ins[0] = a
+        ins[1] = b
+        slot = self.add(op, None, ins, 2, out, negative)
         if c != 0.0:
             self.scaled[slot] = (c, a)
-        return self.is_minus(out, slot, op, None, ins) if negative else self.is_equal(out, slot)
+        return self.is_minus(out, slot, op, None, operands) if negative else self.is_equal(out, slot)
 
     cdef int distributed(self, double c, int a, int out, bint negative) except -2:
         """The slot of c times a sum with a constant, from a product that is there; -1 if it is not. Nothing is rounded
         otherwise, and nothing overflows that would not, since the constant is of moderate size."""
         cdef double k
-        cdef int typenum = self.new.typenums[out], i
-        cdef list ins
+        cdef int typenum = self.new.typenums[out], i, found
+        cdef int[2] ins
         op, operands = <tuple>self.shifted[a]
         for i in range(2):
             k = self.constant(operands[i], operands[1 - i], out)
             number = self.numbers.get((typenum, c))
             if k == 0.0 or number is None or abs(c * k) > 2.0 ** SAFE:
                 continue
-            x = <int>operands[1 - i]
-            found = self.known.get(key_of(OP_MUL, None, (number, x), typenum))
-            if found is not None:
-                ins = [None, None]
+            ins[0] = number
+            ins[1] = operands[1 - i]
+            found = self.index.find(OP_MUL, None, ins, 2)
+            if found >= 0:
                 ins[i] = self.number(c * k, typenum)
                 ins[1 - i] = found
-                return self.add(op, None, tuple(ins), out, negative)
+                return self.add(op, None, ins, 2, out, negative)
         return -1
 
-    cdef int sum(self, int op, tuple ins, int out) except -1:
+    cdef int sum(self, int op, tuple operands, int out) except -1:
         cdef bint na = False, nb = op == OP_SUB
-        cdef int depth = self.depth(ins)
-        cdef int a = self.positive(ins[0], &na), b = self.positive(ins[1], &nb)
+        cdef int depth = self.depth(operands), slot
+        cdef int[2] ins
+        ins[0] = self.positive(operands[0], &na)
+        ins[1] = self.positive(operands[1], &nb)
         if na and nb:
             if depth > DEEPEST:
-                return self.plain(op, None, ins, out)
-            return self.is_minus(out, self.add(OP_ADD, None, (a, b), out, True), op, None, ins, depth)
+                return self.plain(op, None, operands, out)
+            return self.is_minus(out, self.add(OP_ADD, None, ins, 2, out, True), op, None, operands, depth)
         if na:
-            a, b, nb = b, a, True
-        slot = self.add(OP_SUB if nb else OP_ADD, None, (a, b), out)
-        if self.new.kinds[a] == FROM_CONSTANT or self.new.kinds[b] == FROM_CONSTANT:
-            self.shifted[slot] = OP_SUB if nb else OP_ADD, (a, b)
+            ins[0], ins[1], nb = ins[1], ins[0], True
+        slot = self.add(OP_SUB if nb else OP_ADD, None, ins, 2, out)
+        if self.new.kinds[ins[0]] == FROM_CONSTANT or self.new.kinds[ins[1]] == FROM_CONSTANT:
+            self.shifted[slot] = OP_SUB if nb else OP_ADD, (ins[0], ins[1])
         return self.is_equal(out, slot)
-
-
-cdef tuple key_of(int op, object params, tuple ins, object typenum):
-    """What equal steps have in common."""
-    return op, type(params), params, in_order(op, ins), typenum
 
 
 cdef bint is_real(int typenum):
@@ -280,11 +302,13 @@ cdef Program simplified(Program program):
     p.typenums = list(program.typenums)
     p.shapes = list(program.shapes)
     p.inputs = list(program.inputs)
-    r.same = {}
-    r.minus = {}
+    r.same = SlotMap()
+    r.minus = SlotMap()
+    r.depths = SlotMap()
+    r.put_off = {}
     r.scaled = {}
     r.shifted = {}
-    r.known = {}
+    r.index = StepIndex()
     r.numbers = {}
     for op, params, ins, out in program.steps:
         r.rewrite(op, params, ins, out)

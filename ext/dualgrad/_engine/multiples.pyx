@@ -17,13 +17,14 @@ is a sum over the same products, multiplied by c before or after.
 from .array cimport Array, contiguous, first_number, to_ndarray, uniform
 from .identities cimport is_real
 from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_CONCAT, OP_MATMUL, OP_MUL, OP_SUB
-from .program cimport FROM_CONSTANT, Program, in_order
+from .program cimport FROM_CONSTANT, Program
+from .tables cimport StepIndex
 
 
 cdef class Search:
     """What is known of the slots of a program."""
     cdef Program program
-    cdef dict known                 # (opcode, operands) -> result
+    cdef StepIndex index            # the steps so far
     cdef dict multiples             # slot -> (the product's opcode, factor, the other slot)
     cdef dict seeds                 # (type, shape, column) -> constant with ones in that column, and zeros
 
@@ -87,9 +88,16 @@ cdef class Search:
             self.seeds.setdefault((p.typenums[slot], shape, int(row.argmax())), slot)
         return 0
 
+    cdef int result_of(self, int op, int a, int b) except -3:
+        """The slot of a step without settings; -1 if there is none."""
+        cdef int[2] ins
+        ins[0] = a
+        ins[1] = b
+        return self.index.find(op, None, ins, 2)
+
     cdef tuple derived(self, int op, tuple ins, int out):
         """What a step computes as (opcode of the product, factor, a result that is there); None if it is not known."""
-        cdef int i
+        cdef int i, result
         cdef tuple one, other
         if op == OP_MATMUL:
             if len(self.program.shapes[ins[1]]) < 2 or len(self.program.shapes[out]) < len(self.program.shapes[ins[0]]):
@@ -97,27 +105,32 @@ cdef class Search:
             one = self.multiples.get(ins[0])
             if one is None:
                 return None
-            result = self.known.get((op, (one[2], ins[1])))
-            return None if result is None or not self.broadcasts(one[1], result, out) else (one[0], one[1], result)
+            result = self.result_of(op, one[2], ins[1])
+            return None if result < 0 or not self.broadcasts(one[1], result, out) else (one[0], one[1], result)
         if op == OP_ADD or op == OP_SUB:
             one = self.multiples.get(ins[0])
             other = self.multiples.get(ins[1])
             if one is None or other is None or one[1] != other[1]:
                 return None
-            result = self.known.get((op, in_order(op, (one[2], other[2]))))
-            if result is None or not self.broadcasts(one[1], result, out):
+            result = self.result_of(op, one[2], other[2])
+            if result < 0 or not self.broadcasts(one[1], result, out):
                 return None
             return (one[0] if one[0] == other[0] else OP_MUL), one[1], result
         for i in range(2):
             one = self.multiples.get(ins[i])
             if one is not None:
-                result = self.known.get((op, in_order(op, (one[2], ins[1 - i]))))
-                if result is not None and self.broadcasts(one[1], result, out):
+                result = self.result_of(op, one[2], ins[1 - i])
+                if result >= 0 and self.broadcasts(one[1], result, out):
                     return (OP_ABSORB_MUL if op == OP_ABSORB_MUL else one[0]), one[1], result
         for i in range(2):
             if self.varies_by_row(ins[i], ins[1 - i], out):
                 return op, ins[i], ins[1 - i]
         return None
+
+    cdef int note(self, int op, tuple operands, int out) except -1:
+        """Note a step without settings; of equal ones the first."""
+        cdef int[2] ins = [operands[0], operands[1]]
+        return 0 if self.index.find(op, None, ins, 2) >= 0 else self.index.add(op, None, ins, 2, out)
 
     cdef bint replace(self) except -1:
         """Do multiplications in place of products; whether there are any."""
@@ -136,7 +149,7 @@ cdef class Search:
                     self.note_seed(ins[0])
                 if is_real(self.program.typenums[out]):
                     multiple = self.derived(op, ins, out)
-                self.known.setdefault((op, in_order(op, ins)), out)
+                self.note(op, ins, out)
             if multiple is not None:
                 self.multiples[out] = multiple
                 if op == OP_MATMUL:
@@ -158,7 +171,7 @@ cdef Program without_multiples(Program program):
         return program
     search = Search()
     search.program = program
-    search.known = {}
+    search.index = StepIndex()
     search.multiples = {}
     search.seeds = {}
     if search.replace():

@@ -15,6 +15,7 @@ cdef class Program:
     cdef readonly list sources          # the number of the input, the handle, the constant, or the step
     cdef readonly list typenums
     cdef readonly list shapes
+    cdef tuple shape                    # of the last slot: many slots share it
     cdef readonly list steps            # (opcode, params, slots of the operands, slot of the result)
     cdef readonly list inputs           # slots of the inputs; -1 where not used
     cdef readonly list effects          # (handle or number of an input, slot): what the program leaves behind
@@ -29,5 +30,4 @@ cdef class Program:
     cdef list run(self, list inputs)
 
 
-cdef tuple in_order(int op, tuple ins)
 cdef bint same_numbers(Array a, Array b)

@@ -18,7 +18,7 @@ from libc.string cimport memcmp, memset
 
 from .array cimport Array, contiguous, has_form, shape_tuple
 from .execute cimport run as execute
-from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_DRAW, OP_INSPECT, OP_MUL
+from .opcodes cimport OP_DRAW, OP_INSPECT
 from .primitives cimport op_name
 from .array cimport Value
 from .tensor cimport TensorBase
@@ -40,7 +40,9 @@ cdef class Program:
         self.kinds.append(kind)
         self.sources.append(source)
         self.typenums.append(a.typenum)
-        self.shapes.append(shape_tuple(a))
+        if self.shape is None or not has_form(a, a.typenum, self.shape):
+            self.shape = shape_tuple(a)
+        self.shapes.append(self.shape)
         return len(self.kinds) - 1
 
     cdef bint same_as(self, Program other):
@@ -50,9 +52,12 @@ cdef class Program:
                 or self.outputs != other.outputs or self.inputs != other.inputs
                 or len(self.steps) != len(other.steps) or len(self.effects) != len(other.effects)):
             return False
-        for (op, params, ins, out), (op2, params2, ins2, out2) in zip(self.steps, other.steps):
-            if op != op2 or ins != ins2 or out != out2 or (op != OP_DRAW and op != OP_INSPECT and params != params2):
-                return False
+        if self.steps != other.steps:           # settings of draws and looks may differ
+            for (op, params, ins, out), (op2, params2, ins2, out2) in zip(self.steps, other.steps):
+                if op != op2 or ins != ins2 or out != out2:
+                    return False
+                if op != OP_DRAW and op != OP_INSPECT and params != params2:
+                    return False
         for (handle, slot), (handle2, slot2) in zip(self.effects, other.effects):
             if handle is not handle2 and handle != handle2 or slot != slot2:
                 return False
@@ -65,17 +70,20 @@ cdef class Program:
 
     cdef int prepare(self) except -1:
         """Drop what nothing depends on."""
-        cdef list needed = [False] * len(self.kinds), kept = []
-        cdef int i
+        cdef bytearray needed = bytearray(len(self.kinds))
+        cdef list kept = []
+        cdef tuple step
+        cdef int op, slot, out
         for slot in self.outputs:
             needed[slot] = True
         for _, slot in self.effects:
             needed[slot] = True
-        for i in range(len(self.steps) - 1, -1, -1):
-            op, _, ins, out = self.steps[i]
+        for step in reversed(self.steps):
+            op = step[0]
+            out = step[3]
             if needed[out] or op == OP_DRAW or op == OP_INSPECT:    # draws and looks are effects
-                kept.append(self.steps[i])
-                for slot in ins:
+                kept.append(step)
+                for slot in <tuple>step[2]:
                     needed[slot] = True
         kept.reverse()
         self.steps = kept
@@ -186,13 +194,6 @@ cdef class Program:
         lines.append("return " + ", ".join(f"%{slot}" for slot in self.outputs))
         lines += [f"leave %{slot} in {handle}" for handle, slot in self.effects]
         return "\n".join(lines)
-
-
-cdef tuple in_order(int op, tuple ins):
-    """Operands in an order that does not matter to the result, not even in its last digit."""
-    if (op == OP_ADD or op == OP_MUL or op == OP_ABSORB_MUL) and ins[1] < ins[0]:
-        return ins[1], ins[0]
-    return ins
 
 
 cdef bint same_numbers(Array a, Array b):

@@ -4,6 +4,7 @@ from .array cimport Array
 from .execute cimport Tracer
 from .program cimport Program
 from .promises cimport Promises
+from .tables cimport SlotMap, StepIndex
 
 
 cdef class Recorder(Tracer):
@@ -13,18 +14,20 @@ cdef class Recorder(Tracer):
     cdef long long start                # handles born before are from outside
     cdef dict handles                   # id of a handle -> (handle, its array, the array the recording knows)
     cdef dict constants                 # id, or contents, of an array -> slot
-    cdef dict known                     # (opcode, params, operands) -> array, or slot where that is not kept
+    cdef StepIndex index                # steps there are already
+    cdef list kept                      # for each slot its array, or None where that is not kept
     cdef readonly list fixed            # (handle, array) for handles whose numbers were looked at
     cdef dict effects                   # id of a handle -> handle
     cdef dict negated                   # slot of a negation -> its operand
     cdef list cells                     # Cells that were called
     cdef bint wrote                     # an attribute of a Cell was set
-    cdef dict absorbed                  # slot of an absorbing product with ones -> its other operand
+    cdef SlotMap absorbed               # slot of an absorbing product with ones -> its other operand
     cdef list held                      # arrays whose ids are keys
     cdef Promises promises              # results that are put off; None where everything is executed at once
     cdef Py_ssize_t room                # bytes of arrays that may be kept for their equals
     cdef Array result(self, int op, object params, PyObject **args, int n, int slot)
     cdef int new_step(self, Array out) except -1
+    cdef int keep(self, Array out) except -1
     cdef Array tagged(self, Array a, int slot)
     cdef Array marked(self, Array out, int slot)
     cdef int slot_of(self, Array a) except -1

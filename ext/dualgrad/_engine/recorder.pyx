@@ -22,9 +22,8 @@ Large results may be put off (promises.pyx): then the recording goes through the
 What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
 The execution then goes on as an ordinary one.
 """
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 from libc.string cimport memset
 
@@ -32,7 +31,8 @@ from .array cimport ARRAY, MAX_DIMS, Array, Value, contiguous, first_number, is_
 from .execute cimport run, stop_tracing
 from .opcodes cimport *
 from .primitives cimport broadcast_shape, is_elementwise
-from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, in_order, same_numbers
+from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
+from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
 from .tensor cimport TensorBase
 from .values cimport next_serial
 from .watch cimport user_line
@@ -44,6 +44,7 @@ cdef extern from "Python.h":
 cdef int TRACES = 0
 cdef enum:
     KEPT_BYTES = 1 << 22            # of results kept alive so that their equals need not be computed
+    FEW = 8                         # operands of most steps
     COMPARED_BYTES = 1 << 20        # of a constant that is sought among those already met
 
 
@@ -67,10 +68,11 @@ cdef class Recorder(Tracer):
         self.program = Program()
         self.handles = {}
         self.constants = {}
-        self.known = {}
+        self.index = StepIndex()
+        self.kept = []
         self.effects = {}
         self.negated = {}
-        self.absorbed = {}
+        self.absorbed = SlotMap()
         self.held = []
         self.cells = []
         self.fixed = []
@@ -160,7 +162,7 @@ cdef class Recorder(Tracer):
 
     cdef int settle(self) except -1:
         if self.promises is not None and self.promises.waiting:
-            self.known = {}
+            self.kept = []
             self.negated = {}
             self.promises.keep_all()
         return 0
@@ -190,54 +192,60 @@ cdef class Recorder(Tracer):
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
         cdef bint known = op == OP_DRAW
-        cdef int i
+        cdef int[FEW] few
+        cdef int *slots = few
+        cdef int i, found = NO_KEY
         cdef tuple ins
-        cdef Array out
+        cdef Array a, out
         for i in range(n):
             known = known or (<Array>args[i]).trace == self.trace
         if not known:
             return constant_result(op, params, args, n)
-        ins = PyTuple_New(n)
+        if n > FEW:
+            memory = PyBytes_FromStringAndSize(NULL, n * sizeof(int))
+            slots = <int *>PyBytes_AS_STRING(memory)
         for i in range(n):
-            slot = self.slot_of(<Array>args[i])
-            if op == OP_ABSORB_MUL:
-                slot = self.absorbed.get(slot, slot)
-            Py_INCREF(slot)
-            PyTuple_SET_ITEM(ins, i, slot)
-        key = None
+            a = <Array>args[i]
+            slots[i] = a.slot if a.trace == self.trace else self.slot_of(a)
+            if op == OP_ABSORB_MUL and self.absorbed.get(slots[i]) >= 0:
+                slots[i] = self.absorbed.get(slots[i])
         if op != OP_DRAW and op != OP_INSPECT:
             if op == OP_NEG and (<Array>args[0]).slot in self.negated:
                 return <Array>self.negated[(<Array>args[0]).slot]
             out = shortcut(op, params, args, n)
             if out is not None and out.trace == self.trace:
                 return out
-            key = (op, in_order(op, ins)) if params is None else (op, type(params), params, ins)
-            try:
-                found = self.known.get(key)
-            except TypeError:                   # settings that cannot be hashed
-                found = key = None
-            if isinstance(found, Array):
-                return <Array>found
-            if found is not None:
-                return self.result(op, params, args, n, <int>found)
+            found = self.index.find(op, params, slots, n)
+            if found >= 0:
+                if found < len(self.kept) and self.kept[found] is not None:
+                    return <Array>self.kept[found]
+                return self.result(op, params, args, n, found)
         out = self.result(op, params, args, n, -1)
         for i in range(n):
             if out is <Array>args[i]:           # nothing to do
                 return out
+        ins = tuple_of(slots, n)
         self.program.steps.append((op, params, ins, out.slot))
         if op == OP_NEG and out.size * out.itemsize <= self.room:
             self.negated[out.slot] = <Array>args[0]
         if op == OP_ABSORB_MUL:
             for i in range(2):
                 if is_one(<Array>args[1 - i]) and covers(<Array>args[i], <Array>args[1 - i]):
-                    self.absorbed[out.slot] = ins[i]
-        if key is not None:
+                    self.absorbed.put(out.slot, slots[i])
+        if found != NO_KEY:
+            self.index.add(op, params, slots, n, out.slot)
             if out.size * out.itemsize <= self.room:
                 self.room -= out.size * out.itemsize
-                self.known[key] = out
-            else:
-                self.known[key] = out.slot
+                self.keep(out)
         return out
+
+    cdef int keep(self, Array out) except -1:
+        """Keep a result, so that its equals need not be computed."""
+        cdef list kept = self.kept
+        while len(kept) < out.slot:
+            kept.append(None)
+        kept.append(out)
+        return 0
 
     cdef Array result(self, int op, object params, PyObject **args, int n, int slot):
         """The result of a step, in a slot or (-1) in a new one; it may be put off. An operand that is returned as it

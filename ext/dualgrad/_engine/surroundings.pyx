@@ -19,6 +19,7 @@ entries only the length is looked at. A walk that would take longer than a fract
 function is then not recorded.
 """
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
+from cpython.long cimport PyLong_FromVoidPtr
 from cpython.object cimport PyObject
 from libc.string cimport memcmp
 
@@ -35,6 +36,10 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GetCode(PyObject *f)
     PyObject *PyFunction_GetDefaults(PyObject *f)
     PyObject *PyFunction_GetKwDefaults(PyObject *f)
+    bint PyFunction_Check(object x)
+    bint PyMethod_Check(object x)
+    bint PyModule_Check(object x)
+    bint PyCode_Check(object x)
 
 cdef extern from *:
     """
@@ -67,8 +72,7 @@ cdef enum:
     MOST = 1 << 20                  # places that are looked at or tried: a fraction of a second
 
 cdef object ABSENT = object()
-cdef tuple ATOMS = (int, float, complex, bool, str, bytes, type(None), type(...), slice, np.generic, np.dtype)
-cdef object PLAIN = frozenset(ATOMS)
+cdef object PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), slice, np.generic, np.dtype})
 # Looked for in every object, since code that uses it does not name them.
 cdef tuple PROTOCOL = ("__call__", "__getitem__", "__iter__", "__next__", "__len__", "__contains__", "__enter__",
                        "__exit__", "__getattr__")
@@ -242,27 +246,31 @@ cdef class Survey:
         cdef type kind = type(x)
         known = self.atomic.get(kind)
         if known is None:
-            known = self.atomic[kind] = isinstance(x, ATOMS)
+            known = self.atomic[kind] = not PLAIN.isdisjoint(kind.__mro__)
         return known
 
     cdef int meet(self, object x) except -1:
-        if type(x) in PLAIN or id(x) in self.seen or self.is_atom(x):
+        cdef object identity
+        if type(x) in PLAIN:
+            return 0
+        identity = PyLong_FromVoidPtr(<void *>x)
+        if identity in self.seen or self.is_atom(x):
             return 0
         if isinstance(x, TensorBase):
             if (<TensorBase>x).parameter:
-                self.seen[id(x)] = x
+                self.seen[identity] = x
                 self.switches.append((x, x.requires_grad))
             return 0
-        self.seen[id(x)] = x
+        self.seen[identity] = x
         self.work.append(x)
         return 0
 
     cdef int into(self, object x) except -1:
         """Look into what was met."""
         cdef type kind = type(x)
-        if isinstance(x, types.FunctionType):
+        if PyFunction_Check(x):
             return self.function(x)
-        if isinstance(x, types.MethodType):
+        if PyMethod_Check(x):
             self.meet(x.__self__)
             return self.function(x.__func__)
         if isinstance(x, CellCall):
@@ -291,8 +299,8 @@ cdef class Survey:
             self.meet(x.__func__)
         elif isinstance(x, property):
             self.meet(x.fget)
-        elif isinstance(x, (types.ModuleType, type)):
-            if not belongs(x.__name__ if isinstance(x, types.ModuleType) else x.__module__, FOREIGN):
+        elif PyModule_Check(x) or isinstance(x, type):
+            if not belongs(x.__name__ if PyModule_Check(x) else x.__module__, FOREIGN):
                 self.hold(x)
         elif belongs(kind.__module__, OURS):
             self.settings(x, kind)
@@ -306,6 +314,7 @@ cdef class Survey:
     cdef int settings(self, object x, type kind) except -1:
         """An object of this package: what it is set to (private attributes are its own affair), and what of the user's
         it is wrapped around."""
+        cdef str name
         for name, item in (getattr(x, "__dict__", None) or {}).items():
             if not name.startswith("_"):
                 self.look(ENTRY, x.__dict__, name, item)
@@ -344,12 +353,12 @@ cdef class Survey:
                 self.names.append(name)
             p = PyDict_GetItem(around, name)
             if p is not NULL:
-                if isinstance(<object>p, types.ModuleType) and belongs((<object>p).__name__, FOREIGN):
+                if PyModule_Check(<object>p) and belongs((<object>p).__name__, FOREIGN):
                     continue
                 self.look(ENTRY, around, name, <object>p)
                 self.meet(<object>p)
         for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
+            if PyCode_Check(constant):
                 self.code(constant, around)
         return 0
 
@@ -364,15 +373,14 @@ cdef class Survey:
                 self.meet(item)
         if not belongs(kind.__module__, OURS):
             self.meet(kind.construct)
-            if hasattr(kind, "bprop"):
-                self.meet(kind.bprop)
+            self.meet(getattr(kind, "bprop", None))
             self.hold(kind)
         return 0
 
     cdef int hold(self, object x) except -1:
         """An object, module or class whose attributes matter: where those are kept."""
         attributes = getattr(x, "__dict__", None)
-        kinds = () if isinstance(x, types.ModuleType) else (x if isinstance(x, type) else type(x)).__mro__
+        kinds = () if PyModule_Check(x) else (x if isinstance(x, type) else type(x)).__mro__
         self.holders.append((x, attributes if isinstance(attributes, dict) else None,
                              [kind.__dict__ for kind in kinds if not belongs(kind.__module__, FOREIGN)]))
         self.tried.append(0)

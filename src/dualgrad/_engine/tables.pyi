@@ -1,0 +1,1 @@
+# Nothing here is for Python: recordings and programs are made with it.
