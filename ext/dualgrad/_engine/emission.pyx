@@ -12,7 +12,8 @@ import numpy as np
 from .array cimport from_ndarray
 from .encoding cimport finish_code, finish_scalars
 from .executor cimport *
-from .lowering cimport Operation, dtype_of
+from .lowering cimport (AS_CAST, AS_CONTRACT, AS_COPIES, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER,
+                        AS_SELECT, AS_SUM, Operation, dtype_of)
 from .placement cimport aligned, owner
 from .regions cimport HALO, Region, row_size, rows_made
 from .views cimport Root, View, broadcast_strides, new_root, packed, product, step_of, view_of
@@ -30,7 +31,7 @@ cdef enum:
     PARALLEL = 1 << 19              # elements read or written from which on a second thread is worth waking
 
 
-cdef dict ELEMENTWISE = {"loop": DG_LOOP, "select": DG_SELECT, "cast": DG_CAST}
+cdef dict ELEMENTWISE = {AS_LOOP: DG_LOOP, AS_SELECT: DG_SELECT, AS_CAST: DG_CAST}
 
 # Bytes that a block may fill: a first-level cache. With products more than a second-level one may hold: a factor that
 # all rows share is packed for each block, and that costs more than fetching the block from farther away.
@@ -171,12 +172,12 @@ cdef class Emitter:
         cdef list args, steps
         cdef Py_ssize_t first = len(self.code)
         self.spent = []
-        if o.kind == "loop" or o.kind == "select" or o.kind == "cast":
+        if o.kind == AS_LOOP or o.kind == AS_SELECT or o.kind == AS_CAST:
             args = []
             steps = []
             advance = []
             period = 0
-            if o.kind != "select" and any([self.repeats(v, shape) for v in o.ins]):
+            if o.kind != AS_SELECT and any([self.repeats(v, shape) for v in o.ins]):
                 period = (LEAST + self.width(shape) - 1) // self.width(shape)
             for v in o.ins:
                 if period and self.repeats(v, shape):
@@ -188,17 +189,17 @@ cdef class Emitter:
                 args.append(place)
                 steps.append(step)
             args.append(self.result(o.out))
-            target = o.out.typenum if o.kind == "cast" else o.params
+            target = o.out.typenum if o.kind == AS_CAST else o.params
             steps.append(item)
             advance.append(item * self.width(shape))
             self.code.append({"kind": ELEMENTWISE[o.kind], "n_in": len(o.ins), "arg": args,
                               "step": steps, "width": self.width(shape), "item": item, "period": period,
                               "advance": advance, "loop": (o.op, (<View>o.ins[0]).root.typenum, target)})
-        elif o.kind == "copies":
+        elif o.kind == AS_COPIES:
             self.emit_copies(o)
-        elif o.kind == "sum":
+        elif o.kind == AS_SUM:
             self.emit_sum(o)
-        elif o.kind == "gather" or o.kind == "scatter":
+        elif o.kind == AS_GATHER or o.kind == AS_SCATTER:
             self.emit_picks(o)
         else:
             self.emit_product(o)
@@ -248,7 +249,7 @@ cdef class Emitter:
     cdef int emit_picks(self, Operation o) except -1:
         """Picks taken out of an array, or added up in one."""
         cdef View v = <View>o.ins[0], index
-        cdef bint gather = o.kind == "gather", partition = self.region.rows is not None
+        cdef bint gather = o.kind == AS_GATHER, partition = self.region.rows is not None
         cdef Py_ssize_t item = o.out.item, step = item, stack = 1, count
         cdef int n = len(o.ins) - 1, k
         cdef tuple along = o.out.shape if gather else v.shape, picks, strides, target
@@ -373,7 +374,7 @@ cdef class Emitter:
         self.region.products = True
         if o.mates is not None and o is not o.mates[0]:     # done with that one
             return 0
-        if o.kind == "contract":
+        if o.kind == AS_CONTRACT:
             return self.emit_contraction(o, a, b)
         m, k, n = a.shape[na - 2], a.shape[na - 1], b.shape[nb - 1]
         if o.out.added:                         # (m, rows) times (rows, n)
@@ -527,7 +528,7 @@ cdef int emit_region(list roots, Region region) except -1:
             o.out.total = region.total_bytes
             region.total_bytes += aligned(o.out.size * o.out.item)
             region.totals.append(o.out)
-    if (<Operation>region.operations[0]).kind == "generic":
+    if (<Operation>region.operations[0]).kind == AS_GENERIC:
         return 0
     region.block = region.n_rows = 1
     if region.rows is not None:
@@ -566,10 +567,10 @@ cdef int emit_region(list roots, Region region) except -1:
 cdef Py_ssize_t work_of(Operation o) except -1:
     """Elements read or written; of a product, as many as take the time it takes."""
     cdef View a, v
-    if o.kind == "contract":
+    if o.kind == AS_CONTRACT:
         a = <View>o.ins[0]
         return o.out.size * <Py_ssize_t>a.shape[0] * <Py_ssize_t>a.shape[1] // 8
-    if o.kind == "matmul":
+    if o.kind == AS_MATMUL:
         a = <View>o.ins[0]
         return max(o.out.size, o.out.size * <Py_ssize_t>a.shape[len(a.shape) - 1] // 8)
     return max([o.out.size] + [product(v.shape) for v in o.ins])
@@ -581,7 +582,7 @@ cdef Py_ssize_t least_rows(Region region) except -1:
     cdef View b
     cdef Py_ssize_t most = 0
     for o in region.operations:
-        if o.kind == "matmul" and o.out.rows:
+        if o.kind == AS_MATMUL and o.out.rows:
             b = <View>o.ins[1]
             most = max(most, <Py_ssize_t>b.shape[len(b.shape) - 2] * <Py_ssize_t>b.shape[len(b.shape) - 1])
     return max(16, min(256, most // 256))

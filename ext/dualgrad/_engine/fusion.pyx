@@ -9,7 +9,7 @@ the same.
 """
 cimport numpy as cnp
 
-from .lowering cimport Operation
+from .lowering cimport AS_LOOP, Operation
 from .opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
 from .regions cimport Region
 from .views cimport View, broadcast_strides, is_packed, step_of
@@ -22,7 +22,7 @@ cdef int code_of_primitive(int op) noexcept:
 
 
 cdef int code_of(Operation o):
-    return NONE if o.kind != "loop" or o.params is not None or len(o.ins) != 2 else code_of_primitive(o.op)
+    return NONE if o.kind != AS_LOOP or o.params is not None or len(o.ins) != 2 else code_of_primitive(o.op)
 
 
 cdef bint walks_along(Operation o, bint partition):

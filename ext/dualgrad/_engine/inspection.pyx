@@ -10,7 +10,7 @@ from time import perf_counter
 
 from .emission cimport N_BASES
 from .executor cimport *
-from .lowering cimport Operation
+from .lowering cimport MANNERS, Operation
 from .plan cimport Plan, make_plan
 from .program cimport Program
 from .regions cimport Region
@@ -78,7 +78,7 @@ cdef dict region_data(Region region, Plan plan):
         data["operations"] = operations_on_numbers(plan)
     for o in region.operations:
         place = "total" if o.out.added else "memory" if o.out.outside else "block"
-        data["operations"].append({"op": o.op, "kind": o.kind, "shape": o.out.shape, "typenum": o.out.typenum,
+        data["operations"].append({"op": o.op, "kind": MANNERS[o.kind], "shape": o.out.shape, "typenum": o.out.typenum,
                                    "place": place, "id": id(o.out), "ins": [id((<View>v).root) for v in o.ins]})
     if region.code is NULL:
         o = <Operation>region.operations[0]

@@ -11,7 +11,7 @@ Two products can be joined if neither depends on the other, on any way: products
 the same time, so what depends on one of them depends on all, and waits for what any of them needs. In the end the
 operations are put into an order in which each comes after what it needs.
 """
-from .lowering cimport Operation
+from .lowering cimport AS_MATMUL, Operation
 from .regions cimport Region
 from .views cimport Root, View, is_packed
 
@@ -28,7 +28,7 @@ cdef bint is_local(Root r, Region region):
 cdef tuple key_of(Operation o, Region region):
     """What products that can be joined have in common; None for any other operation."""
     cdef View a, b
-    if o.kind != "matmul" or not is_local(o.out, region):
+    if o.kind != AS_MATMUL or not is_local(o.out, region):
         return None
     a = <View>o.ins[0]
     b = <View>o.ins[1]

@@ -10,6 +10,23 @@ cdef Loop *matmul_loop(int typenum) except NULL
 cdef Loop *power_loop(int typenum) except NULL
 
 
+cdef enum Manner:
+    """How an operation is done."""
+    AS_LOOP                         # an elementwise loop
+    AS_SELECT
+    AS_CAST
+    AS_MATMUL
+    AS_CONTRACT                     # a product over two axes
+    AS_SUM
+    AS_COPIES                       # views put into their places
+    AS_GATHER
+    AS_SCATTER
+    AS_GENERIC                      # as eager execution would
+
+
+cdef tuple MANNERS                  # their names
+
+
 cdef class Operation:
     """One result from views."""
     cdef int op
@@ -17,7 +34,7 @@ cdef class Operation:
     cdef list ins
     cdef Root out
     cdef list mates                 # products that are done together with this one, the first of them for all
-    cdef str kind                   # loop, select, cast, matmul, contract, sum, copies, gather, scatter, or generic
+    cdef Manner kind
 
 
 cdef class Lowering:
@@ -29,12 +46,12 @@ cdef class Lowering:
     cdef dict numbers               # id of the root of a constant -> root of the number that it repeats
     cdef int lower(self) except -1
     cdef Root made(self, int typenum, tuple shape)
-    cdef View emit(self, str kind, int op, object params, list ins, int typenum, tuple shape)
+    cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape)
     cdef View copied(self, View v)
     cdef View constant(self, Array a, int typenum, tuple shape)
     cdef list elements(self, list ins)
     cdef tuple order(self, tuple shape)
-    cdef View elementwise(self, str kind, int op, list ins, int typenum, tuple shape)
+    cdef View elementwise(self, Manner kind, int op, list ins, int typenum, tuple shape)
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape)
     cdef int settle(self, int slot) except -1
     cdef View settled(self, View v)

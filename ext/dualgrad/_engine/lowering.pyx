@@ -75,6 +75,9 @@ cdef Loop *power_loop(int typenum) except NULL:
 
 # --------------------------------------------------------------------------------------------------------- lowering
 
+cdef tuple MANNERS = ("loop", "select", "cast", "matmul", "contract", "sum", "copies", "gather", "scatter", "generic")
+
+
 cdef class Lowering:
     """The operations of a program, on views."""
 
@@ -83,7 +86,7 @@ cdef class Lowering:
         self.roots.append(r)
         return r
 
-    cdef View emit(self, str kind, int op, object params, list ins, int typenum, tuple shape):
+    cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape):
         cdef Operation o = Operation()
         o.kind = kind
         o.op = op
@@ -95,13 +98,13 @@ cdef class Lowering:
 
     cdef View copied(self, View v):
         """The view in memory of its own, elements in order."""
-        return self.emit("copies", OP_IDENTITY, [(0, packed(v.shape, v.root.item), v)], [v], v.root.typenum, v.shape)
+        return self.emit(AS_COPIES, OP_IDENTITY, [(0, packed(v.shape, v.root.item), v)], [v], v.root.typenum, v.shape)
 
     cdef tuple order(self, tuple shape):
         """The order in which the axes of a result lie in memory; None for the one they have."""
         return rows_first(shape, self.rows) if self.rows and product(shape) >= LARGE else None
 
-    cdef View elementwise(self, str kind, int op, list ins, int typenum, tuple shape):
+    cdef View elementwise(self, Manner kind, int op, list ins, int typenum, tuple shape):
         cdef tuple order = self.order(shape)
         cdef View v
         if order is None:
@@ -128,7 +131,7 @@ cdef class Lowering:
             placed.append((sum([start * stride for start, stride in zip(starts, strides)]),
                            permuted(tuple([step * stride for step, stride in zip(steps, strides)]), order),
                            turned(v, order)))
-        return turned(self.emit("copies", op, placed, ins, typenum, made), inverse(order))
+        return turned(self.emit(AS_COPIES, op, placed, ins, typenum, made), inverse(order))
 
     cdef int lower(self) except -1:
         cdef Program p = self.program
@@ -219,19 +222,19 @@ cdef class Lowering:
         if op == OP_MATMUL:
             return self.multiplied(ins, typenum, shape)
         if op == OP_WHERE and (<View>ins[0]).root.typenum == cnp.NPY_BOOL and item_size(typenum) <= 8:
-            return self.elementwise("select", op, self.elements(ins), typenum, shape)
+            return self.elementwise(AS_SELECT, op, self.elements(ins), typenum, shape)
         if op == OP_CAST and dg_cast_loop(x.root.typenum, typenum) is not NULL:
-            return self.elementwise("cast", op, self.elements(ins), typenum, shape)
+            return self.elementwise(AS_CAST, op, self.elements(ins), typenum, shape)
         if op == OP_GATHER or op == OP_SCATTER_ADD:
             return self.picked(op, params, ins, typenum, shape)
         if op == OP_POWER and power_loop(typenum).fn is not NULL and typenum != NPY_HALF:
             number = new_root(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
             self.roots.append(number)
-            return self.elementwise("loop", op, [x, view_of(number)], typenum, shape)
+            return self.elementwise(AS_LOOP, op, [x, view_of(number)], typenum, shape)
         if (is_elementwise(op) and op != OP_POWER and params is None and len(ins) <= 3
                 and (op < N_OPS or rule_of(op) is None) and find_loop(op, x.root.typenum).fn is not NULL):
-            return self.elementwise("loop", op, self.elements(ins), typenum, shape)
-        return self.emit("generic", op, params, ins, typenum, shape)
+            return self.elementwise(AS_LOOP, op, self.elements(ins), typenum, shape)
+        return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
 
     cdef View turned_merged(self, View x, tuple order, tuple shape):
         cdef View merged
@@ -280,7 +283,7 @@ cdef class Lowering:
             if (a.merges is not None or b.merges is not None) and len(a.shape) == 2 and len(b.shape) == 2:
                 a, b = split_alike(a, b)
                 if a is not None:
-                    return self.emit("contract", OP_MATMUL, None, [a, b], typenum, shape)
+                    return self.emit(AS_CONTRACT, OP_MATMUL, None, [a, b], typenum, shape)
                 a, b = ins
         a = self.settled(a)
         b = self.settled(b)
@@ -294,8 +297,8 @@ cdef class Lowering:
             order = tuple(range(len(shape)))
         ins = [a, b]
         if matmul_loop(typenum).fn is not NULL and self.multiplies(ins):
-            return turned(self.emit("matmul", OP_MATMUL, None, ins, typenum, permuted(shape, order)), inverse(order))
-        return self.emit("generic", OP_MATMUL, None, ins, typenum, shape)
+            return turned(self.emit(AS_MATMUL, OP_MATMUL, None, ins, typenum, permuted(shape, order)), inverse(order))
+        return self.emit(AS_GENERIC, OP_MATMUL, None, ins, typenum, shape)
 
     cdef View picked(self, int op, object params, list ins, int typenum, tuple shape):
         """A gather, or a scatter-add; generic where the loops for picks do not do it."""
@@ -308,18 +311,18 @@ cdef class Lowering:
         cdef tuple behind = whole[outer + n:]
         if (not 1 <= n <= DG_MAX_INDICES or pattern[outer:] != tuple(range(n)) or product(x.shape) == 0
                 or product(shape) == 0 or not gather and typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT):
-            return self.emit("generic", op, params, ins, typenum, shape)
+            return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
         for i in range(n):
             index = self.index_of(<View>ins[1 + i], whole[outer + i], outer)
             if index is None or (<View>index).root.typenum != (<View>ins[1]).root.typenum \
                     or outer and (<View>index).shape != (<View>ins[1]).shape:
-                return self.emit("generic", op, params, ins, typenum, shape)
+                return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
             indices.append(index)
         if not gather:
             x = <View>self.elements([x])[0]
         elif x.strides[outer + n:] != packed(behind, x.root.item):
             x = self.copied(x)
-        return self.emit("gather" if gather else "scatter", op, (outer, whole), [x] + indices, typenum, shape)
+        return self.emit(AS_GATHER if gather else AS_SCATTER, op, (outer, whole), [x] + indices, typenum, shape)
 
     cdef View index_of(self, View index, Py_ssize_t extent, bint outer):
         """An index array as picks read it: side by side if each row reads it again. None if they cannot read it, or it
@@ -361,11 +364,11 @@ cdef class Lowering:
                 return self.another_shape(s, shape)
         i = len(axes)
         if axes != list(range(<Py_ssize_t>axes[0], <Py_ssize_t>axes[0] + i)):
-            s = self.emit("generic", OP_SUM, (tuple(axes), False), [x], typenum, kept)
+            s = self.emit(AS_GENERIC, OP_SUM, (tuple(axes), False), [x], typenum, kept)
         elif (typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT) or product(x.shape) == 0:
-            s = self.emit("generic", OP_SUM, (tuple(axes), False), [x], typenum, kept)
+            s = self.emit(AS_GENERIC, OP_SUM, (tuple(axes), False), [x], typenum, kept)
         else:
-            s = self.emit("sum", OP_SUM, tuple(axes), [x], typenum, kept)
+            s = self.emit(AS_SUM, OP_SUM, tuple(axes), [x], typenum, kept)
         return view(s.root, s.offset, shape, packed(shape, s.root.item))
 
     cdef bint multiplies(self, list ins):

@@ -7,7 +7,7 @@ Memory is handed out by lifetimes, in the order in which results come and go; wh
 A result that is copied into some rows of another one, zeros elsewhere (the transpose of a slice), is made there: the
 copy is not done. Others who read it find it there as well.
 """
-from .lowering cimport Operation
+from .lowering cimport AS_COPIES, Operation
 from .regions cimport HALO, Region, row_size
 from .views cimport Root, View, is_packed, packed
 
@@ -54,7 +54,7 @@ cdef int place_within(Region region) except -1:
         return 0
     for o in region.operations:
         # what others read is written by the block that owns the row
-        if o.kind != "copies" or o.out.outside or len(o.params) != 2 or o.params[0] is not None:
+        if o.kind != AS_COPIES or o.out.outside or len(o.params) != 2 or o.params[0] is not None:
             continue
         offset, strides, v = <tuple>o.params[1]
         r = v.root

@@ -38,7 +38,7 @@ from .executor cimport DG_MAX_THREADS, dg_indices_fit, dg_region, dg_run_chunk, 
 from .fusion cimport fused
 from .identities cimport simplified
 from .joining cimport join_products
-from .lowering cimport Lowering, Operation, add_loop, np_scalar
+from .lowering cimport AS_GATHER, AS_GENERIC, AS_SCATTER, MANNERS, Lowering, Operation, add_loop, np_scalar
 from .multiples cimport without_multiples
 from .placement cimport ALIGN, Places, place_within
 from .primitives cimport Loop, op_name
@@ -392,7 +392,7 @@ cdef class Plan:
                          f"{region.block_bytes} bytes a block, {region.total_bytes} bytes of totals")
             for o in region.operations:
                 place = "total" if o.out.added else "written" if o.out.outside else "block"
-                lines.append(f"    {op_name(o.op)} {o.kind} {o.out.shape} {place}")
+                lines.append(f"    {op_name(o.op)} {MANNERS[o.kind]} {o.out.shape} {place}")
         return "\n".join(lines)
 
 
@@ -429,7 +429,7 @@ cdef int note_lookups(list regions) except -1:
     for region in regions:
         region.lookups = []
         for o in region.operations:
-            if o.kind != "gather" and o.kind != "scatter":
+            if o.kind != AS_GATHER and o.kind != AS_SCATTER:
                 continue
             axis, whole = <tuple>o.params
             for i, v in enumerate(o.ins[1:], <Py_ssize_t>axis):
@@ -529,7 +529,7 @@ cdef Plan planned(Program program):
         join_products(region)
         for o in region.operations:
             r = o.out
-            if o.kind == "generic":
+            if o.kind == AS_GENERIC:
                 r.dynamic = True
                 add_root(plan.roots, r)
             elif r in leaving:

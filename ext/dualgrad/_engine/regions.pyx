@@ -17,7 +17,8 @@ need nothing of each other.
 """
 from cpython.mem cimport PyMem_Free
 
-from .lowering cimport Operation
+from .lowering cimport (AS_CAST, AS_CONTRACT, AS_COPIES, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER,
+                        AS_SELECT, AS_SUM, Operation)
 from .views cimport Root, View, product, turned
 
 cdef enum:
@@ -92,25 +93,25 @@ cdef Role role(Operation o, Region region):
     """What an operation would be in a region of rows."""
     cdef View a, b, v
     cdef tuple shape = o.out.shape
-    if o.kind == "generic" or o.out.size == 0:
+    if o.kind == AS_GENERIC or o.out.size == 0:
         return REFUSED
-    if o.kind == "gather" or o.kind == "scatter":
+    if o.kind == AS_GATHER or o.kind == AS_SCATTER:
         return role_of_picks(o, region)
-    if o.kind == "loop" or o.kind == "select" or o.kind == "cast":
+    if o.kind == AS_LOOP or o.kind == AS_SELECT or o.kind == AS_CAST:
         if len(shape) == 0 or not rows_in(region, shape[0]):
             return REFUSED
         for v in o.ins:
             if not fits(v, shape, region):
                 return REFUSED
         return ROWS
-    if o.kind == "copies":
+    if o.kind == AS_COPIES:
         if len(shape) == 0 or not rows_in(region, shape[0]):
             return REFUSED
         for part in o.params:
             if part is not None and not fits_part(part, o, region):
                 return REFUSED
         return ROWS
-    if o.kind == "sum":
+    if o.kind == AS_SUM:
         v = <View>o.ins[0]
         if not is_row(v, region):
             return REFUSED
@@ -120,7 +121,7 @@ cdef Role role(Operation o, Region region):
         return ADDED if len(axes) == len(v.shape) or axes == [0] else REFUSED
     a = <View>o.ins[0]
     b = <View>o.ins[1]
-    if o.kind == "contract":
+    if o.kind == AS_CONTRACT:
         return ADDED if is_row(a, region) and is_row(b, region) else REFUSED
     if is_row(a, region) and len(a.shape) == 2 and len(b.shape) == 2 and is_shared(b, region):
         return ROWS
@@ -139,7 +140,7 @@ cdef Role role_of_picks(Operation o, Region region):
     """Picks along the rows, from what is complete, or added up in something that is not much larger than what is added;
     or picks out of each row, and into each."""
     cdef View v = <View>o.ins[0]
-    cdef bint gather = o.kind == "gather"
+    cdef bint gather = o.kind == AS_GATHER
     cdef tuple along = o.out.shape if gather else v.shape
     outer, whole = <tuple>o.params
     cdef tuple picks = along[outer:len(along) - (len(whole) - (len(o.ins) - 1) - outer)]
@@ -159,7 +160,7 @@ cdef bint is_looked_up(Operation o, Region region):
     """Whether index arrays of an operation are complete before the region starts: then it can be asked whether all of
     them lie inside."""
     cdef View v
-    if o.kind == "gather" or o.kind == "scatter":
+    if o.kind == AS_GATHER or o.kind == AS_SCATTER:
         for v in o.ins[1:]:
             if v.root.region == region.number:
                 return False
@@ -170,12 +171,12 @@ cdef object rows_of(Operation o):
     """The number of rows a region around an operation would have; None where it is small."""
     cdef View v
     cdef tuple shape
-    if o.kind == "generic":
+    if o.kind == AS_GENERIC:
         return None
     shape = o.out.shape
-    if o.kind == "sum" or o.kind == "scatter" or o.kind == "contract":
+    if o.kind == AS_SUM or o.kind == AS_SCATTER or o.kind == AS_CONTRACT:
         shape = (<View>o.ins[0]).shape
-    elif o.kind == "matmul" and len(shape) == 2:
+    elif o.kind == AS_MATMUL and len(shape) == 2:
         v = <View>o.ins[1]
         if <Py_ssize_t>v.shape[0] >= LARGE // 4 and <Py_ssize_t>v.shape[0] > 4 * <Py_ssize_t>shape[0]:
             return v.shape[0]
@@ -188,14 +189,14 @@ cdef Py_ssize_t rows_made(Operation o):
     """The number of rows an operation in a region of rows goes over."""
     if o.out.rows:
         return o.out.shape[0]
-    return (<View>o.ins[0]).shape[0] if o.kind == "sum" or o.kind == "scatter" else (<View>o.ins[1]).shape[0]
+    return (<View>o.ins[0]).shape[0] if o.kind == AS_SUM or o.kind == AS_SCATTER else (<View>o.ins[1]).shape[0]
 
 
 cdef list shifts(Operation o, Region region):
     """(root, shift) for operands made row by row in the region: row i of the result needs row i + shift of the root."""
     cdef list found = []
     cdef View v
-    if o.kind == "copies":
+    if o.kind == AS_COPIES:
         for part in o.params:
             if part is not None:
                 v = <View>part[2]
@@ -255,8 +256,8 @@ cdef list with_small_ones_first(list operations):
     if not rows:
         return list(operations)
     for o in operations:
-        shape = (<View>o.ins[0]).shape if o.kind == "sum" and o.ins else o.out.shape
-        first = (o.kind != "generic" and rows_of(o) is None and product(shape) < LARGE
+        shape = (<View>o.ins[0]).shape if o.kind == AS_SUM and o.ins else o.out.shape
+        first = (o.kind != AS_GENERIC and rows_of(o) is None and product(shape) < LARGE
                  and not (len(shape) and shape[0] in rows))
         for v in o.ins:
             if v.root in late:
@@ -287,7 +288,7 @@ cdef list regions_of(list operations, list results):
         region.rows = rows_of(o)
         if region.rows is not None and role(o, region) == REFUSED:
             region.rows = None
-        alone = o.kind == "generic"
+        alone = o.kind == AS_GENERIC
         later = []
         waiting = set()             # roots that are made later
         for o in left:
@@ -295,7 +296,7 @@ cdef list regions_of(list operations, list results):
             for v in o.ins:
                 if v.root in waiting:
                     ready = False
-            if ready and o.kind == "generic" and not alone:
+            if ready and o.kind == AS_GENERIC and not alone:
                 ready = False
             if ready and region.rows is None and not alone and region.operations and rows_of(o) is not None:
                 ready = False

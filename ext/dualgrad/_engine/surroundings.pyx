@@ -72,7 +72,8 @@ cdef enum:
     MOST = 1 << 20                  # places that are looked at or tried: a fraction of a second
 
 cdef object ABSENT = object()
-cdef object PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), slice, np.generic, np.dtype})
+cdef object PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), slice, np.generic,
+                               np.dtype})
 # Looked for in every object, since code that uses it does not name them.
 cdef tuple PROTOCOL = ("__call__", "__getitem__", "__iter__", "__next__", "__len__", "__contains__", "__enter__",
                        "__exit__", "__getattr__")

@@ -34,7 +34,7 @@ cdef class View:
     cdef View merges                # the view of three axes of which this one merges two; it need not have strides then
 
 
-cdef Py_ssize_t product(object shape)
+cdef Py_ssize_t product(object shape) except? -1
 cdef tuple packed(tuple shape, Py_ssize_t item)
 cdef Root new_root(int typenum, tuple shape, object source)
 cdef View view_of(Root root)

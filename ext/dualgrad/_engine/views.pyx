@@ -6,23 +6,38 @@ A root is memory: of an input, a handle, a constant or one result. A view of it 
 slices, broadcasts and most reshapes cost nothing. A view need not have its axes in the order in which they lie in
 memory: results of many samples along each of many directions, say, are kept with the samples outermost.
 """
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
 from .array cimport item_size
 
-cdef Py_ssize_t product(object shape):
-    cdef Py_ssize_t n = 1
-    for extent in shape:
-        n *= extent
+
+cdef int put(tuple items, Py_ssize_t i, object x) except -1:
+    """Fill in an item of a new tuple."""
+    Py_INCREF(x)
+    PyTuple_SET_ITEM(items, i, x)
+    return 0
+
+
+cdef Py_ssize_t product(object shape) except? -1:
+    cdef Py_ssize_t n = 1, extent
+    if type(shape) is tuple:
+        for extent in <tuple>shape:
+            n *= extent
+    else:
+        for extent in shape:
+            n *= extent
     return n
 
 
 cdef tuple packed(tuple shape, Py_ssize_t item):
     """Strides of elements in order."""
-    cdef list strides = []
-    for extent in reversed(shape):
-        strides.append(item)
-        item *= max(<Py_ssize_t>extent, 1)
-    strides.reverse()
-    return tuple(strides)
+    cdef Py_ssize_t i, n = len(shape)
+    cdef tuple strides = PyTuple_New(n)
+    for i in range(n - 1, -1, -1):
+        put(strides, i, item)
+        item *= max(<Py_ssize_t>shape[i], 1)
+    return strides
 
 
 cdef Root new_root(int typenum, tuple shape, object source):
@@ -64,9 +79,11 @@ cdef bint is_packed(View v):
 
 cdef tuple broadcast_strides(View v, tuple shape):
     """The strides of a view that is repeated up to a shape."""
-    cdef int lead = len(shape) - len(v.shape), i
-    return (0,) * lead + tuple([0 if v.shape[i] == 1 and shape[lead + i] != 1 else v.strides[i]
-                                for i in range(len(v.shape))])
+    cdef Py_ssize_t n = len(shape), lead = n - len(v.shape), i
+    cdef tuple strides = PyTuple_New(n)
+    for i in range(n):
+        put(strides, i, 0 if i < lead or (v.shape[i - lead] == 1 and shape[i] != 1) else v.strides[i - lead])
+    return strides
 
 
 cdef object step_of(tuple strides, tuple shape, bint partition):
@@ -101,15 +118,19 @@ cdef tuple rows_first(tuple shape, Py_ssize_t rows):
 
 
 cdef tuple permuted(tuple items, tuple order):
-    return tuple([items[i] for i in order])
+    cdef Py_ssize_t i, n = len(order)
+    cdef tuple made = PyTuple_New(n)
+    for i in range(n):
+        put(made, i, items[<Py_ssize_t>order[i]])
+    return made
 
 
 cdef tuple inverse(tuple order):
-    cdef list found = [0] * len(order)
-    cdef int i
-    for i in range(len(order)):
-        found[order[i]] = i
-    return tuple(found)
+    cdef Py_ssize_t i, n = len(order)
+    cdef tuple made = PyTuple_New(n)
+    for i in range(n):
+        put(made, order[i], i)
+    return made
 
 
 cdef View turned(View v, tuple order):
