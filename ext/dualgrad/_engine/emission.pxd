@@ -1,4 +1,5 @@
 # Instructions of regions. See emission.pyx.
+from .encoding cimport Instruction
 from .lowering cimport Operation
 from .placement cimport Places
 from .regions cimport Region
@@ -15,7 +16,7 @@ cdef class Emitter:
     """The instructions of a region."""
     cdef Region region
     cdef list roots                 # of the plan: constants are added
-    cdef list code                  # dicts of fields, until their number is known
+    cdef list code                  # instructions
     cdef dict local                 # id of a root -> offset in block memory
     cdef Places places
     cdef dict begun                 # id of a group of results -> where it begins,
@@ -34,6 +35,12 @@ cdef class Emitter:
     cdef Py_ssize_t scratch(self, Py_ssize_t nbytes)
     cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
                   Py_ssize_t item, bint once) except -1
+    cdef Instruction add(self, int kind, list places, Py_ssize_t item)
+    cdef Instruction last(self)
+    cdef int zero(self, tuple target, Py_ssize_t width, Py_ssize_t item, Py_ssize_t low=?, Py_ssize_t high=?) except -1
+    cdef int multiply(self, int typenum, list places, list dims, list strides) except -1
+    cdef int multiply_rows(self, int typenum, Py_ssize_t item, Py_ssize_t width, list places, list dims,
+                           list strides) except -1
     cdef tuple result(self, Root r)
     cdef int release(self, Root r) except -1
     cdef Root ones_of(self, int typenum, Py_ssize_t n)

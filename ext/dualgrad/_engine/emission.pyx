@@ -10,7 +10,7 @@ block is copied for the first one only, into memory that nobody else uses.
 import numpy as np
 
 from .array cimport from_ndarray
-from .encoding cimport finish_code, finish_scalars
+from .encoding cimport UNBOUND, Instruction, finish_code, finish_scalars, new_instruction
 from .executor cimport *
 from .lowering cimport (AS_CAST, AS_CONTRACT, AS_COPIES, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER,
                         AS_SELECT, AS_SUM, Operation, dtype_of)
@@ -30,8 +30,6 @@ cdef enum:
     STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
     PARALLEL = 1 << 19              # elements read or written from which on a second thread is worth waking
 
-
-cdef dict ELEMENTWISE = {AS_LOOP: DG_LOOP, AS_SELECT: DG_SELECT, AS_CAST: DG_CAST}
 
 # Bytes that a block may fill: a first-level cache. With products more than a second-level one may hold: a factor that
 # all rows share is packed for each block, and that costs more than fetching the block from farther away.
@@ -90,7 +88,7 @@ cdef class Emitter:
         self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), packed(shape, v.root.item), shape,
                   v.root.item, once)
         if once:
-            (<dict>self.code[len(self.code) - 1])["high"] = rows
+            self.last().code.high = rows
         return BLOCK, offset, 0, 0
 
     cdef Py_ssize_t capacity(self):
@@ -111,6 +109,7 @@ cdef class Emitter:
                   Py_ssize_t item, bint once) except -1:
         cdef bint partition = self.region.rows is not None
         cdef list axes = [], merged
+        cdef Instruction made
         cdef int i
         for i in range(1 if partition else 0, len(shape)):
             if shape[i] != 1:
@@ -124,10 +123,48 @@ cdef class Emitter:
                 merged.append((extent, s, t))
         if len(merged) >= DG_MAX_AXES:
             raise NotImplementedError("a copy of too many axes")
-        self.code.append({"kind": DG_COPY, "n_in": 1, "arg": [source, target], "item": item, "axes": len(merged),
-                          "shape": [0] + [m[0] for m in merged],
-                          "from": [source_strides[0] if partition else 0] + [m[1] for m in merged],
-                          "to": [target_strides[0] if partition else 0] + [m[2] for m in merged], "once": once})
+        made = self.add(DG_COPY, [source, target], item)
+        made.code.axes = <int>len(merged)
+        made.code.once = once
+        if partition:
+            made.code._from[0] = source_strides[0]
+            made.code.to[0] = target_strides[0]
+        for i in range(len(merged)):
+            made.code.shape[i + 1], made.code._from[i + 1], made.code.to[i + 1] = <tuple>merged[i]
+        return 0
+
+    cdef Instruction add(self, int kind, list places, Py_ssize_t item):
+        """The next instruction."""
+        cdef Instruction made = new_instruction(kind, places, item)
+        self.code.append(made)
+        return made
+
+    cdef Instruction last(self):
+        return <Instruction>self.code[len(self.code) - 1]
+
+    cdef int zero(self, tuple target, Py_ssize_t width, Py_ssize_t item, Py_ssize_t low=0,
+                  Py_ssize_t high=UNBOUND) except -1:
+        """Zeros, in some rows."""
+        cdef Instruction made = self.add(DG_ZERO, [target], item)
+        made.code.width = width
+        made.code.low = low
+        made.code.high = high
+        return 0
+
+    cdef int multiply(self, int typenum, list places, list dims, list strides) except -1:
+        """A product of matrices, or of stacks of them."""
+        return self.add(DG_MATMUL, places, 0).multiplies(typenum, dims, strides)
+
+    cdef int multiply_rows(self, int typenum, Py_ssize_t item, Py_ssize_t width, list places, list dims,
+                           list strides) except -1:
+        """A product over the rows of a block, which is added to a total."""
+        cdef Py_ssize_t scratch = self.scratch(width * item)
+        cdef Instruction made = self.add(DG_MATMUL_ADD, places, 0)
+        made.multiplies(typenum, dims, strides)
+        made.operand(3, (BLOCK, scratch, 0, 0))
+        made.totals(typenum)
+        made.code.width = width
+        made.steps([item, item, item])
         return 0
 
     cdef tuple result(self, Root r):
@@ -169,32 +206,36 @@ cdef class Emitter:
         cdef View v
         cdef tuple shape = o.out.shape
         cdef Py_ssize_t item = o.out.item
-        cdef list args, steps
-        cdef Py_ssize_t first = len(self.code)
+        cdef Instruction made
+        cdef Py_ssize_t first = len(self.code), width, advance, period
+        cdef int k
         self.spent = []
         if o.kind == AS_LOOP or o.kind == AS_SELECT or o.kind == AS_CAST:
-            args = []
-            steps = []
-            advance = []
+            width = self.width(shape)
+            made = new_instruction(DG_LOOP if o.kind == AS_LOOP else DG_CAST if o.kind == AS_CAST else DG_SELECT,
+                                   [], item)
             period = 0
             if o.kind != AS_SELECT and any([self.repeats(v, shape) for v in o.ins]):
-                period = (LEAST + self.width(shape) - 1) // self.width(shape)
-            for v in o.ins:
+                period = (LEAST + width - 1) // width
+            for k, v in enumerate(o.ins):
                 if period and self.repeats(v, shape):
                     place, step = self.expand(v, broadcast_strides(v, shape), shape, period), v.root.item
-                    advance.append(0)
+                    advance = 0
                 else:
                     place, step = self.operand(v, shape)
-                    advance.append(step * self.width(shape))
-                args.append(place)
-                steps.append(step)
-            args.append(self.result(o.out))
-            target = o.out.typenum if o.kind == AS_CAST else o.params
-            steps.append(item)
-            advance.append(item * self.width(shape))
-            self.code.append({"kind": ELEMENTWISE[o.kind], "n_in": len(o.ins), "arg": args,
-                              "step": steps, "width": self.width(shape), "item": item, "period": period,
-                              "advance": advance, "loop": (o.op, (<View>o.ins[0]).root.typenum, target)})
+                    advance = step * width
+                made.operand(k, place)
+                made.code.step[k] = step
+                made.code.advance[k] = advance
+            k = <int>len(o.ins)
+            made.operand(k, self.result(o.out))
+            made.code.n_in = k
+            made.code.step[k] = item
+            made.code.advance[k] = item * width
+            made.code.width = width
+            made.code.period = period
+            made.calls(o.op, (<View>o.ins[0]).root.typenum, o.out.typenum if o.kind == AS_CAST else o.params)
+            self.code.append(made)
         elif o.kind == AS_COPIES:
             self.emit_copies(o)
         elif o.kind == AS_SUM:
@@ -210,16 +251,16 @@ cdef class Emitter:
 
     cdef int bound(self, Py_ssize_t first, Operation o) except -1:
         """The rows that the instructions of an operation go over, where they do not know it themselves."""
-        cdef dict d
-        cdef Py_ssize_t n = 1 if self.region.rows is None else rows_made(o)
-        for d in self.code[first:]:
-            if d.get("once"):
-                d.setdefault("high", self.capacity())
-                d["before"] = d["after"] = 0
-            else:
-                d.setdefault("high", n)
-                d["before"] = o.out.before
-                d["after"] = o.out.after
+        cdef Instruction made
+        cdef Py_ssize_t n = 1 if self.region.rows is None else rows_made(o), i
+        for i in range(first, len(self.code)):
+            made = <Instruction>self.code[i]
+            if made.code.high == UNBOUND:
+                made.code.high = self.capacity() if made.code.once else n
+            if not made.code.once:
+                made.code.before = o.out.before
+                made.code.after = o.out.after
+        return 0
 
     cdef int emit_copies(self, Operation o) except -1:
         """Views put into their places; None stands for zeros elsewhere."""
@@ -243,7 +284,8 @@ cdef class Emitter:
             source = self.place(v, v.strides[0])
             source = (source[0], source[1] - start * (source[2] + source[3]), source[2], source[3])
             self.copy(source, v.strides, to, strides, v.shape, o.out.item, False)
-            (<dict>self.code[len(self.code) - 1]).update(low=start, high=start + <Py_ssize_t>v.shape[0])
+            self.last().code.low = start
+            self.last().code.high = start + <Py_ssize_t>v.shape[0]
         return 0
 
     cdef int emit_picks(self, Operation o) except -1:
@@ -251,7 +293,8 @@ cdef class Emitter:
         cdef View v = <View>o.ins[0], index
         cdef bint gather = o.kind == AS_GATHER, partition = self.region.rows is not None
         cdef Py_ssize_t item = o.out.item, step = item, stack = 1, count
-        cdef int n = len(o.ins) - 1, k
+        cdef int n = len(o.ins) - 1
+        cdef Instruction made
         cdef tuple along = o.out.shape if gather else v.shape, picks, strides, target
         outer, whole = <tuple>o.params
         picks = along[outer:len(along) - (len(whole) - n - outer)]
@@ -269,8 +312,7 @@ cdef class Emitter:
         target = self.result(o.out)
         args.append(target)
         if not gather and not o.out.added:
-            self.code.append({"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": self.width(o.out.shape),
-                              "item": item})
+            self.zero(target, self.width(o.out.shape), item)
         count = product(picks)
         apart = [0, 0]                          # bytes from sample to sample: of what is indexed, and of the picks
         if outer:
@@ -278,31 +320,32 @@ cdef class Emitter:
             apart = [strides[0], steps[0] * product(along[1:])]
         elif partition:
             count = -product(picks[1:])
-        self.code.append({"kind": DG_GATHER if gather else DG_SCATTER_ADD, "n_in": 1 + n, "arg": args, "step": steps,
-                          "dims": [stack, count], "item": item,
-                          "from": apart[:1] if gather else apart[1:], "to": apart[1:] if gather else apart[:1],
-                          "picks": [(whole[outer + k], strides[outer + k]) for k in range(n)],
-                          "wide": (<View>o.ins[1]).root.item == 8, "width": product(whole[outer + n:]),
-                          "typenum": o.out.typenum})
+        made = self.add(DG_GATHER if gather else DG_SCATTER_ADD, args, item)
+        made.steps(steps)
+        made.code.dims[0] = stack
+        made.code.dims[1] = count
+        made.code._from[0] = apart[0 if gather else 1]
+        made.code.to[0] = apart[1 if gather else 0]
+        made.picks(o.out.typenum, (<View>o.ins[1]).root.item == 8, product(whole[outer + n:]), whole[outer:outer + n],
+                   strides[outer:outer + n])
         return 0
 
     cdef int emit_zeros(self, Operation o, tuple target) except -1:
         """Zeros where the one part of a copy leaves something out: in rows of its own, or all over."""
-        cdef Py_ssize_t start, stop, row
+        cdef Py_ssize_t start, stop, row, width
         cdef View v
         offset, _, v = o.params[1]
-        zeros = {"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": self.width(o.out.shape), "item": o.out.item}
+        width = self.width(o.out.shape)
         if self.region.rows is not None and v.shape[1:] == o.out.shape[1:]:
             row = row_size(o.out)
             start = offset // row
             stop = start + <Py_ssize_t>v.shape[0]
             if start > 0:
-                self.code.append(dict(zeros, high=start))
+                self.zero(target, width, o.out.item, 0, start)
             if stop < <Py_ssize_t>o.out.shape[0]:
-                self.code.append(dict(zeros, low=stop))
+                self.zero(target, width, o.out.item, stop)
             return 0
-        self.code.append(zeros)
-        return 0
+        return self.zero(target, width, o.out.item)
 
     cdef int emit_sum(self, Operation o) except -1:
         cdef View v = <View>o.ins[0]
@@ -310,53 +353,50 @@ cdef class Emitter:
         cdef Py_ssize_t item = o.out.item, w, outer, inner
         cdef list axes = list(o.params)
         cdef bint partition = self.region.rows is not None
+        cdef Instruction made
         cdef Root ones
         place, step = self.operand(v, shape)
         target = self.result(o.out)
         if len(axes) == len(shape):
             if not partition:
-                self.code.append({"kind": DG_ZERO, "n_in": 0, "arg": [target], "width": 1, "item": item})
-            self.code.append({"kind": DG_SUM_ALL, "n_in": 1, "arg": [place, target], "step": [0, step, 0],
-                              "width": self.width(shape), "add": o.out.typenum})
-            return 0
+                self.zero(target, 1, item)
+            made = self.add(DG_SUM_ALL, [place, target], 0)
+            made.code.step[1] = step
+            made.code.width = self.width(shape)
+            return made.totals(o.out.typenum)
         w = product([shape[a] for a in axes])
         inner = product(shape[<Py_ssize_t>axes[len(axes) - 1] + 1:])
         outer = product(shape[1 if partition else 0:<Py_ssize_t>axes[0]])
         if axes[0] != 0 and step == item and (inner <= FEW and (inner > 1 or w <= FEW)):
-            self.code.append({"kind": DG_SUM_AXIS, "n_in": 1, "arg": [place, target], "item": item,
-                              "dims": [0, -outer if partition else outer, w, inner], "add": o.out.typenum})
-            return 0
+            made = self.add(DG_SUM_AXIS, [place, target], item)
+            made.code.dims[1] = -outer if partition else outer
+            made.code.dims[2] = w
+            made.code.dims[3] = inner
+            return made.totals(o.out.typenum)
         if inner == 1 and axes[0] != 0:                                 # the last axes: a product with ones
             ones = self.ones_of(o.out.typenum, w)
-            self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [place, (ones.base, 0, 0, 0), target],
-                              "dims": [1, -outer if partition else outer, w, 1],
-                              "strides": [0, 0, 0, step * w, step, item, item, item, item], "matmul": o.out.typenum})
-            return 0
+            return self.multiply(o.out.typenum, [place, (ones.base, 0, 0, 0), target],
+                                 [1, -outer if partition else outer, w, 1],
+                                 [0, 0, 0, step * w, step, item, item, item, item])
         if axes[0] != 0:                                                # axes in the middle: a stack of ones times
             ones = self.ones_of(o.out.typenum, w)
-            self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [(ones.base, 0, 0, 0), place, target],
-                              "dims": [-outer if partition else outer, 1, w, inner],
-                              "strides": [0, step * w * inner, item * inner, item, item, step * inner, step,
-                                          item * inner, item], "matmul": o.out.typenum})
-            return 0
+            return self.multiply(o.out.typenum, [(ones.base, 0, 0, 0), place, target],
+                                 [-outer if partition else outer, 1, w, inner],
+                                 [0, step * w * inner, item * inner, item, item, step * inner, step, item * inner,
+                                  item])
         outer, w = w, inner                                             # the first axes: ones times
         if partition and step == item and w >= WIDE:
-            self.code.append({"kind": DG_SUM_ROWS, "n_in": 1, "arg": [place, target], "item": item, "width": w,
-                              "step": [item, item], "add": o.out.typenum})
-        elif partition:
+            made = self.add(DG_SUM_ROWS, [place, target], item)
+            made.code.width = w
+            made.steps([item, item])
+            return made.totals(o.out.typenum)
+        if partition:
             ones = self.ones_of(o.out.typenum, self.capacity())
-            scratch = self.scratch(w * item)
-            self.code.append({"kind": DG_MATMUL_ADD, "n_in": 2,
-                              "arg": [(ones.base, 0, 0, 0), place, target, (BLOCK, scratch, 0, 0)],
-                              "dims": [1, 1, -1, w], "strides": [0, 0, 0, item, item, step * w, step, item, item],
-                              "matmul": o.out.typenum, "add": o.out.typenum, "width": w, "step": [item, item, item]})
-        else:
-            ones = self.ones_of(o.out.typenum, outer)
-            self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [(ones.base, 0, 0, 0), place, target],
-                              "dims": [1, 1, outer, w],
-                              "strides": [0, 0, 0, item, item, step * w, step, item * w, item],
-                              "matmul": o.out.typenum})
-        return 0
+            return self.multiply_rows(o.out.typenum, item, w, [(ones.base, 0, 0, 0), place, target], [1, 1, -1, w],
+                                      [0, 0, 0, item, item, step * w, step, item, item])
+        ones = self.ones_of(o.out.typenum, outer)
+        return self.multiply(o.out.typenum, [(ones.base, 0, 0, 0), place, target], [1, 1, outer, w],
+                             [0, 0, 0, item, item, step * w, step, item * w, item])
 
     cdef Py_ssize_t scratch(self, Py_ssize_t nbytes):
         """Block memory that does not grow with the rows, until the operation is done."""
@@ -386,13 +426,8 @@ cdef class Emitter:
             if item not in sb and n != 1:
                 pb, sb = self.gathered(b, 0)
             target = self.result(o.out)
-            scratch = self.scratch(m * n * item)
-            self.code.append({"kind": DG_MATMUL_ADD, "n_in": 2, "arg": [pa, pb, target, (BLOCK, scratch, 0, 0)],
-                              "dims": [1, m, -1, n],
-                              "strides": [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item],
-                              "matmul": o.out.typenum, "add": o.out.typenum, "width": m * n,
-                              "step": [item, item, item]})
-            return 0
+            return self.multiply_rows(o.out.typenum, item, m * n, [pa, pb, target], [1, m, -1, n],
+                                      [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item])
         if partition:
             pa, sa = self.place(a, a.strides[0] if na == 3 or nb == 2 else 0), a.strides
             if not walks(a, item):
@@ -434,9 +469,7 @@ cdef class Emitter:
             dims = [stack, m, k, n]
             strides = [sa[0] if na == 3 and a.shape[0] != 1 else 0, sb[0] if nb == 3 and b.shape[0] != 1 else 0,
                        m * n * item, sa[na - 2], sa[na - 1], sb[nb - 2], sb[nb - 1], n * item, item]
-        self.code.append({"kind": DG_MATMUL, "n_in": 2, "arg": [pa, pb, target], "dims": dims, "strides": strides,
-                          "matmul": o.out.typenum})
-        return 0
+        return self.multiply(o.out.typenum, [pa, pb, target], dims, strides)
 
     cdef int emit_contraction(self, Operation o, View a, View b) except -1:
         """(rows, stack, m) times (rows, stack, n), added up over rows and stacks."""
@@ -454,14 +487,10 @@ cdef class Emitter:
             pa, sa = self.kept(a)
             pb, sb = self.kept(b)
         target = self.result(o.out)
-        d = {"kind": DG_MATMUL, "n_in": 2, "arg": [pa, pb, target], "dims": [1, m, stack * <Py_ssize_t>a.shape[0], n],
-             "strides": [0, 0, 0, sa[2], sa[1], sb[1], sb[2], n * item, item], "matmul": o.out.typenum}
+        strides = [0, 0, 0, sa[2], sa[1], sb[1], sb[2], n * item, item]
         if partition:
-            d.update(kind=DG_MATMUL_ADD, dims=[1, m, -stack, n], add=o.out.typenum, width=m * n,
-                     step=[item, item, item])
-            d["arg"].append((BLOCK, self.scratch(m * n * item), 0, 0))
-        self.code.append(d)
-        return 0
+            return self.multiply_rows(o.out.typenum, item, m * n, [pa, pb, target], [1, m, -stack, n], strides)
+        return self.multiply(o.out.typenum, [pa, pb, target], [1, m, stack * <Py_ssize_t>a.shape[0], n], strides)
 
     cdef tuple gathered(self, View v, int row_axis):
         """A factor copied into block memory, its rows first; (place, strides) in the order of its own axes."""
@@ -484,11 +513,18 @@ cdef class Emitter:
         cdef tuple made = packed(v.shape, v.root.item)
         cdef tuple shape = v.shape
         cdef tuple strides = v.strides
+        cdef Instruction copied
+        cdef int i
         place = self.place(v, 0)
         if partition:               # as one row
-            self.code.append({"kind": DG_COPY, "n_in": 1, "arg": [place, (BLOCK, offset, 0, 0)], "item": v.root.item,
-                              "axes": len(shape), "shape": [0] + list(shape), "from": [0] + list(strides),
-                              "to": [0] + list(made), "once": True, "high": 1})
+            copied = self.add(DG_COPY, [place, (BLOCK, offset, 0, 0)], v.root.item)
+            copied.code.axes = <int>len(shape)
+            for i in range(len(shape)):
+                copied.code.shape[i + 1] = shape[i]
+                copied.code._from[i + 1] = strides[i]
+                copied.code.to[i + 1] = made[i]
+            copied.code.once = True
+            copied.code.high = 1
         else:
             self.copy(place, strides, (BLOCK, offset, 0, 0), made, shape, v.root.item, False)
         return (BLOCK, offset, 0, 0), made

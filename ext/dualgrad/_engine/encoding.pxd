@@ -1,4 +1,5 @@
 # Instructions as the executor reads them. See encoding.pyx.
+from .executor cimport dg_instruction
 from .primitives cimport dg_loop
 from .regions cimport Region
 
@@ -8,5 +9,21 @@ cdef extern from "dg_fused.h":
 cdef dict NUMBERS                   # operations on single numbers that need no call
 
 
+cdef enum:
+    UNBOUND = -1                    # rows of an instruction that is not told yet how many
+
+
+cdef class Instruction:
+    cdef dg_instruction code
+    cdef object primitive           # whose loop it calls: (opcode, type number, fusion or type of a conversion)
+    cdef int operand(self, int k, tuple place) except -1
+    cdef int steps(self, list steps) except -1
+    cdef int calls(self, int op, int typenum, object detail) except -1
+    cdef int multiplies(self, int typenum, list dims, list strides) except -1
+    cdef int totals(self, int typenum) except -1
+    cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1
+
+
+cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)
 cdef int finish_code(Region region, list code) except -1
 cdef int finish_scalars(Region region) except -1

@@ -1,10 +1,11 @@
-"""Encoding: the instructions of a region as the executor reads them.
+"""Encoding: instructions as the executor reads them.
 
 Design
 ------
-While a region is emitted its instructions are dicts of fields. When their number is known they become one array of
-structures (ext/include/dg_executor.h), with the loops they call looked up. A region that is mostly work on single
-numbers gets a second, smaller form: a long program of that kind is bound by the memory of its instructions.
+While a region is emitted each of its instructions is an object around the structure that the executor reads
+(ext/include/dg_executor.h), with the loop that it calls. When their number is known they become one array. A region
+that is mostly work on single numbers gets a second, smaller form: a long program of that kind is bound by the memory of
+its instructions.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -19,85 +20,105 @@ from .primitives cimport Loop, find_loop
 from .regions cimport Region
 
 
-cdef int finish_code(Region region, list code) except -1:
-    """The instructions as the executor reads them."""
-    cdef dg_instruction *p
-    cdef Loop *loop
-    cdef Py_ssize_t i
+cdef class Instruction:
+
+    cdef int operand(self, int k, tuple place) except -1:
+        """Where an operand, or the result, lies."""
+        cdef dg_operand *arg = &self.code.arg[k]
+        arg.base = place[0]
+        arg.offset = place[1]
+        arg.row = place[2]
+        arg.local = place[3]
+        return 0
+
+    cdef int steps(self, list steps) except -1:
+        """Bytes from element to element of each operand and of the result."""
+        cdef int k
+        for k in range(len(steps)):
+            self.code.step[k] = steps[k]
+        return 0
+
+    cdef int calls(self, int op, int typenum, object detail) except -1:
+        """The elementwise loop of a primitive; `detail`: how it is fused, or the type that a conversion has."""
+        cdef Loop *loop
+        self.primitive = op, typenum, detail
+        if self.code.kind == DG_CAST:
+            self.code.fn = dg_cast_loop(typenum, detail)
+        elif self.code.kind == DG_LOOP and detail is not None:
+            self.code.fn = dg_fused_loop(detail[0], detail[1], detail[2], typenum == cnp.NPY_DOUBLE)
+            if detail[3] is not None:           # held by the region's listing
+                self.code.data = (<Array>detail[3]).data
+        elif self.code.kind == DG_LOOP:
+            loop = power_loop(typenum) if op == OP_POWER else find_loop(op, typenum)
+            self.code.fn = loop.fn
+            self.code.data = loop.data
+        return 0
+
+    cdef int multiplies(self, int typenum, list dims, list strides) except -1:
+        """A product, of stacks of matrices: (stack, m, k, n), and where each of the nine strides leads."""
+        cdef Loop *loop = matmul_loop(typenum)
+        cdef int k
+        for k in range(4):
+            self.code.dims[k] = dims[k]
+        for k in range(9):
+            self.code.strides[k] = strides[k]
+        self.code.fn = loop.fn
+        self.code.data = loop.data
+        self.primitive = OP_MATMUL, typenum, None
+        return 0
+
+    cdef int totals(self, int typenum) except -1:
+        """What the instruction makes is added up."""
+        cdef Loop *loop = add_loop(typenum)
+        if self.code.kind == DG_SUM_ALL:
+            self.code.fn = loop.fn
+            self.code.data = loop.data
+        else:
+            self.code.add = loop.fn
+            self.code.add_data = loop.data
+        if self.primitive is None:
+            self.primitive = OP_ADD, typenum, None
+        return 0
+
+    cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1:
+        """Picks by index arrays along some axes."""
+        cdef int k
+        cdef dg_picks *p = &self.code.picks
+        p.count = <int>len(extents)
+        p.wide = wide
+        p.width = width
+        for k in range(p.count):
+            p.step[k] = self.code.step[k + 1]
+            p.extent[k] = extents[k]
+            p.stride[k] = strides[k]
+        self.primitive = OP_GATHER if self.code.kind == DG_GATHER else OP_SCATTER_ADD, typenum, None
+        return 0
+
+
+cdef Instruction new_instruction(int kind, list places, Py_ssize_t item):
+    """An instruction that reads from all places but the last, where its result goes."""
+    cdef Instruction made = Instruction()
     cdef int k
-    cdef dict d
+    made.code.kind = kind
+    made.code.n_in = <int>len(places) - 1
+    made.code.item = item
+    made.code.high = UNBOUND
+    for k in range(len(places)):
+        made.operand(k, places[k])
+    return made
+
+
+cdef int finish_code(Region region, list code) except -1:
+    """The instructions behind each other."""
+    cdef Py_ssize_t i
     PyMem_Free(region.code)
-    region.listing = [primitive_of(<dict>d) for d in code]
+    region.listing = [(<Instruction>x).primitive for x in code]
     region.count = len(code)
     region.code = <dg_instruction *>PyMem_Malloc(max(1, region.count) * sizeof(dg_instruction))
     if region.code is NULL:
         raise MemoryError()
-    memset(region.code, 0, max(1, region.count) * sizeof(dg_instruction))
     for i in range(region.count):
-        p = &region.code[i]
-        d = <dict>code[i]
-        p.kind = d["kind"]
-        p.n_in = d["n_in"]
-        for k, place in enumerate(d["arg"]):
-            base, offset, row, local = place
-            p.arg[k].base = base
-            p.arg[k].offset = offset
-            p.arg[k].row = row
-            p.arg[k].local = local
-        p.low = d.get("low", 0)
-        p.high = d["high"]
-        p.before = d["before"]
-        p.after = d["after"]
-        for k, step in enumerate(d.get("step", ())):
-            p.step[k] = step
-        p.width = d.get("width", 0)
-        p.period = d.get("period", 0)
-        for k, distance in enumerate(d.get("advance", ())):
-            p.advance[k] = distance
-        p.item = d.get("item", 0)
-        p.once = d.get("once", False)
-        for k, extent in enumerate(d.get("dims", ())):
-            p.dims[k] = extent
-        for k, stride in enumerate(d.get("strides", ())):
-            p.strides[k] = stride
-        p.axes = d.get("axes", 0)
-        for k, extent in enumerate(d.get("shape", ())):
-            p.shape[k] = extent
-        for k, stride in enumerate(d.get("from", ())):
-            p._from[k] = stride
-        for k, stride in enumerate(d.get("to", ())):
-            p.to[k] = stride
-        if "loop" in d:
-            op, typenum, fused = d["loop"]
-            if p.kind == DG_CAST:
-                p.fn = dg_cast_loop(typenum, fused)
-            elif p.kind == DG_LOOP and fused is not None:
-                p.fn = dg_fused_loop(fused[0], fused[1], fused[2], typenum == cnp.NPY_DOUBLE)
-                if fused[3] is not None:        # held by the region's listing
-                    p.data = (<Array>fused[3]).data
-            elif p.kind == DG_LOOP:
-                loop = power_loop(typenum) if op == OP_POWER else find_loop(op, typenum)
-                p.fn = loop.fn
-                p.data = loop.data
-        for k, (extent, stride) in enumerate(d.get("picks", ())):
-            p.picks.count = k + 1
-            p.picks.wide = d["wide"]
-            p.picks.width = d["width"]
-            p.picks.step[k] = p.step[k + 1]
-            p.picks.extent[k] = extent
-            p.picks.stride[k] = stride
-        if "matmul" in d:
-            loop = matmul_loop(d["matmul"])
-            p.fn = loop.fn
-            p.data = loop.data
-        if "add" in d:
-            loop = add_loop(d["add"])
-            if p.kind == DG_SUM_ALL:
-                p.fn = loop.fn
-                p.data = loop.data
-            else:
-                p.add = loop.fn
-                p.add_data = loop.data
+        region.code[i] = (<Instruction>code[i]).code
     return 0
 
 
@@ -156,15 +177,3 @@ cdef bint on_numbers(const dg_instruction *p) noexcept:
         if p.arg[k].offset > 1 << 30:
             return False
     return True
-
-
-cdef object primitive_of(dict d):
-    """(opcode, type number, fusion) of the primitive whose loop an instruction calls; of a conversion (opcode, type
-    number, that of the result); None where it calls none."""
-    if "loop" in d:
-        return d["loop"]
-    if "matmul" in d:
-        return OP_MATMUL, d["matmul"], None
-    if "picks" in d:
-        return OP_GATHER if d["kind"] == DG_GATHER else OP_SCATTER_ADD, d["typenum"], None
-    return (OP_ADD, d["add"], None) if "add" in d else None

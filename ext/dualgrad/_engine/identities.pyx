@@ -23,11 +23,9 @@ Only real types of four and eight bytes are looked at.
 cimport numpy as cnp
 from libc.math cimport INFINITY, frexp
 
-import numpy as np
-
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
-from .array cimport Array, first_number, from_ndarray, uniform
+from .array cimport Array, first_number, new_array, uniform
 from .opcodes cimport *
 from .program cimport FROM_CONSTANT, FROM_STEP, Program
 from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
@@ -132,7 +130,11 @@ cdef class Rewriting:
         cdef Array a
         slot = self.numbers.get((typenum, value))
         if slot is None:
-            a = from_ndarray(np.array(value, np.float64 if typenum == cnp.NPY_DOUBLE else np.float32))
+            a = new_array(typenum, 0, NULL)
+            if typenum == cnp.NPY_DOUBLE:
+                (<double *>a.data)[0] = value
+            else:
+                (<float *>a.data)[0] = <float>value
             slot = self.numbers[typenum, value] = self.new.new_slot(FROM_CONSTANT, a, a)
         return slot
 

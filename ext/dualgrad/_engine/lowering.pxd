@@ -55,6 +55,7 @@ cdef class Lowering:
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape)
     cdef int settle(self, int slot) except -1
     cdef View settled(self, View v)
+    cdef View sliced(self, View x, tuple parts, tuple shape)
     cdef View turned_merged(self, View x, tuple order, tuple shape)
     cdef View another_shape(self, View x, tuple shape)
     cdef View multiplied(self, list ins, int typenum, tuple shape)

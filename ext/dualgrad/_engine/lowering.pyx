@@ -114,37 +114,55 @@ cdef class Lowering:
 
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape):
         """Views put into their places: (start along each axis, step along each axis, view), or None for zeros
-        elsewhere."""
-        cdef tuple order = self.order(shape)
-        cdef tuple strides, made
-        cdef list placed = []
+        elsewhere. The lists of steps are used up."""
+        cdef tuple order = self.order(shape), back
+        cdef tuple strides, made = shape, distances
+        cdef list placed = [], starts, steps
+        cdef Py_ssize_t offset, i
         cdef View v
-        if order is None:
-            order = tuple(range(len(shape)))
-        made = permuted(shape, order)
-        strides = permuted(packed(made, np_scalar(typenum).itemsize), inverse(order))
+        if order is not None:
+            made = permuted(shape, order)
+            back = inverse(order)
+        strides = packed(made, item_size(typenum))
+        if order is not None:
+            strides = permuted(strides, back)
         for part in parts:
             if part is None:
                 placed.append(None)
                 continue
             starts, steps, v = part
-            placed.append((sum([start * stride for start, stride in zip(starts, strides)]),
-                           permuted(tuple([step * stride for step, stride in zip(steps, strides)]), order),
-                           turned(v, order)))
-        return turned(self.emit(AS_COPIES, op, placed, ins, typenum, made), inverse(order))
+            offset = 0
+            for i in range(len(strides)):
+                offset += <Py_ssize_t>starts[i] * <Py_ssize_t>strides[i]
+                steps[i] = <Py_ssize_t>steps[i] * <Py_ssize_t>strides[i]
+            distances = tuple(steps)
+            if order is not None:
+                distances = permuted(distances, order)
+                v = turned(v, order)
+            placed.append((offset, distances, v))
+        v = self.emit(AS_COPIES, op, placed, ins, typenum, made)
+        return v if order is None else turned(v, back)
 
     cdef int lower(self) except -1:
         cdef Program p = self.program
         cdef int slot, op
+        cdef bytearray read
         cdef Root r
         self.views = [None] * len(p.kinds)
         self.roots = []
         self.operations = []
         self.numbers = {}
-        read = set(p.outputs).union([slot for _, slot in p.effects], *[ins for _, _, ins, _ in p.steps])
+        read = bytearray(len(p.kinds))
+        for slot in p.outputs:
+            read[slot] = True
+        for _, slot in p.effects:
+            read[slot] = True
+        for step in p.steps:
+            for slot in <tuple>(<tuple>step)[2]:
+                read[slot] = True
         for slot in range(len(p.kinds)):
             kind = <int>p.kinds[slot]
-            if kind == FROM_STEP or (kind == FROM_CONSTANT and slot not in read):
+            if kind == FROM_STEP or (kind == FROM_CONSTANT and not read[slot]):
                 continue
             if kind != FROM_INPUT and kind != FROM_HANDLE:
                 self.views[slot] = self.constant(contiguous(<Array>p.sources[slot]), p.typenums[slot], p.shapes[slot])
@@ -209,9 +227,7 @@ cdef class Lowering:
         if op == OP_IDENTITY:
             return x
         if op == OP_SLICE:
-            return view(x.root, x.offset + sum([part[0] * stride for part, stride in zip(params, x.strides)
-                                                if part[1]]),
-                        shape, tuple([part[2] * stride for part, stride in zip(params, x.strides)]))
+            return self.sliced(x, params, shape)
         if op == OP_UNSLICE and product(shape):
             return self.copies(op, [None, ([part[0] if part[1] else 0 for part in params[1]],
                                            [part[2] for part in params[1]], x)], [x], typenum, shape)
@@ -235,6 +251,15 @@ cdef class Lowering:
                 and (op < N_OPS or rule_of(op) is None) and find_loop(op, x.root.typenum).fn is not NULL):
             return self.elementwise(AS_LOOP, op, self.elements(ins), typenum, shape)
         return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
+
+    cdef View sliced(self, View x, tuple parts, tuple shape):
+        cdef Py_ssize_t offset = x.offset, k
+        cdef list strides = []
+        for k, (start, count, step) in enumerate(parts):
+            if count:
+                offset += <Py_ssize_t>start * <Py_ssize_t>x.strides[k]
+            strides.append(<Py_ssize_t>step * <Py_ssize_t>x.strides[k])
+        return view(x.root, offset, shape, tuple(strides))
 
     cdef View turned_merged(self, View x, tuple order, tuple shape):
         cdef View merged

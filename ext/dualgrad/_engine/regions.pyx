@@ -366,14 +366,16 @@ cdef Py_ssize_t most_alive(list operations):
     cdef Py_ssize_t alive = 0, most = 0, i
     for i, o in enumerate(operations):
         for v in o.ins:
-            last[v.root] = i
+            if v.root.region == o.out.region and not v.root.outside:
+                last[v.root] = i
     for i, o in enumerate(operations):
         if not o.out.outside and not o.out.added:
             alive += row_size(o.out)
         most = max(most, alive)
-        for root in {v.root: None for v in o.ins}:
-            if (<Root>root).region == o.out.region and not (<Root>root).outside and last[root] == i:
-                alive -= row_size(<Root>root)
+        for v in o.ins:
+            if last.get(v.root) == i:
+                alive -= row_size(v.root)
+                del last[v.root]
     return most
 
 

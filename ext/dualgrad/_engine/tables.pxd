@@ -1,6 +1,6 @@
 # What is known of slots, and which step computes what. See tables.pyx.
 cdef enum:
-    FEW = 3                         # operands of steps that are found by their numbers alone
+    FEW = 3                         # operands of most steps
     NO_KEY = -2                     # a step whose settings cannot be hashed
 
 
@@ -19,6 +19,7 @@ cdef class SlotMap:
 
 cdef struct Entry:
     int op                          # -1: free
+    int setting                     # its number; -1 for none
     int count                       # operands
     int[FEW] ins
     int slot
@@ -29,11 +30,15 @@ cdef class StepIndex:
     cdef Entry *entries
     cdef Py_ssize_t room            # a power of two
     cdef Py_ssize_t used
-    cdef dict others                # (opcode, settings, operands) -> slot, of steps with settings or many operands
+    cdef dict settings              # (type, settings) -> number
+    cdef object latest              # the settings that were asked for last,
+    cdef int number                 # and their number
+    cdef dict others                # (opcode, number of the settings, operands) -> slot, of steps with many operands
 
     cdef int find(self, int op, object params, const int *ins, Py_ssize_t n) except -3
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot) except -1
-    cdef Entry *place(self, int op, const int *ins, int n) noexcept
+    cdef int number_of(self, object params) except -3
+    cdef Entry *place(self, int op, int setting, const int *ins, int n) noexcept
     cdef int grow(self) except -1
 
 

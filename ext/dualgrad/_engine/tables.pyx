@@ -2,10 +2,10 @@
 
 Design
 ------
-Hash-consing asks for every step whether an equal one is there. Most steps have up to three operands and no settings:
-they are a few small integers, and are found by those in a table with open addressing, without a Python object. The
-others are found in a dict. Operands of sums and products are put in order first, since that does not matter to the
-result, not even in its last digit.
+Hash-consing asks for every step whether an equal one is there. Most steps have up to three operands: they are a few
+small integers, and are found by those in a table with open addressing. Settings have numbers too, so that nested tuples
+are hashed once for each question. Operands of sums and products are put in order first, since that does not matter to
+the result, not even in its last digit.
 """
 from cpython.long cimport PyLong_FromLong
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -61,6 +61,8 @@ cdef class StepIndex:
 
     def __cinit__(self):
         self.others = {}
+        self.settings = {}
+        self.number = -1
 
     def __dealloc__(self):
         PyMem_Free(self.entries)
@@ -68,51 +70,65 @@ cdef class StepIndex:
     cdef int find(self, int op, object params, const int *ins, Py_ssize_t n) except -3:
         """The slot of an equal step; -1 if there is none, NO_KEY if there can be none."""
         cdef Entry *entry
-        if params is None and n <= FEW:
-            if self.room == 0:
-                return -1
-            entry = self.place(op, ins, <int>n)
-            return entry.slot if entry.op >= 0 else -1
-        try:
-            return self.others.get((op, type(params), params, tuple_of(ins, n)), -1)
-        except TypeError:
+        cdef int setting = self.number_of(params)
+        if setting == NO_KEY:
             return NO_KEY
+        if n > FEW:
+            return self.others.get((op, setting, tuple_of(ins, n)), -1)
+        if self.room == 0:
+            return -1
+        entry = self.place(op, setting, ins, <int>n)
+        return entry.slot if entry.op >= 0 else -1
 
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot) except -1:
         """Note where the result of a step is; its settings can be hashed."""
         cdef Entry *entry
-        if params is not None or n > FEW:
-            self.others[op, type(params), params, tuple_of(ins, n)] = slot
+        cdef int setting = self.number_of(params)
+        if n > FEW:
+            self.others[op, setting, tuple_of(ins, n)] = slot
             return 0
         if 2 * (self.used + 1) > self.room:
             self.grow()
-        entry = self.place(op, ins, <int>n)
+        entry = self.place(op, setting, ins, <int>n)
         if entry.op < 0:
             self.used += 1
             entry.op = op
+            entry.setting = setting
             entry.count = <int>n
             sort_into(entry.ins, op, ins, <int>n)
         entry.slot = slot
         return 0
 
-    cdef Entry *place(self, int op, const int *ins, int n) noexcept:
+    cdef int number_of(self, object params) except -3:
+        """The number of settings; equal ones of one type share it. NO_KEY if they cannot be hashed."""
+        if params is None:
+            return -1
+        if params is not self.latest:
+            try:
+                self.number = self.settings.setdefault((type(params), params), len(self.settings))
+            except TypeError:
+                self.number = NO_KEY
+            self.latest = params
+        return self.number
+
+    cdef Entry *place(self, int op, int setting, const int *ins, int n) noexcept:
         """The entry of a step, or the free one where it belongs."""
         cdef int[FEW] key
         cdef Py_ssize_t at
         cdef Entry *entry
         sort_into(key, op, ins, n)
-        at = hash_of(op, key) & (self.room - 1)
+        at = hash_of(op, setting, key) & (self.room - 1)
         while True:
             entry = &self.entries[at]
-            if entry.op < 0 or (entry.op == op and entry.count == n and entry.ins[0] == key[0]
-                                and entry.ins[1] == key[1] and entry.ins[2] == key[2]):
+            if entry.op < 0 or (entry.op == op and entry.setting == setting and entry.count == n
+                                and entry.ins[0] == key[0] and entry.ins[1] == key[1] and entry.ins[2] == key[2]):
                 return entry
             at = (at + 1) & (self.room - 1)
 
     cdef int grow(self) except -1:
         cdef Entry *former = self.entries
         cdef Py_ssize_t count = self.room, i
-        cdef Py_ssize_t room = max(2 * self.room, FIRST_ROOM)
+        cdef Py_ssize_t room = max(4 * self.room, FIRST_ROOM)
         cdef Entry *entries = <Entry *>PyMem_Malloc(room * sizeof(Entry))
         if entries is NULL:
             raise MemoryError()
@@ -122,7 +138,7 @@ cdef class StepIndex:
         self.room = room
         for i in range(count):
             if former[i].op >= 0:
-                self.place(former[i].op, former[i].ins, former[i].count)[0] = former[i]
+                self.place(former[i].op, former[i].setting, former[i].ins, former[i].count)[0] = former[i]
         PyMem_Free(former)
         return 0
 
@@ -136,8 +152,8 @@ cdef void sort_into(int *key, int op, const int *ins, int n) noexcept:
         key[0], key[1] = key[1], key[0]
 
 
-cdef Py_ssize_t hash_of(int op, const int *key) noexcept:
-    cdef unsigned long long h = op
+cdef Py_ssize_t hash_of(int op, int setting, const int *key) noexcept:
+    cdef unsigned long long h = op * 0x10001ULL + <unsigned int>setting
     cdef int i
     for i in range(FEW):
         h = (h ^ <unsigned int>key[i]) * 0x9E3779B97F4A7C15ULL
