@@ -4,6 +4,7 @@ A lane is a contender that is ready to run. It has the number of calls that make
 when it is told to, so that whoever drives several lanes decides the order of their rounds.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -48,7 +49,8 @@ class Worker:
 
     def __exit__(self, *exception: object) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it has died already
+            self._process.stdin.close()
         try:
             self._process.wait(timeout=20)
         except subprocess.TimeoutExpired:

@@ -14,13 +14,15 @@ from ways import WAYS, programs_run
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.replay import forget_programs, programs
-from dualgrad.programs import interpreted
+from dualgrad.programs import interpreted, verify
+from dualgrad.programs._listing import recording_of
 from dualgrad.testing import tape_reports, taped_backward
 
 pytestmark = pytest.mark.eager("records by itself")
 
 CASES = all_cases()
 X = np.array([1.0, -2.0, 3.0])
+RNG = np.random.default_rng(31)
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +137,58 @@ def test_third_call_is_a_replay_without_python():
         assert_close(f(f64(X + k)), np.sin(X + k) * (X + k), rtol=1e-15)
     assert len(calls) == 2
     assert state_of("f")[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
+def test_equal_steps_are_one_with_any_number_of_operands(count):
+    """Steps with few operands and those with many are found in tables of their own."""
+
+    def f(x):
+        parts = [x * float(k + 2) for k in range(count)]
+        once, again = (ops.concat(parts), ops.concat(parts)) if count > 1 else (ops.sin(x), ops.sin(x))
+        other = ops.concat(parts[::-1]) if count > 1 else ops.cos(x)
+        return once + again, other
+
+    steps = recording_of(f, (Tensor(X),), {}).program.steps
+    assert len({tuple(step[:1]) + tuple(step[2]) for step in steps}) == len(steps)
+    assert len(steps) == (3 if count == 1 else count + 3)
+    assert_close(dg.jit(f)(Tensor(X))[0], f(Tensor(X))[0])
+
+
+def test_steps_with_other_settings_or_operands_in_another_order_are_others():
+    """A sum may exchange its operands, a difference may not; settings that are equal numbers of other types differ."""
+
+    def f(x, y):
+        sums = x + y, y + x, x - y, y - x
+        pieces = x[0:2], x[0:2], x[1:3], x[0:2:1], x[0:3:2]
+        return [*sums, *(ops.exp(piece) for piece in pieces)]
+
+    args = Tensor(X), Tensor(X + 0.5)
+    steps = recording_of(f, args, {}).program.steps
+    assert len(steps) == 3 + 3 + 3
+    recorded = dg.jit(f)
+    for _ in range(3):
+        for a, b in zip(recorded(*args), f(*args), strict=True):
+            assert_close(a, b)
+
+
+@pytest.mark.parametrize("lead", [(), (700,), (5000,)], ids=str)
+def test_copies_along_more_axes_than_an_instruction_has(lead):
+    """Eight axes of which no two lie behind each other, alone and in blocks of rows."""
+    x = RNG.standard_normal((*lead, 2, 3, 2, 1, 2, 3, 2, 2))
+    n = len(lead)
+    order = (*range(n), *(n + k for k in (7, 5, 3, 1, 6, 4, 2, 0)))
+
+    def f(x):
+        turned = ops.sin(x).transpose(order)
+        doubled = ops.concat([turned, turned[..., ::-1]], -1)
+        return ops.cos(doubled), ops.exp(turned.reshape(*lead, -1)), ops.concat([turned, turned * 2.0], n)
+
+    recorded = dg.jit(f)
+    assert verify(f)(Tensor(x)) > 0
+    for k in range(4):
+        for a, b in zip(recorded(Tensor(x + k)), f(Tensor(x + k)), strict=True):
+            assert_close(a, b, rtol=1e-14)
 
 
 def test_equal_components_are_one_step():

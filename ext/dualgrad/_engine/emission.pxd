@@ -36,7 +36,8 @@ cdef class Emitter:
     cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
                   Py_ssize_t item, bint once) except -1
     cdef Instruction add(self, int kind, list places, Py_ssize_t item)
-    cdef Instruction last(self)
+    cdef int limit(self, Py_ssize_t first, Py_ssize_t low, Py_ssize_t high) except -1
+    cdef int copy_axes(self, tuple source, tuple target, tuple rows, list axes, Py_ssize_t item, bint once) except -1
     cdef int zero(self, tuple target, Py_ssize_t width, Py_ssize_t item, Py_ssize_t low=?, Py_ssize_t high=?) except -1
     cdef int multiply(self, int typenum, list places, list dims, list strides) except -1
     cdef int multiply_rows(self, int typenum, Py_ssize_t item, Py_ssize_t width, list places, list dims,

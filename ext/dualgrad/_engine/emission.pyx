@@ -77,7 +77,7 @@ cdef class Emitter:
     cdef tuple expand(self, View v, tuple strides, tuple shape, Py_ssize_t rows):
         """A view copied in the order of a shape; once, into so many rows, if it is the same for every row."""
         cdef bint once = self.repeats(v, shape)
-        cdef Py_ssize_t offset, nbytes = v.root.item * self.width(shape)
+        cdef Py_ssize_t offset, nbytes = v.root.item * self.width(shape), first = len(self.code)
         key = (v.root, v.offset, strides, shape, rows) if once else None
         if once and key in self.expanded:
             return BLOCK, self.expanded[key], 0, 0
@@ -88,7 +88,7 @@ cdef class Emitter:
         self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), packed(shape, v.root.item), shape,
                   v.root.item, once)
         if once:
-            self.last().code.high = rows
+            self.limit(first, 0, rows)
         return BLOCK, offset, 0, 0
 
     cdef Py_ssize_t capacity(self):
@@ -108,29 +108,40 @@ cdef class Emitter:
     cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
                   Py_ssize_t item, bint once) except -1:
         cdef bint partition = self.region.rows is not None
-        cdef list axes = [], merged
-        cdef Instruction made
+        cdef list axes = [], merged = []
         cdef int i
         for i in range(1 if partition else 0, len(shape)):
             if shape[i] != 1:
                 axes.append((shape[i], source_strides[i], target_strides[i]))
-        merged = []
         for extent, s, t in axes:               # axes that lie behind each other become one
-            i = len(merged) - 1
+            i = <int>len(merged) - 1
             if i >= 0 and merged[i][1] == s * extent and merged[i][2] == t * extent:
                 merged[i] = (merged[i][0] * extent, s, t)
             else:
                 merged.append((extent, s, t))
-        if len(merged) >= DG_MAX_AXES:
-            raise NotImplementedError("a copy of too many axes")
+        return self.copy_axes(source, target, (source_strides[0], target_strides[0]) if partition else (0, 0), merged,
+                              item, once)
+
+    cdef int copy_axes(self, tuple source, tuple target, tuple rows, list axes, Py_ssize_t item, bint once) except -1:
+        """Copies along some axes (extent, strides), and rows; several where there are more axes than an instruction
+        knows."""
+        cdef Instruction made
+        cdef Py_ssize_t k
+        cdef int i
+        if len(axes) >= DG_MAX_AXES:
+            extent, s, t = least = min(axes)
+            axes = list(axes)
+            axes.remove(least)
+            for k in range(extent):
+                self.copy_axes((source[0], source[1] + k * s) + source[2:], (target[0], target[1] + k * t) + target[2:],
+                               rows, axes, item, once)
+            return 0
         made = self.add(DG_COPY, [source, target], item)
-        made.code.axes = <int>len(merged)
+        made.code.axes = <int>len(axes)
         made.code.once = once
-        if partition:
-            made.code._from[0] = source_strides[0]
-            made.code.to[0] = target_strides[0]
-        for i in range(len(merged)):
-            made.code.shape[i + 1], made.code._from[i + 1], made.code.to[i + 1] = <tuple>merged[i]
+        made.code._from[0], made.code.to[0] = rows
+        for i in range(len(axes)):
+            made.code.shape[i + 1], made.code._from[i + 1], made.code.to[i + 1] = <tuple>axes[i]
         return 0
 
     cdef Instruction add(self, int kind, list places, Py_ssize_t item):
@@ -139,8 +150,13 @@ cdef class Emitter:
         self.code.append(made)
         return made
 
-    cdef Instruction last(self):
-        return <Instruction>self.code[len(self.code) - 1]
+    cdef int limit(self, Py_ssize_t first, Py_ssize_t low, Py_ssize_t high) except -1:
+        """The rows that the instructions from one on go over."""
+        cdef Py_ssize_t i
+        for i in range(first, len(self.code)):
+            (<Instruction>self.code[i]).code.low = low
+            (<Instruction>self.code[i]).code.high = high
+        return 0
 
     cdef int zero(self, tuple target, Py_ssize_t width, Py_ssize_t item, Py_ssize_t low=0,
                   Py_ssize_t high=UNBOUND) except -1:
@@ -266,7 +282,7 @@ cdef class Emitter:
         """Views put into their places; None stands for zeros elsewhere."""
         cdef tuple target = self.result(o.out), to, source
         cdef bint partition = self.region.rows is not None
-        cdef Py_ssize_t row = row_size(o.out), start
+        cdef Py_ssize_t row = row_size(o.out), start, first
         cdef View v
         for part in o.params:
             if part is None:
@@ -283,9 +299,9 @@ cdef class Emitter:
             to = (target[0], target[1] + offset % row, target[2], target[3])
             source = self.place(v, v.strides[0])
             source = (source[0], source[1] - start * (source[2] + source[3]), source[2], source[3])
+            first = len(self.code)
             self.copy(source, v.strides, to, strides, v.shape, o.out.item, False)
-            self.last().code.low = start
-            self.last().code.high = start + <Py_ssize_t>v.shape[0]
+            self.limit(first, start, start + <Py_ssize_t>v.shape[0])
         return 0
 
     cdef int emit_picks(self, Operation o) except -1:
