@@ -88,6 +88,23 @@ def test_one_after_the_other_is_not_joined():
     check(fn, args)
 
 
+def test_a_long_chain_through_one_matrix():
+    """Hundreds of products with one factor, none of which can be joined: an unrolled recurrence and its gradient."""
+
+    def fn(x, a):
+        def total(a):
+            y = x
+            for _ in range(400):
+                y = ops.tanh(ops.matmul(y, a))
+            return ops.sum(y)
+
+        return (dg.grad(total)(a),)
+
+    args = [Tensor(RNG.normal(size=(1100, WIDTH))), Tensor(weights(1)[0])]
+    assert set(stacks(fn, args)) == {1}
+    check(fn, args, 1e-11)
+
+
 def test_what_others_read_stays_where_it_is():
     """A left factor that is a result, one that is used with two matrices, and the same product twice."""
 

@@ -7,8 +7,8 @@ has few rows, so that it stays in cache, and a product of few rows spends much o
 share. Left factors that are made in block memory are therefore made next to each other, as if they were more rows, and
 so are the results.
 
-Two products can be joined if neither depends on the other, on any way: products that are joined already are done at
-the same time, so what depends on one of them depends on all, and waits for what any of them needs. In the end the
+Products are joined if equally many products come before them, counted along the longest way. None of these depends on
+another, and since what is done together has one depth, groups never wait for each other in a circle. In the end the
 operations are put into an order in which each comes after what it needs.
 """
 from .lowering cimport AS_MATMUL, Operation
@@ -41,23 +41,6 @@ cdef tuple key_of(Operation o, Region region):
 cdef list together(Operation o):
     """The operations that are done at the same time as one, itself among them."""
     return o.mates if o.mates is not None else [o]
-
-
-cdef set needed_by(list operations, dict maker):
-    """What some operations depend on."""
-    cdef Operation o
-    cdef View v
-    cdef set found = set()
-    cdef list stack = list(operations)
-    while stack:
-        o = stack.pop()
-        for v in o.ins:
-            p = maker.get(v.root)
-            if p is not None and p not in found:
-                for o in together(p):
-                    found.add(o)
-                    stack.append(o)
-    return found
 
 
 cdef list ordered(list operations, dict maker):
@@ -93,38 +76,39 @@ cdef int join_products(Region region) except -1:
     """Put products that are joined behind each other; the first of them knows the others."""
     cdef Operation o, p
     cdef Root r
-    cdef dict alike = {}, maker = {}
-    cdef list group, rest, candidates
-    cdef bint any_joined = False
+    cdef View v
+    cdef dict alike = {}, maker = {}, depths = {}       # depths: of each result, the products on the longest way to it
+    cdef list group
+    cdef int depth
     if region.rows is None:
         return 0
     for o in region.operations:
         maker[o.out] = o
+        depth = 0
+        for v in o.ins:
+            depth = max(depth, <int>depths.get(v.root, 0))
+        depths[o.out] = depth + 1 if o.kind == AS_MATMUL else depth
         key = key_of(o, region)
-        if key is not None:
-            alike.setdefault(key, []).append(o)
-    for candidates in alike.values():
-        while len(candidates) > 1:
-            o = candidates[0]
-            group = [o]
-            rest = []
-            needed = needed_by(group, maker)
-            for o in candidates[1:]:
-                if (len(group) < MOST and key_of(o, region) is not None and key_of(group[0], region) is not None
-                        and o not in needed and all([(<View>o.ins[0]).root is not (<View>p.ins[0]).root for p in group])
-                        and needed_by([o], maker).isdisjoint(group)):
-                    group.append(o)
-                    needed = needed_by(group, maker)
-                else:
-                    rest.append(o)
-            candidates = rest
-            if len(group) > 1:
-                any_joined = True
-                for o in group:
-                    o.mates = group
-                for roots in ([(<View>p.ins[0]).root for p in group], [p.out for p in group]):
-                    for r in roots:
-                        r.group = roots
-    if any_joined:
+        if key is None:
+            continue
+        groups = alike.setdefault((key, depth), [])
+        for group in groups:
+            if len(group) < MOST and all([(<View>o.ins[0]).root is not (<View>p.ins[0]).root for p in group]):
+                group.append(o)
+                break
+        else:
+            groups.append([o])
+    joined = [group for groups in alike.values() for group in groups if len(<list>group) > 1]
+    for group in joined:
+        # a root may be asked for by two groups: results of one, left factors of another
+        group = [o for o in group if key_of(o, region) is not None]
+        if len(group) < 2:
+            continue
+        for o in group:
+            o.mates = group
+        for roots in ([(<View>p.ins[0]).root for p in group], [p.out for p in group]):
+            for r in roots:
+                r.group = roots
+    if joined:
         region.operations = ordered(region.operations, maker)
     return 0
