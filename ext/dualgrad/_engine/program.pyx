@@ -16,7 +16,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcmp, memset
 
-from .array cimport Array, contiguous, has_form, shape_tuple
+from .array cimport Array, contiguous, has_form, shape_tuple, uniform
 from .execute cimport run as execute
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .primitives cimport op_name
@@ -200,6 +200,8 @@ cdef bint same_numbers(Array a, Array b):
     """Whether two arrays of one type and shape hold the same, bit for bit."""
     if a is b:
         return True
+    if uniform(a):
+        return uniform(b) and memcmp(a.data, b.data, a.itemsize) == 0
     a = contiguous(a)
     b = contiguous(b)
     return memcmp(a.data, b.data, a.size * a.itemsize) == 0

@@ -176,7 +176,10 @@ cdef class Recorder(Tracer):
         slot = self.constants.get(id(a))
         if slot is None:
             contents = None
-            if nbytes <= COMPARED_BYTES:
+            if uniform(a):
+                contents = (a.typenum, shape_tuple(a), a.data[:a.itemsize])
+                slot = self.constants.get(contents)
+            elif nbytes <= COMPARED_BYTES:
                 c = contiguous(a)
                 contents = (a.typenum, shape_tuple(a), c.data[:nbytes] if nbytes <= 128 else hash(c.data[:nbytes]))
                 slot = self.constants.get(contents)
