@@ -527,22 +527,13 @@ cdef class Emitter:
         cdef Py_ssize_t offset = self.places.keep(v.root.item * product(v.shape))
         cdef bint partition = self.region.rows is not None
         cdef tuple made = packed(v.shape, v.root.item)
-        cdef tuple shape = v.shape
-        cdef tuple strides = v.strides
-        cdef Instruction copied
-        cdef int i
+        cdef Py_ssize_t first = len(self.code)
         place = self.place(v, 0)
         if partition:               # as one row
-            copied = self.add(DG_COPY, [place, (BLOCK, offset, 0, 0)], v.root.item)
-            copied.code.axes = <int>len(shape)
-            for i in range(len(shape)):
-                copied.code.shape[i + 1] = shape[i]
-                copied.code._from[i + 1] = strides[i]
-                copied.code.to[i + 1] = made[i]
-            copied.code.once = True
-            copied.code.high = 1
+            self.copy_axes(place, (BLOCK, offset, 0, 0), (0, 0), list(zip(v.shape, v.strides, made)), v.root.item, True)
+            self.limit(first, 0, 1)
         else:
-            self.copy(place, strides, (BLOCK, offset, 0, 0), made, shape, v.root.item, False)
+            self.copy(place, v.strides, (BLOCK, offset, 0, 0), made, v.shape, v.root.item, False)
         return (BLOCK, offset, 0, 0), made
 
 

@@ -47,24 +47,30 @@ cdef class Rewriting:
     cdef StepIndex index            # the steps of the new program
     cdef dict numbers               # slot of a constant, or (type, number) -> number, or slot of it
 
+    cdef int equal(self, int slot) noexcept:
+        """The slot that another one is equal to."""
+        cdef int other = self.same.get(slot)
+        while other >= 0:
+            slot = other
+            other = self.same.get(slot)
+        return slot
+
     cdef int positive(self, int slot, bint *negative) noexcept:
         """The slot that another one is equal to, up to the sign."""
         cdef int other
         while True:
-            other = self.same.get(slot)
+            slot = self.equal(slot)
+            other = self.minus.get(slot)
             if other < 0:
-                other = self.minus.get(slot)
-                if other < 0:
-                    return slot
-                negative[0] = not negative[0]
+                return slot
+            negative[0] = not negative[0]
             slot = other
 
     cdef int needed(self, int slot) except -1:
         """The slot that holds just this number; the step that computes it is done now if it was put off."""
         cdef int result, other
         cdef int[2] ins
-        while self.same.get(slot) >= 0:
-            slot = self.same.get(slot)
+        slot = self.equal(slot)
         other = self.minus.get(slot)
         if other < 0:
             return slot
@@ -87,8 +93,7 @@ cdef class Rewriting:
         """How many sums within sums wait for their negation, those of the operands included."""
         cdef int depth = 0, slot
         for slot in ins:
-            while self.same.get(slot) >= 0:
-                slot = self.same.get(slot)
+            slot = self.equal(slot)
             if self.minus.get(slot) >= 0:
                 depth = max(depth, self.depths.get(slot))
         return depth + 1

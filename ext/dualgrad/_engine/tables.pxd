@@ -43,4 +43,3 @@ cdef class StepIndex:
 
 
 cdef tuple tuple_of(const int *numbers, Py_ssize_t n)
-cdef bint is_commutative(int op) noexcept
