@@ -15,6 +15,8 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include "dg_loop.h"
 
 #if !defined(__GNUC__)
@@ -36,9 +38,22 @@
 
 /* One function, three machine codes, chosen by the loader. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define DG_HAS_LEVELS 1
 #define DG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
+#define DG_HAS_LEVELS 0
 #define DG_CLONES
+#endif
+
+#if DG_HAS_LEVELS
+/* What this machine has, or is to use: 0 the baseline, 1 vectors of 32 bytes and multiply-add, 2 vectors of 64. */
+static __attribute__((noinline, unused)) int dgv_level(void)
+{
+    const char *wish = getenv("DUALGRAD_KERNELS");
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("x86-64-v3") || (wish && !strcmp(wish, "baseline"))) return 0;
+    return __builtin_cpu_supports("x86-64-v4") && !(wish && !strcmp(wish, "x86-64-v3")) ? 2 : 1;
+}
 #endif
 
 /* Loops over elements that lie side by side: results are the operands themselves or apart from them. Unrolled, since a tile

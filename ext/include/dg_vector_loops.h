@@ -71,20 +71,12 @@
 #define DG_FUSES 0
 #endif
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#if DG_HAS_LEVELS
 #define DG_VECTOR_UNARY(NAME, T, KERNEL)                                                           \
     __attribute__((target("arch=x86-64-v4"))) DG_VECTOR_LOOP(NAME##_v4, T, KERNEL, 1)              \
     __attribute__((target("arch=x86-64-v3"))) DG_VECTOR_LOOP(NAME##_v3, T, KERNEL, 1)              \
     DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
 #define DG_CHOOSE(NAME) (dgv_level() == 2 ? NAME##_v4 : (dgv_level() == 1 ? NAME##_v3 : NAME))
-
-static __attribute__((noinline)) int dgv_level(void)
-{
-    const char *wish = getenv("DUALGRAD_KERNELS");
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("x86-64-v3") || (wish && !strcmp(wish, "baseline"))) return 0;
-    return __builtin_cpu_supports("x86-64-v4") && !(wish && !strcmp(wish, "x86-64-v3")) ? 2 : 1;
-}
 #else
 #define DG_VECTOR_UNARY(NAME, T, KERNEL) DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
 #define DG_CHOOSE(NAME) NAME
