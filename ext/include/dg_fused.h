@@ -17,58 +17,83 @@
 enum { DG_F_MUL, DG_F_ABSORB, DG_F_ADD, DG_F_SUB, DG_F_BUS, DG_F_KINDS }; /* BUS: SUB with its operands exchanged */
 
 #define DG_DO_MUL(x, y) ((x) * (y))
-#define DG_DO_ABSORB(x, y) ((((x) == 0) | ((y) == 0)) ? 0 : (x) * (y))
+#define DG_DO_ABSORB(x, y) DG_ABSORB(x, y)
 #define DG_DO_ADD(x, y) ((x) + (y))
 #define DG_DO_SUB(x, y) ((x) - (y))
 #define DG_DO_BUS(x, y) ((y) - (x))
 
+/* Operations as functions: an absorbing one reads its operands twice. */
+#define DG_FUNCTIONS(TAG, T)                                                       \
+    DG_INLINE T dg_MUL_##TAG(T x, T y) { return DG_DO_MUL(x, y); }                 \
+    DG_INLINE T dg_ABSORB_##TAG(T x, T y) { return DG_DO_ABSORB(x, y); }           \
+    DG_INLINE T dg_ADD_##TAG(T x, T y) { return DG_DO_ADD(x, y); }                 \
+    DG_INLINE T dg_SUB_##TAG(T x, T y) { return DG_DO_SUB(x, y); }                 \
+    DG_INLINE T dg_BUS_##TAG(T x, T y) { return DG_DO_BUS(x, y); }
+DG_FUNCTIONS(f64, double)
+DG_FUNCTIONS(f32, float)
+
 #define DG_SCALE(T) (data ? *(const T *)data : (T)1)
 
-#define DG_FUSED_2(TAG, T, INNER)                                                                             \
-    DG_CLONES static void dg_##INNER##_scaled_##TAG(char **args, const npy_intp *dims, const npy_intp *steps, \
-                                                    void *data)                                               \
-    {                                                                                                         \
-        const T *a = (const T *)args[0], *b = (const T *)args[1], s = DG_SCALE(T);                            \
-        T *o = (T *)args[2];                                                                                  \
-        const npy_intp n = dims[0];                                                                           \
-        (void)steps;                                                                                          \
-        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                              \
-        {                                                                                                     \
-            const T x = a[i], y = b[i];                                                                       \
-            o[i] = DG_DO_##INNER(x, y) * s;                                                                   \
-        }                                                                                                     \
+#define DG_QUICK_MUL(x, y) DG_DO_MUL(x, y)
+#define DG_QUICK_ABSORB(x, y) DG_ABSORB_QUICK(x, y)
+#define DG_QUICK_ADD(x, y) DG_DO_ADD(x, y)
+#define DG_QUICK_SUB(x, y) DG_DO_SUB(x, y)
+#define DG_QUICK_BUS(x, y) DG_DO_BUS(x, y)
+enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS_SUB = 0, DG_ABSORBS_BUS = 0 };
+
+/* The loop over RESULT; where an operation absorbs, the quick one is tried first, and taken if no element is nan. */
+#define DG_FUSED_LOOP(T, ABSORBS, APART, QUICK, RESULT)                                                             \
+    if ((ABSORBS) && (APART)) {                                                                                     \
+        DG_MASK_##T bad = 0;                                                                                        \
+        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                                    \
+        {                                                                                                           \
+            const T r = (QUICK) * s;                                                                                \
+            bad |= r != r;                                                                                          \
+            o[i] = r;                                                                                               \
+        }                                                                                                           \
+        if (!bad) return;                                                                                           \
+    }                                                                                                               \
+    DG_WIDE for (npy_intp i = 0; i < n; ++i) o[i] = (RESULT) * s;
+
+#define DG_FUSED_2(TAG, T, INNER)                                                                                   \
+    DG_CLONES static void dg_##INNER##_scaled_##TAG(char **args, const npy_intp *dims, const npy_intp *steps,       \
+                                                    void *data)                                                     \
+    {                                                                                                               \
+        const T *a = (const T *)args[0], *b = (const T *)args[1], s = DG_SCALE(T);                                  \
+        T *o = (T *)args[2];                                                                                        \
+        const npy_intp n = dims[0], w = n * (npy_intp)sizeof(T);                                                    \
+        (void)steps;                                                                                                \
+        DG_FUSED_LOOP(T, DG_ABSORBS_##INNER, dg_apart(o, a, w) && dg_apart(o, b, w), DG_QUICK_##INNER(a[i], b[i]),  \
+                      dg_##INNER##_##TAG(a[i], b[i]))                                                               \
     }
 
-#define DG_FUSED_3(TAG, T, INNER, OUTER)                                                                      \
-    DG_CLONES static void dg_##INNER##_##OUTER##_##TAG(char **args, const npy_intp *dims, const npy_intp *steps, \
-                                                       void *data)                                            \
-    {                                                                                                         \
-        const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2];                    \
-        T *o = (T *)args[3];                                                                                  \
-        const T s = DG_SCALE(T);                                                                              \
-        const npy_intp n = dims[0];                                                                           \
-        (void)steps;                                                                                          \
-        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                              \
-        {                                                                                                     \
-            const T u = DG_DO_##INNER(a[i], b[i]), z = c[i];                                                  \
-            o[i] = DG_DO_##OUTER(u, z) * s;                                                                   \
-        }                                                                                                     \
+#define DG_FUSED_3(TAG, T, INNER, OUTER)                                                                            \
+    DG_CLONES static void dg_##INNER##_##OUTER##_##TAG(char **args, const npy_intp *dims, const npy_intp *steps,    \
+                                                       void *data)                                                  \
+    {                                                                                                               \
+        const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2], s = DG_SCALE(T);         \
+        T *o = (T *)args[3];                                                                                        \
+        const npy_intp n = dims[0], w = n * (npy_intp)sizeof(T);                                                    \
+        (void)steps;                                                                                                \
+        DG_FUSED_LOOP(T, DG_ABSORBS_##INNER || DG_ABSORBS_##OUTER,                                                  \
+                      dg_apart(o, a, w) && dg_apart(o, b, w) && dg_apart(o, c, w),                                  \
+                      DG_QUICK_##OUTER(DG_QUICK_##INNER(a[i], b[i]), c[i]),                                         \
+                      dg_##OUTER##_##TAG(dg_##INNER##_##TAG(a[i], b[i]), c[i]))                                     \
     }
 
-#define DG_FUSED_4(TAG, T, INNER, OUTER, SECOND)                                                                     \
-    DG_CLONES static void dg_##INNER##_##OUTER##_##SECOND##_##TAG(char **args, const npy_intp *dims,                 \
-                                                                  const npy_intp *steps, void *data)                 \
-    {                                                                                                                \
-        const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2], *d = (const T *)args[3];  \
-        T *o = (T *)args[4];                                                                                         \
-        const T s = DG_SCALE(T);                                                                                     \
-        const npy_intp n = dims[0];                                                                                  \
-        (void)steps;                                                                                                 \
-        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                                     \
-        {                                                                                                            \
-            const T u = DG_DO_##INNER(a[i], b[i]), v = DG_DO_##SECOND(c[i], d[i]);                                   \
-            o[i] = DG_DO_##OUTER(u, v) * s;                                                                          \
-        }                                                                                                            \
+#define DG_FUSED_4(TAG, T, INNER, OUTER, SECOND)                                                                    \
+    DG_CLONES static void dg_##INNER##_##OUTER##_##SECOND##_##TAG(char **args, const npy_intp *dims,                \
+                                                                  const npy_intp *steps, void *data)                \
+    {                                                                                                               \
+        const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2], *d = (const T *)args[3]; \
+        T *o = (T *)args[4];                                                                                        \
+        const T s = DG_SCALE(T);                                                                                    \
+        const npy_intp n = dims[0], w = n * (npy_intp)sizeof(T);                                                    \
+        (void)steps;                                                                                                \
+        DG_FUSED_LOOP(T, DG_ABSORBS_##INNER || DG_ABSORBS_##SECOND,                                                 \
+                      dg_apart(o, a, w) && dg_apart(o, b, w) && dg_apart(o, c, w) && dg_apart(o, d, w),             \
+                      DG_QUICK_##OUTER(DG_QUICK_##INNER(a[i], b[i]), DG_QUICK_##SECOND(c[i], d[i])),                \
+                      dg_##OUTER##_##TAG(dg_##INNER##_##TAG(a[i], b[i]), dg_##SECOND##_##TAG(c[i], d[i])))          \
     }
 
 #define DG_OUTERS(TAG, T, INNER)      \

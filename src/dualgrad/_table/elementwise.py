@@ -26,7 +26,7 @@ ARITHMETIC = (
     elementwise("div", "reciprocal(y)", "-(out / y)", c="x / y", ufunc="true_divide",
                 domain=((-INF, INF), (0, INF)), summary="x / y",
                 exact="x / y", example=("[1.0, 3.0], [4.0, 2.0]", "[0.25 1.5 ]")),
-    elementwise("absorb_mul", "y", "x", c="((x == 0) | (y == 0)) ? (T)0 : x * y", ufunc="multiply",
+    elementwise("absorb_mul", "y", "x", c="DG_ABSORB(x, y)", c_quick="DG_ABSORB_QUICK(x, y)", ufunc="multiply",
                 c_complex="((T){DG_ABSORB(x.re, y.re) - DG_ABSORB(x.im, y.im), "
                           "DG_ABSORB(x.re, y.im) + DG_ABSORB(x.im, y.re)})",
                 keeps_ints=True, summary="x * y, and 0 where either is 0, also beside inf and nan", exact="x * y"),

@@ -25,7 +25,12 @@ def opcodes() -> str:
 
 def _kernel(row: Row) -> list[str]:
     macro = {1: "DG_UNARY", 2: "DG_BINARY", 3: "DG_TERNARY"}[row.arity]
-    lines = [f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})" for tag, ctype, _, body in _bodies(row)]
+    lines = [
+        f"{macro}_QUICK(dg_{row.name}_{tag}, {ctype}, {row.c_quick}, {body})"
+        if row.c_quick and body == row.c
+        else f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})"
+        for tag, ctype, _, body in _bodies(row)
+    ]
     return lines + [
         f"DG_VECTOR_UNARY(dg_{row.name}_{tag}, {ctype}, dgv_{row.name}{'' if tag == 'f64' else '_f'})"
         for tag, ctype, _ in _vectors(row)

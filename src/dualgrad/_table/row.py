@@ -50,8 +50,10 @@ class Row:
         Number of operands; -1 when it varies.
     c
         Scalar body of the kernel in C, on ``x, y, z`` of type ``T``, or None.
+    c_quick
+        A cheaper body that gives the same number wherever it does not give nan: arrays are tried with it.
     c_complex
-        The same for complex numbers, on parts ``x.re, x.im``, where no NumPy loop serves.
+        The same as ``c`` for complex numbers, on parts ``x.re, x.im``, where no NumPy loop serves.
     vector
         Types (``f64``, ``f32``) served by a vector kernel of the row's name, from ``ext/include/dg_vector_*.h``.
     ufunc
@@ -91,6 +93,7 @@ class Row:
     family: str
     arity: int
     c: str | None = None
+    c_quick: str | None = None
     c_complex: str | None = None
     vector: tuple[str, ...] = ()
     ufunc: str | None = None
