@@ -54,7 +54,7 @@ LAYERS = (
     ("_engine.fusion", "_engine.joining", "_engine.placement"),
     ("_engine.encoding",),
     ("_engine.emission",),
-    ("_engine.scalars",),
+    ("_engine.blocks", "_engine.scalars"),
     ("_engine.plan",),
     ("_engine.inspection", "_engine.recorder", "_engine.surroundings"),
     ("_engine.arguments",),

@@ -10,6 +10,7 @@ cdef enum:
     BLOCK = 1                       # memory of a block,
     TOTALS = 2                      # and what is added up over the rows
     N_BASES = 3
+    LEAST = 512                     # elements that a loop over an array is worth its call for
 
 
 cdef class Emitter:
@@ -58,4 +59,3 @@ cdef class Emitter:
 
 
 cdef int add_root(list roots, Root r) except -1
-cdef int emit_region(list roots, Region region) except -1

@@ -1,10 +1,15 @@
 # Instructions as the executor reads them. See encoding.pyx.
+cimport numpy as cnp
+
 from .executor cimport dg_instruction
 from .primitives cimport dg_loop
 from .regions cimport Region
 
 cdef extern from "dg_fused.h":
     dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
+
+cdef extern from "dg_product.h":
+    dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
 
 cdef dict NUMBERS                   # operations on single numbers that need no call
 
@@ -24,6 +29,7 @@ cdef class Instruction:
     cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1
 
 
+cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)
 cdef int finish_code(Region region, list code) except -1
 cdef int finish_scalars(Region region) except -1

@@ -16,12 +16,8 @@ from .executor cimport *
 from .lowering cimport add_loop, matmul_loop, power_loop
 from .opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_GATHER, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER, OP_RECIPROCAL,
                        OP_SCATTER_ADD, OP_SQUARE, OP_SUB)
-from .primitives cimport Loop, dg_loop, find_loop
+from .primitives cimport Loop, find_loop
 from .regions cimport Region
-
-cdef extern from "dg_product.h":
-    dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step,
-                            int wide) noexcept
 
 
 cdef class Instruction:
@@ -61,7 +57,6 @@ cdef class Instruction:
     cdef int multiplies(self, int typenum, list dims, list strides) except -1:
         """A product, of stacks of matrices: (stack, m, k, n), and where each of the nine strides leads."""
         cdef Loop *loop = matmul_loop(typenum)
-        cdef dg_loop own
         cdef int k
         for k in range(4):
             self.code.dims[k] = dims[k]
@@ -69,10 +64,9 @@ cdef class Instruction:
             self.code.strides[k] = strides[k]
         self.code.fn = loop.fn
         self.code.data = loop.data
-        if typenum in (cnp.NPY_FLOAT, cnp.NPY_DOUBLE) and strides[8] == (8 if typenum == cnp.NPY_DOUBLE else 4):
-            own = dg_product_loop(dims[1], dims[2], dims[3], strides[4], typenum == cnp.NPY_DOUBLE)
-            if own is not NULL:
-                self.code.fn = own
+        own = product_loop(typenum, dims[1], dims[2], dims[3], strides[4])
+        if own is not NULL and self.code.strides[8] == (8 if typenum == cnp.NPY_DOUBLE else 4):
+            self.code.fn = own
         self.primitive = OP_MATMUL, typenum, None
         return 0
 
@@ -102,6 +96,13 @@ cdef class Instruction:
             p.stride[k] = strides[k]
         self.primitive = OP_GATHER if self.code.kind == DG_GATHER else OP_SCATTER_ADD, typenum, None
         return 0
+
+
+cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step):
+    """Our own loop for products of a type and of such extents, -1 for many; NULL where the library's is as fast."""
+    if typenum != cnp.NPY_FLOAT and typenum != cnp.NPY_DOUBLE:
+        return NULL
+    return dg_product_loop(m, k, n, step, typenum == cnp.NPY_DOUBLE)
 
 
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item):

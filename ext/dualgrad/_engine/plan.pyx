@@ -32,7 +32,8 @@ from time import perf_counter
 import numpy as np
 
 from .array cimport ARRAY, Array, Value, contiguous, copy_of, has_form, new_array, new_view, to_ndarray
-from .emission cimport ARENA, BLOCK, N_BASES, TOTALS, add_root, emit_region
+from .blocks cimport emit_region
+from .emission cimport ARENA, BLOCK, N_BASES, TOTALS, add_root
 from .execute cimport run as execute
 from .executor cimport DG_MAX_THREADS, dg_indices_fit, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
 from .fusion cimport fused

@@ -1,0 +1,1 @@
+# Nothing here is for Python: plans of programs are made with it.
