@@ -237,16 +237,16 @@ typedef struct {
     dg_stream at[DG_MAX_STREAMS];
 } dg_streams;
 
-/* Part `share` of `shares` of the lines of some rows. */
-static inline void dg_prefetch(const dg_streams *streams, char *const *bases, npy_intp row, npy_intp rows, npy_intp share,
-                               npy_intp shares)
+/* Part `part` of `parts` of the lines of some rows. */
+static inline void dg_prefetch(const dg_streams *streams, char *const *bases, npy_intp row, npy_intp rows, npy_intp part,
+                               npy_intp parts)
 {
     for (int s = 0; s < streams->count; ++s) {
         const dg_stream *stream = &streams->at[s];
-        const npy_intp lines = rows * stream->row / DG_LINE;
+        const npy_intp lines = rows * stream->row / DG_LINE, each = lines / parts + 1;
+        const npy_intp stop = (part + 1) * each < lines ? (part + 1) * each : lines;
         const char *p = bases[stream->base] + stream->offset + row * stream->row;
-        for (npy_intp k = lines * share / shares; k < lines * (share + 1) / shares; ++k)
-            DG_PREFETCH(p + k * DG_LINE);
+        for (npy_intp k = part * each; k < stop; ++k) DG_PREFETCH(p + k * DG_LINE);
     }
 }
 
