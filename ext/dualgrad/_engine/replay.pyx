@@ -25,6 +25,8 @@ import weakref
 from collections import OrderedDict
 from time import perf_counter
 
+from cpython.ref cimport PyObject
+
 from .array cimport ARRAY, Array, Value, has_form, shape_tuple
 from .arguments cimport Given, filled, given, same_template, value_key
 from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing, tracing
@@ -47,7 +49,8 @@ cdef enum:
     MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
 
 cdef long long WRITES = 0           # attributes set on any Cell
-FUNCTIONS = OrderedDict()           # key of a function -> Function
+FUNCTIONS = OrderedDict()           # key of a function -> Function, the one called last at the end
+cdef PyObject *NEWEST = NULL        # that one, to be compared only: it may be gone
 cdef bint PLANNING = True
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
 
@@ -408,14 +411,16 @@ cdef Function new_function(object name, object alive):
 
 cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None):
     """A call of a recorded function, known by a key."""
+    global NEWEST
     cdef Function function = FUNCTIONS.get(key)
     if function is None or (function.alive is not None and function.alive() is None):
         function = new_function(name, alive)
         FUNCTIONS[key] = function
         if len(FUNCTIONS) > CACHE_SIZE:
             FUNCTIONS.popitem(last=False)
-    else:
+    elif <PyObject *>function is not NEWEST:
         FUNCTIONS.move_to_end(key)
+    NEWEST = <PyObject *>function
     return called(function, call, args, kwargs, fn)
 
 
