@@ -350,20 +350,20 @@ typedef struct {
     static inline T dg_do_##T(int op, T x, T y)                                                               \
     {                                                                                                         \
         switch (op) {                                                                                         \
-        case DG_F_MUL: return DG_DO_MUL(x, y);                                                                \
-        case DG_F_ABSORB: return DG_DO_ABSORB(x, y);                                                          \
-        case DG_F_ADD: return DG_DO_ADD(x, y);                                                                \
-        case DG_F_SUB: return DG_DO_SUB(x, y);                                                                \
-        default: return DG_DO_BUS(x, y);                                                                      \
+        case DG_F_MUL: return dg_MUL_##T(0, x, y);                                                            \
+        case DG_F_ABSORB: return dg_ABSORB_##T(0, x, y);                                                      \
+        case DG_F_ADD: return dg_ADD_##T(0, x, y);                                                            \
+        case DG_F_SUB: return dg_SUB_##T(0, x, y);                                                            \
+        default: return dg_BUS_##T(0, x, y);                                                                  \
         }                                                                                                     \
     }                                                                                                         \
     static inline int dg_run_scalar_##T(const dg_scalar *s, char *const *bases)                               \
     {                                                                                                         \
         switch (s->op) {                                                                                      \
-        case DG_F_MUL: DG_NUMBER(T, 2) = DG_DO_MUL(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;               \
-        case DG_F_ABSORB: DG_NUMBER(T, 2) = DG_DO_ABSORB(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;         \
-        case DG_F_ADD: DG_NUMBER(T, 2) = DG_DO_ADD(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;               \
-        case DG_F_SUB: DG_NUMBER(T, 2) = DG_DO_SUB(DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;               \
+        case DG_F_MUL: DG_NUMBER(T, 2) = dg_MUL_##T(0, DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;           \
+        case DG_F_ABSORB: DG_NUMBER(T, 2) = dg_ABSORB_##T(0, DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;     \
+        case DG_F_ADD: DG_NUMBER(T, 2) = dg_ADD_##T(0, DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;           \
+        case DG_F_SUB: DG_NUMBER(T, 2) = dg_SUB_##T(0, DG_NUMBER(T, 0), DG_NUMBER(T, 1)); return 1;           \
         case DG_S_FUSED_3:                                                                                    \
             DG_NUMBER(T, 3) = dg_do_##T(s->outer, dg_do_##T(s->inner, DG_NUMBER(T, 0), DG_NUMBER(T, 1)),      \
                                         DG_NUMBER(T, 2));                                                     \

@@ -16,43 +16,26 @@
 
 enum { DG_F_MUL, DG_F_ABSORB, DG_F_ADD, DG_F_SUB, DG_F_BUS, DG_F_KINDS }; /* BUS: SUB with its operands exchanged */
 
-#define DG_DO_MUL(x, y) ((x) * (y))
-#define DG_DO_ABSORB(x, y) DG_ABSORB(x, y)
-#define DG_DO_ADD(x, y) ((x) + (y))
-#define DG_DO_SUB(x, y) ((x) - (y))
-#define DG_DO_BUS(x, y) ((y) - (x))
-
-/* Operations as functions: an absorbing one reads its operands twice. */
-#define DG_FUNCTIONS(TAG, T)                                                       \
-    DG_INLINE T dg_MUL_##TAG(T x, T y) { return DG_DO_MUL(x, y); }                 \
-    DG_INLINE T dg_ABSORB_##TAG(T x, T y) { return DG_DO_ABSORB(x, y); }           \
-    DG_INLINE T dg_ADD_##TAG(T x, T y) { return DG_DO_ADD(x, y); }                 \
-    DG_INLINE T dg_SUB_##TAG(T x, T y) { return DG_DO_SUB(x, y); }                 \
-    DG_INLINE T dg_BUS_##TAG(T x, T y) { return DG_DO_BUS(x, y); }
-DG_FUNCTIONS(f64, double)
-DG_FUNCTIONS(f32, float)
+/* The operations; quick: an absorbing product as it is tried first. */
+#define DG_OPERATIONS(T)                                                                                            \
+    DG_INLINE T dg_MUL_##T(const int quick, T x, T y) { return (void)quick, x * y; }                                \
+    DG_INLINE T dg_ABSORB_##T(const int quick, T x, T y) { return quick ? DG_ABSORB_QUICK(x, y) : DG_ABSORB(x, y); }\
+    DG_INLINE T dg_ADD_##T(const int quick, T x, T y) { return (void)quick, x + y; }                                \
+    DG_INLINE T dg_SUB_##T(const int quick, T x, T y) { return (void)quick, x - y; }                                \
+    DG_INLINE T dg_BUS_##T(const int quick, T x, T y) { return (void)quick, y - x; }
+DG_OPERATIONS(double)
+DG_OPERATIONS(float)
+enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS_SUB = 0, DG_ABSORBS_BUS = 0 };
 
 #define DG_SCALE(T) (data ? *(const T *)data : (T)1)
 
-#define DG_QUICK_MUL(x, y) DG_DO_MUL(x, y)
-#define DG_QUICK_ABSORB(x, y) DG_ABSORB_QUICK(x, y)
-#define DG_QUICK_ADD(x, y) DG_DO_ADD(x, y)
-#define DG_QUICK_SUB(x, y) DG_DO_SUB(x, y)
-#define DG_QUICK_BUS(x, y) DG_DO_BUS(x, y)
-enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS_SUB = 0, DG_ABSORBS_BUS = 0 };
-
-/* The loop over RESULT; where an operation absorbs, the quick one is tried first, and taken if no element is nan. */
-#define DG_FUSED_LOOP(T, ABSORBS, APART, QUICK, RESULT)                                                             \
+/* The loop over RESULT, in which `quick` stands; where an operation absorbs, the quick one is tried first. */
+#define DG_FUSED_LOOP(T, ABSORBS, APART, RESULT)                                                                    \
     if ((ABSORBS) && (APART)) {                                                                                     \
-        DG_MASK_##T bad = 0;                                                                                        \
-        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                                                    \
-        {                                                                                                           \
-            const T r = (QUICK) * s;                                                                                \
-            bad |= r != r;                                                                                          \
-            o[i] = r;                                                                                               \
-        }                                                                                                           \
-        if (!bad) return;                                                                                           \
+        enum { quick = 1 };                                                                                         \
+        DG_TRY_QUICK(T, , (RESULT) * s)                                                                             \
     }                                                                                                               \
+    enum { quick = 0 };                                                                                             \
     DG_WIDE for (npy_intp i = 0; i < n; ++i) o[i] = (RESULT) * s;
 
 #define DG_FUSED_2(TAG, T, INNER)                                                                                   \
@@ -63,8 +46,8 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
         T *o = (T *)args[2];                                                                                        \
         const npy_intp n = dims[0], w = n * (npy_intp)sizeof(T);                                                    \
         (void)steps;                                                                                                \
-        DG_FUSED_LOOP(T, DG_ABSORBS_##INNER, dg_apart(o, a, w) && dg_apart(o, b, w), DG_QUICK_##INNER(a[i], b[i]),  \
-                      dg_##INNER##_##TAG(a[i], b[i]))                                                               \
+        DG_FUSED_LOOP(T, DG_ABSORBS_##INNER, dg_apart(o, a, w) && dg_apart(o, b, w),                                \
+                      dg_##INNER##_##T(quick, a[i], b[i]))                                                          \
     }
 
 #define DG_FUSED_3(TAG, T, INNER, OUTER)                                                                            \
@@ -77,8 +60,7 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
         (void)steps;                                                                                                \
         DG_FUSED_LOOP(T, DG_ABSORBS_##INNER || DG_ABSORBS_##OUTER,                                                  \
                       dg_apart(o, a, w) && dg_apart(o, b, w) && dg_apart(o, c, w),                                  \
-                      DG_QUICK_##OUTER(DG_QUICK_##INNER(a[i], b[i]), c[i]),                                         \
-                      dg_##OUTER##_##TAG(dg_##INNER##_##TAG(a[i], b[i]), c[i]))                                     \
+                      dg_##OUTER##_##T(quick, dg_##INNER##_##T(quick, a[i], b[i]), c[i]))                           \
     }
 
 #define DG_FUSED_4(TAG, T, INNER, OUTER, SECOND)                                                                    \
@@ -92,8 +74,8 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
         (void)steps;                                                                                                \
         DG_FUSED_LOOP(T, DG_ABSORBS_##INNER || DG_ABSORBS_##SECOND,                                                 \
                       dg_apart(o, a, w) && dg_apart(o, b, w) && dg_apart(o, c, w) && dg_apart(o, d, w),             \
-                      DG_QUICK_##OUTER(DG_QUICK_##INNER(a[i], b[i]), DG_QUICK_##SECOND(c[i], d[i])),                \
-                      dg_##OUTER##_##TAG(dg_##INNER##_##TAG(a[i], b[i]), dg_##SECOND##_##TAG(c[i], d[i])))          \
+                      dg_##OUTER##_##T(quick, dg_##INNER##_##T(quick, a[i], b[i]),                                  \
+                                       dg_##SECOND##_##T(quick, c[i], d[i])))                                       \
     }
 
 #define DG_OUTERS(TAG, T, INNER)      \

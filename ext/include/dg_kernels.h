@@ -77,17 +77,6 @@
     }
 
 /* A body with a quicker one, which gives the same number wherever it gives no nan: tried first. */
-#define DG_TRY_QUICK(CTYPE, X, Y, QUICK)                                                   \
-    {                                                                                      \
-        DG_MASK_##CTYPE bad = 0;                                                           \
-        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                           \
-        {                                                                                  \
-            const T x = X, y = Y, r = QUICK;                                               \
-            bad |= r != r;                                                                 \
-            o[i] = r;                                                                      \
-        }                                                                                  \
-        if (!bad) return;                                                                  \
-    }
 #define DG_BINARY_QUICK(NAME, CTYPE, QUICK, BODY)                                          \
     DG_BINARY(NAME##_exact, CTYPE, BODY)                                                   \
     DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
@@ -98,9 +87,9 @@
         const T *a = (const T *)args[0], *b = (const T *)args[1];                          \
         T *o = (T *)args[2];                                                               \
         if (n > 1 && steps[2] == w && dg_apart(o, a, n * w) && dg_apart(o, b, n * w)) {    \
-            if (s == w && t == w) DG_TRY_QUICK(CTYPE, a[i], b[i], QUICK)                   \
-            else if (s == w && t == 0) DG_TRY_QUICK(CTYPE, a[i], *b, QUICK)                \
-            else if (s == 0 && t == w) DG_TRY_QUICK(CTYPE, *a, b[i], QUICK)                \
+            if (s == w && t == w) DG_TRY_QUICK(CTYPE, const T x = a[i]; const T y = b[i], QUICK)\
+            else if (s == w && t == 0) DG_TRY_QUICK(CTYPE, const T x = a[i]; const T y = *b, QUICK)\
+            else if (s == 0 && t == w) DG_TRY_QUICK(CTYPE, const T x = *a; const T y = b[i], QUICK)\
         }                                                                                  \
         NAME##_exact(args, dims, steps, data);                                             \
     }

@@ -27,12 +27,15 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define DG_UNROLL _Pragma("GCC unroll 32")
+#define DG_UNROLL_8 _Pragma("GCC unroll 8")
 #define DG_INDEPENDENT _Pragma("GCC ivdep") /* operands are the result itself, or apart */
 #elif defined(__clang__)
 #define DG_UNROLL _Pragma("clang loop unroll(full)")
+#define DG_UNROLL_8 _Pragma("clang loop unroll_count(8)")
 #define DG_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define DG_UNROLL
+#define DG_UNROLL_8
 #define DG_INDEPENDENT
 #endif
 
@@ -60,13 +63,7 @@ static __attribute__((noinline, unused)) int dgv_level(void)
  * of a few hundred numbers in the nearest cache is bound by the loop's own instructions, but no more than that: a block is
  * gone over by one loop after the other, and what the unrolled ones leave over takes as many copies of the body again
  * (measured: 32 copies make a lone sum faster by a tenth, and a chain of nine such loops slower by a half). */
-#if defined(__GNUC__) && !defined(__clang__)
-#define DG_WIDE DG_INDEPENDENT _Pragma("GCC unroll 8")
-#elif defined(__clang__)
-#define DG_WIDE DG_INDEPENDENT _Pragma("clang loop unroll_count(8)")
-#else
-#define DG_WIDE
-#endif
+#define DG_WIDE DG_INDEPENDENT DG_UNROLL_8
 
 /* Whether n bytes of a result are apart from those of an operand. */
 DG_INLINE int dg_apart(const void *r, const void *x, npy_intp n)
@@ -80,6 +77,20 @@ DG_INLINE int dg_apart(const void *r, const void *x, npy_intp n)
 #define DG_ABSORB_QUICK(x, y) ((x) * (y) + 0)
 #define DG_MASK_double int64_t
 #define DG_MASK_float int32_t
+
+/* o[i] = RESULT for all n; returns from the loop's function if none is nan. LET: what RESULT calls its operands. */
+#define DG_TRY_QUICK(T, LET, RESULT)                                                       \
+    {                                                                                      \
+        DG_MASK_##T bad = 0;                                                               \
+        DG_WIDE for (npy_intp i = 0; i < n; ++i)                                           \
+        {                                                                                  \
+            LET;                                                                           \
+            const T r = RESULT;                                                            \
+            bad |= r != r;                                                                 \
+            o[i] = r;                                                                      \
+        }                                                                                  \
+        if (!bad) return;                                                                  \
+    }
 
 typedef union { double number; uint64_t bits; } dgv_word;
 typedef union { float number; uint32_t bits; } dgv_word_f;

@@ -33,6 +33,7 @@ cdef Py_ssize_t CACHE = 1 << 20
 
 
 cdef int emit_region(list roots, Region region) except -1:
+    """The instructions of a region, for blocks as long as stays in cache."""
     cdef Emitter e
     cdef Py_ssize_t a_row, room, wide, least
     cdef Operation o

@@ -10,6 +10,8 @@ cdef enum:
     BLOCK = 1                       # memory of a block,
     TOTALS = 2                      # and what is added up over the rows
     N_BASES = 3
+
+cdef enum:
     LEAST = 512                     # elements that a loop over an array is worth its call for
 
 
