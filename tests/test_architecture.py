@@ -24,7 +24,7 @@ EXT = Path(__file__).parents[1] / "ext"
 # empty name is the package's own __init__. Headers have their places among the files that include them.
 LAYERS = (
     ("_table", "_engine.opcodes", "generated/kernels.h"),
-    ("dg_pages.h", "dg_loop.h", "dg_threads.h", "dg_functions.h", "dg_bessel.h", "dg_gamma.h"),
+    ("dg_thread_local.h", "dg_pages.h", "dg_loop.h", "dg_threads.h", "dg_functions.h", "dg_bessel.h", "dg_gamma.h"),
     ("dg_slopes.h", "dg_igamma.h", "dg_vector.h"),
     ("dg_vector_exp.h", "dg_vector_trig.h", "dg_fused.h", "dg_cast.h", "dg_gather.h", "dg_product.h"),
     ("dg_vector_log.h", "dg_vector_erf.h"),

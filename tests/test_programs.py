@@ -2,6 +2,7 @@
 
 import copy
 import re
+import threading
 import warnings
 import xml.dom.minidom
 
@@ -535,6 +536,28 @@ def test_the_reference_executor_is_a_switch():
     assert found[0].asnumpy() == expected[0].asnumpy()
     for a, b in zip(found[1], expected[1], strict=True):
         assert (a.asnumpy() == b.asnumpy()).all()
+
+
+def test_a_thread_that_interprets_leaves_the_others_their_plans():
+    """Whatever the order in which threads begin and end to interpret."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def interpret():
+        with interpreted():
+            begun.set()
+            ended.wait()
+
+    thread = threading.Thread(target=interpret)
+    function, arguments = network()
+    thread.start()
+    begun.wait()
+    with interpreted():
+        ended.set()
+        thread.join()
+    recorded = dg.jit(function)
+    for _ in range(3):
+        recorded(*arguments)
+    assert recorded_call(function, arguments, {})["plan"] is not None
 
 
 def test_handles_are_found_in_listings():

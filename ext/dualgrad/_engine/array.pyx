@@ -41,11 +41,7 @@ cdef extern from "numpy/arrayobject.h":
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define DG_THREAD_LOCAL __declspec(thread)
-    #else
-    #define DG_THREAD_LOCAL _Thread_local
-    #endif
+    #include "dg_thread_local.h"
     static DG_THREAD_LOCAL size_t dg_largest = 0;
     """
     size_t dg_largest

@@ -16,11 +16,7 @@ from .structural cimport execute_structural, is_structural
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define DG_THREAD_LOCAL __declspec(thread)
-    #else
-    #define DG_THREAD_LOCAL _Thread_local
-    #endif
+    #include "dg_thread_local.h"
     static DG_THREAD_LOCAL PyObject *dg_tracer = NULL;
     """
     PyObject *dg_tracer

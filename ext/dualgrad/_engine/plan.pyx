@@ -46,6 +46,7 @@ from .primitives cimport Loop, op_name
 from .program cimport Program
 from .regions cimport Region, regions_of, scheduled, set_margins
 from .scalars cimport region_of_numbers
+from .structural cimport outside
 from .tensor cimport TensorBase
 from .views cimport Root, View, is_packed, product, step_of
 
@@ -358,8 +359,7 @@ cdef class Plan:
             return 0
         numbers = to_ndarray(loose(v, bases))
         wrong = numbers[(numbers < -extent) | (numbers >= extent)].flat[0]
-        raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}; the tensor has shape "
-                         f"{whole}")
+        raise outside(wrong, axis, <tuple>whole)
 
     cdef bint run_generic(self, object operation, char **bases, list held) except -1:
         """An operation without a compiled loop of ours, as eager execution would run it. Whether its result fits: there

@@ -20,14 +20,19 @@ from .execute cimport Tracer, active_tracer, run
 from .opcodes cimport *
 from .primitives cimport Loop, broadcast_shape, find_loop, is_elementwise, rule_of
 
-cdef Py_ssize_t LEAST = 1 << 16     # bytes of an array from which on it is put off
+cdef extern from *:
+    """
+    #include "dg_thread_local.h"
+    static DG_THREAD_LOCAL Py_ssize_t dg_least = 1 << 16;   /* bytes from which on this thread puts an array off */
+    """
+    Py_ssize_t dg_least
 
 
 def put_off_from(Py_ssize_t nbytes):
-    """Put off arrays from this size on; returns the former one."""
-    global LEAST
-    former = LEAST
-    LEAST = nbytes
+    """Have this thread put off arrays from this size on; returns the former one."""
+    global dg_least
+    cdef Py_ssize_t former = dg_least
+    dg_least = nbytes
     return former
 
 
@@ -52,13 +57,13 @@ cdef class Promises:
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
             waits = waits or (a.data is NULL and a.size > 0)
-        if (not waits and nbytes < LEAST // 16) or op >= N_OPS:
+        if (not waits and nbytes < dg_least // 16) or op >= N_OPS:
             return None
         typenum = form(op, params, args, n, &ndim, shape)
         if typenum < 0:
             return None
         a = without_numbers(typenum, ndim, shape)
-        return a if a.size > 0 and (waits or a.size * a.itemsize >= LEAST) else None
+        return a if a.size > 0 and (waits or a.size * a.itemsize >= dg_least) else None
 
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1:
         """How the numbers of a promised array, which has its slot now, are computed."""

@@ -41,6 +41,13 @@ from .arguments import ByIdentity
 from .tensor import set_call_hook
 from .values cimport current_level
 
+cdef extern from *:
+    """
+    #include "dg_thread_local.h"
+    static DG_THREAD_LOCAL int dg_planning = 1;             /* programs are planned by this thread */
+    """
+    bint dg_planning
+
 cdef enum:
     CACHE_SIZE = 256                # functions kept
     KINDS_SIZE = 64                 # kinds of arguments kept of one function
@@ -51,15 +58,15 @@ cdef enum:
 cdef long long WRITES = 0           # attributes set on any Cell
 FUNCTIONS = OrderedDict()           # key of a function -> Function, the one called last at the end
 cdef PyObject *NEWEST = NULL        # that one, to be compared only: it may be gone
-cdef bint PLANNING = True
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
 
 
 def plan_programs(bint on):
-    """Whether programs are planned and run by their plans, or interpreted step by step. Returns the former setting."""
-    global PLANNING
-    former = PLANNING
-    PLANNING = on
+    """Whether this thread plans programs and runs them by their plans, or interprets them step by step. Returns the
+    former setting."""
+    global dg_planning
+    cdef bint former = dg_planning
+    dg_planning = on
     return former
 
 
@@ -196,7 +203,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
                  "as arguments", None)
         return call(*g.args, **g.kwargs)
     made.checked = WRITES + switches
-    if PLANNING:
+    if dg_planning:
         recorder.promises = Promises()
     args, kwargs = g.substitutes(recorder)
     recorder.cells = list(around.cells)
@@ -254,7 +261,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     if made.agreed == (3 if made.restless else 2):
         start = perf_counter()
         made.program.prepare()
-        if made.plan is None and PLANNING:
+        if made.plan is None and dg_planning:
             made.plan = make_plan(made.program)
             made.planning = perf_counter() - start
         if CHECK is not None:
@@ -359,7 +366,7 @@ cdef object replay(Recording r, list inputs):
     cdef Program program = r.program
     cdef Py_ssize_t i, n = len(program.outputs)
     arrays = [t.value for t in inputs]
-    arrays = r.plan.run(arrays) if PLANNING and r.plan is not None else program.run(arrays)
+    arrays = r.plan.run(arrays) if dg_planning and r.plan is not None else program.run(arrays)
     if arrays is None:
         return NotImplemented
     for i in range(len(program.effects)):

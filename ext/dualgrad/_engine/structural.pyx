@@ -354,17 +354,40 @@ cdef tuple index_of(tuple pattern, PyObject **args, int n):
                   for part in pattern])
 
 
+cdef object outside(object index, int axis, tuple shape):
+    """The error of an index that is not of an axis."""
+    return IndexError(f"index {index} is out of bounds for axis {axis} with size {shape[axis]}; the tensor has shape "
+                      f"{shape}")
+
+
+cdef object index_error(object error, tuple pattern, tuple shape, PyObject **args):
+    """What NumPy found wrong with the indices of a pattern into a shape."""
+    for axis, part in enumerate(pattern):
+        if isinstance(part, int):
+            numbers = to_ndarray(<Array>args[<int>part + 1])
+            for wrong in numbers[(numbers < -shape[axis]) | (numbers >= shape[axis])].flat:
+                return outside(wrong, axis, shape)
+    return IndexError(f"{error}; the tensor has shape {shape}")
+
+
 cdef Array execute_gather(object params, PyObject **args, int n):
     """params: a pattern with an entry for each leading axis: (start, stop, step), or the number of an operand."""
-    return wrap(to_ndarray(<Array>args[0])[index_of(params, args, n)])
+    cdef Array a = <Array>args[0]
+    try:
+        return wrap(to_ndarray(a)[index_of(params, args, n)])
+    except IndexError as error:
+        raise index_error(error, params, shape_tuple(a), args) from None
 
 
 cdef Array execute_scatter_add(object params, PyObject **args, int n):
     """params: (shape of the result, pattern)."""
     cdef Array a = <Array>args[0]
     cdef Array out = zeros_of(cnp.NPY_FLOAT if a.typenum == NPY_HALF else a.typenum, params[0])
-    with np.errstate(all="ignore"):
-        np.add.at(writable(out), index_of(params[1], args, n), to_ndarray(a))
+    try:
+        with np.errstate(all="ignore"):
+            np.add.at(writable(out), index_of(params[1], args, n), to_ndarray(a))
+    except IndexError as error:
+        raise index_error(error, params[1], params[0], args) from None
     return cast(out, a.typenum)
 
 

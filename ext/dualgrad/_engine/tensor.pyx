@@ -34,11 +34,7 @@ from .values cimport (Batch, Dual, Level, Node, bind1, bind2, bind_list, constan
 cdef extern from *:
     """
     static PyObject *dg_tp_new(PyTypeObject *type, PyObject *args) { return type->tp_new(type, args, NULL); }
-    #if defined(_MSC_VER)
-    #define DG_THREAD_LOCAL __declspec(thread)
-    #else
-    #define DG_THREAD_LOCAL _Thread_local
-    #endif
+    #include "dg_thread_local.h"
     static DG_THREAD_LOCAL PyObject *dg_region = NULL;      /* the innermost active region of this thread */
     """
     PyObject *dg_region

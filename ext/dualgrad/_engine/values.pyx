@@ -39,11 +39,7 @@ cdef extern from "pythread.h":
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #define DG_THREAD_LOCAL __declspec(thread)
-    #else
-    #define DG_THREAD_LOCAL _Thread_local
-    #endif
+    #include "dg_thread_local.h"
     static DG_THREAD_LOCAL PyObject *dg_innermost = NULL;   /* the innermost open level of this thread */
     """
     PyObject *dg_innermost

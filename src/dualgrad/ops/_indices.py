@@ -62,12 +62,18 @@ def points_for(name: str, shape: tuple[int, ...], indices: Any, updates: Tensor)
     return points
 
 
+def placed(error: IndexError, shape: tuple[int, ...]) -> IndexError:
+    """An error of the primitives, which speak of the shape they were given, for who knows another one."""
+    told = str(error).endswith(f"the tensor has shape {shape}")
+    return error if told else IndexError(f"{error}, made from one of shape {shape}")
+
+
 def read(name: str, pattern: tuple[Any, ...], x: Tensor, *indices: Any) -> Tensor:
     """The gather primitive, with errors that name the function."""
     try:
         return _engine.apply(_GATHER, pattern, x, *indices)
     except IndexError as error:
-        raise IndexError(f"{name}: {error}; the tensor has shape {x.shape}") from None
+        raise IndexError(f"{name}: {placed(error, x.shape)}") from None
 
 
 def added(name: str, shape: tuple[int, ...], pattern: tuple[Any, ...], updates: Tensor, *indices: Any) -> Tensor:
@@ -75,7 +81,7 @@ def added(name: str, shape: tuple[int, ...], pattern: tuple[Any, ...], updates: 
     try:
         return _engine.apply(_SCATTER_ADD, (shape, pattern), updates, *indices)
     except IndexError as error:
-        raise IndexError(f"{name}: {error}; the tensor has shape {shape}") from None
+        raise IndexError(f"{name}: {placed(error, shape)}") from None
 
 
 def one_axis_pattern(shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ import numpy as np
 from .._engine import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, expanded, to_shape
+from ._indices import placed
 from ._joining import stack
 
 __all__: list[str] = []
@@ -89,7 +90,7 @@ def getitem(t: Tensor, index: Any) -> Tensor:
     try:
         found = _engine.apply(_GATHER, pattern, to_shape(_sliced(t, spec, shape), result), *indices)
     except IndexError as error:
-        raise IndexError(f"{error}; the tensor has shape {shape}") from None
+        raise placed(error, shape) from None
     return found if extra is None else to_shape(found, found.shape[:extra] + found.shape[extra + 1 :])
 
 

@@ -13,7 +13,7 @@ __all__ = ["interpreted", "verified"]
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Inside the block, recorded programs are interpreted: one step after the other, each by its own kernel.
+    """Inside the block, this thread interprets recorded programs: one step after the other, each by its own kernel.
 
     This is the slow executor that plans are compared with. It has no regions, blocks or memory of its own: what it
     returns is what eager execution returns, bit for bit. Programs are recorded anew inside the block and after it.

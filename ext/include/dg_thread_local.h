@@ -1,0 +1,11 @@
+/* Variables of which each thread has its own. */
+#ifndef DG_THREAD_LOCAL_H
+#define DG_THREAD_LOCAL_H
+
+#if defined(_MSC_VER)
+#define DG_THREAD_LOCAL __declspec(thread)
+#else
+#define DG_THREAD_LOCAL _Thread_local
+#endif
+
+#endif
