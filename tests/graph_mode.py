@@ -43,6 +43,7 @@ import dualgrad as dg
 from dualgrad import Tensor, random
 from dualgrad._engine import gradient as engine
 from dualgrad._engine import replay
+from dualgrad._engine.arguments import ByIdentity
 from dualgrad._engine.capture import capture
 from dualgrad._engine.inspection import describe
 from dualgrad._engine.remake import recording
@@ -139,7 +140,7 @@ class Rehearsal:
         def made(*args: Any, **kwargs: Any) -> Any:
             if not self._outermost():
                 return fn(*args, **kwargs)
-            return self._recorded(("made", replay.ByIdentity(fn)), None, name, fn, args, kwargs)
+            return self._recorded(("made", ByIdentity(fn)), None, name, fn, args, kwargs)
 
         return made
 

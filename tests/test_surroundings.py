@@ -243,6 +243,45 @@ def test_arguments_that_are_no_tensors_may_be_changed(sort):
             assert_close(f(f64(X), given), (2.0 + k) * X.sum())
 
 
+def scaled(factor, x):
+    return ops.sin(x) * factor
+
+
+class Scale:
+    def __call__(self, factor, x):
+        return scaled(factor, x)
+
+
+@pytest.mark.parametrize("inner", [scaled, functools.partial(scaled), Scale()], ids=["function", "partial", "object"])
+def test_methods_of_anything_that_can_be_called(inner):
+    x = Tensor([0.5, 1.5])
+    recorded = dg.jit(types.MethodType(inner, 3.0))
+    for _ in range(4):
+        assert_close(recorded(x), 3 * np.sin([0.5, 1.5]), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("former_mode")
+def test_cells_called_in_turns():
+    """Each has its program, also one that comes to lie where another was."""
+    x = Tensor([1.0, 2.0])
+
+    class Times(nn.Cell):
+        def __init__(self, k):
+            super().__init__()
+            self.construct = lambda x: x * k  # does not hold the Cell
+
+    dg.set_context(mode=dg.GRAPH_MODE)
+    cells = [Times(float(k)) for k in range(3)]
+    for _ in range(5):
+        for k, cell in enumerate(cells):
+            assert cell(x).asnumpy().tolist() == [k, 2.0 * k]
+    for k in range(40):
+        cell = Times(float(k))
+        for _ in range(4):
+            assert cell(x).asnumpy().tolist() == [k, 2.0 * k]
+        del cell
+
+
 def test_code_that_is_replaced():
     def f(x):
         return x * 1

@@ -2,6 +2,10 @@
 from .recorder cimport Recorder
 
 
+cdef class ByIdentity:
+    cdef readonly object held
+
+
 cdef class Given:
     """The arguments of a call."""
     cdef tuple args

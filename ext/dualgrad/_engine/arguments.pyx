@@ -12,7 +12,7 @@ which other threads may be using. What the function does to its arguments in pla
 
 Results are kept as a template: the nest that was returned, with leaves for its tensors.
 """
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 import copy
@@ -22,18 +22,17 @@ from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap
 
 
-class ByIdentity:
+cdef class ByIdentity:
     """A key that is equal to another only if both hold the same object, which it keeps alive."""
-    __slots__ = ("held",)
 
     def __init__(self, held):
         self.held = held
 
     def __hash__(self):
-        return id(self.held)
+        return <Py_hash_t>(<size_t><PyObject *>self.held >> 4)
 
     def __eq__(self, other):
-        return isinstance(other, ByIdentity) and self.held is other.held
+        return isinstance(other, ByIdentity) and self.held is (<ByIdentity>other).held
 
 
 cdef object value_key(object x):

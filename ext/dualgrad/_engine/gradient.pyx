@@ -15,6 +15,7 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.string cimport memset
 
+from .arguments cimport ByIdentity
 from .array cimport NODE, Value
 from .composite cimport SubGradient
 from .nests cimport (arranged, collect, collect_quietly, holds_tensor, lift, match, match_tangents, replaced,
@@ -26,7 +27,7 @@ from .sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape,
 from .tape cimport Node, Slots, Tape, holds_node, new_slots, new_tape, settled, stripped, target_of
 from .tape import observers
 from .execute cimport tracing
-from .replay import ByIdentity, call_recorded, function_key
+from .replay import call_recorded, function_key
 from .tensor cimport TensorBase, graph_mode, read, wrap
 from .values cimport Level, array_of, current_level, pop_level, push_level, type_of
 

@@ -25,19 +25,16 @@ import weakref
 from collections import OrderedDict
 from time import perf_counter
 
-from cpython.ref cimport PyObject
-
 from .array cimport ARRAY, Array, Value, has_form, shape_tuple
-from .arguments cimport Given, filled, given, same_template, value_key
+from .arguments cimport ByIdentity, Given, filled, given, same_template, value_key
 from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing, tracing
 from .plan cimport Plan, make_plan
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .program cimport Program
 from .promises cimport Promises
 from .recorder cimport Recorder
-from .surroundings cimport ATTRIBUTES, NOTHING, VALUES, Change, Survey, same_looks, survey, switched
+from .surroundings cimport ATTRIBUTES, NOTHING, VALUES, Change, Places, Survey, places_of, survey, switched
 from .tensor cimport CellCall, TensorBase
-from .arguments import ByIdentity
 from .tensor import set_call_hook
 from .values cimport current_level
 
@@ -57,7 +54,7 @@ cdef enum:
 
 cdef long long WRITES = 0           # attributes set on any Cell
 FUNCTIONS = OrderedDict()           # key of a function -> Function, the one called last at the end
-cdef PyObject *NEWEST = NULL        # that one, to be compared only: it may be gone
+cdef Function NEWEST = None         # that one
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
 
 
@@ -90,7 +87,7 @@ cdef class Recording:
     cdef object call                # whose surroundings were looked at,
     cdef object start               # beginning here
     cdef Survey around              # the survey, if it can be used again; None where the recording is confirmed
-    cdef list looks                 # what it can reach
+    cdef Places places              # what it can reach
     cdef list cells                 # the Cells it called or can reach,
     cdef list writes                # and how often their attributes had been set
     cdef list switches              # (parameter, whether it is differentiated)
@@ -173,7 +170,7 @@ cdef bint current(Recording r) except -1:
     for handle, a in r.fixed:
         if (<TensorBase>handle).value is not a:
             return False
-    if not same_looks(r.looks):
+    if not r.places.hold():
         return False
     if r.checked == now:
         return True
@@ -252,7 +249,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     made.call = call
     made.start = call if fn is None else fn
     made.around = around if change == NOTHING and not around.shadows else None
-    made.looks = around.looks
+    made.places = places_of(around.looks)
     made.cells = list(dict.fromkeys(recorder.cells))
     made.writes = [(<CellCall>cell).writes for cell in made.cells]
     made.switches = around.switches
@@ -425,9 +422,9 @@ cdef object through(object key, object alive, object name, object call, tuple ar
         FUNCTIONS[key] = function
         if len(FUNCTIONS) > CACHE_SIZE:
             FUNCTIONS.popitem(last=False)
-    elif <PyObject *>function is not NEWEST:
+    elif function is not NEWEST:
         FUNCTIONS.move_to_end(key)
-    NEWEST = <PyObject *>function
+    NEWEST = function
     return called(function, call, args, kwargs, fn)
 
 
@@ -558,7 +555,7 @@ def function_key(fn, inside=()):
                 for cell in fn.__closure__ or ()]
         held += [key_of_value(value, inside) for value in fn.__defaults__ or ()]
         held += [key_of_value(value, inside) for value in (fn.__kwdefaults__ or {}).values()]
-        return ("function", fn.__code__, tuple(held)), None, fn.__qualname__
+        return ("function", ByIdentity(fn.__code__), tuple(held)), None, fn.__qualname__
     if isinstance(fn, types.MethodType):
         inner = function_key(fn.__func__, inside)
         return ("method", inner[0], key_of_value(fn.__self__, inside)), None, inner[2]
@@ -592,6 +589,10 @@ def _cell_called(cell, args, kwargs):
         (<Recorder>tracer).cells.append(cell)
     if tracer is not None or current_level() is not None:
         return cell.construct(*args, **kwargs)
+    if NEWEST is not None and NEWEST.alive is not None and NEWEST.alive() is cell and not kwargs:
+        result = replay_latest(NEWEST, None, args)
+        if result is not NotImplemented:
+            return result
     return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
 
 
@@ -617,12 +618,14 @@ def programs():
 
 def forget_programs():
     """Empty the cache; functions that remember a program forget it too."""
+    global NEWEST
     cdef Function function
     cdef Kind kind
     for function in FUNCTIONS.values():
         for kind in (function.kinds or {}).values():
             kind.last = kind.good = None
     FUNCTIONS.clear()
+    NEWEST = None
 
 
 def check_programs(check):

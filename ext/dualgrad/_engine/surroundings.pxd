@@ -8,6 +8,9 @@ cdef enum Change:
     ATTRIBUTES                      # of objects
 
 
+cdef class Places
+
+
 cdef class Look:
     """A place, and what was found there."""
     cdef int place
@@ -16,8 +19,24 @@ cdef class Look:
     cdef object found
     cdef PyObject **at              # where a slot keeps it, if that is known
     cdef bint holds(self) except -1
+    cdef bint note(self, Places p) except -1
     cdef bint numbers(self) except -1
     cdef bint grown(self) except -1
+
+
+cdef struct Place:
+    PyObject **at                   # something is kept here
+    PyObject *found
+
+
+cdef class Places:
+    """All looks of a survey, for those who look again and again."""
+    cdef list looks
+    cdef list others                # those that are more than a comparison of pointers
+    cdef Place *places
+    cdef Py_ssize_t n
+    cdef int note(self, PyObject **at, PyObject *found) noexcept
+    cdef bint hold(self) except -1
 
 
 cdef class Survey:
@@ -34,8 +53,6 @@ cdef class Survey:
     cdef set known_names
     cdef dict seen                  # id -> what was met
     cdef bint endless               # it can reach more than is worth looking at
-    cdef dict atomic                # type -> whether its objects are atoms
-    cdef bint is_atom(self, object x) except -1
     cdef int look(self, int place, object holder, object key, object found) except -1
     cdef int meet(self, object x) except -1
     cdef int into(self, object x) except -1
@@ -49,5 +66,5 @@ cdef class Survey:
 
 
 cdef Survey survey(object call, list others)
-cdef bint same_looks(list looks) except -1
+cdef Places places_of(list looks)
 cdef long long switched() noexcept

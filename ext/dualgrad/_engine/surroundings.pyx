@@ -18,8 +18,10 @@ Arrays are compared by their bytes up to LARGE, and by a sample of them beyond; 
 entries only the length is looked at. A walk that would take longer than a fraction of a second is broken off: the
 function is then not recorded.
 """
+cimport numpy as cnp
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.long cimport PyLong_FromVoidPtr
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memcmp
 
@@ -31,11 +33,10 @@ import numpy as np
 
 from .tensor cimport CellCall, TensorBase
 
+cnp.import_array()
+
 cdef extern from "Python.h":
     PyObject *PyCell_GET(PyObject *cell)
-    PyObject *PyFunction_GetCode(PyObject *f)
-    PyObject *PyFunction_GetDefaults(PyObject *f)
-    PyObject *PyFunction_GetKwDefaults(PyObject *f)
     bint PyFunction_Check(object x)
     bint PyMethod_Check(object x)
     bint PyModule_Check(object x)
@@ -52,8 +53,16 @@ cdef extern from *:
         member = ((PyMemberDescrObject *)descriptor)->d_member;
         return member->type == T_OBJECT_EX ? (PyObject **)((char *)holder + member->offset) : NULL;
     }
+    static PyObject **dg_cell_at(PyObject *cell) { return &((PyCellObject *)cell)->ob_ref; }
+    static PyObject **dg_code_at(PyObject *f) { return &((PyFunctionObject *)f)->func_code; }
+    static PyObject **dg_defaults_at(PyObject *f) { return &((PyFunctionObject *)f)->func_defaults; }
+    static PyObject **dg_keywords_at(PyObject *f) { return &((PyFunctionObject *)f)->func_kwdefaults; }
     """
     PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
+    PyObject **dg_cell_at(PyObject *cell)
+    PyObject **dg_code_at(PyObject *f)
+    PyObject **dg_defaults_at(PyObject *f)
+    PyObject **dg_keywords_at(PyObject *f)
 
 cdef enum:
     ENTRY                           # of a dict
@@ -72,8 +81,9 @@ cdef enum:
     MOST = 1 << 20                  # places that are looked at or tried: a fraction of a second
 
 cdef object ABSENT = object()
-cdef object PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), slice, np.generic,
-                               np.dtype})
+cdef object PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), slice})
+cdef type GENERIC = np.generic
+cdef type PARTIAL = functools.partial
 # Looked for in every object, since code that uses it does not name them.
 cdef tuple PROTOCOL = ("__call__", "__getitem__", "__iter__", "__next__", "__len__", "__contains__", "__enter__",
                        "__exit__", "__getattr__")
@@ -94,6 +104,7 @@ cdef long long switched() noexcept:
 
 
 cdef dict PACKAGES = {}             # name of a module -> of its package
+cdef dict SLOTS = {}                # type of this package -> its slots
 
 
 cdef bint belongs(object name, object packages) except -1:
@@ -104,6 +115,15 @@ cdef bint belongs(object name, object packages) except -1:
     if package is None:
         package = PACKAGES[name] = (<str>name).partition(".")[0]
     return package in packages or name in packages
+
+
+cdef list slots_of(type kind):
+    """The slots of a type of this package: (name, whether it is public, descriptor)."""
+    found = SLOTS.get(kind)
+    if found is None:
+        found = SLOTS[kind] = [(name, not name.startswith("_"), base.__dict__.get(name)) for base in kind.__mro__
+                               for name in base.__dict__.get("__slots__", ())]
+    return <list>found
 
 
 cdef bint equal(object a, object b) except -1:
@@ -155,11 +175,9 @@ cdef class Look:
                 return True
             return equal(ABSENT if p is NULL else <object>p, self.found)
         if self.place == CODE:
-            p = <PyObject *>self.holder
+            f = self.holder
             code, defaults, keywords = <tuple>self.found
-            return (PyFunction_GetCode(p) is <PyObject *>code
-                    and PyFunction_GetDefaults(p) is (NULL if defaults is None else <PyObject *>defaults)
-                    and PyFunction_GetKwDefaults(p) is (NULL if keywords is None else <PyObject *>keywords))
+            return f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ is keywords
         if self.place == SLOT:
             if self.at is not NULL and self.at[0] is <PyObject *>self.found:
                 return True
@@ -190,6 +208,22 @@ cdef class Look:
         for a, b in zip(self.holder.items(), (<dict>self.found).items()):
             if not equal(a[0], b[0]) or not equal(a[1], b[1]):
                 return False
+        return True
+
+    cdef bint note(self, Places p) except -1:
+        """Write down where the pointer to what was found is kept; False if that is no fixed place."""
+        cdef PyObject *found = NULL if self.found is ABSENT else <PyObject *>self.found
+        if self.place == SLOT and self.at is not NULL:
+            p.note(self.at, found)
+        elif self.place == CELL:
+            p.note(dg_cell_at(<PyObject *>self.holder), found)
+        elif self.place == CODE:
+            code, defaults, keywords = <tuple>self.found
+            p.note(dg_code_at(<PyObject *>self.holder), <PyObject *>code)
+            p.note(dg_defaults_at(<PyObject *>self.holder), NULL if defaults is None else <PyObject *>defaults)
+            p.note(dg_keywords_at(<PyObject *>self.holder), NULL if keywords is None else <PyObject *>keywords)
+        else:
+            return False
         return True
 
     cdef bint numbers(self) except -1:
@@ -231,7 +265,6 @@ cdef class Survey:
         self.names = list(PROTOCOL)
         self.known_names = set(PROTOCOL)
         self.seen = {}
-        self.atomic = {}
 
     cdef int look(self, int place, object holder, object key, object found) except -1:
         cdef Look look = Look()
@@ -242,20 +275,13 @@ cdef class Survey:
         self.looks.append(look)
         return 0
 
-    cdef bint is_atom(self, object x) except -1:
-        """Whether there is nothing inside of an object: it is a number, a text, or nothing."""
-        cdef type kind = type(x)
-        known = self.atomic.get(kind)
-        if known is None:
-            known = self.atomic[kind] = not PLAIN.isdisjoint(kind.__mro__)
-        return known
-
     cdef int meet(self, object x) except -1:
         cdef object identity
         if type(x) in PLAIN:
             return 0
         identity = PyLong_FromVoidPtr(<void *>x)
-        if identity in self.seen or self.is_atom(x):
+        if identity in self.seen or isinstance(x, (int, float, complex, str, bytes)) or isinstance(x, GENERIC) \
+                or cnp.PyArray_DescrCheck(x):
             return 0
         if isinstance(x, TensorBase):
             if (<TensorBase>x).parameter:
@@ -273,7 +299,7 @@ cdef class Survey:
             return self.function(x)
         if PyMethod_Check(x):
             self.meet(x.__self__)
-            return self.function(x.__func__)
+            return self.function(x.__func__) if PyFunction_Check(x.__func__) else self.meet(x.__func__)
         if isinstance(x, CellCall):
             return self.cell(x)
         if isinstance(x, (tuple, list)):
@@ -289,10 +315,10 @@ cdef class Survey:
                     self.meet(item)
         elif isinstance(x, set):
             self.look(SET, x, None, values_at(SET, x))
-        elif isinstance(x, np.ndarray):
+        elif cnp.PyArray_Check(x):
             if x.flags.writeable or x.base is not None:
                 self.look(NUMBERS, x, None, values_at(NUMBERS, x))
-        elif isinstance(x, functools.partial):
+        elif isinstance(x, PARTIAL):
             self.meet(x.func)
             self.meet(x.args)
             self.meet(x.keywords)
@@ -320,14 +346,12 @@ cdef class Survey:
             if not name.startswith("_"):
                 self.look(ENTRY, x.__dict__, name, item)
             self.meet(item)
-        for base in kind.__mro__:
-            for name in base.__dict__.get("__slots__", ()):
-                item = getattr(x, name, ABSENT)
-                if not name.startswith("_"):
-                    self.look(SLOT, x, name, item)
-                    slot = base.__dict__.get(name)
-                    (<Look>self.looks[len(self.looks) - 1]).at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
-                self.meet(item)
+        for name, public, slot in slots_of(kind):
+            item = getattr(x, name, ABSENT)
+            if public:
+                self.look(SLOT, x, name, item)
+                (<Look>self.looks[len(self.looks) - 1]).at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
+            self.meet(item)
         for name in ("__wrapped__", "fn"):          # of recorded functions, and of gradient functions
             self.meet(getattr(x, name, None))
         return 0
@@ -374,8 +398,11 @@ cdef class Survey:
                 self.meet(item)
         if not belongs(kind.__module__, OURS):
             self.meet(kind.construct)
-            self.meet(getattr(kind, "bprop", None))
             self.hold(kind)
+            for members in (<tuple>self.holders[len(self.holders) - 1])[2]:
+                if "bprop" in members:
+                    self.meet(members["bprop"])
+                    break
         return 0
 
     cdef int hold(self, object x) except -1:
@@ -449,10 +476,41 @@ cdef Survey survey(object call, list others):
             return s
 
 
-cdef bint same_looks(list looks) except -1:
-    """Whether all looks find what they found."""
+cdef class Places:
+
+    def __dealloc__(self):
+        PyMem_Free(self.places)
+
+    cdef int note(self, PyObject **at, PyObject *found) noexcept:
+        self.places[self.n].at = at
+        self.places[self.n].found = found
+        self.n += 1
+        return 0
+
+    cdef bint hold(self) except -1:
+        """Whether all looks find what they found."""
+        cdef Look look
+        cdef Py_ssize_t i
+        cdef list looks = self.others
+        for i in range(self.n):
+            if self.places[i].at[0] is not self.places[i].found:
+                looks = self.looks              # another object may be as good
+                break
+        for look in looks:
+            if not look.holds():
+                return False
+        return True
+
+
+cdef Places places_of(list looks):
+    cdef Places p = Places()
     cdef Look look
+    p.looks = looks
+    p.others = []
+    p.places = <Place *>PyMem_Malloc(max(3 * len(looks), 1) * sizeof(Place))
+    if p.places is NULL:
+        raise MemoryError()
     for look in looks:
-        if not look.holds():
-            return False
-    return True
+        if not look.note(p):
+            p.others.append(look)
+    return p
