@@ -42,7 +42,7 @@ from ways import programs_run
 import dualgrad as dg
 from dualgrad import Tensor, random
 from dualgrad._engine import gradient as engine
-from dualgrad._engine import replay
+from dualgrad._engine import recordings, replay
 from dualgrad._engine.arguments import ByIdentity
 from dualgrad._engine.capture import capture
 from dualgrad._engine.inspection import describe
@@ -100,13 +100,13 @@ class Rehearsal:
         for module, name, _, new in patched:
             setattr(module, name, new)
         set_call_hook(self._cell_called)
-        checked = replay.check_programs(self._confirmed)
+        checked = recordings.check_programs(self._confirmed)
         watched = watch_rebinding(self._note)
         try:
             yield
         finally:
             watch_rebinding(watched)
-            replay.check_programs(checked)
+            recordings.check_programs(checked)
             set_call_hook(replay._cell_called)
             for module, name, old, _ in patched:
                 setattr(module, name, old)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dualgrad._engine import promises, replay
+from dualgrad._engine import promises, recordings
 
 #: as ever; with everything put off while it is recorded that can be; step by step
 WAYS = ("planned", "put off", "interpreted")
@@ -16,11 +16,11 @@ _LEAST = {"put off": 0, "executed": 1 << 62}
 @contextmanager
 def programs_run(way: str) -> Iterator[None]:
     """Inside the block recorded functions run in one of the ``WAYS``; "executed": with nothing put off."""
-    planned = replay.plan_programs(way != "interpreted")
+    planned = recordings.plan_programs(way != "interpreted")
     least = promises.put_off_from(_LEAST[way]) if way in _LEAST else None
     try:
         yield
     finally:
-        replay.plan_programs(planned)
+        recordings.plan_programs(planned)
         if least is not None:
             promises.put_off_from(least)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from dualgrad._engine.replay import note_write
+from dualgrad._engine.recordings import note_write
 from dualgrad._engine.tensor import CellCall
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, SupportsIndex, overload
 
-from dualgrad._engine.replay import note_write
+from dualgrad._engine.recordings import note_write
 from dualgrad.nn.cell import Cell
 
 __all__ = ["CellList", "SequentialCell"]

@@ -14,7 +14,7 @@ import numpy as np
 from .. import ops
 from .._engine.algebra import jets, quadratic_algebra
 from .._engine.forward import run_forward
-from .._engine.replay import unrepeatable
+from .._engine.recordings import unrepeatable
 from ..random import generator
 from ..tensor import Tensor
 from ..vectorize import vmap

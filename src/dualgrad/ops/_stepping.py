@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtype as _dtype
+from .._engine.recordings import unrepeatable
 from .._engine.remake import (
     drawn,
     filled,
@@ -25,7 +26,6 @@ from .._engine.remake import (
     under_reverse,
     whole,
 )
-from .._engine.replay import unrepeatable
 from ..random import get_state, put_state
 from ..tensor import Tensor
 from ._schedule import default_states, first_states, schedule

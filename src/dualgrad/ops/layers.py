@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._engine import tensor as _engine
-from .._engine.replay import unrepeatable
+from .._engine.recordings import unrepeatable
 from ..parameter import Parameter
 from ..random import generator
 from ..tensor import Tensor

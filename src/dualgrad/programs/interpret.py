@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .._engine.replay import check_programs, forget_programs, plan_programs
+from .._engine.recordings import check_programs, plan_programs
+from .._engine.replay import forget_programs
 from .verify import verify_program
 
 __all__ = ["interpreted", "verified"]
