@@ -8,8 +8,9 @@
 #ifndef DG_EXECUTOR_H
 #define DG_EXECUTOR_H
 
-#include <string.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #if !defined(_WIN32)
 #include <unistd.h>
 #endif
@@ -263,6 +264,63 @@ static void dg_run_picks(const dg_instruction *in, char *const *p, npy_intp rows
     }
 }
 
+/* One instruction on some rows; where its operands lie. */
+static void dg_execute(const dg_instruction *in, char **p, npy_intp rows, char *const *bases)
+{
+    npy_intp n, d[4];
+    switch (in->kind) {
+    case DG_LOOP:
+    case DG_CAST:
+        if (in->period && rows > in->period) {
+            dg_run_periods(in, p, rows);
+            break;
+        }
+        n = rows * in->width;
+        in->fn(p, &n, in->step, in->data);
+        break;
+    case DG_MATMUL:
+    case DG_MATMUL_ADD:
+        for (int k = 0; k < 4; ++k) d[k] = in->dims[k] < 0 ? -in->dims[k] * rows : in->dims[k];
+        if (in->kind == DG_MATMUL) {
+            /* matrices that lie behind each other, and the same factor: one with more rows */
+            if (d[0] > 1 && in->strides[1] == 0 && in->strides[0] == d[1] * in->strides[3]
+                && in->strides[2] == d[1] * in->strides[7])
+                d[1] *= d[0], d[0] = 1;
+            in->fn(p, d, in->strides, in->data);
+        } else { /* the product of this block goes to scratch and is added to the result */
+            char *q[3];
+            p[3] = dg_at(&in->arg[3], bases, 0, 0);
+            q[0] = p[0], q[1] = p[1], q[2] = p[3];
+            in->fn(q, d, in->strides, in->data);
+            q[0] = p[2], q[1] = p[3], q[2] = p[2];
+            n = in->width;
+            in->add(q, &n, in->step, in->add_data);
+        }
+        break;
+    case DG_SUM_ALL: { /* pairwise, into one number */
+        char *q[3];
+        q[0] = p[1], q[1] = p[0], q[2] = p[1];
+        n = rows * in->width;
+        in->fn(q, &n, in->step, in->data);
+        break;
+    }
+    case DG_SUM_AXIS:
+        n = in->dims[1] < 0 ? -in->dims[1] * rows : in->dims[1];
+        if (in->item == 8) dg_sum_axis_double((const double *)p[0], (double *)p[1], n, in->dims[2], in->dims[3]);
+        else dg_sum_axis_float((const float *)p[0], (float *)p[1], n, in->dims[2], in->dims[3]);
+        break;
+    case DG_SUM_ROWS:
+        if (in->item == 8) dg_sum_rows_double((const double *)p[0], (double *)p[1], rows, in->width);
+        else dg_sum_rows_float((const float *)p[0], (float *)p[1], rows, in->width);
+        break;
+    case DG_COPY: dg_copy_axes(in, 0, p[0], p[1], rows); break;
+    case DG_ZERO: memset(p[0], 0, (size_t)(rows * in->width * in->item)); break;
+    case DG_GATHER:
+    case DG_SCATTER_ADD: dg_run_picks(in, p, rows); break;
+    case DG_SELECT: dg_select(in, p[0], p[1], p[2], p[3], rows * in->width); break;
+    }
+}
+
 /* `ahead`: what the next block, of `next` rows, walks along; 0 where nothing is asked for. */
 static void dg_run_block(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0,
                          npy_intp block, int first, const dg_streams *ahead, npy_intp next)
@@ -270,7 +328,7 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
     for (npy_intp i = 0; i < count; ++i) {
         const dg_instruction *in = &program[i];
         char *p[5];
-        npy_intp n, d[4], start = row0 - in->before, stop = row0 + block + in->after, rows;
+        npy_intp start = row0 - in->before, stop = row0 + block + in->after;
         if (next > 0) dg_prefetch(ahead, bases, row0 + block, next, i, count);
         if (in->once) {
             if (!first) continue;
@@ -278,60 +336,9 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
         }
         start = start < in->low ? in->low : start;
         stop = stop > in->high ? in->high : stop;
-        rows = stop - start;
-        if (rows <= 0) continue;
+        if (stop <= start) continue;
         for (int k = 0; k <= in->n_in; ++k) p[k] = dg_at(&in->arg[k], bases, start, row0);
-        switch (in->kind) {
-        case DG_LOOP:
-        case DG_CAST:
-            if (in->period && rows > in->period) {
-                dg_run_periods(in, p, rows);
-                break;
-            }
-            n = rows * in->width;
-            in->fn(p, &n, in->step, in->data);
-            break;
-        case DG_MATMUL:
-        case DG_MATMUL_ADD:
-            for (int k = 0; k < 4; ++k) d[k] = in->dims[k] < 0 ? -in->dims[k] * rows : in->dims[k];
-            if (in->kind == DG_MATMUL) {
-                /* matrices that lie behind each other, and the same factor: one with more rows */
-                if (d[0] > 1 && in->strides[1] == 0 && in->strides[0] == d[1] * in->strides[3]
-                    && in->strides[2] == d[1] * in->strides[7])
-                    d[1] *= d[0], d[0] = 1;
-                in->fn(p, d, in->strides, in->data);
-            } else { /* the product of this block goes to scratch and is added to the result */
-                char *q[3];
-                p[3] = dg_at(&in->arg[3], bases, 0, 0);
-                q[0] = p[0], q[1] = p[1], q[2] = p[3];
-                in->fn(q, d, in->strides, in->data);
-                q[0] = p[2], q[1] = p[3], q[2] = p[2];
-                n = in->width;
-                in->add(q, &n, in->step, in->add_data);
-            }
-            break;
-        case DG_SUM_ALL: { /* pairwise, into one number */
-            char *q[3];
-            q[0] = p[1], q[1] = p[0], q[2] = p[1];
-            n = rows * in->width;
-            in->fn(q, &n, in->step, in->data);
-            break;
-        }
-        case DG_SUM_AXIS:
-            n = in->dims[1] < 0 ? -in->dims[1] * rows : in->dims[1];
-            if (in->item == 8) dg_sum_axis_double((const double *)p[0], (double *)p[1], n, in->dims[2], in->dims[3]);
-            else dg_sum_axis_float((const float *)p[0], (float *)p[1], n, in->dims[2], in->dims[3]);
-            break;
-        case DG_SUM_ROWS:
-            if (in->item == 8) dg_sum_rows_double((const double *)p[0], (double *)p[1], rows, in->width);
-            else dg_sum_rows_float((const float *)p[0], (float *)p[1], rows, in->width);
-            break;
-        case DG_COPY: dg_copy_axes(in, 0, p[0], p[1], rows); break;
-        case DG_ZERO: memset(p[0], 0, (size_t)(rows * in->width * in->item)); break;
-        case DG_GATHER:
-        case DG_SCATTER_ADD: dg_run_picks(in, p, rows); break;
-        case DG_SELECT: dg_select(in, p[0], p[1], p[2], p[3], rows * in->width); break;
-        }
+        dg_execute(in, p, stop - start, bases);
     }
 }
 
@@ -401,15 +408,95 @@ static void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, np
     }
 }
 
+/* Most blocks are away from the ends of the rows: there each instruction goes over as many rows as in the block before,
+ * or over none. What it needs is gathered once for all of them, side by side, and moved on from block to block. */
+typedef struct {
+    dg_loop fn; /* of an elementwise loop; else NULL */
+    void *data;
+    const npy_intp *step;
+    npy_intp n, rows;
+    char *p[5];
+    npy_intp move[5];
+    const dg_instruction *in;
+} dg_turn;
+
+enum { DG_LEAST_TURNS = 3 }; /* blocks that are worth it */
+
+/* How many whole blocks from `row0` on are alike in that. */
+static npy_intp dg_alike(const dg_instruction *program, npy_intp count, npy_intp row0, npy_intp stop, npy_intp block)
+{
+    npy_intp blocks = (stop - row0) / block;
+    for (npy_intp i = 0; i < count && blocks > 0; ++i) {
+        const dg_instruction *in = &program[i];
+        const npy_intp from = row0 - in->before, to = row0 + block + in->after;
+        npy_intp left;
+        if (in->once || from >= in->high) continue;
+        if (to <= in->low) left = in->low - to;
+        else if (from >= in->low && to <= in->high) left = in->high - to;
+        else return 0;
+        blocks = left / block + 1 < blocks ? left / block + 1 : blocks;
+    }
+    return blocks;
+}
+
+/* Some blocks that are alike, none of them the first one; -1 if there is no memory for that. */
+static int dg_run_alike(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0, npy_intp block,
+                        npy_intp blocks, npy_intp stop, const dg_streams *ahead)
+{
+    npy_intp turns = 0;
+    dg_turn *turn = (dg_turn *)malloc((size_t)count * sizeof(dg_turn));
+    if (turn == NULL) return -1;
+    for (npy_intp i = 0; i < count; ++i) {
+        const dg_instruction *in = &program[i];
+        const npy_intp from = row0 - in->before, to = row0 + block + in->after;
+        dg_turn *t = &turn[turns];
+        if (in->once || from >= in->high || to <= in->low) continue;
+        t->in = in;
+        t->rows = to - from;
+        t->n = t->rows * in->width;
+        t->fn = (in->kind == DG_LOOP || in->kind == DG_CAST) && !(in->period && t->rows > in->period) ? in->fn : NULL;
+        t->data = in->data;
+        t->step = in->step;
+        for (int k = 0; k < 5; ++k) {
+            t->p[k] = k <= in->n_in ? dg_at(&in->arg[k], bases, from, row0) : NULL;
+            t->move[k] = k <= in->n_in ? block * in->arg[k].row : 0;
+        }
+        ++turns;
+    }
+    for (; blocks > 0; --blocks) {
+        row0 += block;
+        const npy_intp next = !ahead || stop <= row0 ? 0 : stop - row0 < block ? stop - row0 : block;
+        for (npy_intp i = 0; i < turns; ++i) {
+            dg_turn *t = &turn[i];
+            if (next > 0) dg_prefetch(ahead, bases, row0, next, i, turns);
+            if (t->fn != NULL) {
+                t->fn(t->p, &t->n, t->step, t->data);
+            } else {
+                char *p[5];
+                memcpy(p, t->p, sizeof p);
+                dg_execute(t->in, p, t->rows, bases);
+            }
+            for (int k = 0; k < 5; ++k) t->p[k] += t->move[k];
+        }
+    }
+    free(turn);
+    return 0;
+}
+
 /* All blocks of a region from row `start` to row `stop`. */
 static void dg_run_rows(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp start, npy_intp stop,
                         npy_intp block, const dg_streams *ahead)
 {
-    int first = 1;
-    for (npy_intp row0 = start; row0 < stop; row0 += block, first = 0) {
+    if (ahead && !ahead->count) ahead = NULL;
+    for (npy_intp row0 = start; row0 < stop;) {
         const npy_intp left = stop - row0 - block, next = left < block ? left : block;
-        dg_run_block(program, count, bases, row0, left < 0 ? block + left : block, first, ahead,
-                     ahead && ahead->count ? next : 0);
+        const npy_intp alike = row0 == start ? 0 : dg_alike(program, count, row0, stop, block);
+        if (alike >= DG_LEAST_TURNS && !dg_run_alike(program, count, bases, row0, block, alike, stop, ahead)) {
+            row0 += alike * block;
+            continue;
+        }
+        dg_run_block(program, count, bases, row0, left < 0 ? block + left : block, row0 == start, ahead, ahead ? next : 0);
+        row0 += block;
     }
 }
 

@@ -26,9 +26,10 @@ cdef enum:
     PARALLEL = 1 << 19              # elements read or written from which on a second thread is worth waking
 
 
-# Bytes that a block may fill: a first-level cache. With products more than a second-level one may hold: a factor that
-# all rows share is packed for each block, and that costs more than fetching the block from farther away.
-cdef Py_ssize_t TILE = min(max(dg_first_cache_size(), 32 << 10), 64 << 10)
+# Bytes that a block may fill: three quarters of a first-level cache, since what the rows are read from and written to
+# passes through it as well. With products more than a second-level one may hold: a factor that all rows share is packed
+# for each block, and that costs more than fetching the block from farther away.
+cdef Py_ssize_t TILE = min(max(dg_first_cache_size(), 32 << 10), 64 << 10) * 3 // 4
 cdef Py_ssize_t CACHE = 1 << 20
 
 
