@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import threading
 import warnings
 
@@ -610,6 +611,30 @@ def test_threads_give_the_same_numbers_in_every_run(threads):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-9)
         for again in runs[3:]:
             assert all(np.array_equal(a, b) for a, b in zip(again, runs[2], strict=True))
+    finally:
+        dg.set_num_threads(before)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="where threads run is left to the system")
+def test_the_calling_thread_has_its_processor_for_itself():
+    """If there are enough of them. Schedulers put both threads on one, one behind the other."""
+    available = os.sched_getaffinity(0)
+    x = f64(np.linspace(0.0, 1.0, 3_000_000))
+    recorded = dg.jit(lambda x: ops.sum(ops.sin(x) * ops.exp(x)))
+
+    def left_out(threads):
+        """The processors that threads of this process do not run on."""
+        dg.set_num_threads(threads)
+        for _ in range(4):
+            recorded(x)
+        return {frozenset(available - os.sched_getaffinity(int(task))) for task in os.listdir("/proc/self/task")}
+
+    before = dg.get_num_threads()
+    try:
+        if len(available) > 1:
+            assert any(len(others) == 1 for others in left_out(2))
+        if len(available) < 64:
+            assert left_out(len(available) + 1) == {frozenset()}
     finally:
         dg.set_num_threads(before)
 

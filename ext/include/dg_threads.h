@@ -1,4 +1,5 @@
-/* A few threads that wait until there is work for them, and sleep: a spinning one would slow whoever is timed next.
+/* A few threads that wait until there is work for them, and sleep: a spinning one would slow whoever is timed next. Only
+ * the calling thread spins for a moment when it has done its part, since the others are about to be done with theirs.
  *
  * One job runs at a time; whoever comes while another job runs is told so and does the work alone. After a fork the
  * child has none of the threads, nor the job that another thread may have had: they are started anew when they are first
@@ -9,7 +10,7 @@
 
 typedef void (*dg_job)(void *data, int worker);
 
-enum { DG_MAX_THREADS = 64 };
+enum { DG_MAX_THREADS = 64, DG_MOMENT = 1000 };
 
 #if defined(_WIN32)
 
@@ -22,6 +23,9 @@ static int dg_parallel(dg_job job, void *data, int workers)
 #else
 
 #include <pthread.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 static struct {
     pthread_mutex_t busy;   /* held by whoever has a job */
@@ -30,8 +34,37 @@ static struct {
     int started, round, left, wanted;
     dg_job job;
     void *data;
-} dg_pool = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER,
-             0, 0, 0, 0, 0, 0};
+    pthread_t thread[DG_MAX_THREADS];
+#if defined(__linux__)
+    cpu_set_t place[DG_MAX_THREADS]; /* where each may run; empty: not said */
+#endif
+} dg_pool = {.busy = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER,
+             .start = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+
+#if defined(__x86_64__)
+#define DG_PAUSE() __builtin_ia32_pause()
+#else
+#define DG_PAUSE() ((void)0)
+#endif
+
+/* A scheduler may wake a thread on the processor of who wakes it, and leave both there, one behind the other, until it
+ * balances its load (measured: after each pause 20 calls took twice their time). So a calling thread has the processor
+ * that it runs on for itself. */
+static void dg_keep_apart(int workers)
+{
+#if defined(__linux__)
+    cpu_set_t others;
+    const int here = sched_getcpu();
+    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof others, &others) != 0) return;
+    if (CPU_COUNT(&others) >= workers) CPU_CLR(here, &others); /* else there are not enough */
+    for (int w = 1; w < workers; ++w)
+        if (!CPU_EQUAL(&others, &dg_pool.place[w])
+            && pthread_setaffinity_np(dg_pool.thread[w], sizeof others, &others) == 0)
+            dg_pool.place[w] = others;
+#else
+    (void)workers;
+#endif
+}
 
 /* In a forked process: the locks may have been copied in any state. */
 static void dg_forget_threads(void)
@@ -58,7 +91,7 @@ static void *dg_worker(void *arg)
         pthread_mutex_unlock(&dg_pool.lock);
         dg_pool.job(dg_pool.data, number);
         pthread_mutex_lock(&dg_pool.lock);
-        if (--dg_pool.left == 0) pthread_cond_signal(&dg_pool.done);
+        if (__atomic_sub_fetch(&dg_pool.left, 1, __ATOMIC_RELEASE) == 0) pthread_cond_signal(&dg_pool.done);
     }
     return 0;
 }
@@ -77,14 +110,17 @@ static int dg_parallel(dg_job job, void *data, int workers)
     dg_pool.round++;
     dg_pool.wanted = workers;
     while (dg_pool.started < workers) {
-        pthread_t thread;
         pthread_attr_t attr;
         int failed;
         pthread_attr_init(&attr);
         pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-        failed = pthread_create(&thread, &attr, dg_worker, (void *)(intptr_t)dg_pool.started);
+        failed = pthread_create(&dg_pool.thread[dg_pool.started], &attr, dg_worker,
+                                (void *)(intptr_t)dg_pool.started);
         pthread_attr_destroy(&attr);
         if (failed) break;
+#if defined(__linux__)
+        CPU_ZERO(&dg_pool.place[dg_pool.started]);
+#endif
         dg_pool.started++;
     }
     if (dg_pool.started < workers) {
@@ -93,10 +129,12 @@ static int dg_parallel(dg_job job, void *data, int workers)
         pthread_mutex_unlock(&dg_pool.busy);
         return -1;
     }
+    dg_keep_apart(workers);
     dg_pool.left = workers - 1;
     pthread_cond_broadcast(&dg_pool.start);
     pthread_mutex_unlock(&dg_pool.lock);
     job(data, 0);
+    for (int i = 0; i < DG_MOMENT && __atomic_load_n(&dg_pool.left, __ATOMIC_ACQUIRE); ++i) DG_PAUSE();
     pthread_mutex_lock(&dg_pool.lock);
     while (dg_pool.left) pthread_cond_wait(&dg_pool.done, &dg_pool.lock);
     dg_pool.wanted = 0;
