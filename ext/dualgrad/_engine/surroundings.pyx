@@ -5,7 +5,8 @@ Design
 A program holds what Python made of numbers, lists, attributes and functions outside of it. So before a call is
 written down, a survey walks over all that its code can reach by the names in it: closures, defaults, globals, what
 those hold, attributes of objects, modules and classes as far as some code that was met names them. Every place becomes
-a look: the place, and what is there. A program is replayed while all looks find the same.
+a look: the place, and what is there. A program is replayed while all looks find the same. Most places are pointers
+inside of objects that stay where they are: those are compared first, all in one loop.
 
 Looks that do not right after the call show that the function itself changes what it can read. If it adds to a container
 or rebinds a number, the recordings have to show whether that matters; attributes that it sets are results which a
