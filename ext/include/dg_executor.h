@@ -422,6 +422,12 @@ typedef struct {
 
 enum { DG_LEAST_TURNS = 3 }; /* blocks that are worth it */
 
+/* The rows of the block that begins with `row`; at most 0 behind the last one. */
+static inline npy_intp dg_rows_from(npy_intp row, npy_intp stop, npy_intp block)
+{
+    return stop - row < block ? stop - row : block;
+}
+
 /* How many whole blocks from `row0` on are alike in that. */
 static npy_intp dg_alike(const dg_instruction *program, npy_intp count, npy_intp row0, npy_intp stop, npy_intp block)
 {
@@ -465,7 +471,7 @@ static int dg_run_alike(const dg_instruction *program, npy_intp count, char *con
     }
     for (; blocks > 0; --blocks) {
         row0 += block;
-        const npy_intp next = !ahead || stop <= row0 ? 0 : stop - row0 < block ? stop - row0 : block;
+        const npy_intp next = ahead ? dg_rows_from(row0, stop, block) : 0;
         for (npy_intp i = 0; i < turns; ++i) {
             dg_turn *t = &turn[i];
             if (next > 0) dg_prefetch(ahead, bases, row0, next, i, turns);
@@ -489,13 +495,13 @@ static void dg_run_rows(const dg_instruction *program, npy_intp count, char *con
 {
     if (ahead && !ahead->count) ahead = NULL;
     for (npy_intp row0 = start; row0 < stop;) {
-        const npy_intp left = stop - row0 - block, next = left < block ? left : block;
         const npy_intp alike = row0 == start ? 0 : dg_alike(program, count, row0, stop, block);
         if (alike >= DG_LEAST_TURNS && !dg_run_alike(program, count, bases, row0, block, alike, stop, ahead)) {
             row0 += alike * block;
             continue;
         }
-        dg_run_block(program, count, bases, row0, left < 0 ? block + left : block, row0 == start, ahead, ahead ? next : 0);
+        dg_run_block(program, count, bases, row0, dg_rows_from(row0, stop, block), row0 == start, ahead,
+                     ahead ? dg_rows_from(row0 + block, stop, block) : 0);
         row0 += block;
     }
 }

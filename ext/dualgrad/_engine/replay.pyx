@@ -238,12 +238,13 @@ cdef object key_of_value(object x, tuple inside):
 def _cell_called(cell, args, kwargs):
     """A Cell is called in Graph mode, or while recording."""
     cdef Tracer tracer = active_tracer()
+    cdef Function newest = NEWEST           # other threads may call others meanwhile
     if isinstance(tracer, Recorder):
         (<Recorder>tracer).cells.append(cell)
     if tracer is not None or current_level() is not None:
         return cell.construct(*args, **kwargs)
-    if NEWEST is not None and NEWEST.alive is not None and NEWEST.alive() is cell and not kwargs:
-        result = replay_latest(NEWEST, None, args)
+    if newest is not None and newest.alive is not None and newest.alive() is cell and not kwargs:
+        result = replay_latest(newest, None, args)
         if result is not NotImplemented:
             return result
     return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
