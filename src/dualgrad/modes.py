@@ -12,7 +12,7 @@ from ._engine.tensor import CellCall
 __all__ = ["jit", "mutable"]
 
 
-def jit(fn: Callable | None = None, **options: Any) -> Callable:
+def jit(fn: Callable | None = None, *, pure: bool = False, **options: Any) -> Callable:
     """Have a function or Cell recorded and replayed, whatever the mode.
 
     The first two calls with arguments of a kind go through the function, and what they compute is written down as a
@@ -23,6 +23,10 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
     ----------
     fn : callable
         A function, method or Cell, with any derivatives inside or around it.
+    pure : bool, default False
+        Your promise that the result depends on nothing but the arguments and on Parameters and other tensors. Then
+        nothing else is looked at: no guards, no cost for them, and no notice of a global, attribute, list or array that
+        changes. The program of the first calls is replayed for ever, as `jax.jit` does it.
     **options
         Accepted so that ported code runs; they have no meaning here.
 
@@ -34,22 +38,23 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
     Raises
     ------
     TypeError
-        If `fn` cannot be called.
+        If `fn` cannot be called, or `pure` is not a bool.
 
     Notes
     -----
     Parameters and tensors the function captures are read at each call, so that an optimiser's step or `set_data` is
     seen; updates of them, and random draws, are part of the program. Other shapes, types, nesting or values of
-    arguments that are no tensors are recorded separately. What the function can reach by the names in its code
-    (globals, closures, defaults, attributes of Cells and of other objects, lists, dicts, NumPy arrays) is compared
-    before each replay, and where it has changed the function is recorded anew. Of arrays above 1 MB a sample is
-    compared, of containers with more than 4096 entries the length: hold such data in tensors.
+    arguments that are no tensors are recorded separately.
 
-    A function runs eagerly from then on, after one warning that says why and where, if Python asks for a number that
-    depends on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), if it sets attributes of a Cell or of another
-    object from outside, if it can reach a million objects, if two recordings differ, or if what it can reach changes
-    again and again after few calls.
-    Other effects of its Python (printing, entries added to a list) happen while it is recorded only.
+    All else that the executed code can reach has a guard: globals, closures, defaults, attributes of objects and
+    classes, containers and NumPy arrays of any size. Before each replay the guards are compared, and where one has
+    changed the function is recorded anew.
+
+    What no guard can follow makes the function run eagerly from then on, after one warning that says why: numbers that
+    Python asks for and that depend on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), generators, files,
+    clocks, random numbers from elsewhere than `dualgrad.ops`, compiled objects of other packages, containers and
+    attributes outside that the function itself changes. :doc:`/howto/programs` has the whole contract. Printing is done
+    while the function is recorded only.
 
     Examples
     --------
@@ -61,14 +66,17 @@ def jit(fn: Callable | None = None, **options: Any) -> Callable:
     [9.]
     """
     if fn is None:
-        return functools.partial(jit, **options)
+        return functools.partial(jit, pure=pure, **options)
     if not callable(fn):
         raise TypeError(f"jit: expected a function or Cell, got {type(fn).__name__}")
+    if not isinstance(pure, bool):
+        raise TypeError(f"jit: pure is {pure!r}; expected True or False")
     if isinstance(fn, CellCall):
         fn.recorded = True
+        fn.pure = pure
         return fn
 
-    return functools.update_wrapper(Recorded(fn), fn)
+    return functools.update_wrapper(Recorded(fn, pure), fn)
 
 
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:

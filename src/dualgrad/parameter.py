@@ -21,7 +21,6 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dualgrad import dtype as mstype
-from dualgrad._engine.surroundings import note_switch
 from dualgrad.tensor import Tensor
 
 __all__ = ["Parameter", "ParameterTuple"]
@@ -145,8 +144,6 @@ class Parameter(Tensor):
     def requires_grad(self, flag: bool) -> None:
         if not isinstance(flag, bool):
             raise TypeError(f"Parameter: requires_grad must be a bool, got {type(flag).__name__}")
-        if getattr(self, "_requires_grad", flag) is not flag:
-            note_switch()
         self._requires_grad = flag
 
     # The value.

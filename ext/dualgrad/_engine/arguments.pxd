@@ -1,5 +1,6 @@
 # What goes into a recorded function, and what comes out. See arguments.pyx.
 from .recorder cimport Recorder
+from .tensor cimport TensorBase
 
 
 cdef class ByIdentity:
@@ -13,20 +14,31 @@ cdef class Given:
     cdef list tensors               # all tensors among them, in order
     cdef list others                # what is compared by identity
     cdef list inputs                # the tensors that are no parameters, each once
-    cdef list fresh                 # what the function is given in their place while it is recorded
-    cdef list marked                # the arrays that those hold at first
-    cdef list copies                # (list or dict, its copy with fresh tensors, what that held)
+    cdef list containers            # (list or dict, what it held)
     cdef tuple key(self)
     cdef object flatten(self, object x)
+    cdef tuple flatten_nest(self, object x)
     cdef list arrays(self)
-    cdef object replaced(self, object x, dict fresh)
-    cdef tuple substitutes(self, Recorder recorder)
-    cdef bint put_back(self) except -1
-    cdef object original(self, object x)
-    cdef object template(self, Recorder recorder, object x, list outputs)
+    cdef bint changed(self) except -1
+
+
+cdef class Template:
+    """The results of a recorded function: the nest that was returned, with leaves in place of tensors."""
+    cdef object nest
+    cdef list outputs               # slots of the leaves
+    cdef list made                  # lists and dicts that are returned
+    cdef bint repeats               # something is returned at two places
+    cdef dict met                   # id of what is returned -> its template, while it is made
+    cdef Recorder recorder
+    cdef dict positions             # id of an input -> its number
+    cdef object leaf_of(self, TensorBase t)
+    cdef object template(self, object x)
+    cdef object template_of_nest(self, object x)
+    cdef object container(self, object x)
+    cdef bint same_as(self, Template other) except -1
+    cdef object filled(self, list arrays, list inputs)
 
 
 cdef Given given(tuple args, dict kwargs)
-cdef object filled(object x, list arrays, list tensors)
-cdef bint same_template(object x, object y)
+cdef Template template_of(Given g, Recorder recorder, object x)
 cdef object value_key(object x)

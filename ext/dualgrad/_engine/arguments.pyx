@@ -3,23 +3,27 @@
 Design
 ------
 The key of a call is what its program depends on: the types, shapes and nesting of tensors, which of them are the
-same, numbers and texts by value, other objects by identity. A parameter is known by identity and is read like one that
-the function captures.
+same, numbers and texts by value, other objects by identity. A parameter is known by identity, its name and whether it
+is differentiated, and is read like one that the function captures. A tensor that some function captures is known by
+identity too: it may be the one that this function captures, and then both change together.
 
-While a function is recorded it is given fresh tensors in place of those of the call. So a tensor that is both an
-argument and captured is two different things, as it may be at the next call; and the caller's tensors are left alone,
-which other threads may be using. What the function does to its arguments in place is put back afterwards.
-
-Results are kept as a template: the nest that was returned, with leaves for its tensors.
+Results are kept as a template: the nest that was returned, with leaves for its tensors. What is one object in the
+results of the function is one object in those of the program.
 """
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
-import copy
+import numpy as np
 
 from .array cimport ARRAY, Array, shape_tuple
 from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char *where) except -1
+    void Py_LeaveRecursiveCall()
+
+cdef type GENERIC = np.generic
 
 
 cdef class ByIdentity:
@@ -37,20 +41,16 @@ cdef class ByIdentity:
 
 cdef object value_key(object x):
     """The key of a number or text; None for anything else. Zeros of either sign are different, nan is like nan."""
-    if isinstance(x, float):
-        return (type(x), x) if x == x and x != 0 else (type(x), repr(x))
-    if isinstance(x, complex):
-        return type(x), repr(x)
-    if isinstance(x, (bool, int, str, bytes)) or x is None:
-        return type(x), x
+    cdef type kind = type(x)
+    if kind is float:
+        return (kind, x) if x == x and x != 0 else (kind, repr(x))
+    if kind is complex:
+        return kind, repr(x)
+    if kind is bool or kind is int or kind is str or kind is bytes or x is None:
+        return kind, x
+    if isinstance(x, GENERIC) and not isinstance(x, np.void):
+        return kind, x.tobytes()
     return None
-
-
-cdef object with_items(object x, list items):
-    """A tuple of the kind of x with these items; x itself if they are its own."""
-    if all([a is b for a, b in zip(items, x)]):
-        return x
-    return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
 
 
 cdef Given given(tuple args, dict kwargs):
@@ -60,6 +60,7 @@ cdef Given given(tuple args, dict kwargs):
     g.tensors = []
     g.others = []
     g.inputs = []
+    g.containers = []
     return g
 
 
@@ -70,15 +71,25 @@ cdef class Given:
         if isinstance(x, TensorBase):
             self.tensors.append(x)
             return TensorBase
-        if isinstance(x, (tuple, list)):
-            return (type(x), tuple([self.flatten(item) for item in x]))
-        if isinstance(x, dict):
-            return (type(x), tuple([(key, self.flatten(item)) for key, item in x.items()]))
+        if isinstance(x, (tuple, list, dict)):
+            Py_EnterRecursiveCall(" while the arguments of a recorded function are read")
+            try:
+                return self.flatten_nest(x)
+            finally:
+                Py_LeaveRecursiveCall()
         key = value_key(x)
         if key is None:
             self.others.append(x)
             key = ByIdentity(x)
         return key
+
+    cdef tuple flatten_nest(self, object x):
+        if isinstance(x, dict):
+            self.containers.append((x, dict(x)))
+            return (type(x), tuple([(self.flatten(key), self.flatten(item)) for key, item in x.items()]))
+        if isinstance(x, list):
+            self.containers.append((x, list(x)))
+        return (type(x), tuple([self.flatten(item) for item in x]))
 
     cdef tuple key(self):
         """The key of the arguments, or None if they cannot have one."""
@@ -93,10 +104,16 @@ cdef class Given:
             if t.value is None or t.value.kind != ARRAY:
                 return None
             a = <Array>t.value
-            if id(t) not in seen and not t.parameter:
-                self.inputs.append(t)
+            known = 0
+            if t.parameter:
+                known = (id(t), t.requires_grad, t.name)
+            else:
+                if t.captured:
+                    known = id(t)
+                if id(t) not in seen:
+                    self.inputs.append(t)
             # the same handle at two places is one input
-            key.append((a.typenum, shape_tuple(a), id(t) if t.parameter else 0, seen.setdefault(id(t), len(seen))))
+            key.append((a.typenum, shape_tuple(a), known, seen.setdefault(id(t), len(seen))))
         return tuple(key)
 
     cdef list arrays(self):
@@ -104,124 +121,17 @@ cdef class Given:
         cdef TensorBase t
         return [t.value for t in self.inputs]
 
-    # ---- while recording
-
-    cdef tuple substitutes(self, Recorder recorder):
-        """The arguments, with fresh tensors."""
-        cdef dict fresh = {}
-        cdef TensorBase t, new
-        self.fresh = []
-        self.marked = []
-        self.copies = []
-        for t in self.inputs:
-            new = type(t).__new__(type(t))
-            if hasattr(t, "__dict__"):
-                new.__dict__.update(t.__dict__)
-            new.value = recorder.input(<Array>t.value)
-            self.marked.append(new.value)
-            fresh[id(t)] = new
-            self.fresh.append(new)
-        return (tuple([self.replaced(x, fresh) for x in self.args]),
-                {name: self.replaced(x, fresh) for name, x in self.kwargs.items()})
-
-    cdef object replaced(self, object x, dict fresh):
-        if isinstance(x, TensorBase):
-            return fresh.get(id(x), x)
-        if isinstance(x, tuple):
-            return with_items(x, [self.replaced(item, fresh) for item in x])
-        if not isinstance(x, (list, dict)):
-            return x
-        new = copy.copy(x)
-        for key in range(len(x)) if isinstance(x, list) else x:
-            new[key] = self.replaced(x[key], fresh)
-        self.copies.append((x, new, copy.copy(new)))
-        return new
-
-    cdef bint put_back(self) except -1:
-        """Hand on what was done in place to fresh tensors and copies; whether a list or dict has other entries."""
-        cdef bint changed = False
-        cdef TensorBase t, new
-        cdef Py_ssize_t i
-        for i in range(len(self.inputs)):
-            t = <TensorBase>self.inputs[i]
-            new = <TensorBase>self.fresh[i]
-            if new.value is not self.marked[i]:
-                t.value = new.value
-        for original, new_nest, before in self.copies:
-            now = list(new_nest.items()) if isinstance(new_nest, dict) else list(new_nest)
-            then = list(before.items()) if isinstance(before, dict) else list(before)
-            if len(now) == len(then) and all([a is b or isinstance(a, tuple) and a[0] == b[0] and a[1] is b[1]
-                                              for a, b in zip(now, then)]):
-                continue
-            changed = True
-            original.clear()
-            if isinstance(original, dict):
-                original.update([(key, self.original(item)) for key, item in now])
-            else:
-                original.extend([self.original(item) for item in now])
-        return changed
-
-    cdef object original(self, object x):
-        """A nest of results with the caller's own tensors, lists and dicts in place of those given to the function."""
-        cdef Py_ssize_t i
-        if isinstance(x, TensorBase):
-            for i in range(len(self.fresh)):
-                if x is self.fresh[i]:
-                    return self.inputs[i]
-            return x
-        if isinstance(x, tuple):
-            return with_items(x, [self.original(item) for item in x])
-        if isinstance(x, (list, dict)):
-            for old, new, _ in self.copies:
-                if x is new:
-                    return old
-            for key in range(len(x)) if isinstance(x, list) else list(x):
-                item = self.original(x[key])
-                if item is not x[key]:
-                    x[key] = item
-        return x
-
-    cdef object template(self, Recorder recorder, object x, list outputs):
-        """A nest of results with leaves in place of tensors; TypeError for what a program cannot return."""
-        cdef Leaf leaf
-        cdef TensorBase t
-        cdef Array a
-        if isinstance(x, TensorBase):
-            t = <TensorBase>x
-            leaf = Leaf()
-            leaf.argument = -1
-            for i, new in enumerate(self.fresh):
-                if new is t:
-                    leaf.argument = i
-                    return leaf
-            if t.birth < recorder.start:
-                leaf.output = -1
-                leaf.handle = t
-                return leaf
-            if type(t) is not type(wrap(None)) or t.value.kind != ARRAY:
-                raise TypeError(f"a {type(t).__name__} is returned")
-            a = <Array>t.value
-            if a.trace == recorder.trace:
-                leaf.output = len(outputs)
-                outputs.append(a.slot)
-            else:
-                leaf.output = -2
-                leaf.constant = a
-            return leaf
-        if isinstance(x, (tuple, list)):
-            parts = [self.template(recorder, item, outputs) for item in x]
-            if type(x) is tuple:
-                return tuple(parts)
-            if type(x) is list:
-                return parts
-            if hasattr(x, "_fields"):
-                return type(x)(*parts)
-            raise TypeError(f"a {type(x).__name__} is returned")
-        if type(x) is dict:
-            return {key: self.template(recorder, item, outputs) for key, item in x.items()}
-        if value_key(x) is not None:
-            return x
-        raise TypeError(f"a {type(x).__name__} is returned")
+    cdef bint changed(self) except -1:
+        """Whether a list or dict among the arguments holds something else than it did."""
+        for x, before in self.containers:
+            if len(x) != len(before):
+                return True
+            if isinstance(x, dict):
+                if not all([a is b and x[a] is before[b] for a, b in zip(x, before)]):
+                    return True
+            elif not all([a is b for a, b in zip(x, before)]):
+                return True
+        return False
 
 
 # --------------------------------------------------------------------------------------------------------- results
@@ -232,45 +142,156 @@ cdef class Leaf:
     cdef int argument               # number of the input that is returned as it came, or -1
     cdef object handle
     cdef Array constant
+    cdef bint again                 # it stands at another place too
 
 
-cdef object filled(object x, list arrays, list inputs):
-    """A nest of results."""
-    cdef Leaf leaf
+cdef class Same:
+    """A list or dict that stands at more than one place."""
+    cdef object nest
+
+
+cdef Template template_of(Given g, Recorder recorder, object x):
+    """A nest of results with leaves in place of tensors; TypeError for what a program cannot return."""
+    cdef Template t = Template()
+    cdef Py_ssize_t i
+    t.recorder = recorder
+    t.outputs = []
+    t.made = []
+    t.met = {}
+    t.positions = {id(g.inputs[i]): i for i in range(len(g.inputs))}
+    t.nest = t.template(x)
+    t.met = t.positions = None
+    t.recorder = None
+    return t
+
+
+cdef class Template:
+
+    cdef object template(self, object x):
+        if isinstance(x, TensorBase):
+            leaf = self.met.get(id(x))
+            if leaf is None:
+                leaf = self.met[id(x)] = self.leaf_of(x)
+            else:
+                self.repeats = (<Leaf>leaf).again = True
+            return leaf
+        if isinstance(x, (tuple, list, dict)):
+            Py_EnterRecursiveCall(" while the results of a recorded function are read")
+            try:
+                return self.template_of_nest(x)
+            finally:
+                Py_LeaveRecursiveCall()
+        if value_key(x) is not None:
+            return x
+        raise TypeError(f"a {type(x).__name__} is returned")
+
+    cdef object template_of_nest(self, object x):
+        if type(x) is list or type(x) is dict:
+            return self.container(x)
+        if type(x) is tuple:
+            return tuple([self.template(item) for item in x])
+        if isinstance(x, tuple) and hasattr(x, "_fields"):
+            return type(x)(*[self.template(item) for item in x])
+        raise TypeError(f"a {type(x).__name__} is returned")
+
+    cdef object container(self, object x):
+        """The template of a list or dict."""
+        cdef Same found = self.met.get(id(x))
+        if found is not None:
+            if found.nest is None:
+                raise TypeError(f"a {type(x).__name__} that holds itself is returned")
+            self.repeats = True
+            return found
+        found = self.met[id(x)] = Same()
+        self.made.append(x)
+        if type(x) is list:
+            found.nest = [self.template(item) for item in x]
+        else:
+            found.nest = {key: self.template(item) for key, item in x.items()}
+        return found
+
+    cdef object leaf_of(self, TensorBase t):
+        cdef Leaf leaf = Leaf()
+        cdef Array a
+        leaf.argument = -1
+        position = self.positions.get(id(t))
+        if position is not None:
+            leaf.argument = position
+        elif t.birth < self.recorder.start:
+            leaf.output = -1
+            leaf.handle = t
+        elif type(t) is not type(wrap(None)) or t.value.kind != ARRAY:
+            raise TypeError(f"a {type(t).__name__} is returned")
+        else:
+            a = <Array>t.value
+            if a.trace == self.recorder.trace:
+                leaf.output = len(self.outputs)
+                self.outputs.append(a.slot)
+            else:
+                leaf.output = -2
+                leaf.constant = a
+        return leaf
+
+    cdef bint same_as(self, Template other) except -1:
+        return same_template(self.nest, other.nest)
+
+    cdef object filled(self, list arrays, list inputs):
+        """The nest of results."""
+        return filled(self.nest, arrays, inputs, {} if self.repeats else None)
+
+
+cdef object leaf_filled(Leaf leaf, list arrays, list inputs):
+    if leaf.argument >= 0:
+        return inputs[leaf.argument]
+    if leaf.output >= 0:
+        return wrap(<Array>arrays[leaf.output])
+    return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
+
+
+cdef object filled(object x, list arrays, list inputs, dict met):
+    """A nest of results. `met` has what stands at several places and was filled before, by the id of its template."""
     cdef Py_ssize_t i
     if type(x) is Leaf:
-        leaf = <Leaf>x
-        if leaf.argument >= 0:
-            return inputs[leaf.argument]
-        if leaf.output >= 0:
-            return wrap(<Array>arrays[leaf.output])
-        return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
+        if met is None or not (<Leaf>x).again:
+            return leaf_filled(<Leaf>x, arrays, inputs)
+        if id(x) not in met:
+            met[id(x)] = leaf_filled(<Leaf>x, arrays, inputs)
+        return met[id(x)]
     if type(x) is tuple:
         nest = PyTuple_New(len(<tuple>x))
         for i in range(len(<tuple>x)):
-            item = filled((<tuple>x)[i], arrays, inputs)
+            item = filled((<tuple>x)[i], arrays, inputs, met)
             Py_INCREF(item)
             PyTuple_SET_ITEM(nest, i, item)
         return nest
-    if type(x) is list:
-        return [filled(item, arrays, inputs) for item in x]
-    if type(x) is dict:
-        return {key: filled(item, arrays, inputs) for key, item in x.items()}
+    if type(x) is Same:
+        if met is not None and id(x) in met:
+            return met[id(x)]
+        inner = (<Same>x).nest
+        if type(inner) is list:
+            nest = [filled(item, arrays, inputs, met) for item in inner]
+        else:
+            nest = {key: filled(item, arrays, inputs, met) for key, item in inner.items()}
+        if met is not None:
+            met[id(x)] = nest
+        return nest
     if isinstance(x, tuple):
-        return type(x)(*[filled(item, arrays, inputs) for item in x])
+        return type(x)(*[filled(item, arrays, inputs, met) for item in x])
     return x
 
 
-cdef bint same_template(object x, object y):
+cdef bint same_template(object x, object y) except -1:
     cdef Leaf a, b
     if type(x) is not type(y):
         return False
-    if isinstance(x, Leaf):
+    if type(x) is Leaf:
         a = <Leaf>x
         b = <Leaf>y
-        return a.output == b.output and a.argument == b.argument and a.handle is b.handle and (
+        return a.output == b.output and a.argument == b.argument and a.handle is b.handle and a.again == b.again and (
             a.output != -2 or a.constant is b.constant
             or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
+    if type(x) is Same:
+        return same_template((<Same>x).nest, (<Same>y).nest)
     if isinstance(x, (tuple, list)):
         return len(x) == len(y) and all([same_template(p, q) for p, q in zip(x, y)])
     if isinstance(x, dict):

@@ -59,7 +59,8 @@ cdef class Program:
                 if op != OP_DRAW and op != OP_INSPECT and params != params2:
                     return False
         for (handle, slot), (handle2, slot2) in zip(self.effects, other.effects):
-            if handle is not handle2 and handle != handle2 or slot != slot2:
+            if slot != slot2 or handle is not handle2 and not (
+                    isinstance(handle, int) and isinstance(handle2, int) and handle == handle2):
                 return False
         for i in range(len(self.kinds)):
             if self.kinds[i] == FROM_HANDLE and self.sources[i] is not other.sources[i]:

@@ -19,8 +19,7 @@ cdef class Recorder(Tracer):
     cdef readonly list fixed            # (handle, array) for handles whose numbers were looked at
     cdef dict effects                   # id of a handle -> handle
     cdef dict negated                   # slot of a negation -> its operand
-    cdef list cells                     # Cells that were called
-    cdef bint wrote                     # an attribute of a Cell was set
+    cdef dict positions                 # id of a tensor that the function is given -> its number
     cdef SlotMap absorbed               # slot of an absorbing product with ones -> its other operand
     cdef list held                      # arrays whose ids are keys
     cdef Promises promises              # results that are put off; None where everything is executed at once
@@ -35,4 +34,5 @@ cdef class Recorder(Tracer):
     cdef int pause(self) except -1
     cdef int resume(self) except -1
     cdef Array input(self, Array a)
+    cdef int argument(self, object handle) except -1
     cdef int finish(self) except -1

@@ -74,7 +74,7 @@ cdef class Recorder(Tracer):
         self.negated = {}
         self.absorbed = SlotMap()
         self.held = []
-        self.cells = []
+        self.positions = {}
         self.fixed = []
         self.room = KEPT_BYTES
 
@@ -90,6 +90,13 @@ cdef class Recorder(Tracer):
         cdef int slot = self.program.new_slot(FROM_INPUT, len(self.program.inputs), a)
         self.program.inputs.append(slot)
         return self.tagged(without_repeats(a), slot)
+
+    cdef int argument(self, object handle) except -1:
+        """The next input is the array of a tensor that the function is given, and may also capture."""
+        cdef TensorBase t = <TensorBase>handle
+        self.positions[id(t)] = len(self.program.inputs)
+        self.handles[id(t)] = (t, t.value, self.input(<Array>t.value))
+        return 0
 
     cdef Array reference(self, object handle, Array a):
         cdef TensorBase t = <TensorBase>handle
@@ -296,7 +303,7 @@ cdef class Recorder(Tracer):
             if v.kind != ARRAY:
                 self.give_up("a tensor made outside holds a value of a derivative that is still being taken")
                 return 0
-            self.program.effects.append((handle, self.slot_of(<Array>v)))
+            self.program.effects.append((self.positions.get(id(t), t), self.slot_of(<Array>v)))
         return 0
 
 

@@ -2,42 +2,46 @@
 
 Design
 ------
-A function is recorded at its first two calls with arguments of a kind. If both recordings are the same, their program
-is good and replayed from then on. Counters, clocks and other sources of numbers show in a difference, and then the
-function runs eagerly for ever, with one warning. (A function that changes variables it can reach is recorded three
-times.) It also does so if Python asked for a number that depends on the arguments.
+A function is recorded at its first two calls with arguments of a kind. After the first, a walk over all that the
+executed code can reach (reachability.pyx) gives the guards, or a reason to run eagerly for ever, with one warning. The
+second call shows that the function does not change itself what its guards watch: if they hold before and after it, if
+the same code has run, and if both recordings are the same, the program is good and replayed from then on.
 
-A program is good only while the Cells it has called have the attributes they had, while the handles it reads hold
-arrays of the types and shapes they had, and while no Parameter begins or ceases to be differentiated. What Python read
-on the way is part of a program too: globals, closures, attributes, lists, arrays. A survey (surroundings.pyx) of all
-that the function can reach is compared before each replay.
+A program is good while its guards hold. The tensors that it reads are read anew; where Python has looked at the numbers
+of one, it must hold the same array. A pure function (`jit(f, pure=True)`) has no guards by its user's promise.
 """
 import warnings
 from collections import OrderedDict
 from time import perf_counter
 
 from .array cimport ARRAY, Array, Value, has_form, shape_tuple
-from .arguments cimport Given, filled, same_template
+from .arguments cimport Given, template_of
 from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing, tracing
+from .executed cimport Executed
+from .guards cimport Guard, Guards, described
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .plan cimport make_plan
+from .program cimport FROM_CONSTANT, FROM_HANDLE
 from .promises cimport Promises
+from .reachability cimport Reach, reach_of
 from .recorder cimport Recorder
-from .surroundings cimport ATTRIBUTES, NOTHING, VALUES, Change, places_of, survey, switched
-from .tensor cimport CellCall, TensorBase
+from .tensor cimport TensorBase
 
 cdef extern from *:
     """
     #include "dg_thread_local.h"
     static DG_THREAD_LOCAL int dg_planning = 1;             /* programs are planned by this thread */
+    static DG_THREAD_LOCAL int dg_checking = 0;             /* this thread runs every replay eagerly too */
     """
     bint dg_planning
+    bint dg_checking
 
 cdef enum:
-    FAILURES = 3                    # recordings of a kind that do not confirm the one before
+    FAILURES = 4                    # recordings of a kind that do not confirm the one before
+    CHANGES = 8                     # of what a function reaches, after few calls each, before it runs eagerly
 
-cdef long long WRITES = 0           # attributes set on any Cell
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
+cdef object COMPARE = None          # runs a replay and the eager call, and compares them
 
 
 def plan_programs(bint on):
@@ -49,6 +53,21 @@ def plan_programs(bint on):
     return former
 
 
+def check_replays(bint on):
+    """Whether this thread runs the function beside every replay and compares the results. Returns the former
+    setting."""
+    global dg_checking
+    cdef bint former = dg_checking
+    dg_checking = on
+    return former
+
+
+def compare_replays_by(compare):
+    """Set the function that runs a replay and the eager call: see `checked`."""
+    global COMPARE
+    COMPARE = compare
+
+
 def check_programs(check):
     """Have a function called with each program that is to be replayed, and its plan (None where there is none); None
     for no such function. Returns the former one."""
@@ -56,16 +75,6 @@ def check_programs(check):
     former = CHECK
     CHECK = check
     return former
-
-
-def note_write(CellCall cell not None):
-    """An attribute of a Cell is being set."""
-    global WRITES
-    cdef Tracer tracer = active_tracer()
-    WRITES += 1
-    cell.writes += 1
-    if isinstance(tracer, Recorder):
-        (<Recorder>tracer).wrote = True
 
 
 def unrepeatable(str why):
@@ -87,7 +96,7 @@ cdef class Kind:
         for x in g.args:
             if isinstance(x, TensorBase):
                 a = <Array>(<TensorBase>x).value
-                leaves.append((a.typenum, shape_tuple(a)))
+                leaves.append((a.typenum, shape_tuple(a), x if (<TensorBase>x).captured else None))
             elif isinstance(x, (tuple, list, dict)):
                 return 0
             else:
@@ -99,7 +108,8 @@ cdef class Kind:
         """Whether arguments are seen to be of this kind without making a key. No means only: perhaps not."""
         cdef Py_ssize_t i, k
         cdef tuple leaf
-        if self.leaves is None or len(args) != len(self.leaves):
+        cdef TensorBase t
+        if self.leaves is None or len(args) != len(self.leaves) or len(args) > 16:
             return False
         for i in range(len(args)):
             x = args[i]
@@ -108,10 +118,12 @@ cdef class Kind:
                 if len(leaf) != 1 or x is not leaf[0]:
                     return False
                 continue
-            if len(leaf) != 2 or (<TensorBase>x).parameter or (<TensorBase>x).value is None \
-                    or (<TensorBase>x).value.kind != ARRAY:
+            t = <TensorBase>x
+            if len(leaf) != 3 or t.parameter or t.value is None or t.value.kind != ARRAY:
                 return False
-            if not has_form(<Array>(<TensorBase>x).value, leaf[0], leaf[1]):
+            if t.captured and leaf[2] is not t or leaf[2] is not None and leaf[2] is not t:
+                return False
+            if not has_form(<Array>t.value, leaf[0], leaf[1]):
                 return False
             for k in range(i):
                 if args[k] is x:
@@ -119,25 +131,22 @@ cdef class Kind:
         return True
 
 
-cdef bint current(Recording r) except -1:
+cdef bint current(Recording r, list inputs) except -1:
     """Whether all that a program depends on is as it was."""
-    cdef int i
-    cdef long long now = WRITES + switched()
+    cdef Py_ssize_t i
+    cdef TensorBase t
     for handle, a in r.fixed:
         if (<TensorBase>handle).value is not a:
             return False
-    if not r.places.hold():
-        return False
-    if r.checked == now:
-        return True
-    for i in range(len(r.cells)):
-        if (<CellCall>r.cells[i]).writes != <long long>r.writes[i]:
-            return False
-    for parameter, flag in r.switches:
-        if parameter.requires_grad is not flag:
-            return False
-    r.checked = now
-    return True
+    if r.captured is not None:
+        for i in range(len(inputs)):
+            t = <TensorBase>inputs[i]
+            if t.captured and id(t) in r.captured and r.shared.get(i) is not t:
+                return False
+        for i, handle in r.shared.items():
+            if inputs[i] is not handle:
+                return False
+    return r.guards is None or r.guards.hold()
 
 
 # ---------------------------------------------------------------------------------------------------- a recording
@@ -145,111 +154,147 @@ cdef bint current(Recording r) except -1:
 cdef object record(Function function, Kind kind, object call, Given g, object fn):
     """Call while recording; what is found goes to `kind`."""
     cdef Recorder recorder = Recorder()
-    cdef Recording made = Recording(), former
-    cdef Survey around = surroundings_of(function, kind.last, call if fn is None else fn, g.others)
-    cdef Change change
-    cdef list outputs = []
-    cdef bint other_entries = False
-    cdef long long switches = switched()
-    if around.endless:
-        go_eager(function, "it can reach too many objects to see whether one of them changes; pass it what it needs "
-                 "as arguments", None)
-        return call(*g.args, **g.kwargs)
-    made.checked = WRITES + switches
+    cdef Recording made = Recording(), former = kind.last
+    cdef bint held = former is not None and former.guards is not None and current(former, g.inputs)
+    if not function.pure:
+        made.executed = Executed()
+    made.call = call
+    start = perf_counter()
+    result = run(recorder, made, former, call, g)
+    made.seconds = perf_counter() - start
+    if recorder.failed is None and g.changed():
+        recorder.failed = "a list or dict that it was given is changed"
+    if recorder.failed is not None:
+        go_eager(function, recorder.failed, recorder.line)
+        return result
+    if not function.pure and not guard(function, kind, made, former if held else None, call if fn is None else fn,
+                                       recorder, g):
+        return result
+    made.fixed = recorder.fixed
+    if made.agreed >= 2 and (function.pure or made.guarded):
+        confirmed(function, kind, made)
+        return result
+    kind.last = made
+    if former is None:
+        return result
+    if not held and former.guards is not None:      # what it can reach has changed between the calls
+        kind.changes += 1
+        if kind.changes > CHANGES:
+            go_eager(function, f"what it can reach from outside of its arguments changes again and again; pass it as "
+                     f"an argument", None)
+        return result
+    kind.failures += 1
+    if kind.failures >= FAILURES:
+        go_eager(function, "recordings of it differ, so something else than its arguments decides what it does", None)
+    return result
+
+
+cdef object run(Recorder recorder, Recording made, Recording former, object call, Given g):
+    """The call, written down: its program and the template of its results go to `made`."""
     if dg_planning:
         recorder.promises = Promises()
-    args, kwargs = g.substitutes(recorder)
-    recorder.cells = list(around.cells)
-    start = perf_counter()
+    for t in g.inputs:
+        recorder.argument(t)
     recorder.pause()
     start_tracing(recorder)
     try:
-        result = call(*args, **kwargs)
+        if made.executed is not None:
+            made.executed.start()
+        try:
+            result = call(*g.args, **g.kwargs)
+        finally:
+            if made.executed is not None:
+                made.executed.stop()
         if recorder.failed is None:
             recorder.finish()
-            finish_inputs(recorder, g)
+        if recorder.failed is None:
             try:
-                made.template = g.template(recorder, result, outputs)
+                made.template = template_of(g, recorder, result)
             except TypeError as error:
                 recorder.give_up(str(error))
         if recorder.failed is None:
             made.program = recorder.program
-            made.program.outputs.extend(outputs)
-            former = kind.last                  # of this thread or another
+            made.program.outputs.extend(made.template.outputs)
             confirm(made, former)
             fulfil(recorder, made, g)
     finally:
         stop_tracing(recorder)
         recorder.resume()
         recorder.settle()
-        other_entries = g.put_back()
-    result = g.original(result)
-    if recorder.failed is None and recorder.wrote:
-        recorder.failed = "an attribute of a Cell is set"
-    if recorder.failed is None and switches != switched():
-        recorder.failed = "requires_grad of a Parameter is set"
-    if recorder.failed is None and other_entries:
-        recorder.failed = "a list or dict that it was given is changed"
-    if recorder.failed is not None:
-        go_eager(function, recorder.failed, recorder.line)
-        return result
-    made.seconds = perf_counter() - start
-    change = around.settle()
-    if change == ATTRIBUTES:
-        kind.last = None
-        kind.failures += 1
-        if kind.failures == FAILURES:
-            go_eager(function, f"it sets the attribute {around.attributes[0]!r} of an object from outside; return the "
-                     f"value instead", None)
-        return result
-    made.call = call
-    made.start = call if fn is None else fn
-    made.around = around if change == NOTHING and not around.shadows else None
-    made.places = places_of(around.looks)
-    made.cells = list(dict.fromkeys(recorder.cells))
-    made.writes = [(<CellCall>cell).writes for cell in made.cells]
-    made.switches = around.switches
-    made.fixed = recorder.fixed
-    made.restless = made.restless or change == VALUES
-    if made.agreed == (3 if made.restless else 2):
-        start = perf_counter()
-        made.program.prepare()
-        if made.plan is None and dg_planning:
-            made.plan = make_plan(made.program)
-            made.planning = perf_counter() - start
-        if CHECK is not None:
-            CHECK(made.program, made.plan)
-        kind.replays = 0
-        kind.last = None
-        made.around = None
-        kind.good = made
-        return result
-    kind.last = made
-    if made.agreed == 1 and former is not None:
-        kind.failures += 1
-        if kind.failures == FAILURES:
-            go_eager(function, "two recordings of it differ, so something else than its arguments decides what it "
-                     "does", None)
     return result
 
 
-cdef Survey surroundings_of(Function function, Recording last, object start, list others):
-    """What a call can reach: the same as at the recording before, if nothing there has changed."""
-    if last is not None and last.around is not None and (last.start is start or function.alive is not None) \
-            and current(last):
-        return last.around
-    return survey(start, others)
+cdef bint guard(Function function, Kind kind, Recording made, Recording former, object start, Recorder recorder,
+                Given g) except -1:
+    """Find the guards of a recording, or let it share those of the one before (None where they did not hold). False:
+    the function runs eagerly from now on, or this recording is of no use."""
+    cdef Reach reach
+    cdef Guard broken
+    cdef list handles
+    if former is not None and made.executed.same_as(former.executed):
+        broken = former.guards.broken()
+        if broken is not None:
+            go_eager(function, f"it changes {described(broken)}, which is there before the call; return the value "
+                     f"instead", None)
+            return False
+        made.guards = former.guards
+        made.captured = former.captured
+        made.shared = former.shared
+        made.guarded = True
+        return True
+    handles = [source for slot, source in zip(recorder.program.kinds, recorder.program.sources) if slot == FROM_HANDLE]
+    reach = reach_of(start, [made.call, *g.others, *handles], made.executed)
+    if reach.why is None and made.template.made:
+        for x in made.template.made:
+            if id(x) in reach.seen or any([x is y for y, _ in g.containers]):
+                reach.refuse(f"it returns a {type(x).__name__} that was there before")
+    if reach.why is not None:
+        kind.failures += 1
+        if kind.failures >= FAILURES or not made.executed.imported:   # a module is imported once
+            go_eager(function, reach.why, None)
+        return False
+    made.guards = reach.guards
+    made.captured = reach.tensors
+    made.shared = {i: t for i, t in enumerate(g.inputs) if id(t) in reach.tensors}
+    return True
 
 
 cdef int confirm(Recording made, Recording former) except -1:
     """Compare a recording with the one before; a plan is made once."""
     made.agreed = 1
-    if former is not None and made.program.same_as(former.program) and same_template(made.template, former.template):
-        made.restless = former.restless
+    if former is not None and made.program.same_as(former.program) and made.template.same_as(former.template):
         made.agreed = former.agreed + 1
         made.plan = former.plan
         made.planning = former.planning
     return 0
+
+
+cdef int confirmed(Function function, Kind kind, Recording made) except -1:
+    """Two recordings have agreed: from now on the program is replayed."""
+    made.program.prepare()
+    if made.plan is None and dg_planning:
+        start = perf_counter()
+        made.plan = make_plan(made.program)
+        made.planning = perf_counter() - start
+    if CHECK is not None:
+        CHECK(made.program, made.plan)
+    made.executed = None
+    function.bytes += bytes_of(made)
+    kind.replays = 0
+    kind.last = None
+    kind.good = made
+    return 0
+
+
+cdef Py_ssize_t bytes_of(Recording r) except -1:
+    """What a recording keeps in memory: what its guards compare, and constants."""
+    cdef Py_ssize_t total = 0 if r.guards is None else r.guards.bytes
+    cdef Array a
+    for kind, source in zip(r.program.kinds, r.program.sources):
+        if kind == FROM_CONSTANT:
+            a = <Array>source
+            total += a.size * a.itemsize
+    return total
 
 
 cdef int fulfil(Recorder recorder, Recording made, Given g) except -1:
@@ -283,21 +328,6 @@ cdef int fulfil(Recorder recorder, Recording made, Given g) except -1:
     return 0
 
 
-cdef int finish_inputs(Recorder recorder, Given g) except -1:
-    """Write down what the arguments were given in place."""
-    cdef TensorBase t
-    cdef Py_ssize_t i
-    for i in range(len(g.fresh)):
-        t = <TensorBase>g.fresh[i]
-        if t.value is g.marked[i]:
-            continue
-        if t.value.kind != ARRAY:
-            recorder.give_up("an argument holds a value of a derivative that is still being taken")
-            return 0
-        recorder.program.effects.append((i, recorder.slot_of(<Array>t.value)))
-    return 0
-
-
 cdef int go_eager(Function function, str why, object line) except -1:
     """Run a function eagerly from now on, and say so once."""
     if function.eager:
@@ -307,10 +337,13 @@ cdef int go_eager(Function function, str why, object line) except -1:
     function.line = line
     function.kinds = OrderedDict()
     function.latest = None
+    function.bytes = 0
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
     warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
     return 0
 
+
+# ---------------------------------------------------------------------------------------------------------- replays
 
 cdef object replay(Recording r, list inputs):
     """The results of a confirmed program; NotImplemented if what it reads has changed."""
@@ -326,4 +359,16 @@ cdef object replay(Recording r, list inputs):
         handle = program.effects[i][0]
         t = <TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle)
         t.value = <Value>arrays[n + i]
-    return filled(r.template, arrays, inputs)
+    return r.template.filled(arrays, inputs)
+
+
+cdef bint checking() noexcept:
+    return dg_checking
+
+
+cdef object checked(Function function, Recording r, list inputs, object call, tuple args, dict kwargs):
+    """A replay beside the eager call: COMPARE gets the name of the function, both as functions without arguments, and
+    the tensors that the program changes."""
+    handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
+    return COMPARE(function.name, lambda: call(*args, **kwargs), lambda: replay(r, inputs), handles,
+                   r.plan if dg_planning else None)

@@ -9,41 +9,47 @@ it runs eagerly, and also if what it depends on changes again and again.
 Only outermost calls are recorded: inside a recording, or while derivatives are being taken, a recorded function is an
 ordinary one.
 
-Programs are kept by function: identity for Cells, code and closure for functions, what it differentiates and how for
-gradient functions. The cache is bounded, the programs used longest ago go first.
+Programs are kept by function: identity for Cells; code, globals and closure for functions; what it differentiates and
+how for gradient functions. Those of a Cell are held by the Cell, so that they end with it. The cache is bounded, in
+functions and in bytes; the programs used longest ago go first.
 """
 import types
 import weakref
 from collections import OrderedDict
+from time import perf_counter
 
 from .arguments cimport ByIdentity, Given, given, value_key
-from .execute cimport Tracer, active_tracer, tracing
-from .recorder cimport Recorder
-from .recordings cimport Function, Kind, Recording, current, go_eager, record, replay
+from .execute cimport tracing
+from .recordings cimport Function, Kind, Recording, checked, checking, current, go_eager, record, replay
 from .tensor cimport CellCall, TensorBase
 from .tensor import set_call_hook
 from .values cimport current_level
 
 cdef enum:
     CACHE_SIZE = 256                # functions kept
+    CACHE_BYTES = 1 << 29           # that their guards and constants may keep in memory
     KINDS_SIZE = 64                 # kinds of arguments kept of one function
     WORTH = 8                       # replays that pay for a recording
     MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
 
-FUNCTIONS = OrderedDict()           # key of a function -> Function, the one called last at the end
-cdef Function NEWEST = None         # that one
+# Key of a function -> Function, the one called last at the end; a weak reference where a Cell holds it.
+FUNCTIONS = OrderedDict()
+cdef Function NEWEST = None         # the one called last
+cdef long long EPOCH = 0            # how often all programs were forgotten
 
 
 cdef class Recorded:
     """A function under `jit`."""
     cdef public object __wrapped__
+    cdef readonly bint pure
     cdef Function function          # what is known of it,
     cdef object known               # that is, of this
 
     cdef dict __dict__
 
-    def __init__(self, fn):
+    def __init__(self, fn, bint pure=False):
         self.__wrapped__ = fn
+        self.pure = pure
 
     def __get__(self, instance, owner):
         return self if instance is None else types.MethodType(self, instance)
@@ -56,35 +62,90 @@ cdef class Recorded:
             if result is not NotImplemented:
                 return result
         key, alive, name = function_key(self.__wrapped__)
-        result = through(key, alive, name, self.__wrapped__, args, kwargs)
+        result = through(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
         # A method is another object at each call, and what it closes over is known by its key alone.
         if isinstance(self.__wrapped__, (types.FunctionType, CellCall)):
-            self.function = FUNCTIONS.get(key)
+            self.function = known_as((self.pure, key), alive)
             self.known = None if self.function is None else self.__wrapped__
         return result
+
+    def __reduce__(self):
+        return restored, (self.__wrapped__, self.pure, dict(vars(self)))
+
+    def __copy__(self):
+        return restored(self.__wrapped__, self.pure, vars(self))
+
+
+def restored(fn, bint pure, dict attributes):
+    """A recorded function that was copied or pickled; its programs stay behind."""
+    r = Recorded(fn, pure)
+    vars(r).update(attributes)
+    return r
 
 
 cdef Function new_function(object name, object alive):
     cdef Function function = Function()
     function.kinds = OrderedDict()
+    function.epoch = EPOCH
     function.name = name
     function.alive = None if alive is None else weakref.ref(alive)
     return function
 
 
-cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None):
+cdef Function known_as(object key, object alive):
+    """The function known by a key, or None. A Cell has its own."""
+    cdef Function function = None
+    if alive is None:
+        function = <Function>FUNCTIONS.get(key)
+    elif (<CellCall>alive).programs is not None:
+        function = <Function>(<CellCall>alive).programs.get(key)
+    return None if function is None or function.epoch != EPOCH else function
+
+
+cdef Function kept(object key, object alive, object name, bint pure):
+    """The function known by a key, or a new one."""
+    cdef Function function = known_as(key, alive)
+    if function is not None:
+        if function is not NEWEST and key in FUNCTIONS:
+            FUNCTIONS.move_to_end(key)
+        return function
+    function = new_function(name, alive)
+    function.pure = pure
+    if alive is None:
+        FUNCTIONS[key] = function
+    else:
+        if (<CellCall>alive).programs is None:
+            (<CellCall>alive).programs = {}
+        (<CellCall>alive).programs[key] = function
+        FUNCTIONS[key] = weakref.ref(function)
+    shrink()
+    return function
+
+
+cdef int shrink() except -1:
+    """Forget the functions used longest ago, above the bounds of the cache. Who holds one of them keeps it."""
+    cdef Function function
+    cdef Py_ssize_t total = 0
+    for function in functions():
+        total += function.bytes
+    while FUNCTIONS and (len(FUNCTIONS) > CACHE_SIZE or (total > CACHE_BYTES and len(FUNCTIONS) > 1)):
+        _, found = FUNCTIONS.popitem(last=False)
+        function = found() if isinstance(found, weakref.ref) else found
+        total -= 0 if function is None else function.bytes
+    return 0
+
+
+cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None,
+                    bint pure=False):
     """A call of a recorded function, known by a key."""
     global NEWEST
-    cdef Function function = FUNCTIONS.get(key)
-    if function is None or (function.alive is not None and function.alive() is None):
-        function = new_function(name, alive)
-        FUNCTIONS[key] = function
-        if len(FUNCTIONS) > CACHE_SIZE:
-            FUNCTIONS.popitem(last=False)
-    elif function is not NEWEST:
-        FUNCTIONS.move_to_end(key)
+    cdef Function function = kept((pure, key), alive, name, pure)
+    cdef Py_ssize_t before = function.bytes
     NEWEST = function
-    return called(function, call, args, kwargs, fn)
+    result = called(function, call, args, kwargs, fn)
+    if function.bytes > before:
+        shrink()
+    return result
 
 
 cdef object replay_latest(Function function, object call, tuple args):
@@ -93,13 +154,16 @@ cdef object replay_latest(Function function, object call, tuple args):
     identity, None stands for any that goes by the key of the function."""
     cdef Kind kind = function.latest
     cdef Recording good
-    if kind is None:
+    if kind is None or function.epoch != EPOCH or checking():
         return NotImplemented
     good = kind.good
     if good is None or (call is not None and good.call is not call and function.alive is None) \
-            or not kind.fits(args) or not current(good):
+            or not kind.fits(args):
         return NotImplemented
-    result = replay(good, [x for x in args if isinstance(x, TensorBase)])
+    inputs = [x for x in args if isinstance(x, TensorBase)]
+    if not current(good, inputs):
+        return NotImplemented
+    result = replay(good, inputs)
     if result is not NotImplemented:
         kind.replays += 1
     return result
@@ -138,7 +202,9 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
         function.kinds.move_to_end(kind_key)
     good = kind.good
     if good is not None:
-        if current(good):
+        if current(good, g.inputs):
+            if checking():
+                return checked(function, good, g.inputs, call, args, kwargs)
             result = replay(good, g.inputs)
             if result is not NotImplemented:
                 kind.replays += 1
@@ -165,6 +231,10 @@ cdef class Repeated:
     def __init__(self, str name, fn):
         self.fn = fn
         self.function = new_function(name, None)
+        self.function.pure = True
+
+    def __reduce__(self):
+        return Repeated, (self.function.name, self.fn)
 
     def __call__(self, *args):
         if tracing() or current_level() is not None:
@@ -181,7 +251,7 @@ cdef bint only_numbers_differ(object kinds):
     cdef Kind kind
     once = 0
     for key, kind in kinds.items():
-        tensors.add(tuple([part for part in key if isinstance(part, tuple) and len(part) == 4]))
+        tensors.add(tuple([part[:2] + part[3:] for part in key if isinstance(part, tuple) and len(part) == 4]))
         once += kind.good is None
     return len(tensors) == 1 and once > MISSES // 2
 
@@ -207,8 +277,10 @@ def function_key(fn, inside=()):
         held = [key_of_value(cell.cell_contents, inside) if filled_cell(cell) else None
                 for cell in fn.__closure__ or ()]
         held += [key_of_value(value, inside) for value in fn.__defaults__ or ()]
-        held += [key_of_value(value, inside) for value in (fn.__kwdefaults__ or {}).values()]
-        return ("function", ByIdentity(fn.__code__), tuple(held)), None, fn.__qualname__
+        held += [(name, key_of_value(value, inside)) for name, value in (fn.__kwdefaults__ or {}).items()]
+        attributes = ByIdentity(fn) if fn.__dict__ else None
+        return ("function", ByIdentity(fn.__code__), ByIdentity(fn.__globals__), attributes, tuple(held)), None, \
+            fn.__qualname__
     if isinstance(fn, types.MethodType):
         inner = function_key(fn.__func__, inside)
         return ("method", inner[0], key_of_value(fn.__self__, inside)), None, inner[2]
@@ -235,22 +307,25 @@ cdef object key_of_value(object x, tuple inside):
     return ByIdentity(x)
 
 
-def _cell_called(cell, args, kwargs):
+def _cell_called(CellCall cell, tuple args, dict kwargs):
     """A Cell is called in Graph mode, or while recording."""
-    cdef Tracer tracer = active_tracer()
     cdef Function newest = NEWEST           # other threads may call others meanwhile
-    if isinstance(tracer, Recorder):
-        (<Recorder>tracer).cells.append(cell)
-    if tracer is not None or current_level() is not None:
+    if tracing() or current_level() is not None:
         return cell.construct(*args, **kwargs)
     if newest is not None and newest.alive is not None and newest.alive() is cell and not kwargs:
         result = replay_latest(newest, None, args)
         if result is not NotImplemented:
             return result
-    return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
+    return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
 
 
 set_call_hook(_cell_called)
+
+
+cdef list functions():
+    """The functions that are known now."""
+    found = [f() if isinstance(f, weakref.ref) else f for f in list(FUNCTIONS.values())]
+    return [f for f in found if f is not None]
 
 
 def programs():
@@ -258,7 +333,7 @@ def programs():
     found = []
     cdef Function function
     cdef Kind kind
-    for function in FUNCTIONS.values():
+    for function in functions():
         if function.eager:
             found.append((function.name, False, "eager"))
             continue
@@ -272,25 +347,21 @@ def programs():
 
 def forget_programs():
     """Empty the cache; functions that remember a program forget it too."""
-    global NEWEST
-    cdef Function function
-    cdef Kind kind
-    for function in FUNCTIONS.values():
-        for kind in (function.kinds or {}).values():
-            kind.last = kind.good = None
+    global NEWEST, EPOCH
     FUNCTIONS.clear()
     NEWEST = None
+    EPOCH += 1
 
 
-def recorded_call(fn, tuple args, dict kwargs):
+def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
     """What is known of a call: its program with the arrays it would read now, or why it runs eagerly."""
     cdef Function function
     cdef Kind kind
     cdef Recording good
     cdef Given g = given(args, kwargs)
-    key, _, name = function_key(fn)
+    key, alive, name = function_key(fn)
     found = {"name": name, "eager": None, "line": None, "program": None, "plan": None}
-    function = FUNCTIONS.get(key)
+    function = known_as((pure, key), alive)
     if function is None:
         return found
     found.update(eager=function.why, line=function.line)
@@ -299,15 +370,28 @@ def recorded_call(fn, tuple args, dict kwargs):
         return found
     kind = function.kinds.get(kind_key)
     good = None if kind is None else kind.good
-    if good is not None and current(good):
+    if good is not None and current(good, g.inputs):
         found.update(program=good.program, plan=good.plan, recording=good.seconds, planning=good.planning,
-                     inputs=g.arrays())
+                     inputs=g.arrays(), guards=guards_of(good))
     return found
 
 
-def why_eager(key):
+cdef tuple guards_of(Recording r):
+    """The number of guarded places, of those that are compared by content, the bytes of these, and the nanoseconds
+    that a look at all of them takes."""
+    cdef int i
+    if r.guards is None:
+        return 0, 0, 0, 0.0
+    start = perf_counter()
+    for i in range(100):
+        r.guards.hold()
+    return (len(r.guards.quick) + len(r.guards.slow), len(r.guards.slow), r.guards.bytes,
+            (perf_counter() - start) * 1e7)
+
+
+def why_eager(key, alive=None):
     """Why the function known by a key runs eagerly from now on; None if it does not."""
-    cdef Function function = FUNCTIONS.get(key)
+    cdef Function function = known_as((False, key), alive)
     return None if function is None else function.why
 
 
@@ -316,7 +400,7 @@ def known_functions():
     cdef Function function
     cdef Kind kind
     found = []
-    for function in FUNCTIONS.values():
+    for function in functions():
         steps = [len(kind.good.program) for kind in function.kinds.values() if kind.good is not None]
         found.append((function.name, function.why, function.line, steps))
     return found

@@ -23,6 +23,7 @@ from cpython.object cimport PyObject
 import ast
 
 from dualgrad._table import CONSTANTS, UNDEFINED
+from dualgrad._table.partials import parsed
 
 from .array cimport BATCH, DUAL, N_TYPES, Array, Value, full, is_complex, is_inexact, scalar
 from .primitives cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_LINEAR, FAMILY_RULE,
@@ -45,7 +46,7 @@ cdef class Partial:
     def __init__(self, str text):
         self.constants = []
         self.typed = []
-        tree = ast.parse(text, mode="eval").body
+        tree = parsed(text)                     # by Python of this package: a recording asks who calls the library
         number = self.literal(tree)
         if number is not None:
             self.is_number = True

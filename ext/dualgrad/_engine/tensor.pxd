@@ -6,12 +6,14 @@ from .region cimport Region
 cdef class TensorBase:
     cdef Value value
     cdef bint parameter         # a Parameter: reading it registers with the open levels that differentiate it
+    cdef bint captured          # some recorded function can reach it otherwise than as an argument
     cdef long long birth        # the level serial when it was made
 
 
 cdef class CellCall:
-    cdef public long long writes        # how often an attribute was set, for recordings that depend on them
-    cdef public bint recorded           # its calls are recorded in every mode
+    cdef public bint recorded   # its calls are recorded in every mode,
+    cdef dict programs          # those that belong to it: key -> what is known of a recorded function
+    cdef public bint pure       # without guards: it depends on nothing but its arguments and parameters
 
 
 cdef object wrap(Value v)

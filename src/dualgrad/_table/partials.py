@@ -18,6 +18,11 @@ _ALLOWED = (
 OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 
 
+def parsed(text: str) -> ast.expr:
+    """The tree of an expression."""
+    return ast.parse(text, mode="eval").body
+
+
 def check_partial(where: str, text: str, operands: str, arities: Mapping[str, int]) -> None:
     """Raise ValueError, with the remedy, for an expression that is no partial derivative.
 
@@ -33,7 +38,7 @@ def check_partial(where: str, text: str, operands: str, arities: Mapping[str, in
     if not isinstance(text, str):
         raise ValueError(f"{where}: expected a string or None, got {type(text).__name__}")
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = parsed(text)
     except SyntaxError as error:
         raise ValueError(f"{where}: {text!r} is no expression ({error.msg})") from None
     names = (*operands, "out", *CONSTANTS)

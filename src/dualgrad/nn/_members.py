@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from dualgrad._engine.recordings import note_write
 from dualgrad._engine.tensor import CellCall
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
@@ -46,7 +45,6 @@ class Members(CellCall):
             return self._take_parameter(name, value)
         if isinstance(value, Members):
             return self._take_cell(name, cast("Cell", value))
-        note_write(self)
         if isinstance(value, ParameterTuple):
             self._take_tuple(name, value)
         elif name in self.__dict__ and self._is_registered(name):
@@ -55,7 +53,6 @@ class Members(CellCall):
             object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        note_write(self)
         if name in self.__dict__:
             self._forget(name)
         object.__delattr__(self, name)
@@ -83,7 +80,6 @@ class Members(CellCall):
                 self.__dict__.get(what, {}).pop(name, None)
 
     def _take_parameter(self, name: str, parameter: Parameter) -> None:
-        note_write(self)
         registry = self._registry(name, "_params")
         self._forget(name, keep="_params")
         if not parameter._is_placed:
@@ -99,7 +95,6 @@ class Members(CellCall):
         registry[name] = self.__dict__[name] = parameters
 
     def _take_cell(self, name: str, cell: Cell) -> None:
-        note_write(self)
         registry = self._registry(name, "_cells")
         if "_cells" not in cell.__dict__:
             raise AttributeError(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, SupportsIndex, overload
 
-from dualgrad._engine.recordings import note_write
 from dualgrad.nn.cell import Cell
 
 __all__ = ["CellList", "SequentialCell"]
@@ -35,7 +34,6 @@ class _Container(Cell):
 
     def _arrange(self, items: list[tuple[str, Cell]]) -> None:
         """Register the Cells in this order; names that are positions are counted anew."""
-        note_write(self)
         for name in self._cells:
             self.__dict__.pop(name, None)
         self._cells.clear()

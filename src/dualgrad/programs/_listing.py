@@ -17,7 +17,7 @@ from .._engine.tensor import CellCall
 __all__ = ["CONSTANT", "HANDLE", "INPUT", "STEP", "Listing", "Recording", "recording_of", "title_of"]
 
 INPUT, HANDLE, CONSTANT, STEP = range(4)  # where the array of a slot comes from
-CALLS = 4  # after so many calls a function is replayed, or runs eagerly for ever
+CALLS = 6  # after so many calls a function is replayed, or runs eagerly for ever
 
 
 @dataclass

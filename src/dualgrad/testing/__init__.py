@@ -4,10 +4,11 @@
 primitive but little else: nested reverse sweeps, nested dual numbers, mixtures of both, Taylor coefficients, a
 recorded backward pass, batches. So a rule that is wrong, or right only to first order, does not get past it.
 
-`tape_reports` and `taped_backward` look behind the scenes.
+`tape_reports` and `taped_backward` look behind the scenes; `Calls` counts how often the Python of a function runs.
 """
 
+from .calls import Calls
 from .checks import Report, check
 from .tapes import tape_reports, taped_backward
 
-__all__ = ["Report", "check", "tape_reports", "taped_backward"]
+__all__ = ["Calls", "Report", "check", "tape_reports", "taped_backward"]

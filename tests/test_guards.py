@@ -1,4 +1,4 @@
-"""Recorded functions follow whatever they can reach: what changes between two calls is seen by the next."""
+"""Guards of recorded functions: what they can reach and what changes between two calls is seen by the next."""
 
 import functools
 import types
@@ -11,6 +11,7 @@ from support import assert_close, f64
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.replay import forget_programs
+from dualgrad.testing import Calls
 
 X = np.array([1.0, -2.0, 3.0])
 SCALE = 1.0
@@ -430,7 +431,7 @@ def test_attributes_that_are_set_inside_are_set_at_each_call():
             recorded(f64(X + k))
             assert_close(plain.last, 2 * (X + k))
     assert [str(w.message).partition(";")[0].partition("eagerly: ")[2] for w in given] == [
-        "it sets the attribute 'last' of an object from outside"
+        "it changes the attribute 'last' of a Plain, which is there before the call"
     ]
 
 
@@ -530,10 +531,10 @@ def test_generators_and_recursion_without_numbers():
 
 
 def test_programs_used_lately_stay():
-    calls = []
+    calls = Calls()
 
     def f(x):
-        calls.append(1)
+        calls.note()
         return x * 2
 
     recorded = dg.jit(f)

@@ -1,0 +1,28 @@
+# The Python code that runs during a call. See executed.pyx.
+from cpython.object cimport PyObject
+
+
+cdef enum Trust:
+    OURS                            # of this package
+    PURE                            # NumPy, and the part of the standard library that keeps no state
+    IMPURE                          # the rest of both: clocks, files, random numbers
+    USERS                           # anything else
+
+
+cdef class Executed:
+    """What runs between `start` and `stop` on this thread."""
+    cdef dict codes                 # address of a code object -> (code, dict of globals, ...)
+    cdef set calls                  # addresses of the definitions of compiled functions that users' code has called
+    cdef str impure                 # the first call from users' code that cannot be repeated, or None
+    cdef bint imported              # a module was imported
+    cdef void *last                 # the code that has begun last
+    cdef bint complete              # nothing has taken the place of the hook
+    cdef void *former               # the hook that was set before,
+    cdef object former_argument     # and its argument
+    cdef int start(self) except -1
+    cdef int stop(self) except -1
+    cdef bint same_as(self, Executed other) except -1
+
+
+cdef Trust trust_of(dict around)
+cdef Trust trust_of_name(object name)

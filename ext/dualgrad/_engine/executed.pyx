@@ -1,0 +1,260 @@
+"""Executed: which Python code runs while a function is recorded.
+
+Design
+------
+A replay stands for the same execution over again. So only what the executed code reads can matter, and code that did
+not run needs no guards. The interpreter's profiling hook tells each Python function that begins, by whatever way it was
+reached, and each compiled function that Python code calls. The hook is set for the time of a recording and only on its
+thread; a hook that was there before is called as well.
+
+Code is trusted by the module it belongs to. This package, NumPy and the part of the standard library without state are
+taken as constant. Of the others in the standard library (clocks, files, random numbers, threads) none can be repeated.
+"""
+import sys
+
+from cpython.long cimport PyLong_FromVoidPtr
+from cpython.object cimport PyObject, PyTypeObject
+
+cdef extern from *:
+    """
+    #include <frameobject.h>
+    static Py_tracefunc dg_profile_function(void) { return PyThreadState_Get()->c_profilefunc; }
+    static PyObject *dg_profile_argument(void)
+    {
+        PyObject *found = PyThreadState_Get()->c_profileobj;
+        found = found ? found : Py_None;
+        Py_INCREF(found);
+        return found;
+    }
+    static void *dg_method_of(PyObject *f) { return ((PyCFunctionObject *)f)->m_ml; }
+    static PyObject *dg_globals_of(PyFrameObject *frame)    /* borrowed: the frame holds it */
+    {
+        PyObject *found = PyFrame_GetGlobals(frame);
+        Py_XDECREF(found);
+        return found;
+    }
+    static PyFrameObject *dg_caller_of(PyFrameObject *frame)        /* borrowed */
+    {
+        PyFrameObject *found = PyFrame_GetBack(frame);
+        Py_XDECREF(found);
+        return found;
+    }
+    static void *dg_code_of(PyFrameObject *frame)           /* borrowed */
+    {
+        PyCodeObject *found = PyFrame_GetCode(frame);
+        Py_XDECREF(found);
+        return found;
+    }
+    """
+    ctypedef struct PyFrameObject
+    ctypedef int (*Py_tracefunc)(PyObject *, PyFrameObject *, int, PyObject *) except -1
+    Py_tracefunc dg_profile_function()
+    object dg_profile_argument()
+    void *dg_method_of(PyObject *f)
+    PyObject *dg_globals_of(PyFrameObject *frame)
+    PyFrameObject *dg_caller_of(PyFrameObject *frame)
+    void *dg_code_of(PyFrameObject *frame)
+    void PyEval_SetProfile(Py_tracefunc hook, PyObject *argument)
+    int PyTrace_CALL
+    int PyTrace_C_CALL
+    bint PyCFunction_Check(PyObject *x)
+
+# ---------------------------------------------------------------------------------------------------------- trust
+
+# Modules of the standard library whose functions depend on their arguments alone.
+cdef object PURE_LIBRARY = frozenset("""
+    abc array bisect builtins cmath collections colorsys contextlib copy copyreg dataclasses enum fractions functools
+    graphlib heapq itertools keyword math numbers operator re reprlib sre_compile sre_constants sre_parse statistics
+    string struct textwrap types typing unicodedata warnings _abc _bisect _collections _collections_abc _functools
+    _heapq _operator _py_abc _sitebuiltins _sre _statistics _string _struct _typing _warnings _weakrefset __future__
+    """.split())
+# Parts of NumPy and of this package that read files or draw numbers.
+cdef tuple IMPURE_PARTS = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio_impl", "numpy.lib._datasource",
+                           "numpy.lib.format", "numpy.testing", "numpy.ctypeslib", "numpy.f2py",
+                           "dualgrad.serialization", "dualgrad.dataset")
+cdef object LIBRARY = frozenset(sys.stdlib_module_names)
+cdef dict TRUSTED = {}              # name of a module -> Trust
+
+
+cdef Trust trust_of_name(object name):
+    """How far a module is trusted by its name."""
+    if not isinstance(name, str):
+        return USERS
+    found = TRUSTED.get(name)
+    if found is None:
+        found = TRUSTED[name] = judged(name)
+    return <Trust><int>found
+
+
+cdef int judged(str name):
+    cdef str package = name.partition(".")[0]
+    for part in IMPURE_PARTS:
+        if name == part or name.startswith(part + "."):
+            return IMPURE
+    if package == "dualgrad":
+        return OURS
+    if package == "numpy" or name in PURE_LIBRARY or package in PURE_LIBRARY:
+        return PURE
+    return IMPURE if package in LIBRARY else USERS
+
+
+cdef Trust trust_of(dict around):
+    """How far code with these globals is trusted. A dict that only bears the name of a module is its user's."""
+    cdef Trust found = trust_of_name(around.get("__name__"))
+    if found == USERS:                          # the constructor of a named tuple has globals of its own
+        return PURE if "_tuple_new" in around and len(around) == 3 else USERS
+    module = sys.modules.get(around["__name__"])
+    return found if getattr(module, "__dict__", None) is around or around["__name__"] == "builtins" else USERS
+
+
+cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compile", "globals", "locals", "__import__",
+                                         "breakpoint", "id"})
+
+
+cdef str call_refused(object f):
+    """What keeps the call of a compiled function from being repeated; None if nothing does."""
+    cdef str name = f.__name__
+    module = f.__module__
+    owner = f.__self__
+    if isinstance(module, str):
+        if module == "builtins" and name in IMPURE_BUILTINS:
+            return name
+        return None if trust_of_name(module) in (OURS, PURE) else f"{module}.{name}"
+    for kinds in (owner.__mro__ if isinstance(owner, type) else (), type(owner).__mro__):
+        for kind in kinds:
+            if name in kind.__dict__:
+                if trust_of_name(kind.__module__) in (OURS, PURE):
+                    return None
+                return f"{kind.__module__}.{kind.__qualname__}.{name}"
+    return name
+
+
+# ----------------------------------------------------------------------------------------------------------- the hook
+
+cdef int on_event(PyObject *argument, PyFrameObject *frame, int what, PyObject *detail) except -1:
+    cdef Executed e = <Executed>argument
+    cdef void *code
+    if what == PyTrace_CALL:
+        code = dg_code_of(frame)
+        if code is not e.last:
+            e.last = code
+            begun(e, code, frame)
+    elif what == PyTrace_C_CALL and PyCFunction_Check(detail):
+        if e.impure is None:
+            called(e, frame, detail)
+    if e.former is not NULL:
+        return (<Py_tracefunc>e.former)(<PyObject *>e.former_argument, frame, what, detail)
+    return 0
+
+
+cdef int begun(Executed e, void *code, PyFrameObject *frame) except -1:
+    """A Python function begins."""
+    cdef PyObject *around = dg_globals_of(frame)
+    cdef Trust trust
+    identity = PyLong_FromVoidPtr(code)
+    found = e.codes.get(identity)
+    if found is None or not holds(<tuple>found, <object>around):
+        trust = trust_of(<dict>around)
+        if trust == IMPURE and imports(<dict>around):
+            e.imported = True
+        if e.imported and imported_now(frame):  # which happens once
+            e.last = NULL
+            return 0
+        if trust == IMPURE or borrowed(<dict>around):
+            e.last = NULL                       # the next time it may be called from elsewhere
+            if not for_users(frame):
+                return 0
+            if trust == IMPURE:
+                if e.impure is None:
+                    e.impure = f"{(<dict>around)['__name__']}.{(<object>code).co_name}"
+                return 0
+        e.codes[identity] = (<object>code, <object>around) if found is None else <tuple>found + (<object>around,)
+    return 0
+
+
+cdef bint holds(tuple entry, object around) except -1:
+    """Whether globals are among those that code has run under."""
+    cdef Py_ssize_t i
+    for i in range(1, len(entry)):
+        if entry[i] is around:
+            return True
+    return False
+
+
+cdef bint borrowed(dict around) except -1:
+    """Whether globals are those of a package that this one calls."""
+    name = around.get("__name__")
+    return type(name) is str and ((<str>name).startswith("scipy.") or name == "scipy")
+
+
+cdef bint for_users(PyFrameObject *frame) except -1:
+    """Whether a function of a library was called by users' code rather than by code that is trusted."""
+    cdef PyObject *around
+    frame = dg_caller_of(frame)
+    while frame is not NULL:
+        around = dg_globals_of(frame)
+        found = trust_of(<dict>around)
+        if found == OURS or found == PURE:
+            return False
+        if found == USERS and not borrowed(<dict>around):
+            return True
+        frame = dg_caller_of(frame)
+    return True
+
+
+cdef bint imported_now(PyFrameObject *frame) except -1:
+    """Whether what a frame does is part of an import."""
+    while frame is not NULL:
+        if imports(<dict>dg_globals_of(frame)):
+            return True
+        frame = dg_caller_of(frame)
+    return False
+
+
+cdef int called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
+    """A Python function calls a compiled one."""
+    identity = PyLong_FromVoidPtr(dg_method_of(f))
+    if identity in e.calls:
+        return 0
+    around = <object>dg_globals_of(frame)
+    if trust_of(<dict>around) != USERS or (e.imported and imported_now(frame)):
+        return 0
+    e.calls.add(identity)
+    e.impure = call_refused(<object>f)
+    return 0
+
+
+cdef class Executed:
+
+    def __cinit__(self):
+        self.codes = {}
+        self.calls = set()
+
+    cdef int start(self) except -1:
+        self.former = <void *>dg_profile_function()
+        self.former_argument = dg_profile_argument()
+        PyEval_SetProfile(on_event, <PyObject *>self)
+        return 0
+
+    cdef int stop(self) except -1:
+        self.complete = dg_profile_function() is on_event
+        PyEval_SetProfile(<Py_tracefunc>self.former, <PyObject *>self.former_argument if self.former is not NULL else NULL)
+        return 0
+
+    cdef bint same_as(self, Executed other) except -1:
+        """Whether the same code has run, under the same globals."""
+        if len(self.codes) != len(other.codes):
+            return False
+        for identity, found in self.codes.items():
+            before = other.codes.get(identity)
+            if before is None or len(<tuple>before) != len(<tuple>found):
+                return False
+            if not all([a is b for a, b in zip(<tuple>found, <tuple>before)]):
+                return False
+        return True
+
+
+cdef bint imports(dict around) except -1:
+    """Whether globals are those of the import machinery."""
+    name = around.get("__name__")
+    return type(name) is str and (<str>name).startswith(("importlib", "zipimport", "encodings"))

@@ -1,0 +1,326 @@
+"""Guards: what a program depends on besides its arguments, and whether it has changed since.
+
+Design
+------
+A program holds what Python made of numbers, attributes, containers and functions outside of it. Every such place has a
+guard: the place, and what was found there. A program is replayed while all its guards hold.
+
+Most guards are one word in memory. For a variable of a closure, a slot of an object or the code of a function it is the
+pointer kept there. For a dict it is the version, which the interpreter changes at every modification. These words are
+compared first, in one loop. Where one differs, the guard looks closer: another object may be as good (an equal number),
+and a dict may have changed in entries that no code names. If all is well the guard remembers the new word.
+
+Contents of lists, sets, arrays and of dicts without versions are compared whole, at any size.
+
+A guard holds what it has found, so that no other object comes to lie at the same address.
+"""
+cimport numpy as cnp
+from cpython.dict cimport PyDict_GetItem, PyDict_Next
+from cpython.list cimport PyList_GET_SIZE
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_SIZE
+from libc.stdint cimport uint64_t
+from libc.string cimport memcmp
+
+from collections import OrderedDict, deque
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #include <structmember.h>
+    /* The word that changes whenever a dict does; NULL where the interpreter keeps none that can be relied on: from 3.13
+       on attributes may be written past it. */
+    static size_t *dg_version_of(PyObject *dict)
+    {
+    #if PY_VERSION_HEX < 0x030D0000 && SIZEOF_SIZE_T == 8
+        return (size_t *)&((PyDictObject *)dict)->ma_version_tag;
+    #else
+        (void)dict;
+        return NULL;
+    #endif
+    }
+    static PyObject **dg_items_of_list(PyObject *list) { return ((PyListObject *)list)->ob_item; }
+    static PyObject **dg_items_of_tuple(PyObject *tuple) { return ((PyTupleObject *)tuple)->ob_item; }
+    """
+    size_t *dg_version_of(PyObject *d)
+    PyObject **dg_items_of_list(PyObject *x)
+    PyObject **dg_items_of_tuple(PyObject *x)
+
+from _abc import get_cache_token
+
+cdef object ABSENT = object()
+
+
+cdef bint equal(object a, object b) except -1:
+    """Whether two objects are one, or equal immutable scalars of one type (signed zeros differ)."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is float or type(a) is complex:
+        return repr(a) == repr(b)
+    return type(a) in SCALARS and a == b
+
+
+cdef set SCALARS = {int, bool, str, bytes}
+
+
+cdef class Guard:
+
+    cdef bint holds(self) except -1:
+        """Whether the same is found; called where the word differs, or always where there is none."""
+        raise NotImplementedError
+
+
+cdef class Pointer(Guard):
+    """A pointer in an object."""
+
+    cdef bint holds(self) except -1:
+        cdef PyObject *now = <PyObject *>self.word[0]
+        if now is NULL or self.found is ABSENT or not equal(<object>now, self.found):
+            return False
+        self.found = <object>now
+        self.value = <size_t>now
+        return True
+
+
+cdef class Entries(Guard):
+    """The entries of a dict under some names; `found` has those that are there."""
+    cdef dict d
+    cdef object names
+
+    cdef bint holds(self) except -1:
+        cdef PyObject *now
+        cdef PyObject *before
+        for name in self.names:
+            now = PyDict_GetItem(self.d, name)
+            before = PyDict_GetItem(self.found, name)
+            if now is before:
+                continue
+            if now is NULL or before is NULL or not equal(<object>now, <object>before):
+                self.changed = name
+                return False
+            (<dict>self.found)[name] = <object>now
+        self.value = 0 if self.word is NULL else self.word[0]
+        return True
+
+
+cdef class Attributes(Guard):
+    """The entries of a dict of attributes that are among the names of a walk; None: all. Absent ones stay absent."""
+    cdef dict d
+    cdef set names
+
+    cdef bint counts(self, object name):
+        return self.names is None or name in self.names or (
+            type(name) is str and (<str>name).startswith("__") and (<str>name).endswith("__"))
+
+    cdef bint holds(self) except -1:
+        cdef PyObject *key
+        cdef PyObject *now
+        cdef PyObject *before
+        cdef Py_ssize_t i = 0, met = 0
+        cdef dict found = <dict>self.found
+        while PyDict_Next(self.d, &i, &key, &now):
+            if not self.counts(<object>key):
+                continue
+            before = PyDict_GetItem(found, <object>key)
+            if before is NULL or (now is not before and not equal(<object>now, <object>before)):
+                self.changed = <object>key
+                return False
+            met += 1
+        if met != len(found):
+            self.changed = next((name for name in found if name not in self.d), None)
+            return False
+        self.value = 0 if self.word is NULL else self.word[0]
+        return True
+
+
+cdef class Items(Guard):
+    """The entries of a dict, in their order."""
+
+    cdef bint holds(self) except -1:
+        cdef PyObject *key
+        cdef PyObject *now
+        cdef Py_ssize_t i = 0, k = 0
+        cdef tuple found = <tuple>self.found
+        cdef object d = self.holder
+        if len(d) * 2 != len(found):
+            return False
+        if type(d) is OrderedDict:
+            return same_items(tuple([x for pair in d.items() for x in pair]), found)
+        while PyDict_Next(d, &i, &key, &now):
+            if not equal(<object>key, found[k]) or not equal(<object>now, found[k + 1]):
+                return False
+            k += 2
+        self.value = 0 if self.word is NULL else self.word[0]
+        return True
+
+
+cdef bint same_items(tuple now, tuple found) except -1:
+    """Whether two tuples hold the same, one by one."""
+    cdef Py_ssize_t i
+    if len(now) != len(found):
+        return False
+    for i in range(len(found)):
+        if not equal(now[i], found[i]):
+            return False
+    return True
+
+
+cdef class Sequence(Guard):
+    """The entries of a list, deque or set, in their order."""
+
+    cdef bint holds(self) except -1:
+        cdef Py_ssize_t n = PyTuple_GET_SIZE(self.found)
+        if len(self.holder) != n:
+            return False
+        if isinstance(self.holder, list) and n and memcmp(
+                dg_items_of_list(<PyObject *>self.holder), dg_items_of_tuple(<PyObject *>self.found),
+                n * sizeof(PyObject *)) == 0:
+            return True
+        return same_items(tuple(self.holder), <tuple>self.found)
+
+
+cdef class Numbers(Guard):
+    """The numbers of an array, its form among them."""
+    cdef object form
+
+    cdef bint holds(self) except -1:
+        cdef const unsigned char[:] now
+        cdef const unsigned char[:] before
+        array = self.holder
+        if form_of(array) != self.form:
+            return False
+        if not array.flags.c_contiguous:
+            array = np.ascontiguousarray(array)
+        if array.nbytes == 0:
+            return True
+        now = array.reshape(-1).view(np.ndarray).view(np.uint8)
+        before = self.found
+        return memcmp(&now[0], &before[0], array.nbytes) == 0
+
+
+cdef object form_of(object array):
+    return array.shape, array.dtype, array.strides
+
+
+cdef class Token(Guard):
+    """How often a class was registered with an abstract one, on which isinstance depends."""
+
+    cdef bint holds(self) except -1:
+        return get_cache_token() == self.found
+
+
+cdef class Guards:
+
+    def __cinit__(self):
+        self.quick = []
+        self.slow = []
+
+    def __dealloc__(self):
+        PyMem_Free(self.words)
+        PyMem_Free(self.values)
+
+    cdef int add(self, Guard g, object holder, object label, object found) except -1:
+        g.holder = holder
+        g.label = label
+        g.found = found
+        (self.slow if g.word is NULL else self.quick).append(g)
+        return 0
+
+    cdef int pointer(self, PyObject **at, object holder, object label) except -1:
+        """Guard a pointer inside of an object."""
+        cdef Pointer g = Pointer()
+        g.word = <size_t *>at
+        return self.add(g, holder, label, ABSENT if at[0] is NULL else <object>at[0])
+
+    cdef int entries(self, dict d, object names, object holder, object label) except -1:
+        """Guard the entries of a dict under some names, and their absence."""
+        cdef Entries g = Entries()
+        cdef PyObject *p
+        cdef dict found = {}
+        for name in names:
+            p = PyDict_GetItem(d, name)
+            if p is not NULL:
+                found[name] = <object>p
+        g.d = d
+        g.names = names
+        g.word = dg_version_of(<PyObject *>d)
+        return self.add(g, holder, label, found)
+
+    cdef int attributes(self, dict d, set names, object holder) except -1:
+        """Guard the entries of a dict of attributes that are in `names`, and special ones; all for None."""
+        cdef Attributes g = Attributes()
+        g.d = d
+        g.names = names
+        g.word = dg_version_of(<PyObject *>d)
+        return self.add(g, holder, None, {name: found for name, found in d.items() if g.counts(name)})
+
+    cdef int content(self, object x, object label) except -1:
+        """Guard all that a list, dict, set, deque or array holds."""
+        cdef Guard g
+        cdef Numbers numbers
+        if cnp.PyArray_Check(x):
+            numbers = Numbers()
+            numbers.form = form_of(x)
+            self.bytes += x.nbytes
+            return self.add(numbers, x, label, np.array(np.ascontiguousarray(x)).reshape(-1).view(np.uint8))
+        self.bytes += 8 * len(x)
+        if isinstance(x, dict):
+            g = Items()
+            g.word = NULL if type(x) is OrderedDict else dg_version_of(<PyObject *>x)
+            return self.add(g, x, label, tuple([part for pair in x.items() for part in pair]))
+        return self.add(Sequence(), x, label, tuple(x))
+
+    cdef int token(self, object of) except -1:
+        return self.add(Token(), of, "the classes registered with it", get_cache_token())
+
+    cdef int settle(self) except -1:
+        """Gather the words, once all guards are there."""
+        cdef Guard g
+        self.n = len(self.quick)
+        self.words = <size_t **>PyMem_Realloc(self.words, max(self.n, 1) * sizeof(size_t *))
+        self.values = <size_t *>PyMem_Realloc(self.values, max(self.n, 1) * sizeof(size_t))
+        if self.words is NULL or self.values is NULL:
+            raise MemoryError()
+        for i in range(self.n):
+            g = <Guard>self.quick[i]
+            g.value = g.word[0]
+            self.words[i] = g.word
+            self.values[i] = g.value
+        return 0
+
+    cdef bint hold(self) except -1:
+        """Whether everything is as it was found."""
+        return self.broken() is None
+
+    cdef Guard broken(self):
+        """The first guard that does not hold, or None."""
+        cdef Py_ssize_t i
+        cdef Guard g
+        for i in range(self.n):
+            if self.words[i][0] != self.values[i]:
+                g = <Guard>self.quick[i]
+                if not g.holds():
+                    return g
+                self.values[i] = g.value
+        for g in self.slow:
+            if not g.holds():
+                return g
+        return None
+
+
+cdef str described(Guard g):
+    """The place of a guard in words."""
+    if g.label is None:
+        return f"the attribute {g.changed!r} of {named(g.holder)}"
+    return f"{g.label}, {g.changed!r}" if g.changed is not None else str(g.label)
+
+
+cdef str named(object x):
+    name = getattr(x, "__qualname__", None)
+    return name if isinstance(name, str) else f"a {type(x).__qualname__}"
