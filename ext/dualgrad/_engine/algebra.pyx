@@ -170,7 +170,7 @@ cdef Value by_family(int op, object params, PyObject **args, int n, Level level,
         elif ins[0][k] is not None:
             tangent = ins[0][k]
             if family == FAMILY_SELECTION:
-                weight = share(params, <Value>primals[0], <Value>out[0])
+                weight = share(params, <Value>primals[0], <Value>out[0], type_of(<Value>tangent))
                 out[k] = bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, tangent, weight))
             elif op == OP_INSPECT:
                 out[k] = tangent

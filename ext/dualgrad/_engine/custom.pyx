@@ -8,18 +8,18 @@ marked as not exact (tape.pyx says what follows). In forward mode the tangent is
 linear in its cotangent; Taylor coefficients follow degree by degree (`custom_forward`).
 """
 from .algebra cimport derived, make, truncated
-from .array cimport ARRAY, BATCH, DUAL, NODE, Value
+from .array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
 from .batching cimport leave
 from .duality cimport coefficient
-from .gradient cimport ALL_INPUTS, NOTHING, gradients
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .nests cimport HOLE, described, emptied, refilled, tensors_in
 from .opcodes cimport *
-from .rules cimport zeros_like
+from .rules cimport typed, zeros_like
 from .series cimport times
 from .sweeps cimport CustomRule
 from .tape cimport Tape, highest, settled, stripped
 from .tensor cimport TensorBase, read, wrap
-from .values cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, constant_of, current_level, make_batch, new_level,
+from .values cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_of, current_level, make_batch, new_level,
                       pop_level, push_level, shape_of, type_of)
 
 
@@ -91,7 +91,7 @@ cdef class CellRule(CustomRule):
             if shape_of(v) != shape_of(<Value>ins[i]):
                 raise ValueError(f"{self.name}.bprop: a gradient has shape {shape_of(v)}; expected the shape of its "
                                  f"input, {shape_of(<Value>ins[i])}")
-            terms.append(v if type_of(v) == type_of(<Value>ins[i]) else bind1(OP_CAST, type_of(<Value>ins[i]), v))
+            terms.append(typed(v, type_of(<Value>ins[i])) if is_inexact(type_of(<Value>ins[i])) else v)
         return terms
 
 
@@ -199,10 +199,10 @@ cdef list transposed_rule(object backward, tuple template, list ins, object out,
 
     def pulled(*douts):
         terms = pulled_terms(name, backward, template, ins, out, refilled(out_template, iter(douts)))
-        return tuple([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, ins)])
+        return paired([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, ins)], along)
 
     zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in outs])
-    along = tuple([wrap(<Value>t) for t in tangents])
+    along = [wrap(<Value>t) for t in tangents]
     moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
     return [(<TensorBase>m).value for m in moved]
 

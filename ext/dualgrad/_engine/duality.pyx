@@ -23,12 +23,12 @@ Values of later levels may stand around those of this one; they stay outermost, 
 """
 from cpython.object cimport PyObject
 
-from .array cimport BATCH, DUAL, Value
+from .array cimport BATCH, DUAL, Value, is_inexact
 from .batching cimport contracted, enter, frugal_matmul, leave
 from .opcodes cimport *
 from .primitives cimport FAMILY_ELEMENTWISE, FAMILY_LINEAR, family_of
 from .rules cimport Partial, add, partial_of, rows, swapped, to_shape_of, vjp, zeros_like
-from .values cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, ndim_of, part
+from .values cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, ndim_of, part, type_of
 from .series cimport times
 
 
@@ -274,6 +274,8 @@ cdef Value vjp_over(Level level, Algebra algebra, int op, object params, PyObjec
         return seeded(level, algebra, [a]) if x_moves else a
     if x_moves:
         return vjp(op, params, ins, n, out, i, ct)
+    if not is_inexact(type_of(x)) and family != FAMILY_LINEAR:      # operands would need one type with the cotangent
+        return cotangent(level, algebra, vjp(op, params, ins, n, out, i, ct), 0)
     if family == FAMILY_ELEMENTWISE and op != OP_POWER:
         p = partial_of(op, i, x)
         if p is None:

@@ -11,7 +11,7 @@ from cpython.mem cimport PyMem_RawFree
 from .array cimport NODE, Value
 from .composite cimport SubForward
 from .duality cimport entered, left
-from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, release
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release
 from .nests cimport collect_quietly, rebuilt, replaced, split_aux, tangent_of
 from .opcodes cimport *
 from .rules cimport zeros_like
@@ -259,10 +259,10 @@ cdef int transposed(Run run, Level level, list operands, list links, list leaf_s
             sweep(lifted, adjoints, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
-        return tuple([wrap(zeros_like(primal.primals.get(slot)) if adjoints.get(slot) is None else adjoints.get(slot))
-                      for slot in inputs])
+        return paired([wrap(zeros_like(primal.primals.get(slot)) if adjoints.get(slot) is None
+                            else adjoints.get(slot)) for slot in inputs], along)
 
-    along = tuple([wrap(<Value>links[2 * i + 1]) for i in range(len(inputs))])
+    along = [wrap(<Value>links[2 * i + 1]) for i in range(len(inputs))]
     zeros = tuple([wrap(zeros_like(primal.primals.get(slot))) for slot in slots])
     moved = gradients(tape.name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
     for slot, t in zip(slots, moved):

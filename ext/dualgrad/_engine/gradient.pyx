@@ -21,7 +21,7 @@ from .composite cimport SubGradient
 from .nests cimport (arranged, collect, collect_quietly, holds_tensor, lift, match, match_tangents, replaced,
                      split_aux, tensors_in, with_tensors)
 from .opcodes cimport *
-from .rules cimport add, ones_like, zeros_like
+from .rules cimport add, common_type, ones_like, typed, zeros_like
 from .sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep,
                       tangent_sweep)
 from .tape cimport Node, Slots, Tape, holds_node, new_slots, new_tape, settled, stripped, target_of
@@ -468,9 +468,9 @@ cdef class Pullback:
         tensors_in(self.out, outs)
         if not plain:
             cotangents = tuple([wrap(zeros_like((<TensorBase>t).value)) for t in outs])
-            sens = tuple([wrap(<Value>v) for v in along])
-            moved = gradients(self.name, self.pulled, cotangents, {}, ALL_INPUTS, None, NOTHING, sens, True, False,
-                              False)[2]
+            sens = [wrap(<Value>v) for v in along]
+            moved = gradients(self.name, lambda *cts: paired(self.pulled(*cts), sens), cotangents, {}, ALL_INPUTS, None,
+                              NOTHING, sens, True, False, False)[2]
             return with_tensors(self.out, moved, &at)
         dots = new_slots(self.tape.values.n)
         run = Run()
@@ -493,7 +493,23 @@ cdef class Pullback:
                 seed_slots.append(self.out_slots[i])
                 seeds.append(read(<TensorBase>cotangents[i]))
         self.gradients(seed_slots, seeds, gradients)
-        return tuple([wrap(<Value>g) for g in gradients])
+        return [wrap(<Value>g) for g in gradients]
+
+
+cdef list paired(list outputs, list along):
+    """Outputs that are linear in what is differentiated, each brought to one type with what it is going to be
+    multiplied by, which differ for integers alone; that is changed in place."""
+    cdef Py_ssize_t k
+    cdef int typenum
+    cdef Value v, t
+    for k in range(len(outputs)):
+        v = read(<TensorBase>outputs[k])
+        t = read(<TensorBase>along[k])
+        if type_of(v) != type_of(t):
+            typenum = common_type(type_of(v), type_of(t))
+            outputs[k] = wrap(typed(v, typenum))
+            along[k] = wrap(typed(t, typenum))
+    return outputs
 
 
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):

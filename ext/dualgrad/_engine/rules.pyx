@@ -16,11 +16,18 @@ nodes. There are three readings of each rule:
 A missing tangent or cotangent (None, NULL) is zero. Elementwise rows state their partials as expressions; they are
 parsed on first use into a short list of primitives and constants (`Partial`). Products of a partial with a derivative
 use `absorb_mul`, so a zero derivative stays zero beside an infinite slope.
+
+*Integers.* A derivative of a floating value has that value's type. One of an integer value has a type of its own: the
+integer type while the slope has met integers only (the formal derivative), a floating type once it has met one. The
+rules for integer values (`jvp_of_integers`, `vjp_of_integers`, `vjp_tangent_of_integers`) bring operands and
+derivatives to one type, float64 if any is floating, and give the result the floating type that came in.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
 import ast
+
+import numpy as np
 
 from dualgrad._table import CONSTANTS, UNDEFINED
 from dualgrad._table.partials import parsed
@@ -36,6 +43,9 @@ from .watch cimport Watch, active_watch
 
 
 # ---------------------------------------------------------------------------------------------------- partials
+
+cdef enum:
+    NO_TYPE = -2                # of a derivative that is zero: it has none
 
 OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Eq: "eq", ast.Gt: "gt"}
 
@@ -165,11 +175,32 @@ cdef Value power_partial(object exponent, Value x):
 
 cdef Value add(Value a, Value b):
     """The sum of two derivatives, either of which may be zero."""
+    cdef int typenum
     if a is None:
         return b
     if b is None:
         return a
+    if type_of(a) != type_of(b):            # derivatives of an integer: a formal one, and one in a floating type
+        typenum = common_type(type_of(a), type_of(b))
+        a = typed(a, typenum)
+        b = typed(b, typenum)
     return bind2(OP_ADD, None, a, b)
+
+
+cdef Value typed(Value v, int typenum):
+    """A value in another type."""
+    return v if v is None or type_of(v) == typenum else bind1(OP_CAST, typenum, v)
+
+
+cdef int common_type(int a, int b) except -1:
+    """The type of the sum of two derivatives; -2 stands for a missing one. Any floating type beats any integer."""
+    if a == b or b == NO_TYPE:
+        return a
+    if a == NO_TYPE or not is_inexact(a) and is_inexact(b):
+        return b
+    if is_inexact(a) and not is_inexact(b):
+        return a
+    return np.promote_types(cnp.PyArray_DescrFromType(a), cnp.PyArray_DescrFromType(b)).num
 
 
 cdef Value filled_like(Value v, double number):
@@ -227,38 +258,46 @@ cdef tuple kept_shape(Value v, tuple axes):
     return tuple(shape)
 
 
-cdef Value share(object params, Value x, Value out):
-    """For max and min over axes: 1/m at each of the m elements that attain it, 0 elsewhere. A constant of the level."""
+cdef Value share(object params, Value x, Value out, int typenum):
+    """For max and min over axes: 1/m at each of the m elements that attain it, 0 elsewhere, in a floating type. A
+    constant of the level."""
     cdef tuple axes = params[0]
     cdef Value kept = bind1(OP_RESHAPE, kept_shape(x, axes), out)
-    cdef Value mask = bind1(OP_CAST, type_of(x), bind2(OP_EQ, None, x, kept))
+    cdef Value mask = bind1(OP_CAST, typenum, bind2(OP_EQ, None, x, kept))
     return bind2(OP_DIV, None, mask, bind1(OP_SUM, (axes, True), mask))
 
 
 cdef bint has_slope(int op, object params, PyObject **args, int n):
-    """Whether a derivative can pass: not through constant rows, integers (but for formal sums and products), casts
-    from or to integers."""
+    """Whether a derivative can pass: not through constant rows, casts from a floating type to integers, truth values.
+    """
     cdef int family = family_of(op)
     cdef int typenum, i
     if family == FAMILY_CONSTANT:
         return False
     if op == OP_CAST:
         typenum = type_of(<Value>args[0])
-        return (is_inexact(<int>params) == is_inexact(typenum) and typenum != cnp.NPY_BOOL
-                and <int>params != cnp.NPY_BOOL)
+        return is_inexact(<int>params) if is_inexact(typenum) else (typenum != cnp.NPY_BOOL
+                                                                    and <int>params != cnp.NPY_BOOL)
     if family == FAMILY_RULE:
         for i in range(n):
             if is_inexact(type_of(<Value>args[i])):
                 return True
         return False
     typenum = type_of(<Value>args[1 if op == OP_WHERE else 0])
-    return is_inexact(typenum) or (keeps_ints(op) and typenum != cnp.NPY_BOOL)
+    return is_inexact(typenum) or (typenum != cnp.NPY_BOOL and (op < N_OPS or keeps_ints(op)))
 
 
 # ----------------------------------------------------------------------------------------------------- forward
 
 cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents):
     """The tangent of `out`; None where it is zero. `tangents` holds NULL where an operand's is zero."""
+    if not is_inexact(type_of(out)):
+        return jvp_of_integers(op, params, ins, n, out, tangents)
+    return jvp_of_one_type(op, params, ins, n, out, tangents)
+
+
+cdef Value jvp_of_one_type(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+    """`jvp` where tangents have the type of what they belong to."""
     cdef Value total = None
     cdef Value term
     cdef Partial p
@@ -309,7 +348,7 @@ cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject
         if tangents[0] is NULL:
             return None
         return bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, <Value>tangents[0],
-                                           share(params, <Value>ins[0], out)))
+                                           share(params, <Value>ins[0], out, type_of(<Value>tangents[0]))))
     if family == FAMILY_RULE:
         return rule_of(op).push(params, ins, n, out, tangents)
     raise RuntimeError(f"{op_name(op)}: no forward rule")
@@ -323,6 +362,13 @@ cdef Value given(PyObject *tangent, Value like):
 
 cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
     """The cotangent of operand i; None where it is zero."""
+    if not is_inexact(type_of(<Value>ins[i])):
+        return vjp_of_integers(op, params, ins, n, out, i, ct)
+    return vjp_of_one_type(op, params, ins, n, out, i, ct)
+
+
+cdef Value vjp_of_one_type(int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """`vjp` where the cotangent has the type of the operands, or those are not read."""
     cdef Value x = <Value>ins[i]
     cdef Partial p
     cdef int family = family_of(op)
@@ -342,7 +388,8 @@ cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, V
     if family == FAMILY_RULE:
         return rule_vjp(op, params, ins, n, out, i, ct)
     if family == FAMILY_SELECTION:
-        return bind2(OP_ABSORB_MUL, None, bind1(OP_RESHAPE, kept_shape(x, params[0]), ct), share(params, x, out))
+        return bind2(OP_ABSORB_MUL, None, bind1(OP_RESHAPE, kept_shape(x, params[0]), ct),
+                     share(params, x, out, type_of(ct)))
     if family == FAMILY_CONSTANT:
         return None
     raise RuntimeError(f"{op_name(op)}: no reverse rule")
@@ -454,6 +501,14 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
     `ct` and `ct_dot` may be None. Only the tangent is computed: its value part is known to the caller. The slope of
     a partial comes from evaluating it on duals of `level`, a token no value outside this call belongs to.
     """
+    if not is_inexact(type_of(<Value>ins[i])):
+        return vjp_tangent_of_integers(op, params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
+    return vjp_tangent_of_one_type(op, params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
+
+
+cdef Value vjp_tangent_of_one_type(int op, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                                   Value ct_dot, PyObject **in_dots, Value out_dot, Level level):
+    """`vjp_tangent` where derivatives have the type of the operands."""
     cdef int family = family_of(op), k
     cdef Value total = None
     cdef Value partial, dot, x = <Value>ins[i]
@@ -516,7 +571,7 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
             total = add(bind2(OP_ABSORB_MUL, None, ct_dot, partial), total)
         return None if total is None else to_shape_of(total, x)
     # what is left is linear in the cotangent with a constant of every level: the elements it picks do not move
-    return None if ct_dot is None else vjp(op, params, ins, n, out, i, ct_dot)
+    return None if ct_dot is None else vjp_of_one_type(op, params, ins, n, out, i, ct_dot)
 
 
 cdef Value rule_vjp_tangent(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
@@ -541,6 +596,111 @@ cdef Value rule_vjp_tangent(int op, object params, PyObject **ins, int n, Value 
         ct = zeros_like(ct_dot)
     return part(rule_vjp(op, params, duals, n, make_dual(level, out, out_dot), i, make_dual(level, ct, ct_dot)), level,
                 1)
+
+
+# ---------------------------------------------------------------------------------------------------- integers
+
+cdef int slope_type(int op, int typenum) noexcept:
+    """The type of a slope that comes to an integer value in some type: most primitives keep integers, where the slope
+    of another is a number it is a broken one."""
+    return typenum if is_inexact(typenum) or keeps_ints(op) else cnp.NPY_FLOAT
+
+
+cdef int working_type(int typenum) noexcept:
+    """The type in which slopes of integers are computed: one that holds the integers."""
+    return cnp.NPY_DOUBLE if is_inexact(typenum) and not is_complex(typenum) else typenum
+
+
+cdef Value slope_through_cast(Value derivative, int typenum):
+    """A derivative of an integer, at the other side of a cast from or to it. Through a cast between integers a
+    floating one passes as it is; that of a complex number by an integer, which is real, has a real part only."""
+    cdef int own = type_of(derivative)
+    if is_complex(own):
+        return bind1(OP_CAST, cnp.NPY_DOUBLE if own == cnp.NPY_CDOUBLE else cnp.NPY_FLOAT, derivative)
+    return derivative if is_inexact(own) else typed(derivative, typenum)
+
+
+cdef Value jvp_of_integers(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+    """`jvp` where the result is an integer, and tangents have types of their own."""
+    cdef int i, family = family_of(op), typenum = NO_TYPE, slope, work
+    cdef list held
+    cdef PyObject **moved
+    cdef Value tangent
+    cdef bint joins = op == OP_WHERE or op == OP_CONCAT
+    if family == FAMILY_RULE or family == FAMILY_CONSTANT:
+        return jvp_of_one_type(op, params, ins, n, out, tangents)
+    if op == OP_CAST:
+        return None if tangents[0] is NULL else slope_through_cast(<Value>tangents[0], type_of(out))
+    if family == FAMILY_LINEAR and not joins:           # other operands are indices
+        return jvp_of_one_type(op, params, ins, n, out, tangents)
+    for i in range(n):
+        if tangents[i] is not NULL:
+            typenum = common_type(typenum, type_of(<Value>tangents[i]))
+    if typenum == NO_TYPE:
+        return None
+    slope = slope_type(op, typenum)
+    work = slope if joins or family == FAMILY_SELECTION else working_type(slope)
+    held = [typed(<Value>tangents[i], work) if tangents[i] is not NULL else None for i in range(n)]
+    held += [<Value>ins[i] if family == FAMILY_SELECTION or op == OP_WHERE and i == 0 else typed(<Value>ins[i], work)
+             for i in range(n)]
+    room = bytearray(2 * n * sizeof(PyObject *))
+    moved = <PyObject **><char *>room
+    for i in range(2 * n):
+        moved[i] = NULL if held[i] is None else <PyObject *>held[i]
+    tangent = jvp_of_one_type(op, params, moved + n, n, out if family == FAMILY_SELECTION else typed(out, work), moved)
+    return typed(tangent, slope)
+
+
+cdef Value vjp_of_integers(int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """`vjp` for an integer operand: the cotangent has the type it came with, and so has the result."""
+    cdef int family = family_of(op), k, slope, work
+    cdef list held
+    cdef PyObject **wide
+    if family == FAMILY_CONSTANT:
+        return None
+    if op == OP_CAST:
+        return slope_through_cast(ct, type_of(<Value>ins[i]))
+    slope = slope_type(op, type_of(ct))
+    if family == FAMILY_SELECTION:
+        return vjp_of_one_type(op, params, ins, n, out, i, typed(ct, slope))
+    if family == FAMILY_LINEAR or family == FAMILY_RULE or not is_inexact(slope):
+        return vjp_of_one_type(op, params, ins, n, out, i, ct)
+    work = working_type(slope)
+    held = [typed(<Value>ins[k], work) for k in range(n)]
+    room = bytearray(n * sizeof(PyObject *))
+    wide = <PyObject **><char *>room
+    for k in range(n):
+        wide[k] = <PyObject *>held[k]
+    return typed(vjp_of_one_type(op, params, wide, n, typed(out, work), i, typed(ct, work)), slope)
+
+
+cdef Value vjp_tangent_of_integers(int op, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                                   Value ct_dot, PyObject **in_dots, Value out_dot, Level level):
+    """`vjp_tangent` for an integer operand."""
+    cdef int family = family_of(op), k, typenum = NO_TYPE, slope, work
+    cdef list held
+    cdef PyObject **wide
+    cdef Value term
+    if family == FAMILY_CONSTANT or family == FAMILY_LINEAR or family == FAMILY_SELECTION:
+        return None if ct_dot is None else vjp_of_integers(op, params, ins, n, out, i, ct_dot)
+    if family == FAMILY_RULE:
+        return vjp_tangent_of_one_type(op, params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
+    for v in [ct, ct_dot] + [<Value>in_dots[k] for k in range(n) if in_dots[k] is not NULL]:
+        if v is not None:
+            typenum = common_type(typenum, type_of(<Value>v))
+    slope = slope_type(op, typenum)
+    if not is_inexact(slope):
+        return vjp_tangent_of_one_type(op, params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
+    work = working_type(slope)
+    held = [typed(<Value>ins[k], work) for k in range(n)]
+    held += [None if in_dots[k] is NULL else typed(<Value>in_dots[k], work) for k in range(n)]
+    room = bytearray(2 * n * sizeof(PyObject *))
+    wide = <PyObject **><char *>room
+    for k in range(2 * n):
+        wide[k] = NULL if held[k] is None else <PyObject *>held[k]
+    term = vjp_tangent_of_one_type(op, params, wide, n, typed(out, work), i, typed(ct, work), typed(ct_dot, work),
+                                   wide + n, typed(out_dot, work), level)
+    return typed(term, slope)
 
 
 # ------------------------------------------------------------------------------------------------ duals, one level
@@ -633,9 +793,12 @@ cdef Value dual_rule_many(int op, object params, PyObject **args, int n, Level t
     cdef list primals = [part(<Value>args[i], top, 0) for i in range(n)]
     cdef list tangents = [part(<Value>args[i], top, 1) for i in range(n)]
     cdef int i
+    cdef int typenum = NO_TYPE
+    for t in tangents:
+        if t is not None:
+            typenum = common_type(typenum, type_of(<Value>t))
     for i in range(n):
-        if tangents[i] is None:
-            tangents[i] = zeros_like(<Value>primals[i])
+        tangents[i] = typed(zeros_like(<Value>primals[i]) if tangents[i] is None else <Value>tangents[i], typenum)
     return make_dual(top, bind_list(op, params, primals), bind_list(op, params, tangents))
 
 

@@ -30,9 +30,9 @@ from .elementwise cimport add_into
 from .execute cimport tracing
 from .primitives cimport FAMILY_RULE, family_of, op_name, rule_of
 from .opcodes cimport *
-from .rules cimport jvp, vjp, vjp_tangent, watched_jvp, zeros_like
+from .rules cimport add, jvp, vjp, vjp_tangent, watched_jvp, zeros_like
 from .tape cimport Entry, Slots, Tape, new_slots, resized, target_of
-from .values cimport Dual, Level, bind2, bind_list, look_at, make_dual, new_level, part
+from .values cimport Dual, Level, bind_list, look_at, make_dual, new_level, part
 from .watch cimport Watch, active_watch
 
 cdef extern from *:
@@ -95,7 +95,7 @@ cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
         # two references: the slot's and ours
         if DG_REFCNT(total) == 2 and (<Array>total).owner and not tracing() and add_into(<Array>total, <Array>term):
             return 0
-    return slots.put(i, bind2(OP_ADD, None, total, term))
+    return slots.put(i, add(total, term))
 
 
 cdef char *reach(Tape tape, list slots) except NULL:
