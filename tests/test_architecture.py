@@ -61,6 +61,7 @@ LAYERS = (
     ("_engine.recordings", "_engine.capture"),
     ("_engine.replay",),
     ("_engine.algebra", "_engine.nests", "_engine.substitution"),
+    ("_engine.inputs",),
     ("_engine.gradient",),
     ("_engine.forward", "_engine.custom", "_engine.extension", "_engine.mapping", "_engine.remake"),
     ("_boxes", "_format", "context", "dtype", "finite", "modes", "random"),

@@ -85,7 +85,7 @@ def test_a_position_beyond_the_inputs_is_two_kinds_of_error(transform, position)
 
 
 @TRANSFORMS
-@pytest.mark.parametrize("other", [3, 2.5, None, "text", np.array([1.0, 2.0])], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("other", [3, True, None, "text", np.array([1, 2])], ids=lambda x: type(x).__name__)
 def test_a_position_that_names_no_tensor(transform, other):
     call = transform(lambda other, x: x * x, (0, 1))
     assert_raises(TypeError, lambda: call(other, X), "grad_position", type(other).__name__, "Tensor")

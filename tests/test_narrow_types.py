@@ -204,9 +204,7 @@ def test_integers_are_differentiated_formally_through_sums_and_products(dtype):
         (lambda x: ops.where(x > 1, x * x, x), [1, 4, 6]),
         (lambda x: ops.cat((x[1:], x * 2)), [2, 3, 3]),
         (lambda x: x // 2, [0, 0, 0]),
-        (lambda x: x % 2, [0, 0, 0]),
-        (lambda x: ops.sin(x), [0, 0, 0]),
-        (lambda x: x.astype(dg.float32) * 2.5, [0, 0, 0]),
+        (lambda x: x % 2, [1, 1, 1]),
         (lambda x: ops.arange(10)[x.astype(dg.int64)] * 1.5, [0, 0, 0]),
         (lambda x: x > 1, [0, 0, 0]),
     ):

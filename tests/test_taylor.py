@@ -197,8 +197,8 @@ def test_errors():
     }.items():
         with pytest.raises(TypeError, match=f"{name}: expected a function"):
             call(3, x)
-        with pytest.raises(TypeError, match=f"{name}: input 0 is a float; expected a Tensor"):
-            call(ops.exp, 1.0)
+        with pytest.raises(TypeError, match=f"{name}: input 0 is 1.*make it a float"):
+            call(ops.exp, 1)
     for series, words in (
         (f64(1.0), r"shape \(\)"),
         (f64([1.0, 2.0]), r"shape \(2,\); expected \(order, \*\(2,\)\)"),

@@ -13,7 +13,7 @@ from typing import Any
 from ._engine.substitution import call_with
 from ._engine.tensor import OPCODES, apply
 from ._nests import matched, pruned, refilled, tensors_in
-from .gradient import PositionError, _check_callable, _checked_position, _checked_weights, _differentiable
+from .gradient import _check_callable, _checked_position, _checked_weights, inputs_at
 from .parameter import Parameter
 from .tensor import Tensor
 
@@ -34,6 +34,10 @@ class Selection:
             self.parameters, self.single = _checked_weights(name, weights)
             self.weighted = True
 
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of a call, what is differentiated as tensors."""
+        return inputs_at(self.name, self.positions, args)
+
     def settings(self) -> tuple[Any, ...]:
         """What tells two selections apart."""
         return self.positions, tuple([id(p) for p in self.parameters]), self.single, self.weighted, self.has_aux
@@ -45,16 +49,8 @@ class Selected:
     def __init__(self, selection: Selection, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict) -> None:
         self.selection = selection
         self.fn = fn
-        self.args = args
+        self.args = args = selection.inputs(args)
         self.kwargs = kwargs
-        for p in selection.positions:
-            if p >= len(args):
-                raise PositionError(f"{selection.name}: grad_position {p} is beyond the {len(args)} positional inputs")
-            if not _differentiable(args[p]):
-                raise TypeError(
-                    f"{selection.name}: grad_position {p} names a {type(args[p]).__name__}, which is not "
-                    "differentiated; pass a Tensor there"
-                )
         inputs = tensors_in([args[p] for p in selection.positions])
         self.leaves = [_apart(x) for x in inputs] + list(selection.parameters)
 

@@ -14,6 +14,7 @@ from typing import Any
 from ._engine.custom import call_custom
 from ._engine.forward import run_jvp
 from ._engine.gradient import GradientFunction, run_gradient, run_vjp
+from ._engine.inputs import as_input, as_inputs
 from ._engine.tensor import CellCall, stop
 from .parameter import Parameter
 from .tensor import Tensor
@@ -168,6 +169,25 @@ def _differentiable(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
+def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a function, floating numbers and arrays at some positions as tensors."""
+    changed: list[Any] | None = None
+    for p in positions:
+        if p >= len(args):
+            raise PositionError(f"{name}: grad_position {p} is beyond the {len(args)} positional inputs")
+        if isinstance(args[p], Tensor):
+            continue
+        x = as_input(name, f"grad_position {p}", args[p])
+        if not _differentiable(x):
+            raise TypeError(
+                f"{name}: grad_position {p} names a {type(x).__name__}, which is not differentiated; pass a Tensor or "
+                "a floating number there"
+            )
+        changed = changed or list(args)
+        changed[p] = x
+    return tuple(changed) if changed else args
+
+
 def _make(
     name: str,
     fn: Any,
@@ -197,14 +217,8 @@ def _make(
                 sens, args = args[-1], args[:-1]
             else:
                 raise TypeError(f"{name}: the sensitivity is missing; with sens_param=True it is the last argument")
-        for p in positions:
-            if p >= len(args):
-                raise PositionError(f"{name}: grad_position {p} is beyond the {len(args)} positional inputs")
-            if not isinstance(args[p], Tensor) and not _differentiable(args[p]):
-                raise TypeError(
-                    f"{name}: grad_position {p} names a {type(args[p]).__name__}, which is not "
-                    "differentiated; pass a Tensor there"
-                )
+            sens = as_input(name, "the sensitivity", sens)
+        args = inputs_at(name, positions, args)
         value, aux, inputs, by_weights = run_gradient(
             name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
         )
@@ -425,9 +439,10 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
         if isinstance(v, tuple | list):
             raise ValueError(f"jvp: inputs is one tensor, but v holds {len(v)} tangents; expected one tensor")
         primals, tangents = (inputs,), (v,)
+    primals, tangents = as_inputs("jvp", "input", primals), as_inputs("jvp", "the tangent of input", tangents)
     for i, x in enumerate(primals):
         if not _differentiable(x):
-            raise TypeError(f"jvp: input {i} is a {type(x).__name__}; expected a Tensor")
+            raise TypeError(f"jvp: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
     value, tangent, aux = run_jvp("jvp", fn, primals, tangents, has_aux)
     if not has_aux:
         return value, tangent
@@ -478,6 +493,7 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
             return by_input
         return by_input, (by_weight[0] if single else tuple(by_weight))
 
+    inputs = as_inputs("vjp", "input", inputs)
     value, pull, aux = run_vjp("vjp", fn, inputs, parameters, has_aux, arranged)
     if not has_aux:
         return value, pull

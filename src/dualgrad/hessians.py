@@ -12,6 +12,7 @@ from typing import Any
 
 from ._engine.forward import run_jvp
 from ._engine.gradient import run_gradient, run_outermost
+from ._engine.inputs import as_input
 from ._selection import Selected, Selection
 from .jacobians import columns_of, jacobian_of, rows_of
 from .tensor import Tensor
@@ -68,11 +69,12 @@ def hessian(
     """
     rows = jacobian_of("hessian", fn, grad_position, has_aux, weights, None, rows_of)
     columns = jacobian_of("hessian", rows, grad_position, has_aux, weights, chunk_size, columns_of)
-    settings = (*Selection("hessian", fn, grad_position, weights, has_aux).settings(), chunk_size)
+    selection = Selection("hessian", fn, grad_position, weights, has_aux)
+    settings = (*selection.settings(), chunk_size)
 
     @functools.wraps(fn, updated=())
     def second(*args: Any, **kwargs: Any) -> Any:
-        return run_outermost("hessian", fn, settings, columns, args, kwargs)
+        return run_outermost("hessian", fn, settings, columns, selection.inputs(args), kwargs)
 
     return second
 
@@ -155,6 +157,7 @@ def hvp(
             if not args:
                 raise TypeError("hvp: the direction is missing; it is the last argument, or the keyword v")
             args, kwargs = args[:-1], {**kwargs, "v": args[-1]}
+        args, kwargs = selection.inputs(args), {**kwargs, "v": as_input("hvp", "the direction", kwargs["v"])}
         return run_outermost("hvp", fn, (*selection.settings(), with_value), compute, args, kwargs)
 
     return product

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._engine.gradient import run_vjp
+from ._engine.inputs import as_inputs
 from ._engine.replay import Repeated
 from .gradient import _check_callable, _differentiable
 
@@ -57,10 +58,10 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     """
     _check_callable("linearize", fn)
     several = isinstance(inputs, tuple | list)
-    points = tuple(inputs) if several else (inputs,)
+    points = as_inputs("linearize", "input", tuple(inputs) if several else (inputs,))
     for i, x in enumerate(points):
         if not _differentiable(x):
-            raise TypeError(f"linearize: input {i} is a {type(x).__name__}; expected a Tensor")
+            raise TypeError(f"linearize: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
     value, pull, _ = run_vjp("linearize", fn, points, [], False, lambda found, _: found)
     push = Repeated("the tangent of linearize", pull.push)
 
@@ -69,6 +70,6 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
             v = tuple(v[0])
         if len(v) != len(points):
             raise ValueError(f"linearize: {len(v)} tangents for {len(points)} inputs; expected one for each")
-        return push(v)
+        return push(as_inputs("linearize", "the tangent of input", v))
 
     return value, tangent

@@ -16,6 +16,7 @@ import numpy as np
 from ._engine.algebra import jets
 from ._engine.forward import run_forward
 from ._engine.gradient import run_outermost
+from ._engine.inputs import as_inputs
 from ._engine.tensor import OPCODES, apply
 from ._engine.values import Algebra
 from ._nests import refilled, tensors_in
@@ -76,7 +77,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     """
     _check_callable("jet", fn)
     points = _points("jet", primals)
-    curves = tuple(series) if isinstance(series, tuple | list) else (series,)
+    curves = as_inputs("jet", "series", tuple(series) if isinstance(series, tuple | list) else (series,))
     if len(points) != len(curves):
         raise ValueError(f"jet: {len(points)} inputs but {len(curves)} series; expected one for each")
     order = 0
@@ -166,10 +167,10 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
 
 
 def _points(name: str, primals: Any) -> tuple[Tensor, ...]:
-    points = tuple(primals) if isinstance(primals, tuple | list) else (primals,)
+    points = as_inputs(name, "input", tuple(primals) if isinstance(primals, tuple | list) else (primals,))
     for i, x in enumerate(points):
         if not isinstance(x, Tensor):
-            raise TypeError(f"{name}: input {i} is a {type(x).__name__}; expected a Tensor")
+            raise TypeError(f"{name}: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
     return tuple([x if x.dtype.is_float or x.dtype.is_complex else x.astype(float32) for x in points])
 
 

@@ -27,6 +27,7 @@ from .sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape,
 from .tape cimport Node, Slots, Tape, holds_node, new_slots, new_tape, settled, stripped, target_of
 from .tape import observers
 from .execute cimport tracing
+from .inputs import as_input
 from .replay import call_recorded, function_key
 from .tensor cimport TensorBase, graph_mode, read, wrap
 from .values cimport Level, array_of, current_level, pop_level, push_level, type_of
@@ -417,7 +418,7 @@ cdef class Pullback:
     def __call__(self, *cotangents):
         cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = []
         cdef Py_ssize_t i, at = 0
-        cts = cotangents[0] if len(cotangents) == 1 else cotangents
+        cts = as_input(self.name, "the cotangent", cotangents[0] if len(cotangents) == 1 else cotangents)
         if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
             cts = (cts,)
         match(self.name, self.out, cts, "", given)

@@ -87,7 +87,7 @@ ARITHMETIC = (
     elementwise("heaviside", None, "where(x == 0, 1, 0)", ufunc="heaviside", function="heaviside", method="heaviside",
                 summary="0 where x < 0, 1 where x > 0, y where x is 0",
                 exact="mp.mpf(x > 0)", reach="abs(x)", example=("[-1.5, 0.0, 2.0], 0.5", "[0.  0.5 1. ]")),
-    elementwise("mod", "1", "-floor_divide(x, y)", takes_ints=True, ufunc="remainder", domain=((-INF, INF), (0, INF)), summary="remainder of x / y with the sign of y",
+    elementwise("mod", "1", "-floor_divide(x, y)", keeps_ints=True, ufunc="remainder", domain=((-INF, INF), (0, INF)), summary="remainder of x / y with the sign of y",
                 exact="x - y * mp.floor(x / y)",
                 reach="abs(y) * abs(x / y - mp.nint(x / y)) / (1 + abs(x / y))", example=("[7.0, -7.0], [4.0, 4.0]", "[3. 1.]")),
     elementwise("fmod", "1", "-round((x - out) / y)", takes_ints=True, ufunc="fmod", domain=((-INF, INF), (0, INF)),

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._engine.forward import run_forward
+from .._engine.inputs import as_input
 from ..tensor import Tensor
 from .algebras import Scheme
 from .symbols import Index
@@ -54,8 +55,9 @@ class Derivatives(Mapping[Index, Tensor]):
 
 def checked_point(name: str, x: Any) -> Tensor:
     """The input of an operator: a point (D,), or points (N, D)."""
+    x = as_input(name, "x", x)
     if not isinstance(x, Tensor):
-        raise TypeError(f"{name}: expected a Tensor of shape (D,) or (N, D), got {type(x).__name__}")
+        raise TypeError(f"{name}: expected a Tensor or array of shape (D,) or (N, D), got {type(x).__name__}")
     if x.ndim not in (1, 2) or x.shape[-1] == 0:
         raise ValueError(f"{name}: x has shape {x.shape}; expected (D,), one point, or (N, D), one point in each row")
     if not x.dtype.is_float:
