@@ -411,7 +411,8 @@ def test_what_is_refused():
     rows = lambda y: (y * y).sum(-1)
     for call, error, text in (
         (lambda: dg.laplacian(3.0), TypeError, "expected a function"),
-        (lambda: dg.laplacian(rows)(np.ones((4, 2))), TypeError, "expected a Tensor"),
+        (lambda: dg.laplacian(rows)(np.ones((4, 2), int)), TypeError, "make it a float"),
+        (lambda: dg.laplacian(rows)("x"), TypeError, "expected a Tensor"),
         (lambda: dg.laplacian(rows)(dg.Tensor([[1, 2]])), TypeError, "float32 or float64"),
         (lambda: dg.laplacian(rows)(f64(np.ones((2, 2, 2)))), ValueError, r"\(D,\)"),
         (lambda: dg.laplacian(lambda y: y.sum())(x), ValueError, "does not begin"),

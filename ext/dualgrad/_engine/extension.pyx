@@ -10,16 +10,17 @@ A rule is given forwards (jvp: linear in each tangent) or backwards (vjp: linear
 that is missing is the transpose of the other: the gradient of <vjp(c), v> by c is jvp(v), the gradient of <jvp(v), c>
 by v is vjp(c). Rules are functions of tensors, so they are themselves differentiated for higher orders.
 """
+cimport numpy as cnp
 from cpython.object cimport PyObject
 
 import numpy as np
 
 from .array cimport MAX_DIMS, Array, Value, copy_of, from_ndarray, is_inexact, to_ndarray
-from .gradient cimport ALL_INPUTS, NOTHING, gradients
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .batching cimport leave, padded
-from .opcodes cimport OP_CAST, OP_CONCAT, OP_RESHAPE, OP_SLICE
+from .opcodes cimport OP_CONCAT, OP_RESHAPE, OP_SLICE
 from .primitives cimport Rule, add_row, broadcast_shape, rule_of
-from .rules cimport add, zeros_like
+from .rules cimport add, typed, zeros_like
 from .tensor cimport TensorBase, read, wrap
 from .tensor import OPCODES
 from .values cimport (BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part, shape_of, this_thread,
@@ -169,9 +170,7 @@ cdef class FunctionRule(Rule):
         if shape_of(v) != shape_of(like):
             raise ValueError(f"{self.name}: {rule} returned shape {shape_of(v)} as the {what}; expected "
                              f"{shape_of(like)}")
-        if type_of(v) != type_of(like):
-            v = bind1(OP_CAST, type_of(like), v)
-        return v
+        return typed(v, type_of(like)) if is_inexact(type_of(like)) else v
 
     cdef Value transposed_pull(self, dict settings, list primals, int n, Value out, PyObject **tangents):
         """The tangent, from a rule that was given backwards."""
@@ -184,9 +183,9 @@ cdef class FunctionRule(Rule):
                 found = (found,) if isinstance(found, TensorBase) else found
             else:
                 found = [None if vjp is None else vjp(c, wrap(out), *primals, **settings) for vjp in self.vjps]
-            return tuple([wrap(zeros_like(read(primals[i]))) if found[i] is None else found[i] for i in along])
+            return paired([wrap(zeros_like(read(primals[i]))) if found[i] is None else found[i] for i in along], cts)
 
-        cts = tuple([wrap(<Value>tangents[i]) for i in along])
+        cts = [wrap(<Value>tangents[i]) for i in along]
         moved = gradients(self.name, pulled, (wrap(zeros_like(out)),), {}, ALL_INPUTS, None, NOTHING, cts, True, False,
                           False)[2]
         return read(<TensorBase>moved[0])
@@ -197,7 +196,7 @@ cdef class FunctionRule(Rule):
         cdef int i
         cdef list terms = [None] * n
         cdef list along = [i for i in range(n)
-                           if (wanted is NULL or wanted[i]) and is_inexact(type_of(<Value>ins[i]))]
+                           if (wanted is NULL or wanted[i]) and type_of(<Value>ins[i]) != cnp.NPY_BOOL]
 
         def pushed(*dots):
             total = None
@@ -223,7 +222,8 @@ cdef class FunctionRule(Rule):
             if self.implicit:
                 found = self.implicit_pull(params, settings, primals, ins, n, out, ct, along)
             else:
-                zeros = tuple([wrap(zeros_like(<Value>ins[i])) for i in along])
+                zeros = tuple([wrap(zeros_like(<Value>ins[i]) if is_inexact(type_of(<Value>ins[i]))
+                                    else typed(zeros_like(<Value>ins[i]), type_of(ct))) for i in along])
                 found = gradients(self.name, pushed, zeros, {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False,
                                   False)[2]
         finally:

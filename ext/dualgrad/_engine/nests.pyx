@@ -3,7 +3,9 @@
 What a transform takes and returns may be any nest. The functions here walk one, always in the same order, and never
 change it.
 """
-from .array cimport NODE, Value
+cimport numpy as cnp
+
+from .array cimport NODE, Value, is_complex, is_inexact
 from .tape cimport Node, Tape, settled, stripped
 from .tensor cimport TensorBase, read, wrap
 from .values cimport same_shape_of, shape_of, type_of
@@ -168,6 +170,13 @@ cdef tuple split_aux(str name, object out):
     return out[0], tuple(out[1:])
 
 
+cdef bint belongs(Value derivative, Value v):
+    """Whether a tangent or cotangent has the type of what it belongs to; that of an integer may be floating too."""
+    cdef int own = type_of(v), given = type_of(derivative)
+    return own == given or (not is_inexact(own) and own != cnp.NPY_BOOL and is_inexact(given)
+                            and not is_complex(given))
+
+
 cdef Value tangent_of(str name, object x, object t, str where):
     """The value of a tangent, checked against the tensor it belongs to."""
     cdef Value v, d
@@ -178,7 +187,7 @@ cdef Value tangent_of(str name, object x, object t, str where):
     d = settled(read(<TensorBase>t))
     if not same_shape_of(v, d):
         raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, {x.shape}")
-    if type_of(v) != type_of(d):
+    if not belongs(d, v):
         raise TypeError(f"{name}: the tangent{where} has type {t.dtype}; expected the type of its input, {x.dtype}")
     return d
 
@@ -231,7 +240,7 @@ cdef int match(str name, object out, object sens, str where, list seeds) except 
         if not same_shape_of(v, s):
             raise ValueError(f"{name}: the sensitivity{where} has shape {shape_of(s)}; expected the shape of the "
                              f"output, {shape_of(v)}")
-        if type_of(v) != type_of(s):
+        if not belongs(s, v):
             raise TypeError(f"{name}: the sensitivity{where} has type {sens.dtype}; expected the type of the output, "
                             f"{out.dtype}")
         seeds.append(s)

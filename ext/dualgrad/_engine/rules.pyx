@@ -280,7 +280,7 @@ cdef bint has_slope(int op, object params, PyObject **args, int n):
                                                                     and <int>params != cnp.NPY_BOOL)
     if family == FAMILY_RULE:
         for i in range(n):
-            if is_inexact(type_of(<Value>args[i])):
+            if type_of(<Value>args[i]) != cnp.NPY_BOOL:
                 return True
         return False
     typenum = type_of(<Value>args[1 if op == OP_WHERE else 0])

@@ -192,9 +192,9 @@ def _jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 def pulled(
     name: str, fn: Callable[..., Tensor], operands: tuple[Tensor, ...], first: int, seed: Tensor
 ) -> list[Tensor | None]:
-    """The cotangents of the float operands from `first` on."""
+    """The cotangents of the operands from `first` on, truth values left out."""
     terms: list[Tensor | None] = [None] * len(operands)
-    wanted = [i for i in range(first, len(operands)) if operands[i].dtype.is_float or operands[i].dtype.is_complex]
+    wanted = [i for i in range(first, len(operands)) if not operands[i].dtype.is_bool]
     if wanted:
         for i, term in zip(
             wanted, pulled_back(name, lambda *ops: (fn(*ops),), list(operands), tuple(wanted), (seed,)), strict=True

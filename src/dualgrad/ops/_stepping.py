@@ -201,7 +201,7 @@ class Loop:
         """The cotangents of the wanted tensors: the steps backwards, from kept states."""
         n = self.n or 0
         init, xs, captured = self.split(tensors)
-        sweep = _Sweep(self, inside, xs, captured, wanted, cotangents)
+        sweep = _Sweep(self, inside, init, xs, captured, wanted, cotangents)
         saved = self.saved if first_order else {}
         at_start = get_state() if inside.draws else None
         states: dict[int, tuple[Any, Any]] = {0: (init, None)}
@@ -232,6 +232,7 @@ class _Sweep:
         self,
         loop: Loop,
         inside: Any,
+        init: Any,
         xs: list[Tensor],
         captured: list[Tensor],
         wanted: list[int],
@@ -245,6 +246,9 @@ class _Sweep:
         end = self.count + len(xs)
         self.of_xs = any(self.count <= j < end for j in wanted)
         self.of_captured = [j - end for j in wanted if j >= end]
+        # Slopes pass integers only where one comes from outside: what is cast from a float to an integer has none.
+        given = [*tensors_of(init), *xs, *captured]
+        self.through_ints = any(given[j]._typenum not in _INEXACT for j in wanted)
         self.totals: list[Any] = [None] * len(captured)
         self.terms: dict[int, list[Any]] = {}
 
@@ -281,10 +285,10 @@ class _Sweep:
             return tuple([found[j] for j in given])
 
         tensors = [*inputs, *leaves, *self.captured]
-        wanted = [j for j, t in enumerate(inputs) if t._typenum in _INEXACT]
+        wanted = [j for j, t in enumerate(inputs) if self.has_slope(t)]
         along = len(wanted)
         if self.of_xs:
-            wanted += [at_x + j for j, t in enumerate(leaves) if t._typenum in _INEXACT]
+            wanted += [at_x + j for j, t in enumerate(leaves) if self.has_slope(t)]
         behind = len(wanted)
         wanted += [at_captured + j for j in self.of_captured]
         terms = pulled_back(loop.name, taped, tensors, tuple(wanted), tuple([cts[j] for j in given]))
@@ -298,6 +302,10 @@ class _Sweep:
             self.terms[loop.at(i)] = of_x
         for j, term in zip(self.of_captured, terms[behind:], strict=True):
             self.totals[j] = term if self.totals[j] is None else self.totals[j] + term
+
+    def has_slope(self, t: Tensor) -> bool:
+        """Whether a tensor of the loop can have a cotangent."""
+        return t._typenum in _INEXACT or (self.through_ints and not t.dtype.is_bool)
 
     def results(self) -> list[Any]:
         """The cotangents of the wanted tensors."""
