@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import extend
+from .._engine.inputs import as_input
 from .._engine.remake import pulled_back
 from ..ops import linalg
 from ..tensor import Tensor
@@ -80,10 +81,10 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
 
     Parameters
     ----------
-    A : Tensor or callable
+    A : Tensor, floating numpy.ndarray or callable
         A square matrix, or a linear function of x in the nesting of `b`.
     b : Tensor, or nest of tensors of one float type
-        The right-hand side.
+        The right-hand side; floating numbers and arrays are tensors of their type.
     solver : callable, optional
         ``solver(matvec, b)`` for a function of NumPy vectors and a vector returns the solution. It is called with the
         transposed matrix too. By default the matrix is formed and factorised.
@@ -117,6 +118,7 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
     >>> print(f(k).round(6), dg.grad(f)(k).round(6), dg.grad(dg.grad(f))(k).round(6))
     1.0 -0.666667 0.888889
     """
+    A, b = as_input("linear_solve", "A", A), as_input("linear_solve", "b", b)
     product = A
     if isinstance(A, Tensor):
         if solver is None:

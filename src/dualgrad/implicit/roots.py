@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import extend
+from .._engine.inputs import as_input
 from ..gradient import grad
 from ..ops import linalg
 from ..tensor import Tensor
@@ -50,9 +51,9 @@ def root(
     F : callable
         Returns as many numbers as there are unknowns, in the nesting of `x0`.
     x0 : Tensor, or nest of tensors of one float type
-        Where to start. Nothing is differentiated by it.
+        Where to start; a float or an array of floats is a tensor of its type. Nothing is differentiated by it.
     *args
-        Tensors, or nests of them.
+        Tensors, or nests of them. Numbers and arrays stay what they are.
     solver : callable or str, optional
         ``solver(f, x0)`` for a function of NumPy vectors and a start returns the solution, or an object with it as
         ``x`` (and ``success``), as SciPy's functions do. A str: that method of ``scipy.optimize.root``. By default
@@ -92,6 +93,7 @@ def root(
     2.0 0.083333 -0.006944
     """
     check_callable("root", "F", F)
+    x0 = as_input("root", "x0", x0)
     problem = Problem("root", F, x0, args, solver, tol, max_iterations)
     return problem.layout.nest(_root(*problem.operands(x0, args), problem=problem))
 
@@ -142,6 +144,7 @@ def fixed_point(
         layout = Layout("fixed_point", "the start", x)
         return layout.nest(layout.vector(x) - layout.vector(T(x, *args), "T"))
 
+    x0 = as_input("fixed_point", "x0", x0)
     problem = Problem("fixed_point", left, x0, args, solver, tol, max_iterations)
     return problem.layout.nest(_root(*problem.operands(x0, args), problem=problem))
 
@@ -199,6 +202,7 @@ def argmin(
 
         return grad(loss)(x)
 
+    x0 = as_input("argmin", "x0", x0)
     problem = Problem("argmin", slope, x0, args, solver, tol, max_iterations)
     problem.loss = inner_loss
     return problem.layout.nest(_root(*problem.operands(x0, args), problem=problem))
