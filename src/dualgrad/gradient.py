@@ -256,7 +256,9 @@ def grad(
         Returns a tensor, or a nest of tuples, lists and dicts of them; the sum of all elements is
         differentiated.
     grad_position
-        The input, or a tuple of inputs; None for weights alone. A tuple of one gives a bare gradient.
+        The input, or a tuple of inputs; None for weights alone. A tuple of one gives a bare gradient. A floating or
+        complex number there is a tensor of its type (a float is float64), and so is a NumPy array of them, also in
+        nests; `fn` is given a Tensor.
     weights
         A Parameter (bare gradient), or a ParameterTuple, list or tuple (tuple of gradients).
     has_aux
@@ -270,12 +272,15 @@ def grad(
     Returns
     -------
     Callable
-        Takes the inputs of `fn`. Gradients have the shape and type of what they belong to.
+        Takes the inputs of `fn`. Gradients have the shape and type of what they belong to. That of an integer tensor
+        has the floating type that its slope meets, float32 for ``t / 2``; where all stays integer, or no slope leads
+        to it, its own.
 
     Raises
     ------
     ValueError, TypeError, IndexError
-        For positions and weights that do not fit, with the reason.
+        For positions and weights that do not fit, with the reason; TypeError for a Python int or bool, or an array of
+        integers, at a position.
 
     Examples
     --------
@@ -284,6 +289,8 @@ def grad(
     >>> x = dg.Tensor([2.0])
     >>> float(dg.grad(cube)(x)), float(dg.grad(dg.grad(cube))(x)), float(dg.grad(dg.grad(dg.grad(cube)))(x))
     (12.0, 12.0, 6.0)
+    >>> print(dg.grad(cube)(2.0), dg.grad(lambda t: t * t / 2)(dg.Tensor([1, 2])))
+    12.0 [1. 2.]
     """
     return _make("grad", fn, grad_position, weights, has_aux, return_ids, sens_param, False)
 
@@ -402,7 +409,8 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
         A function of the inputs.
     inputs, v
         A tensor and its tangent, or two tuples (lists) of equal length; each tangent has the shape and type
-        of its input.
+        of its input, that of an integer its type or a floating one. Floating numbers and NumPy arrays are tensors of
+        their type.
     has_aux
         `fn` returns a tuple whose first entry alone is differentiated.
 
@@ -417,7 +425,7 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     ValueError
         If the lengths or shapes differ.
     TypeError
-        If a type differs.
+        If a type differs, or an input or tangent is a Python int or bool, or an array of integers.
 
     Examples
     --------
@@ -457,7 +465,7 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
     fn
         A function of the inputs.
     inputs
-        Tensors, or nests of them.
+        Tensors, or nests of them. Floating numbers and NumPy arrays are tensors of their type.
     weights
         A Parameter, or a ParameterTuple, list or tuple of them.
     has_aux

@@ -43,7 +43,8 @@ def jacfwd(
     fn : callable
         Returns a tensor, or a nest of tuples, lists and dicts of them.
     grad_position : int, tuple of int, or None, default 0
-        The input, or inputs, to differentiate by; a tuple of one counts as the int. None for weights alone.
+        The input, or inputs, to differentiate by; a tuple of one counts as the int. None for weights alone. Floating
+        numbers and NumPy arrays there are tensors of their type.
     has_aux : bool, default False
         `fn` returns a tuple whose first entry alone is differentiated.
     weights : Parameter, or ParameterTuple, list or tuple of them, optional
@@ -63,7 +64,8 @@ def jacfwd(
     Raises
     ------
     TypeError, ValueError, IndexError
-        For positions and weights that do not fit, as `grad` does, and for a `chunk_size` below 1. TypeError also for a
+        For positions and weights that do not fit, as `grad` does, for an int in place of a float, and for a
+        `chunk_size` below 1. TypeError also for a
         complex input of a function with real values, which has no complex derivative.
 
     See Also
@@ -107,7 +109,7 @@ def jacrev(
     Returns
     -------
     callable
-        As for `jacfwd`; the Jacobian by an input has the type of the input.
+        As for `jacfwd`; the Jacobian by an input has the type of the input, by an integer that of its gradient.
 
     Raises
     ------

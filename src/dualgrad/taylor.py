@@ -38,8 +38,9 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     fn : callable
         A function or Cell of the inputs.
     primals : Tensor, or tuple or list of Tensors
-        The point x(0). Integers are converted to float32.
-    series : Tensor, or tuple or list of Tensors
+        The point x(0). Tensors of integers are converted to float32. Floating numbers and NumPy arrays are tensors of
+        their type.
+    series : Tensor or array, or tuple or list of them
         The derivatives of x: ``series[i]`` has order i + 1 and the shape of its input. All inputs have the same number
         of them. Ones and then zeros are those of a straight line.
 
@@ -53,7 +54,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     Raises
     ------
     TypeError
-        If `fn` cannot be called, or an input is no Tensor.
+        If `fn` cannot be called, or an input is neither a Tensor nor floating.
     ValueError
         If numbers of inputs, or shapes, do not fit, or there is no derivative in a series.
 
@@ -116,7 +117,8 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
     fn : callable
         A function or Cell of the inputs.
     primals : Tensor, or tuple or list of Tensors
-        The point. Integers are converted to float32.
+        The point. Tensors of integers are converted to float32. Floating numbers and NumPy arrays are tensors of their
+        type.
     order : int
         1 or more.
 
@@ -128,7 +130,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
     Raises
     ------
     TypeError
-        If `fn` cannot be called, an input is no Tensor, or `order` is no int.
+        If `fn` cannot be called, an input is neither a Tensor nor floating, or `order` is no int.
     ValueError
         If `order` is below 1.
 

@@ -16,7 +16,7 @@ SHAPE = (
     structural("sum_to", "linear", summary="summed down to a shape it broadcasts from", keeps_ints=True),
     structural("sum", "linear", summary="sum over axes", keeps_ints=True),
     structural("cast", "linear", summary="converted to another type",
-               slope_note="the cotangent is cast back; zero through integers", result="any"),
+               slope_note="the cotangent is cast back; zero from floats to integers", result="any"),
     structural("identity", "linear", summary="the operand itself", keeps_ints=True),
     structural("cumsum", "linear", summary="running sum along an axis", keeps_ints=True),
     structural("concat", "linear", -1, variadic=True, summary="operands joined along an axis", keeps_ints=True),

@@ -30,12 +30,12 @@ def divergence(f: Callable[..., Any], *, lower: bool = False, check: bool = Fals
     Returns
     -------
     callable
-        Takes x of shape (D,) or (N, D); the result has shape () or (N,).
+        Takes x of shape (D,) or (N, D), a Tensor or NumPy array; the result has shape () or (N,).
 
     Raises
     ------
     TypeError
-        If `f` is not callable, x is not a floating-point Tensor, or `f` does not return one Tensor.
+        If `f` is not callable, x does not hold floating-point numbers, or `f` does not return one Tensor.
     ValueError
         If x is neither (D,) nor (N, D), or `f` does not return its shape.
 

@@ -56,12 +56,12 @@ def laplacian(
     Returns
     -------
     callable
-        Takes x of shape (D,) or (N, D); the result has the shape of ``f(x)``.
+        Takes x of shape (D,) or (N, D), a Tensor or NumPy array; the result has the shape of ``f(x)``.
 
     Raises
     ------
     TypeError
-        If `f` is not callable, x is not a floating-point Tensor, or `f` does not return one Tensor.
+        If `f` is not callable, x does not hold floating-point numbers, or `f` does not return one Tensor.
     ValueError
         If x has more axes, a result for N rows does not begin with N, `check` finds mixed rows, or an option is
         unknown.
