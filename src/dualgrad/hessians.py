@@ -103,9 +103,9 @@ def hvp(
     -------
     callable
         Takes the inputs of `fn` and then, as last positional argument or as the keyword `v`, the direction (a tensor, a
-        floating number or array). It is arranged like the gradient that `grad` with these settings returns, and so is the product. With `has_aux`:
-        (product, (others...)); with `with_value`: (value, gradient, product); with both: the others follow the value,
-        ((value, others...), gradient, product).
+        floating number or array). It is arranged like the gradient that `grad` with these settings returns, and so is
+        the product. With `has_aux`: (product, (others...)); with `with_value`: (value, gradient, product); with both:
+        the others follow the value, ((value, others...), gradient, product).
 
     Raises
     ------

@@ -35,7 +35,8 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     Raises
     ------
     TypeError
-        If `fn` cannot be called, an input holds nothing to differentiate by, or a tangent has another type than its input.
+        If `fn` cannot be called, an input holds nothing to differentiate by, or a tangent has another type than its
+        input.
     ValueError
         If a tangent does not have the nesting or the shape of its input.
 
