@@ -277,6 +277,7 @@ def test_arrays_that_are_written_to():
     assert_close(pull(1.0)[0], before)
 
 
+@pytest.mark.eager("counts calls")
 def test_one_program_for_all_numbers():
     seen = []
 
