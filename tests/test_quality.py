@@ -280,10 +280,12 @@ def test_gradient_functions_are_copied():
     assert pickle.loads(pickle.dumps(ops.GradOperation()(cube)))(dg.Tensor(2.0)).item() == 12.0
 
 
-def test_a_pickle_holds_the_number_alone():
-    """Like `asnumpy`: what leaves the process is a constant."""
+def test_a_pickle_holds_no_derivative():
+    """So what carries one is not pickled, unless it is said that a constant is meant."""
     x = dg.Tensor(3.0)
-    assert dg.grad(lambda x: pickle.loads(pickle.dumps(x * x)) * x)(x).item() == 9.0
+    with pytest.raises(dg.LeavesDerivativeError, match="pickle"):
+        dg.grad(lambda x: pickle.loads(pickle.dumps(x * x)) * x)(x)
+    assert dg.grad(lambda x: pickle.loads(pickle.dumps(ops.stop_gradient(x * x))) * x)(x).item() == 9.0
 
 
 READINGS = {

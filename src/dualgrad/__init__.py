@@ -30,6 +30,7 @@ from .dtype import (
 )
 from .finite import check_finite
 from .gradient import get_grad, grad, jvp, value_and_grad, vjp
+from .leaving import LeavesDerivativeError
 from .linearization import linearize
 from .modes import jit, mutable
 from .ops.loops import fori_loop, scan, while_loop
@@ -75,6 +76,7 @@ _LATER = {
 __all__ = [
     "GRAPH_MODE",
     "PYNATIVE_MODE",
+    "LeavesDerivativeError",
     "Parameter",
     "ParameterTuple",
     "Tensor",

@@ -21,6 +21,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dualgrad import dtype as mstype
+from dualgrad._joined import holds_tensor
+from dualgrad.leaving import stay
 from dualgrad.tensor import Tensor
 
 __all__ = ["Parameter", "ParameterTuple"]
@@ -39,7 +41,7 @@ def _first_value(data: Any) -> Tensor:
         fits = _INT32.min <= data <= _INT32.max
         return Tensor(data, mstype.int32 if fits else mstype.int64)
     if isinstance(data, (bool, float, complex, list, tuple, np.ndarray, np.generic)):
-        return Tensor(data)
+        return Tensor(data)._detached()  # a list may hold tensors that are being differentiated
     raise TypeError(
         f"Parameter: default_input must be a Tensor, an array, a number or a list of numbers, got {type(data).__name__}"
     )
@@ -59,7 +61,8 @@ class Parameter(Tensor):
     Parameters
     ----------
     default_input : Tensor, array, number or list of numbers
-        The first value. A NumPy array keeps its type, a Python int is Int32, Python floats are Float32.
+        The first value. A NumPy array keeps its type, a Python int is Int32, Python floats are Float32. It is a
+        constant: a Parameter is what derivatives are taken by, so none passes through it to what it was made of.
     name : str, optional
         Without one it is called ``Parameter#1``, ``Parameter#2`` and so on until a Cell takes it under the
         name of an attribute.
@@ -170,8 +173,8 @@ class Parameter(Tensor):
         Parameters
         ----------
         data : Tensor, array, number or list of numbers
-            Must have the parameter's shape. It is cast to the parameter's type within its kind or upwards
-            (Float64 into Float32, Int64 into Float32), never downwards (Float32 into Int32).
+            Must have the parameter's shape; a constant, as at first. It is cast to the parameter's type within its
+            kind or upwards (Float64 into Float32, Int64 into Float32), never downwards (Float32 into Int32).
 
         Returns
         -------
@@ -214,6 +217,8 @@ class Parameter(Tensor):
 
     def _tensor_of(self, data: Any) -> Tensor:
         """Read numbers exactly: a Python float must not pass through Float32 on its way to Float64."""
+        if holds_tensor(data):
+            return Tensor(data)._detached()
         array = np.asarray(data)
         if array.dtype.kind not in _RANK:
             raise TypeError(
@@ -253,6 +258,7 @@ class Parameter(Tensor):
         return twin
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        stay(self, "pickle")
         return _restore, (type(self), self._detached()), dict(self.__dict__)
 
     def __copy__(self) -> Parameter:

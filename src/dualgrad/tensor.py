@@ -16,7 +16,9 @@ import numpy as np
 from . import dtype as _dtype
 from ._engine import tensor as _engine
 from ._format import format_repr, format_str
+from ._joined import holds_tensor, joined
 from .dtype import DType, as_dtype
+from .leaving import formats, picks, stay
 
 if TYPE_CHECKING:
     from ._methods import TensorMethods
@@ -60,11 +62,12 @@ class Tensor(TensorMethods):
     Parameters
     ----------
     input_data
-        A number, a bool, (nested) lists or tuples of them, a NumPy array or scalar, or a Tensor. The data are
-        copied.
+        A number, a bool, a NumPy array or scalar, a Tensor, or (nested) lists or tuples of them. The data are
+        copied; Tensors among them keep their derivatives.
     dtype
         The type of the elements; by default int64, float32, bool or complex128 for Python data and the
-        array's own type for NumPy data.
+        array's own type for NumPy data. In lists with Tensors, the type that these have together, which numbers
+        follow.
     shape, init
         Without data: a tensor of this shape to be filled, zeros until then. `init` is a number or an
         initializer.
@@ -73,6 +76,8 @@ class Tensor(TensorMethods):
     ------
     TypeError
         For data that are not numbers, and for ragged lists.
+    ValueError
+        For ragged lists with Tensors in them.
 
     Examples
     --------
@@ -82,6 +87,11 @@ class Tensor(TensorMethods):
     Tensor(shape=[2, 2], dtype=Float32, value=
     [[ 2.00000000e+00,  5.00000000e+00],
      [ 1.00000000e+01,  1.70000000e+01]])
+
+    Tensors in lists are joined, and derivatives pass:
+
+    >>> print(dg.grad(lambda x: (dg.Tensor([x[0] * x[1], 1.0, x[1]]) ** 2).sum())(dg.Tensor([1.0, 2.0])))
+    [8. 8.]
     """
 
     __slots__ = ()
@@ -98,9 +108,10 @@ class Tensor(TensorMethods):
                 )
             self._fill(shape, target or _dtype.float32, init)
             return
-        if isinstance(input_data, Tensor):
-            array = input_data._numpy()
-        elif isinstance(input_data, np.ndarray | np.generic):
+        if isinstance(input_data, Tensor) or holds_tensor(input_data):
+            self._join(input_data, target)
+            return
+        if isinstance(input_data, np.ndarray | np.generic):
             array = np.asarray(input_data)
             if array.dtype.kind not in "biufc":
                 raise TypeError(
@@ -109,13 +120,20 @@ class Tensor(TensorMethods):
                     "kind, such as bfloat16, with .astype(np.float32))"
                 )
         else:
-            array = _from_python(_plain(input_data), "Tensor", target is not None)
+            array = _from_python(input_data, "Tensor", target is not None)
         if target is not None and array.dtype != target.numpy:
             with np.errstate(all="ignore"):
                 array = array.astype(target.numpy)
             self._from_ndarray(array, False)
         else:
             self._from_ndarray(array, True)
+
+    def _join(self, data: Any, target: DType | None) -> None:
+        """Hold a tensor, or nested lists with tensors in them, derivatives included."""
+        if isinstance(data, Tensor):
+            self._hold(data if target is None or data.dtype is target else _engine.convert(data, target.num))
+        else:
+            self._rebind(joined("Tensor", data, None if target is None else target.num))
 
     def _fill(self, shape: Any, dtype: DType, init: Any) -> None:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -183,12 +201,14 @@ class Tensor(TensorMethods):
         return array.item()
 
     def __float__(self) -> float:
+        stay(self, "float()", sys._getframe(1), formats)
         return float(self._single("float"))
 
     def __int__(self) -> int:
         return int(self._single("int"))
 
     def __complex__(self) -> complex:
+        stay(self, "complex()")
         return complex(self._single("complex"))
 
     def __index__(self) -> int:
@@ -271,17 +291,16 @@ class Tensor(TensorMethods):
             name = caller.f_code.co_name
             if name == "_matmul_dispatch":
                 return _no_array(self)
-            if self._level_serial and name != "dot":
-                raise TypeError(
-                    "scipy.sparse took the numbers of a Tensor, where derivatives end; use A @ x or functions in "
-                    "dualgrad.sparse, or say so with .asnumpy()"
-                )
+            if name == "dot":
+                return self._numpy()
+        stay(self, "NumPy", caller, picks)
         array = self._numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
         return array.copy() if copy or copy is None else array
 
     def __dlpack__(self, **kwargs: Any) -> Any:
+        stay(self, "DLPack")
         return self.asnumpy().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -293,14 +312,14 @@ class Tensor(TensorMethods):
         return Tensor.from_numpy(np.from_dlpack(other))
 
     def __reduce__(self) -> tuple:
+        stay(self, "pickle")
         return _restore, (self.asnumpy(),)
 
     def __copy__(self) -> Tensor:
         return +self
 
     def __deepcopy__(self, memo: dict) -> Tensor:
-        # A value that is being differentiated keeps its derivative; such values are never written to.
-        return +self if self._level_serial else Tensor(self)
+        return Tensor(self)
 
     def copy(self) -> Tensor:
         """A tensor with the same value; derivatives go through it."""
@@ -331,15 +350,6 @@ def _no_array(x: Any) -> np.ndarray:
 
 def _restore(array: np.ndarray) -> Tensor:
     return Tensor.from_numpy(array)
-
-
-def _plain(data: Any) -> Any:
-    """Nested lists with tensors in them, as nested lists of arrays."""
-    if isinstance(data, Tensor):
-        return data._numpy()
-    if isinstance(data, list | tuple):
-        return [_plain(item) for item in data]
-    return data
 
 
 def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:

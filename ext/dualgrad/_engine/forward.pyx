@@ -21,7 +21,7 @@ from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .algebra cimport make
 from .values cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
-                      pop_level, push_level, shape_of)
+                      pop_level, push_level, shape_of, show_leaving)
 
 
 cdef object lift_forward(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
@@ -80,6 +80,9 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
         out = fn(*args)
         if has_aux:
             out, aux = split_aux(name, out)
+    except ValueError as error:
+        show_leaving(error)
+        raise
     finally:
         pop_level(opened)
     if tape is not None:
@@ -141,6 +144,9 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     push_level(opened)
     try:
         out = fn(*args)
+    except ValueError as error:
+        show_leaving(error)
+        raise
     finally:
         pop_level(opened)
     single = isinstance(out, TensorBase)

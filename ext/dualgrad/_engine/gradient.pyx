@@ -30,7 +30,7 @@ from .execute cimport tracing
 from .inputs import as_input
 from .replay import call_recorded, function_key
 from .tensor cimport TensorBase, graph_mode, read, wrap
-from .values cimport Level, array_of, current_level, pop_level, push_level, type_of
+from .values cimport Level, array_of, current_level, pop_level, push_level, show_leaving, type_of
 
 
 # ------------------------------------------------------------------------------------------------------- gradients
@@ -130,6 +130,9 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
         if has_sens:
             out_seeds = []
             match(name, out, sens, "", out_seeds)
+    except ValueError as error:
+        show_leaving(error)
+        raise
     finally:
         pop_level(tape)
 
@@ -542,6 +545,9 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
         if has_aux:
             out, aux = split_aux(name, out)
         collect(tape, out, pull.out_slots)
+    except ValueError as error:
+        show_leaving(error)
+        raise
     finally:
         pop_level(tape)
     find_parameters(tape, parameters, pull.parameter_at, pull.slots)

@@ -21,7 +21,7 @@ from .tape cimport Node, Tape, holds_node, new_tape, settled, stripped, target_o
 from .tape import observers
 from .tensor cimport TensorBase, read, wrap
 from .values cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level, pop_level,
-                      push_level, shape_of, size_of, type_of)
+                      push_level, shape_of, show_leaving, size_of, type_of)
 
 
 cdef class Call:
@@ -161,6 +161,9 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     call.level.tape = call.tape
     try:
         out = drop_out(call, fn(*lifted, **kwargs))
+    except ValueError as error:
+        show_leaving(error)
+        raise
     finally:
         pop_level(opened)
         call.level.open = False

@@ -28,8 +28,9 @@ from .primitives cimport op_name, wants_float
 from .opcodes cimport *
 from .region cimport Region, before_draw
 from .tape cimport Tape
-from .values cimport (Batch, Dual, Level, Node, bind1, bind2, bind_list, constant_of, current_level, last_serial,
-                      ndim_of, shape_of, shaped_array, size_of, type_of)
+from .values cimport (Batch, BatchLevel, Dual, Level, Node, bind1, bind2, bind_list, constant_of, current_level,
+                      last_serial, ndim_of, shape_of, shaped_array, size_of, type_of)
+from .watch cimport user_line
 
 cdef extern from *:
     """
@@ -162,6 +163,29 @@ cdef Array number_of(Value v, str what):
                          f"which may differ from sample to sample; use ops.where to choose by value, or take the "
                          f"numbers outside of vmap")
     return a
+
+
+cdef Level carrier(Value v):
+    """The level that the derivative of a value, or its samples, belong to; None for a constant."""
+    cdef Level level
+    if v.kind == NODE:
+        level = (<Node>v).level
+        return level if level.depends_on_open() else carrier((<Node>v).primal)
+    if v.kind == DUAL:
+        level = (<Dual>v).level
+        if level.open:
+            for part in (<Dual>v).parts[1:]:
+                if part is not None:
+                    return level
+        return carrier(<Value>(<Dual>v).parts[0])
+    return (<Batch>v).level if v.kind == BATCH else None
+
+
+def carried(TensorBase t not None):
+    """What plain numbers of a tensor would lose: the name of the transform, whether it is one of samples, and the
+    user's line. None where they lose nothing."""
+    cdef Level level = carrier(read(t))
+    return None if level is None else (level.name, isinstance(level, BatchLevel), user_line())
 
 
 cdef Value value_of(object x):
@@ -478,6 +502,16 @@ cdef class TensorBase:
     def _from_ndarray(self, array, bint copy):
         """Hold the contents of a NumPy array."""
         cdef Value v = copy_of(array) if copy else from_ndarray(array)
+        if self.value is None:
+            self.value = v
+        else:
+            rebound(self, v)
+
+    def _hold(self, TensorBase other not None):
+        """Hold what another tensor does, its derivative included. Numbers are copied: an array may share them."""
+        cdef Value v = read(other)
+        if v.kind == ARRAY and not tracing():
+            v = copy_of(to_ndarray(<Array>v))
         if self.value is None:
             self.value = v
         else:

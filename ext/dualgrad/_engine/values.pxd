@@ -82,6 +82,7 @@ cdef int push_level(Level level) except -1
 cdef int pop_level(Level level) except -1
 cdef unsigned long this_thread() noexcept nogil
 cdef object misuse(Level level)
+cdef int show_leaving(object error) except -1
 
 cdef Value bind(int op, object params, PyObject **args, int n)
 cdef Value bind1(int op, object params, Value a)

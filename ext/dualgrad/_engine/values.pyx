@@ -190,6 +190,25 @@ cdef object misuse(Level level):
                         f"instead of storing it, or store ops.stop_gradient(value)")
 
 
+cdef type LEAVING = None            # dualgrad.LeavesDerivativeError, once it exists
+
+
+def install_leaving(type error):
+    """Tell the engine the error for numbers that leave a derivative."""
+    global LEAVING
+    LEAVING = error
+
+
+cdef int show_leaving(object error) except -1:
+    """Raise the error for numbers that left a derivative where NumPy has put one of its own in front of it.
+
+    NumPy reports whatever goes wrong while an element of an array is set as "a sequence".
+    """
+    if LEAVING is not None and isinstance(error.__cause__, LEAVING):
+        raise error.__cause__ from None
+    return 0
+
+
 # -------------------------------------------------------------------------------------------------- algebras
 
 cdef class Algebra:

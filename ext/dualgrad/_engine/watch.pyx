@@ -82,12 +82,15 @@ cdef int go_on() except -1:
     return 0
 
 
+# Packages that stand between the user's code and ours.
+cdef frozenset BETWEEN = frozenset(("dualgrad", "numpy", "scipy", "copy", "copyreg", "statistics", "fractions"))
+
+
 cdef object user_line():
-    """File and line of the innermost frame that is not of this package."""
+    """File and line of the innermost frame that is not of this package, nor of one through which it is called."""
     frame = sys._getframe()
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith("dualgrad.") and name != "dualgrad":
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in BETWEEN:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgrad.ops._arguments import operand
+from dualgrad.ops._numpy_arguments import array_like, beside_tensors, tensors_among
 from dualgrad.ops._numpy_creation import tensor_of
 from dualgrad.ops._numpy_functions import FUNCTIONS, on_numbers
 from dualgrad.ops.numpy_protocol import UFUNCS, call_function, call_ufunc
@@ -39,9 +40,6 @@ CONSTANTS: dict[str, Any] = {
 ALIASES = {"norm": "linalg.norm", "trapz": "trapezoid"}
 """Names that NumPy has elsewhere, or had."""
 
-# First arguments that are a collection of arrays, or no array at all.
-_NO_ARRAY = frozenset(("arrays", "condlist", "object", "shape", "subscripts", "tensors", "tup"))
-
 
 def made(module: str, name: str) -> Callable[..., Any]:
     """NumPy's function of this name, on tensors.
@@ -70,7 +68,8 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
         if not any(isinstance(x, Tensor) for x in inputs):
             inputs = tuple([tensor_of(x) for x in inputs])
         else:  # numbers stay as they are: they take the type of the tensor beside them
-            inputs = tuple([tensor_of(x) if isinstance(x, list | tuple) else x for x in inputs])
+            plain = beside_tensors(tensors_among(inputs))
+            inputs = tuple([array_like(ufunc.__name__, x, plain) for x in inputs])
         return call_ufunc(ufunc, "__call__", inputs, kwargs)
 
     operands = ", ".join(f"x{k + 1}" for k in range(ufunc.nin)) if ufunc.nin > 1 else "x"
@@ -81,12 +80,10 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 def _of_function(original: Any) -> Callable[..., Any]:
     handler = FUNCTIONS[original]
     signature = inspect.signature(original if handler is on_numbers else handler)
-    first = next(iter(signature.parameters), "")
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if args and first not in _NO_ARRAY and isinstance(args[0], list | tuple):
-            args = (tensor_of(args[0]), *args[1:])
-        return _as_tensors(call_function(original, args, kwargs))
+        plain = beside_tensors(tensors_among((*args, *kwargs.values())))
+        return _as_tensors(call_function(original, args, kwargs, plain))
 
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__doc__ = f"NumPy's `{original.__name__}` on tensors: ``{_without_types(signature)}``."

@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from ._arguments import IS_FLOAT, new_shape, operand, to_shape
 from ._numpy_functions import implements
 from .creation import arange, eye, full, linspace, ones, zeros, zeros_like
-from .shape import moveaxis, stack, tril
+from .shape import moveaxis, tril
 
 __all__: list[str] = []
 
@@ -29,27 +29,10 @@ def _c_order(name: str, order: str) -> None:
         raise TypeError(f"np.{name}: order={order!r} is not supported with Tensors, whose rows lie one after another")
 
 
-def _leaves(data: Any) -> list[Any]:
-    """The tensors and numbers in nested lists."""
-    return [leaf for item in data for leaf in _leaves(item)] if isinstance(data, list | tuple) else [data]
-
-
-def _stacked(data: Any, typenum: int) -> Tensor:
-    if not isinstance(data, list | tuple):
-        return _engine.convert(data, typenum)
-    parts = [_stacked(item, typenum) for item in data]
-    if len({part.shape for part in parts}) > 1:
-        raise ValueError(f"np.array: the entries have different shapes, {[part.shape for part in parts]}")
-    return stack(parts, 0)
-
-
 def tensor_of(data: Any, dtype: Any = None) -> Tensor:
     """Array-like data as a tensor; derivatives go to tensors among them."""
     target = None if dtype is None else as_dtype(dtype, where="np.array")
     if isinstance(data, list | tuple):
-        leaves = _leaves(data)
-        if any(isinstance(leaf, Tensor) for leaf in leaves):
-            return _stacked(data, _engine.common_type(*leaves) if target is None else target.num)
         return Tensor(data, target)
     x = operand("array", data.copy() if isinstance(data, np.ndarray) else data)
     return x if target is None else _engine.convert(x, target.num)

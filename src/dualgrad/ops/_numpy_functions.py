@@ -98,6 +98,9 @@ _SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
 )  # fmt: skip
 """Functions whose arguments are called alike, or come by position."""
 
+SAVES = frozenset((np.save, np.savez, np.savez_compressed, np.savetxt))
+"""Those among them that give the numbers away."""
+
 FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
 FUNCTIONS.update(_SAME_ARGUMENTS)
 
@@ -159,19 +162,14 @@ def _np_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) 
 
 @implements(np.concatenate)
 def _np_concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None) -> Tensor:
-    parts = [operand("concatenate", x) for x in _arrays(arrays)]
+    parts = [operand("concatenate", x) for x in arrays]
     joined = cat([ravel(x) for x in parts], 0) if axis is None else cat(parts, axis)
     return joined if dtype is None else joined.astype(dtype)
 
 
-def _arrays(many: Any) -> list[Any]:
-    """The members of a collection; nested lists of numbers become arrays."""
-    return [np.asarray(x) if isinstance(x, list | tuple) else x for x in many]
-
-
 @implements(np.stack)
 def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Tensor:
-    joined = stack(_arrays(arrays), axis)
+    joined = stack(arrays, axis)
     return joined if dtype is None else joined.astype(dtype)
 
 

@@ -97,14 +97,9 @@ def _np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: An
 
 @implements(np.trapezoid)
 def _np_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
-    return trapezoid(y, _array(x), dx, axis)
+    return trapezoid(y, x, dx, axis)
 
 
 @implements(np.interp)
 def _np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
-    return interp(_array(x), _array(xp), _array(fp), left, right, period)
-
-
-def _array(x: Any) -> Any:
-    """Lists of numbers as arrays; everything else as it is."""
-    return np.asarray(x) if isinstance(x, list | tuple) else x
+    return interp(x, xp, fp, left, right, period)

@@ -2,11 +2,12 @@
 
 NumPy hands a call over when a tensor is among its arguments (NEP 13 for ufuncs, NEP 18 for functions). Ufuncs
 are looked up in the table of primitives, functions in `FUNCTIONS`, whose entries take NumPy's arguments under
-NumPy's names. The result is a tensor with the right derivative; arrays are constants of their own type.
+NumPy's names. The result is a tensor with the right derivative; arrays are constants of their own type, and tensors in
+lists are joined.
 
 What is not there is an error and not a silent conversion to arrays, which would cut the derivative off. A few
-functions that have no derivative (comparisons of whole arrays, positions, printing, saving) work on the
-numbers.
+functions that have no derivative (comparisons of whole arrays, positions, printing) work on the numbers; so does
+saving, of what carries no derivative.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from .._engine import tensor as _engine
 from .._table import ROWS
+from ..leaving import stay
 from ..tensor import Tensor
 from . import _numpy_compositions as _numpy_compositions  # these enter their functions
 from . import _numpy_creation as _numpy_creation
@@ -26,7 +28,8 @@ from . import _numpy_linalg as _numpy_linalg
 from . import _numpy_sequences as _numpy_sequences
 from . import _numpy_signals as _numpy_signals
 from ._arguments import OP, operand
-from ._numpy_functions import FUNCTIONS, numbers, on_numbers
+from ._numpy_arguments import array_like, settled_arguments, tensors_among
+from ._numpy_functions import FUNCTIONS, SAVES, numbers, on_numbers
 from .complex import conj
 from .reductions import all as _all
 from .reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
@@ -123,6 +126,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     _refuse(name, kwargs)
     if method == "__call__":
+        inputs = tuple([array_like(name, x, np.asarray) for x in inputs])
         if (dtype := kwargs.pop("dtype", None)) is not None:
             inputs = tuple([operand(name, x).astype(dtype) for x in inputs])
         function = UFUNCS.get(ufunc)
@@ -130,7 +134,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
             raise TypeError(f"{name}: has no rule for Tensors; {_alternative(ufunc.__name__)}")
         if kwargs:
             raise TypeError(f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out")
-        return function(*[np.asarray(x) if isinstance(x, list | tuple) else x for x in inputs])
+        return function(*inputs)
     if method == "reduce" and ufunc in REDUCTIONS:
         axis, keepdims = kwargs.pop("axis", 0), kwargs.pop("keepdims", False)
         if len(inputs) > 1:
@@ -168,13 +172,20 @@ def _alternative(name: str) -> str:
 _SIGNATURES: dict[Any, inspect.Signature] = {}
 
 
-def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    plain: Callable[[list | tuple], Any] = np.asarray,
+) -> Any:
     """Answer a NumPy function that was called with a tensor.
 
     Parameters
     ----------
     function, args, kwargs
         As NumPy gives them.
+    plain : callable, default numpy.asarray
+        What lists of numbers become where an array is expected. Lists with tensors in them become tensors.
 
     Raises
     ------
@@ -193,16 +204,21 @@ def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     if handler is None:
         raise TypeError(f"{name}: has no rule for Tensors; {_alternative(function.__name__)}")
     if handler is on_numbers:
+        if function in SAVES:
+            for x in tensors_among((*args, *kwargs.values())):
+                stay(x, name)
         return function(*numbers(args), **numbers(kwargs))
     _refuse(name, kwargs)
     signature = _SIGNATURES.get(function)
     if signature is None:
         signature = _SIGNATURES[function] = inspect.signature(handler)
     try:
-        signature.bind(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{name}: {error}; with Tensors the arguments are {signature}") from None
-    return handler(*args, **kwargs)
+    if function not in (np.array, np.asarray, np.asanyarray):  # which read lists themselves
+        settled_arguments(name, bound, plain)
+    return handler(*bound.args, **bound.kwargs)
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
