@@ -247,6 +247,7 @@ def _entropy(
     check_reduction(name, reduction)
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"{name}: label_smoothing is {smoothing}; expected a number from 0 to 1")
+    smooths = isinstance(smoothing, Tensor) or smoothing != 0  # a tensor has a slope at 0, too
     t, axis = operand(name, target), _class_axis(logs)
     classes = logs.shape[axis]
     w = None if weight is None else operand(name, weight)
@@ -256,7 +257,7 @@ def _entropy(
     if t.dtype.is_float:
         if t.shape != logs.shape:
             raise ValueError(f"{name}: the target has shape {t.shape}; expected probabilities of shape {logs.shape}")
-        mixed = t * (1.0 - smoothing) + smoothing / classes if smoothing else t
+        mixed = t * (1.0 - smoothing) + smoothing / classes if smooths else t
         loss = -total(_engine.binary_op(_ABSORB_MUL, mixed, _by_class(logs, w, axis)), (axis,), False)
         if reduction == "none":
             return loss
@@ -269,7 +270,7 @@ def _entropy(
         )
     picked = _pick(name, logs, t, w, axis, integer(name, "ignore_index", ignore_index))
     loss = picked.loss
-    if smoothing:
+    if smooths:
         spread = -total(_by_class(logs, w, axis), (axis,), False) * (smoothing / classes)
         if picked.weights is not None:
             spread = where(_engine.binary_op(_NE, t, ignore_index), spread, 0.0)

@@ -52,7 +52,7 @@ def elu(x: Any, alpha: float = 1.0) -> Tensor:
     """
     x = floating("elu", x)
     low = _engine.unary(_EXPM1, x)
-    return where(_engine.binary_op(_GT, x, 0), x, low if alpha == 1 else low * alpha)
+    return where(_engine.binary_op(_GT, x, 0), x, low if not isinstance(alpha, Tensor) and alpha == 1 else low * alpha)
 
 
 def selu(x: Any) -> Tensor:

@@ -160,12 +160,13 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 
     Parameters
     ----------
-    start : number, default 0
+    start : number or Tensor, default 0
         The first number; the end if it is the only argument.
-    end : number, optional
+    end : number or Tensor, optional
         Where the numbers stop.
-    step : number, default 1
-        The distance of neighbours.
+    step : number or Tensor, default 1
+        The distance of neighbours. Derivatives go to a start and a step that are tensors; how many numbers there are
+        is a constant.
     dtype : type, optional
         The type; Int64 for ints and Float32 for floats by default.
 
@@ -193,7 +194,13 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
         raise ValueError("arange: the step is 0; expected a positive or negative number")
     inexact = any(isinstance(x, float) for x in numbers)
     target = type_or("arange", dtype, _dtype.float32 if inexact else _dtype.int64)
-    return _constant(np.arange(*numbers).astype(target.numpy))
+    places = np.arange(*numbers)
+    if any(isinstance(x, Tensor) and _engine.carried(x) is not None for x in (start, step)):
+        typenum = _engine.common_type(start, step)
+        count = _engine.convert(np.arange(places.size), typenum)
+        found = _engine.convert(start, typenum) + _engine.convert(step, typenum) * count
+        return found if dtype is None else _engine.convert(found, target.num)
+    return _constant(places.astype(target.numpy))
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:

@@ -235,7 +235,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is {p}; expected a probability, from 0 to 1")
     x = floating("dropout", input)
-    if not training or p == 0:
+    if not training or (not isinstance(p, Tensor) and p == 0):
         return +x
     if seed is None:
         return _thinned(x, p, generator)[0]
@@ -246,7 +246,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
 def _thinned(x: Tensor, p: float, source: Callable[[], np.random.Generator]) -> tuple[Tensor, Tensor]:
     """The elements that stay, divided by the probability to stay, and a mask of them."""
     shape = x.shape
-    stays = _engine.draw(lambda: np.asarray(source().random(shape)) >= p)
+    bar = p.item() if isinstance(p, Tensor) else p  # no derivative passes through a comparison
+    stays = _engine.draw(lambda: np.asarray(source().random(shape)) >= bar)
     return where(stays, x / (1 - p) if p < 1 else x, 0.0), stays
 
 
