@@ -57,7 +57,7 @@ TOP = {
     "Memory": ["recompute"],
     "Tensors and parameters": ["Tensor", "tensor", "Parameter", "ParameterTuple"],
     "Modes": ["set_context", "get_context", "jit", "mutable", "set_num_threads", "get_num_threads"],
-    "A look inside": ["explain", "profile", "check_finite"],
+    "A look inside": ["explain", "profile", "check_finite", "LeavesDerivativeError"],
     "Random numbers": ["set_seed", "get_seed"],
     "Checkpoints": ["save_checkpoint", "load_checkpoint", "load_param_into_net"],
 }  # fmt: skip

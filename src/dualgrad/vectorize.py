@@ -34,10 +34,11 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     Raises
     ------
     TypeError
-        If `fn` cannot be called, or an axis is neither an int nor None.
+        If `fn` cannot be called, or an axis is neither an int nor None; a `LeavesDerivativeError` if `fn` hands a
+        tensor to what takes plain numbers (``float(x)``, ``np.asarray(x)``), which differ from sample to sample.
     ValueError
         If an axis does not exist, mapped axes differ in length, nothing is mapped over, or `fn` asks for the numbers
-        of a tensor (``if x > 0``, ``float(x)``), which differ from sample to sample.
+        of a tensor (``if x > 0``, ``x.asnumpy()``).
 
     Notes
     -----
