@@ -44,10 +44,8 @@ def test_what_scipy_would_do_with_the_numbers_is_an_error_while_they_are_differe
     a, x = sparse.csr_array(DENSE), f64(np.ones((4, 5)))
     for function in (lambda x: a * x, lambda x: x * a, lambda x: a.multiply(x), sparse.csc_array, sparse.coo_matrix):
         assert isinstance(function(x), sparse.sparray | sparse.spmatrix)
-        with pytest.raises((TypeError, ValueError)) as caught:
+        with pytest.raises(dg.LeavesDerivativeError, match=r"Use A @ x or functions of dualgrad\.sparse"):
             dg.grad(function)(x)
-        error = caught.value.__cause__ or caught.value  # SciPy may put an error of its own on top
-        assert "where derivatives end; use A @ x" in str(error)
 
 
 def test_entries_are_differentiated():

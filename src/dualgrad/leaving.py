@@ -61,7 +61,11 @@ install_leaving(LeavesDerivativeError)
 
 
 def stay(
-    tensor: Tensor, what: str, caller: FrameType | None = None, harmless: Callable[[Tensor, str, str], bool] = never
+    tensor: Tensor,
+    what: str,
+    caller: FrameType | None = None,
+    harmless: Callable[[Tensor, str, str], bool] = never,
+    instead: str = "functions of dualgrad.ops or dualgrad.numpy (dualgrad.numpy.array joins tensors in lists)",
 ) -> None:
     """Raise if plain numbers of a tensor would lose a derivative or samples.
 
@@ -75,6 +79,8 @@ def stay(
         Where they are asked for.
     harmless : callable, optional
         Whether nothing is lost, of the tensor and the instruction that the frame is at, its name and its argument.
+    instead : str, optional
+        What to use, for the message.
 
     Raises
     ------
@@ -91,10 +97,10 @@ def stay(
         else "which carries a derivative; that would end there, and the result be wrong"
     )
     where = "" if line is None else f" (in {line[0]}, line {line[1]})"
+    way_out = "take the numbers outside" if samples else "say so with .asnumpy() or ops.stop_gradient"
     raise LeavesDerivativeError(
         f"{name}: {what} takes plain numbers of a tensor ({tensor.dtype}, shape {tensor.shape}), {loss}{where}. Use "
-        "functions of dualgrad.ops or dualgrad.numpy (dualgrad.numpy.array joins tensors in lists); where a constant "
-        + ("is meant, take the numbers outside" if samples else "is meant, say so with .asnumpy() or ops.stop_gradient")
+        f"{instead}; where a constant is meant, {way_out}"
     )
 
 

@@ -291,9 +291,10 @@ class Tensor(TensorMethods):
             name = caller.f_code.co_name
             if name == "_matmul_dispatch":
                 return _no_array(self)
-            if name == "dot":
-                return self._numpy()
-        stay(self, "NumPy", caller, picks)
+            if name != "dot":
+                stay(self, "scipy.sparse", instead="A @ x or functions of dualgrad.sparse")
+        else:
+            stay(self, "NumPy", caller, picks)
         array = self._numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)

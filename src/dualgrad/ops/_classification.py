@@ -137,7 +137,7 @@ def cross_entropy(
     weight: Any = None,
     ignore_index: int = -100,
     reduction: str = "mean",
-    label_smoothing: float = 0.0,
+    label_smoothing: float | Tensor = 0.0,
 ) -> Tensor:
     """Cross entropy of the probabilities ``softmax(input)``.
 
@@ -153,7 +153,7 @@ def cross_entropy(
         Samples of this class count for nothing.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
         'mean' divides by the sum of the weights of the samples, or by their number for probabilities.
-    label_smoothing : float, default 0.0
+    label_smoothing : float or Tensor, default 0.0
         How much of the uniform distribution is mixed into the target, between 0 and 1.
 
     Returns
@@ -186,7 +186,7 @@ def nll_loss(
     weight: Any = None,
     ignore_index: int = -100,
     reduction: str = "mean",
-    label_smoothing: float = 0.0,
+    label_smoothing: float | Tensor = 0.0,
 ) -> Tensor:
     """Negative log likelihood: `cross_entropy` of logarithms of probabilities.
 
@@ -202,7 +202,7 @@ def nll_loss(
         Samples of this class count for nothing.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
         'mean' divides by the sum of the weights of the samples.
-    label_smoothing : float, default 0.0
+    label_smoothing : float or Tensor, default 0.0
         How much of the uniform distribution is mixed into the target, between 0 and 1.
 
     Returns
@@ -241,7 +241,7 @@ class _Picked(NamedTuple):
 
 
 def _entropy(
-    name: str, logs: Tensor, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+    name: str, logs: Tensor, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float | Tensor
 ) -> Tensor:
     """The loss from logarithms of probabilities."""
     check_reduction(name, reduction)

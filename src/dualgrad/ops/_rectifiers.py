@@ -29,14 +29,14 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 # ------------------------------------------------------------------------------------------- a bend at 0
 
 
-def elu(x: Any, alpha: float = 1.0) -> Tensor:
+def elu(x: Any, alpha: float | Tensor = 1.0) -> Tensor:
     """Exponential linear unit: x above 0, ``alpha * (exp(x) - 1)`` below.
 
     Parameters
     ----------
     x : Tensor or numpy.ndarray
         Any shape; integers become float32.
-    alpha : float, default 1.0
+    alpha : float or Tensor, default 1.0
         The limit far below 0 is -alpha; the slope at 0 is alpha.
 
     Returns

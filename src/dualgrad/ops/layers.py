@@ -199,14 +199,14 @@ def _shorten(table: Tensor, index: Tensor, max_norm: float, norm_type: float) ->
     table.set_data(replaced(now, to_shape(index, (index.size,)), rows * factor))
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
+def dropout(input: Any, p: float | Tensor = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
     """Set elements to 0 at random and divide the others by the probability to stay, which keeps the mean.
 
     Parameters
     ----------
     input : Tensor
         Any shape; integers become float32.
-    p : float, default 0.5
+    p : float or Tensor, default 0.5
         The probability of an element to become 0, from 0 to 1.
     training : bool, default True
         False returns the input.
@@ -243,7 +243,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
     return _thinned(x, p, lambda: np.random.default_rng(number))[0]
 
 
-def _thinned(x: Tensor, p: float, source: Callable[[], np.random.Generator]) -> tuple[Tensor, Tensor]:
+def _thinned(x: Tensor, p: float | Tensor, source: Callable[[], np.random.Generator]) -> tuple[Tensor, Tensor]:
     """The elements that stay, divided by the probability to stay, and a mask of them."""
     shape = x.shape
     bar = p.item() if isinstance(p, Tensor) else p  # no derivative passes through a comparison
