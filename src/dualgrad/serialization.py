@@ -61,7 +61,8 @@ def _array(name: Any, value: Any) -> np.ndarray:
     """Give one value as an array of numbers."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"save_checkpoint: a name must be a str that is not empty, got {name!r}")
-    array = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
+    # A Parameter is a leaf; another value must not be carrying a derivative.
+    array = value.asnumpy() if isinstance(value, Parameter) else np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"save_checkpoint: '{name}' must be a Tensor or numbers, got {type(value).__name__}")
     return array

@@ -185,7 +185,14 @@ def carried(TensorBase t not None):
     """What plain numbers of a tensor would lose: the name of the transform, whether it is one of samples, and the
     user's line. None where they lose nothing."""
     cdef Level level = carrier(read(t))
-    return None if level is None else (level.name, isinstance(level, BatchLevel), user_line())
+    cdef Region region = current_region()
+    if level is None:
+        return None
+    while region is not None:                   # a loop or a block: the transform is around it
+        if level is region.level and level.outer is not None:
+            level = level.outer
+        region = region.outer
+    return level.name, isinstance(level, BatchLevel), user_line()
 
 
 cdef Value value_of(object x):

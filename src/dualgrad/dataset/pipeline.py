@@ -454,8 +454,8 @@ class _Filter(_Stage):
 
 
 def as_array(value: Any) -> np.ndarray:
-    """An entry of a row as an array; a Tensor gives its numbers."""
-    array = value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)
+    """An entry of a row as an array; a Tensor gives its numbers, where no derivative is lost."""
+    array = np.asarray(value)
     if array.dtype == object:
         raise TypeError(f"a dataset holds numbers; expected arrays, got {type(value).__name__} {value!r:.60}")
     return array

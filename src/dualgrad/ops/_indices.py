@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._engine import tensor as _engine
+from .._joined import holds_tensor
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, to_shape
 
@@ -16,7 +17,10 @@ _INT64 = np.dtype(np.int64).num
 
 def index_tensor(name: str, indices: Any) -> Tensor:
     """Indices (a tensor, array, list or int) as an Int64 tensor."""
-    found = indices if isinstance(indices, Tensor) else Tensor(np.asarray(indices))
+    if isinstance(indices, Tensor):
+        found = indices
+    else:
+        found = Tensor(indices if holds_tensor(indices) else np.asarray(indices))
     if not found.dtype.is_int:
         raise TypeError(f"{name}: the indices must be integers, got {found.dtype}; convert them with astype")
     return found if found._typenum == _INT64 else _engine.convert(found, _INT64)

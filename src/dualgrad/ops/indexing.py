@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._engine import tensor as _engine
+from .._joined import holds_tensor
 from ..tensor import Tensor
 from ._arguments import OP, expanded, to_shape
 from ._indices import placed
@@ -399,7 +400,7 @@ def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
 def _as_value(value: Any, typenum: int) -> Tensor:
     """What is written, as a tensor of the type it is written into."""
     if isinstance(value, list | tuple):
-        if _holds_tensor(value):
+        if holds_tensor(value):
             return stack([_as_value(item, typenum) for item in value])
         value = np.array(value)
     if isinstance(value, Tensor | np.ndarray | bool | int | float | complex | np.generic):
@@ -407,12 +408,6 @@ def _as_value(value: Any, typenum: int) -> Tensor:
     raise TypeError(
         f"t[index] = value: expected a Tensor, a NumPy array, a number or a list of numbers, got {type(value).__name__}"
     )
-
-
-def _holds_tensor(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return any(_holds_tensor(item) for item in value)
-    return isinstance(value, Tensor)
 
 
 METHODS: dict[str, Any] = {"__getitem__": getitem, "__setitem__": setitem}

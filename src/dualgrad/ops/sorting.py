@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtype as _dtype
 from .._engine import tensor as _engine
+from .._joined import holds_tensor
 from ..tensor import Tensor
 from ._arguments import (
     OP,
@@ -292,7 +293,7 @@ def searchsorted(
         order = operand("searchsorted", sorter)
         sequence = take(sequence, order) if sequence.ndim == 1 else gather_elements(sequence, -1, order)
     if isinstance(values, list | tuple):
-        values = np.asarray(values)
+        values = Tensor(values) if holds_tensor(values) else np.asarray(values)
     values = beside("searchsorted", values, sequence)
     if sequence.ndim > 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise ValueError(
