@@ -42,7 +42,8 @@ def test_the_operator_ends_in_our_hands_on_both_sides(form, kind):
 
 def test_what_scipy_would_do_with_the_numbers_is_an_error_while_they_are_differentiated():
     a, x = sparse.csr_array(DENSE), f64(np.ones((4, 5)))
-    for function in (lambda x: a * x, lambda x: x * a, lambda x: a.multiply(x), sparse.csc_array, sparse.coo_matrix):
+    made = [lambda x, make=make: make(x) for make in (sparse.csc_array, sparse.coo_matrix)]
+    for function in (lambda x: a * x, lambda x: x * a, lambda x: a.multiply(x), *made):
         assert isinstance(function(x), sparse.sparray | sparse.spmatrix)
         with pytest.raises(dg.LeavesDerivativeError, match=r"Use A @ x or functions of dualgrad\.sparse"):
             dg.grad(function)(x)
