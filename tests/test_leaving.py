@@ -5,6 +5,7 @@ those of the same elements written by hand with scalars; a program that takes pl
 """
 
 import array
+import cmath
 import copy
 import fractions
 import io
@@ -252,6 +253,7 @@ RAISES = {
     "complex": (lambda x: complex(x[0]), LeavesDerivativeError),
     "complex of two": (lambda x: complex(1.0, x[0]), LeavesDerivativeError),
     "math.sin": (lambda x: math.sin(x[0]), LeavesDerivativeError),
+    "cmath.exp": (lambda x: cmath.exp(x[0]), LeavesDerivativeError),
     "math.isnan": (lambda x: math.isnan(x[0]), LeavesDerivativeError),
     "math.hypot": (lambda x: math.hypot(x[0], x[1]), LeavesDerivativeError),
     "math.fsum": (lambda x: math.fsum(x), LeavesDerivativeError),

@@ -195,7 +195,7 @@ def test_what_raises_only_at_the_second_order():
 
 def test_what_raises_only_in_a_batch():
     def f(x):
-        return x * float(x[0])
+        return x * x[0].item()
 
     message, note = failure(f, kind=ValueError, smooth=False)
     assert "vmap" in message
