@@ -8,6 +8,7 @@ import array
 import cmath
 import copy
 import fractions
+import inspect
 import io
 import json
 import math
@@ -22,6 +23,8 @@ import dualgrad as dg
 import dualgrad.numpy as mnp
 from dualgrad import LeavesDerivativeError, Parameter, Tensor, ops
 from dualgrad._engine.values import open_levels
+from dualgrad.ops._numpy_arguments import ARRAYS, COLLECTIONS, STATIC
+from dualgrad.ops._numpy_functions import FUNCTIONS, on_numbers
 
 POINT = np.array([0.3, 0.7, 1.1])
 ALONG = np.array([1.0, -0.5, 0.25])
@@ -598,6 +601,17 @@ def test_numbers_in_lists_follow_the_tensors(name, make):
     assert found.dtype == dtype
     np.testing.assert_array_equal(found.asnumpy(), np.array([np.asarray(e) for e in data()]).astype(dtype.numpy))
     assert dg.grad(lambda x: make([x, 0.5]).sum())(Tensor(1.0)).dtype == dg.float32
+
+
+def test_every_parameter_of_numpys_functions_is_known_to_take_array_likes_or_not():
+    seen = {
+        name
+        for handler in FUNCTIONS.values()
+        if handler is not on_numbers
+        for name in inspect.signature(handler).parameters
+    }
+    assert seen == ARRAYS | COLLECTIONS | STATIC
+    assert len(seen) == len(ARRAYS) + len(COLLECTIONS) + len(STATIC)
 
 
 def test_lists_of_numbers_beside_a_tensor_are_not_rounded():

@@ -16,14 +16,24 @@ from .._engine import tensor as _engine
 from .._joined import holds_tensor, joined
 from ..tensor import Tensor
 
-__all__ = ["array_like", "beside_tensors", "settled_arguments", "tensors_among"]
+__all__ = ["ARRAYS", "COLLECTIONS", "STATIC", "array_like", "beside_tensors", "settled_arguments", "tensors_among"]
 
-#: parameters that take several array-likes, and those of which each one is another argument
-COLLECTIONS = frozenset(("arrays", "tup", "tensors", "condlist", "choicelist"))
-#: parameters that take no array-like: axes, lengths, places, or data that the handler reads itself
+#: parameters that take one array-like, or each of whose arguments is one
+ARRAYS = frozenset(
+    """A a a_max a_min append arr array ary arys args aweights b base choices condition default dx f fill_value fp
+    fweights
+    inputs left m max min period prepend prototype right start step stop to_begin to_end v values varargs weights x xp y
+    z""".split()
+)
+#: parameters that take several of them
+COLLECTIONS = frozenset(("arrays", "choicelist", "condlist", "tensors", "tup"))
+#: the others: axes, lengths, places, settings, and data that the handler reads itself
 STATIC = frozenset(
-    """axes axis axis0 axis1 axis2 constant_values destination dtype indices indices_or_sections k object order p
-    pad_width repeats reps s shape shift source subscripts""".split()
+    """M N UPLO axes axis axis0 axis1 axis2 axisa axisb axisc bias compute_uv constant_values copy ddof decimals deg
+    destination dtype edge_order endpoint full_matrices hermitian increasing indexing indices indices_or_sections k
+    keepdims
+    kind mode more n ndmin norm num object offset operands optimize ord order p pad_width rcond repeats reps retstep
+    returned rowvar rtol s shape shift source stable subscripts upper""".split()
 )
 
 
@@ -64,18 +74,17 @@ def settled_arguments(
     for key, value in bound.arguments.items():
         kind = bound.signature.parameters[key].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
-            bound.arguments[key] = tuple(
-                [array_like(name, x, _as_they_are if key == "operands" else plain) for x in value]
-            )
-        elif kind is inspect.Parameter.VAR_KEYWORD or not isinstance(value, list | tuple):
-            continue
-        elif key in COLLECTIONS:
+            read = plain if key in ARRAYS else _as_they_are
+            bound.arguments[key] = tuple([array_like(name, x, read) for x in value])
+        elif key in COLLECTIONS and isinstance(value, list | tuple):
             bound.arguments[key] = [array_like(name, x, plain) for x in value]
-        elif key not in STATIC or (holds_tensor(value) and key in ("p", "subscripts")):
+        elif key in ARRAYS:
             bound.arguments[key] = array_like(name, value, plain)
+        elif key in ("p", "subscripts"):  # coefficients, or the first operand
+            bound.arguments[key] = array_like(name, value, _as_they_are)
     return bound
 
 
 def _as_they_are(data: list | tuple) -> list | tuple:
-    """The axes of an operand of einsum."""
+    """A list that is no array-like, such as the axes of an operand of einsum."""
     return data
