@@ -157,7 +157,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
                            [(slot, k) for slot in outputs for k in range(algebra.dim)
                             if k == 0 or part(tape.values.get(slot), level, k) is not None])
     for t in ((out,) if single else out):
-        v = settled(read(<TensorBase>t)) if tape is None else (<TensorBase>t).value
+        v = read(<TensorBase>t) if tape is not None else settled(read(<TensorBase>t))
         if v.kind == NODE and (<Node>v).level is tape:
             coefficients = [exported.get(((<Node>v).slot, k)) for k in range(algebra.dim)]
         else:
