@@ -211,7 +211,9 @@ static void dg_run_periods(const dg_instruction *in, char **p, npy_intp rows)
 {
     for (npy_intp n; rows > 0; rows -= in->period) {
         n = (rows < in->period ? rows : in->period) * in->width;
-        in->fn(p, &n, in->step, in->data);
+        char *q[5]; /* a loop may change the pointers that it is given */
+        memcpy(q, p, sizeof q);
+        in->fn(q, &n, in->step, in->data);
         for (int k = 0; k <= in->n_in; ++k) p[k] += in->period * in->advance[k];
     }
 }
@@ -475,13 +477,10 @@ static int dg_run_alike(const dg_instruction *program, npy_intp count, char *con
         for (npy_intp i = 0; i < turns; ++i) {
             dg_turn *t = &turn[i];
             if (next > 0) dg_prefetch(ahead, bases, row0, next, i, turns);
-            if (t->fn != NULL) {
-                t->fn(t->p, &t->n, t->step, t->data);
-            } else {
-                char *p[5];
-                memcpy(p, t->p, sizeof p);
-                dg_execute(t->in, p, t->rows, bases);
-            }
+            char *p[5]; /* whoever is called may change them */
+            memcpy(p, t->p, sizeof p);
+            if (t->fn != NULL) t->fn(p, &t->n, t->step, t->data);
+            else dg_execute(t->in, p, t->rows, bases);
             for (int k = 0; k < 5; ++k) t->p[k] += t->move[k];
         }
     }

@@ -11,8 +11,10 @@ among threads, whole blocks each; what they walk along outside of their blocks i
 from .emission cimport LEAST, Emitter
 from .encoding cimport finish_code, finish_scalars
 from .executor cimport *
-from .lowering cimport AS_CONTRACT, AS_GENERIC, AS_MATMUL, Operation
+from .lowering cimport AS_CONTRACT, AS_GENERIC, AS_LOOP, AS_MATMUL, Operation
+from .opcodes cimport OP_POWER
 from .placement cimport Places, aligned, owner
+from .primitives cimport find_loop
 from .regions cimport HALO, Region, row_size
 from .views cimport Root, View, product
 
@@ -68,7 +70,7 @@ cdef int emit_region(list roots, Region region) except -1:
     region.workers = 1
     if region.rows is not None:
         work = sum([work_of(o) for o in region.operations])
-        if work > PARALLEL and region.n_rows >= FEW_BLOCKS * 16:
+        if work > PARALLEL and region.n_rows >= FEW_BLOCKS * 16 and not any([asks(o) for o in region.operations]):
             region.workers = DG_MAX_THREADS
             if region.n_rows < FEW_BLOCKS * region.block:       # a block for each of a few workers
                 region.block = max(16, (region.n_rows // FEW_BLOCKS + 15) // 16 * 16)
@@ -79,6 +81,11 @@ cdef int emit_region(list roots, Region region) except -1:
     finish_scalars(region)
     find_streams(region)
     return 0
+
+
+cdef bint asks(Operation o) except -1:
+    """Whether an operation may set an error: that belongs to the calling thread, as its settings do."""
+    return o.kind == AS_LOOP and o.op != OP_POWER and find_loop(o.op, (<View>o.ins[0]).root.typenum).asks
 
 
 cdef Py_ssize_t work_of(Operation o) except -1:

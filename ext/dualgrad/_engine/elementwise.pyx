@@ -19,7 +19,7 @@ import numpy as np
 from .array cimport (MAX_DIMS, NPY_HALF, Array, cast, from_ndarray, is_complex, is_inexact, new_array, same_shape,
                      to_ndarray)
 from .opcodes cimport *
-from .primitives cimport Loop, broadcast_shape, find_loop, no_loop, np_name, op_name
+from .primitives cimport Loop, broadcast_shape, find_loop, no_loop, np_name, op_name, raise_of
 
 cdef enum:
     NOGIL_SIZE = 1 << 14        # below this many elements, handing the GIL over costs more than it gives
@@ -76,6 +76,7 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
     else:
         with nogil:
             loop.fn(pointers, &size, steps, loop.data)
+    raise_of(loop)
     return out
 
 
@@ -187,6 +188,7 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
         for i in range(n + 1):
             steps[i] = 0
         loop.fn(pointers, &inner, steps, loop.data)
+        raise_of(loop)
         return out
     inner = shape[merged - 1]
     for i in range(n + 1):
@@ -214,6 +216,7 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
                 j -= 1
             if j < 0:
                 break
+    raise_of(loop)
     return out
 
 
@@ -254,6 +257,7 @@ cdef bint blocked_rows(Loop *loop, char **pointers, Py_ssize_t[MAX_DIMS] *stride
                     args[i] = pointers[i] + done * strides[i][0] if repeated[i] is NULL else repeated[i]
                 loop.fn(args, &size, steps, loop.data)
                 done += block
+        raise_of(loop)
     finally:
         for i in range(n):
             free(repeated[i])

@@ -11,7 +11,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from .array cimport Array
 from .elementwise cimport execute_elementwise
 from .opcodes cimport N_OPS
-from .primitives cimport Rule, rule_of
+from .primitives cimport Rule, op_name, rule_of
 from .structural cimport execute_structural, is_structural
 
 cdef extern from *:
@@ -84,8 +84,18 @@ cdef int stop_tracing(Tracer tracer) except -1:
 cdef Array execute(int op, object params, PyObject **args, int n):
     """Run a primitive on arrays."""
     if dg_tracer is not NULL:
-        return (<Tracer>dg_tracer).execute(op, params, args, n)
+        return traced(<Tracer>dg_tracer, op, params, args, n)
     return run(op, params, args, n)
+
+
+cdef Array traced(Tracer tracer, int op, object params, PyObject **args, int n):
+    """Run a primitive that is written down. An error may depend on numbers: a function that catches it goes another way
+    with others, and no program does."""
+    try:
+        return tracer.execute(op, params, args, n)
+    except BaseException as error:
+        tracer.give_up(f"{op_name(op)} raised {type(error).__name__}")
+        raise
 
 
 cdef Array run(int op, object params, PyObject **args, int n):

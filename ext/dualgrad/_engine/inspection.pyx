@@ -6,6 +6,8 @@ What is read back are the instructions themselves, as the executor finds them: w
 what it was meant to be. A new kind of instruction needs its name in KINDS, and an entry in the table of
 `dualgrad/programs/_instructions.py`.
 """
+from cpython.exc cimport PyErr_Occurred
+
 from time import perf_counter
 
 from .emission cimport N_BASES
@@ -126,6 +128,8 @@ cdef class TimedPlan(Plan):
                 start = perf_counter()
                 dg_run_block(region.code + i, 1, bases, row0, min(region.block, region.n_rows - row0), row0 == 0,
                              NULL, 0)
+                if PyErr_Occurred():
+                    return -1
                 each[i] += perf_counter() - start
         self.seconds.append((whole, each))
         return 0

@@ -22,7 +22,7 @@ Operations without a compiled loop of ours (sorting, kernels in Python) are run 
 would.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_CheckSignals
+from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy, memset
@@ -144,7 +144,8 @@ def forget_runs():
     BLAS_ALONE = 0
 
 
-# A run that takes long is interrupted where Python's signal handlers ask for it: between chunks of a region.
+# A run that takes long is interrupted where Python's signal handlers ask for it: between chunks of a region. There an
+# error is raised that a loop has set (dg_foreign.h).
 
 cdef int run_rows(dg_region *r, bint large) except -1:
     """All blocks of a region."""
@@ -158,6 +159,8 @@ cdef int run_rows(dg_region *r, bint large) except -1:
                 more = dg_run_chunk(r)
         else:
             more = dg_run_chunk(r)
+        if PyErr_Occurred():
+            return -1
         if not more:
             return 0
         PyErr_CheckSignals()
@@ -181,6 +184,8 @@ cdef int run_instructions(Region region, char **bases) except -1:
         else:
             dg_run_rows(region.code + i, n, bases, 0, 1, 1, NULL)
         i += n
+        if PyErr_Occurred():
+            return -1
         if i >= region.count:
             return 0
         PyErr_CheckSignals()

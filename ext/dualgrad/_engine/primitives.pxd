@@ -11,6 +11,7 @@ cdef struct Loop:
     void *data
     int out_typenum
     bint known
+    bint asks           # it may set a Python error: to be asked for when it has run, see dg_foreign.h
 
 cdef enum Family:
     FAMILY_ELEMENTWISE
@@ -46,6 +47,7 @@ cdef int add_row(object row, Rule rule, object kernel) except -1
 cdef str op_name(int op)
 cdef str np_name(Array a)
 cdef Loop *find_loop(int op, int typenum) except NULL
+cdef int raise_of(Loop *loop) except -1
 cdef bint numpy_loop(object ufunc, int typenum, Loop *loop) except -1
 cdef object no_loop(int op, int typenum)
 cdef int broadcast_shape(int op, PyObject **args, int n, Py_ssize_t *shape) except -1

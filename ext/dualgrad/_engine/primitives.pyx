@@ -6,13 +6,15 @@ The table has room for primitives that are added while the program runs (`dualgr
 built-in ones, with an opcode of its own, and a `Rule` where kernel or derivatives are functions rather than rows say.
 """
 cimport numpy as cnp
+from cpython.exc cimport PyErr_Occurred
+from cpython.mem cimport PyMem_Malloc
 from libc.string cimport memset
 
 import numpy as np
 
 from dualgrad._table import REAL_ONLY, ROWS
 
-from .array cimport N_TYPES, NPY_HALF, Array, Value, is_complex, shape_tuple
+from .array cimport N_TYPES, NPY_HALF, Array, Value, is_complex, is_inexact, shape_tuple
 from .opcodes cimport *
 
 cnp.import_array()
@@ -20,6 +22,13 @@ cnp.import_ufunc()
 
 cdef extern from "dg_kernels.h":
     dg_loop dg_own_loop(int op, int typenum)
+
+cdef extern from "dg_foreign.h":
+    ctypedef struct dg_foreign:
+        dg_loop fn
+        void *data
+        int operands
+    void dg_foreign_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps, void *data) noexcept nogil
 
 cdef extern from "dg_scalar.h":
     dg_loop dg_scalar_loop(int is_double, int arity)
@@ -155,13 +164,14 @@ cdef Loop *find_loop(int op, int typenum) except NULL:
         signature = bytes([typenum] * arity + [loop.out_typenum])
         if dg_find_loop(getattr(np, row.ufunc), signature, arity + 1, &loop.fn, &loop.data) != 0:
             loop.fn = NULL
+        elif op == OP_POW and not is_inexact(typenum):      # integers have no negative powers
+            make_foreign(loop, arity)
     loop.known = True
     return loop
 
 
 cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) except -1:
     """The loop of a kernel that came with the row; none where it does not know the type."""
-    loop.known = True
     loop.fn = NULL
     if isinstance(kernel, tuple):
         address, is_double = kernel
@@ -169,9 +179,31 @@ cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) exce
             loop.fn = dg_scalar_loop(is_double, arity)
             loop.data = <void *><size_t>address
     elif isinstance(kernel, np.ufunc):
-        if dg_find_loop(kernel, bytes([typenum] * arity + [loop.out_typenum]), arity + 1, &loop.fn, &loop.data) != 0:
+        if dg_find_loop(kernel, bytes([typenum] * arity + [loop.out_typenum]), arity + 1, &loop.fn, &loop.data) == 0:
+            make_foreign(loop, arity)
+        else:
             loop.fn = NULL
+    loop.known = True
     return 0
+
+
+cdef int make_foreign(Loop *loop, int arity) except -1:
+    """Call a loop of somebody else's through one of ours; the table holds what it needs for ever, as the loop."""
+    cdef dg_foreign *theirs = <dg_foreign *>PyMem_Malloc(sizeof(dg_foreign))
+    if theirs is NULL:
+        raise MemoryError()
+    theirs.fn = loop.fn
+    theirs.data = loop.data
+    theirs.operands = arity + 1
+    loop.fn = dg_foreign_loop
+    loop.data = theirs
+    loop.asks = True
+    return 0
+
+
+cdef int raise_of(Loop *loop) except -1:
+    """Raise the error that a loop has set."""
+    return -1 if loop.asks and PyErr_Occurred() else 0
 
 
 cdef object no_loop(int op, int typenum):

@@ -203,7 +203,7 @@ cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize
     if params is not None or not is_elementwise(op) or rule_of(op) is not None:
         return -1
     loop = find_loop(op, a.typenum)
-    if loop.fn is NULL:
+    if loop.fn is NULL or loop.asks:        # an error is raised where the function is called, not later
         return -1
     ndim[0] = broadcast_shape(op, args, n, shape)
     return loop.out_typenum

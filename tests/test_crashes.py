@@ -1,0 +1,174 @@
+"""What once ended the process, damaged its memory, or went on after an error: each in a process of its own.
+
+The processes run the snippets below and say "done"; what they find wrong is an assertion there.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PREAMBLE = """
+import signal, sys, warnings
+import numpy as np
+import dualgrad as dg
+from dualgrad import Tensor, extend, ops
+warnings.simplefilter("ignore")
+dg.set_num_threads(2)
+
+def outcome(f, *args):
+    "What a call gives, or the error that it raises."
+    try:
+        return f(*args).asnumpy()
+    except Exception as error:
+        return type(error), str(error)
+
+def same(a, b):
+    return a == b if isinstance(a, tuple) or isinstance(b, tuple) else np.array_equal(a, b)
+"""
+
+
+def child(code, timeout=120):
+    """Run a snippet behind PREAMBLE; it has to get to its end."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", PREAMBLE + code + '\nprint("done")\n'],
+        capture_output=True, text=True, timeout=timeout,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------------- loops that set an error, and loops of others
+
+#: numbers of elements: below and above those from which a loop runs without the GIL, in blocks, on several threads
+SIZES = (1, 2, 100, 5000, 9500, 20_000, 300_000, 1_000_000)
+
+#: name -> the operands for n elements, and the place of the one that an element is made wrong of, and how
+FAILING = {
+    "integer powers": ("", "lambda x, y: ops.pow(x, y) + x", "np.full(n, 2), np.full(n, 3)", "args[1][at] = -1"),
+    "narrow integer powers": (
+        "", "lambda x, y: ops.pow(x, y) * 2",
+        "np.full(n, 2, np.int32), np.full(n, 3, np.int32)", "args[1][at] = -2",
+    ),
+    "one exponent for all": ("", "lambda x, y: ops.pow(x, y)", "np.full(n, 2), np.array(3)", "args[1][...] = -1"),
+    "exponents of columns": (
+        "", "lambda x, y: ops.pow(x.reshape(-1, 1), y) + 1", "np.full(n, 2), np.array([3, 1])", "args[1][1] = -1",
+    ),
+    "a strided operand": (
+        "", "lambda x, y: ops.pow(x[::2], y[::2]) + 1", "np.full(2 * n, 2), np.full(2 * n, 3)", "args[1][2 * at] = -1",
+    ),
+    "a ufunc of SciPy": (
+        "from scipy import special; special.seterr(all='raise')\n"
+        "gamma = extend.elementwise('child_gamma', special.gamma, None)",
+        "lambda x: gamma(x) * 2", "np.full(n, 1.5),", "args[0][at] = -1",
+    ),
+}  # fmt: skip
+
+ERRORS = """
+{setup}
+f = {f}
+for n in {sizes}:
+    recorded = dg.jit(f)
+    args = {args}
+    right = f(*map(Tensor, args)).asnumpy()
+    for _ in range(4):
+        assert np.array_equal(recorded(*map(Tensor, args)).asnumpy(), right)
+    for at in sorted({{0, n // 2, n - 1}}):
+        args = {args}
+        {wrong}
+        eager = outcome(f, *map(Tensor, args))
+        assert isinstance(eager, tuple) and not issubclass(eager[0], SystemError), (n, at, eager)
+        fresh = outcome(dg.jit(f), *map(Tensor, args))
+        again = outcome(recorded, *map(Tensor, args))
+        assert fresh == eager and again == eager, (n, at, eager, fresh, again)
+    args = {args}
+    assert np.array_equal(recorded(*map(Tensor, args)).asnumpy(), right)
+"""
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_an_error_of_a_loop_is_raised(name):
+    """The same error eagerly, in first calls and in replays, wherever the element is; the next call is right."""
+    if "scipy" in FAILING[name][0]:
+        pytest.importorskip("scipy")
+    setup, f, args, wrong = FAILING[name]
+    child(ERRORS.format(setup=setup, f=f, sizes=SIZES, args=args, wrong=wrong))
+
+
+CAUGHT = """
+def f(x, y):
+    try:
+        return ops.pow(x, y) + 1
+    except ValueError:
+        return x * 0
+for n in (5, 100_000):
+    x = Tensor(np.full(n, 2))
+    good, bad = np.full(n, 3), np.full(n, 3)
+    bad[-1] = -1
+    recorded = dg.jit(f)
+    for y in (bad, bad, bad, good, bad, good):
+        assert same(outcome(recorded, x, Tensor(y)), outcome(f, x, Tensor(y))), (n, y)
+"""
+
+
+def test_a_function_that_catches_an_error_is_not_replayed_without_it():
+    child(CAUGHT)
+
+
+#: ufuncs of SciPy: the loops of some advance the pointers that they are given
+UFUNCS = {"erf": "x", "jv": "1.5 + 0 * x, x", "gammainc": "1.5 + x, x", "betainc": "1 + x, 2 + x, x / 4"}
+
+OTHERS = """
+from scipy import special
+ufunc = special.{name}
+g = extend.elementwise("child_ufunc", ufunc, *[None] * ufunc.nin)
+operands = lambda x: ({operands},)
+f = lambda x: g(*operands(x)) * 2 + g(*operands(x / 2))
+columns = lambda x: g(*operands(x.reshape(-1, 1) + np.zeros(3)))
+for n in {sizes}:
+    x = np.linspace(0.1, 3.0, n)
+    expected = ufunc(*operands(x)) * 2 + ufunc(*operands(x / 2))
+    recorded, wide = dg.jit(f), dg.jit(columns)
+    assert np.array_equal(f(Tensor(x)).asnumpy(), expected)
+    for _ in range(4):
+        assert np.array_equal(recorded(Tensor(x)).asnumpy(), expected)
+        assert np.array_equal(wide(Tensor(x[::3])).asnumpy(), ufunc(*operands(x[::3, None] + np.zeros(3))))
+    assert np.array_equal(dg.vmap(f)(Tensor(x)).asnumpy(), expected)
+"""
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_loops_that_advance_their_pointers(name):
+    pytest.importorskip("scipy")
+    child(OTHERS.format(name=name, operands=UFUNCS[name], sizes=SIZES))
+
+
+# --------------------------------------------------------------------------------------------------------------- signals
+
+BLOCKED = """
+import os
+f = dg.jit(lambda x: ops.sum(ops.sin(x) * ops.exp(x)))
+x = Tensor(np.linspace(0.0, 1.0, 2_000_000))
+def tasks():
+    return set(os.listdir("/proc/self/task"))
+before, mask = tasks(), signal.pthread_sigmask(signal.SIG_BLOCK, [])
+for _ in range(3):
+    f(x)
+workers = tasks() - before
+assert workers
+assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
+for task in workers:
+    with open(f"/proc/self/task/{task}/status") as status:
+        blocked = next(int(line.split()[1], 16) for line in status if line.startswith("SigBlk"))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD, signal.SIGUSR1, signal.SIGPROF):
+        assert blocked >> (number - 1) & 1, (task, number)
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL):    # for who reports the crash
+        assert not blocked >> (number - 1) & 1, (task, number)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the threads of a process are not listed here")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one processor")
+def test_worker_threads_leave_signals_to_others():
+    child(BLOCKED)
