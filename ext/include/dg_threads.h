@@ -23,6 +23,7 @@ static int dg_parallel(dg_job job, void *data, int workers)
 #else
 
 #include <pthread.h>
+#include <signal.h>
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -96,6 +97,30 @@ static void *dg_worker(void *arg)
     return 0;
 }
 
+/* Start the next worker. It leaves signals to the threads of whoever handles them, and takes only those that a fault of
+ * its own raises. */
+static int dg_start_worker(void)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    pthread_attr_t attr;
+    sigset_t signals, former;
+    int failed;
+    sigfillset(&signals);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) sigdelset(&signals, faults[i]);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &signals, &former); /* a thread begins with the mask of who starts it */
+    failed = pthread_create(&dg_pool.thread[dg_pool.started], &attr, dg_worker, (void *)(intptr_t)dg_pool.started);
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    pthread_attr_destroy(&attr);
+    if (failed) return -1;
+#if defined(__linux__)
+    CPU_ZERO(&dg_pool.place[dg_pool.started]);
+#endif
+    dg_pool.started++;
+    return 0;
+}
+
 /* job(data, w) for w = 0 .. workers - 1, number 0 on the calling thread; -1, and nothing done, if that cannot be. */
 static int dg_parallel(dg_job job, void *data, int workers)
 {
@@ -109,20 +134,7 @@ static int dg_parallel(dg_job job, void *data, int workers)
     dg_pool.data = data;
     dg_pool.round++;
     dg_pool.wanted = workers;
-    while (dg_pool.started < workers) {
-        pthread_attr_t attr;
-        int failed;
-        pthread_attr_init(&attr);
-        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-        failed = pthread_create(&dg_pool.thread[dg_pool.started], &attr, dg_worker,
-                                (void *)(intptr_t)dg_pool.started);
-        pthread_attr_destroy(&attr);
-        if (failed) break;
-#if defined(__linux__)
-        CPU_ZERO(&dg_pool.place[dg_pool.started]);
-#endif
-        dg_pool.started++;
-    }
+    while (dg_pool.started < workers && dg_start_worker() == 0) continue;
     if (dg_pool.started < workers) {
         dg_pool.wanted = 0;
         pthread_mutex_unlock(&dg_pool.lock);
