@@ -20,6 +20,7 @@ import pytest
 import dualgrad as dg
 from dualgrad import nn, ops
 from dualgrad._engine import algebra, array, custom, tape, values
+from dualgrad._engine.replay import forget_programs
 
 pytestmark = pytest.mark.eager("measures memory")
 
@@ -54,6 +55,7 @@ def cube(x):
 
 
 X = dg.Tensor(np.linspace(0.5, 1.5, 6).reshape(2, 3))
+LONG = dg.Tensor(np.linspace(0.5, 1.5, 60_000))
 LAYER = Layer()
 DOUBLED = Doubled()
 SECOND = ops.GradOperation(get_all=True, sens_param=True)(ops.GradOperation(get_all=True)(lambda x, y: x * x * y))
@@ -97,6 +99,14 @@ def assigns():
     dg.grad(function)(X)
 
 
+def records():
+    program = dg.jit(lambda x: ops.sin(x) * cube(x))
+    for _ in range(4):
+        program(X)
+        program(LONG)
+    forget_programs()
+
+
 USES = {
     "a gradient in a gradient": lambda: SECOND(X, X, (X, X)),
     "third order": lambda: dg.grad(dg.grad(dg.grad(lambda x: ops.sin(cube(x)))))(X),
@@ -107,6 +117,7 @@ USES = {
     "values that escape": escapes,
     "errors inside levels": raises_inside,
     "assignment to a part": assigns,
+    "samples": lambda: dg.grad(lambda x: dg.vmap(dg.grad(lambda r: cube(r).sum()))(x).sum())(X),
     "printing and pickling": lambda: (repr(X * X), pickle.loads(pickle.dumps(X)), copy.deepcopy(LAYER)),
 }
 
@@ -157,11 +168,12 @@ def test_memory_stays_constant(name):
 
 
 @pytest.mark.skipif(not array.live["Array"], reason="the engine counts its objects in debug builds")
-@pytest.mark.parametrize("name", USES)
+@pytest.mark.parametrize("name", [*USES, "programs"])
 def test_no_object_of_the_engine_is_left(name):
-    repeat(USES[name], 3)
+    use = USES.get(name, records)
+    repeat(use, 3)
     before = dict(array.live)
-    repeat(USES[name], 20)
+    repeat(use, 20)
     assert array.live == before
 
 

@@ -31,7 +31,8 @@ from time import perf_counter
 
 import numpy as np
 
-from .array cimport ARRAY, Array, Value, contiguous, copy_of, has_form, new_array, new_view, to_ndarray
+from .array cimport (ARRAY, DG_DEBUG, Array, Value, contiguous, copy_of, count, has_form, new_array, new_view,
+                     to_ndarray)
 from .blocks cimport emit_region
 from .emission cimport ARENA, BLOCK, N_BASES, TOTALS, add_root
 from .execute cimport run as execute
@@ -194,8 +195,14 @@ cdef int run_instructions(Region region, char **bases) except -1:
 cdef class Plan:
     """How a program is run."""
 
+    def __cinit__(self):
+        if DG_DEBUG:
+            count("Plan", 1)
+
     def __dealloc__(self):
         PyMem_Free(self.bases)
+        if DG_DEBUG:
+            count("Plan", -1)
 
     cdef int settle(self) except -1:
         """What is the same for every run: the places of constants, and which roots are of which kind."""

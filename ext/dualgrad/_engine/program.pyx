@@ -16,11 +16,10 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcmp, memset
 
-from .array cimport Array, contiguous, has_form, shape_tuple, uniform
+from .array cimport DG_DEBUG, Array, Value, contiguous, count, has_form, shape_tuple, uniform
 from .execute cimport run as execute
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .primitives cimport op_name
-from .array cimport Value
 from .tensor cimport TensorBase
 
 
@@ -35,6 +34,12 @@ cdef class Program:
         self.inputs = []
         self.effects = []
         self.outputs = []
+        if DG_DEBUG:
+            count("Program", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Program", -1)
 
     cdef int new_slot(self, SlotKind kind, object source, Array a) except -1:
         self.kinds.append(kind)

@@ -17,6 +17,7 @@ need nothing of each other.
 """
 from cpython.mem cimport PyMem_Free
 
+from .array cimport DG_DEBUG, count
 from .lowering cimport (AS_CAST, AS_CONTRACT, AS_COPIES, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER,
                         AS_SELECT, AS_SUM, Operation)
 from .views cimport Root, View, product, turned
@@ -34,9 +35,16 @@ cdef enum Role:
 
 
 cdef class Region:
+
+    def __cinit__(self):
+        if DG_DEBUG:
+            count("Region", 1)
+
     def __dealloc__(self):
         PyMem_Free(self.code)
         PyMem_Free(self.scalars)
+        if DG_DEBUG:
+            count("Region", -1)
 
 
 cdef Py_ssize_t rows_in(Region region, Py_ssize_t n):

@@ -23,7 +23,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 from libc.string cimport memset
 
-from .array cimport ARRAY, DUAL, Array, Value
+from .array cimport ARRAY, DG_DEBUG, DUAL, Array, Value, count
 from .duality cimport cotangent, moves_at, seeded, vjp_over
 from .batching cimport at_first, holds_batch, of_first, over_samples, shared_vjp
 from .elementwise cimport add_into
@@ -46,6 +46,14 @@ cdef extern from *:
 
 cdef class Run:
     """A tape with primals and cotangents for its slots: those of the execution, or richer ones."""
+
+    def __cinit__(self):
+        if DG_DEBUG:
+            count("Run", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Run", -1)
 
 
 cdef class SubTape:

@@ -111,6 +111,12 @@ cdef class Level:
         self.open = True
         self.thread = this_thread()
         self.watched = tracing() and active_watch() is not None
+        if DG_DEBUG:
+            count("Level", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Level", -1)
 
     cdef Claim claim(self):
         if self.own_claim is None:
