@@ -108,6 +108,20 @@ def headers_of(source):
     return found
 
 
+def mend(path):
+    """Repair a helper of Cython 3.3 in a C file that it has written.
+
+    What a list comprehension cannot append, for want of memory, is released by the helper and once more by its
+    caller: the object is damaged that somebody else still has.
+    """
+    text = path.read_text()
+    mended = re.sub(
+        r"(int result = PyList_Append\(list, x\);\s*)Py_DECREF\(x\);", r"\1if (likely(result == 0)) Py_DECREF(x);", text
+    )
+    if mended != text:
+        path.write_text(mended)
+
+
 class Build(build):
     def initialize_options(self):
         super().initialize_options()
@@ -137,6 +151,7 @@ class BuildExt(build_ext):
         by_name = {extension.name: extension for extension in compiled}
         for extension in self.extensions:
             vars(extension).update(vars(by_name[extension.name]))
+            mend(Path(extension.sources[0]))
             extension.depends = sorted(headers_of(Path(extension.sources[0])))
         super().run()
 
