@@ -1,0 +1,379 @@
+"""Calls of every public name with junk, in child processes: what crashes, hangs or fails from within.
+
+Each call follows from its number alone, so ``python tests/fuzz.py 4711`` repeats call 4711 and shows what it does.
+"""
+
+import ast
+import contextlib
+import faulthandler
+import functools
+import importlib
+import inspect
+import itertools
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+import types
+import warnings
+from pathlib import Path
+
+import junk
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, nn
+
+MODULES = (
+    "dualgrad dualgrad.ops dualgrad.ops.linalg dualgrad.nn dualgrad.numpy dualgrad.numpy.linalg dualgrad.numpy.fft "
+    "dualgrad.scipy dualgrad.operators dualgrad.programs dualgrad.extend dualgrad.testing dualgrad.common "
+    "dualgrad.common.initializer dualgrad.dataset dualgrad.amp dualgrad.random dualgrad.sparse dualgrad.implicit"
+).split()
+EXCLUDED = {
+    "save_checkpoint": "writes files under any name; test_serialization.py damages them",
+    "load_checkpoint": "reads files under any name, which may be devices",
+    "run_check": "runs the tests of the installation, which take long",
+    "__init_subclass__": "belongs to classes",
+    "__subclasshook__": "belongs to classes",
+    "__class__": "is no method",
+}
+# Functions that call what they are given on nests of values: these find their way through nests.
+TIME = 2  # seconds for a call
+STUCK = 30  # seconds after which a child that does not react is ended
+MEMORY = 6 << 30
+INTERNAL = (AttributeError, NameError, KeyError, IndexError, SystemError, AssertionError, ZeroDivisionError)
+PACKAGE = Path(dg.__file__).parent
+ROOT = PACKAGE.parent.parent
+
+
+class TimeLimit(BaseException):
+    """A call took longer than it may."""
+
+
+# ------------------------------------------------------------------------------------------------ what is called
+
+
+def _public(module):
+    return [name for name in getattr(module, "__all__", dir(module)) if not name.startswith("_")]
+
+
+@functools.cache
+def targets():
+    """Return all that can be called, as pairs of path and object, sorted by path."""
+    found = {}
+    for path in MODULES:
+        module = importlib.import_module(path)
+        for name in _public(module):
+            value = getattr(module, name)
+            if callable(value) and name not in EXCLUDED:
+                found[f"{path}.{name}"] = value
+    return sorted(found.items())
+
+
+@functools.cache
+def methods(cls):
+    """Return the names of methods of a class, its special ones included."""
+    return sorted(
+        name
+        for name in dir(cls)
+        if (not name.startswith("_") or name.startswith("__"))
+        and name not in EXCLUDED
+        and callable(inspect.getattr_static(cls, name, None)) | isinstance(inspect.getattr_static(cls, name), property)
+    )
+
+
+RECEIVERS = [
+    junk._tensor,
+    junk.fitting_tensor,
+    junk._parameter,
+    lambda rng: nn.Dense(3, 2),
+    lambda rng: nn.SequentialCell(nn.Dense(3, 2), nn.Tanh()),
+    lambda rng: nn.CellList([nn.Tanh(), nn.ReLU()]),
+    lambda rng: dg.ParameterTuple([Parameter([1.0], name="a")]),
+    lambda rng: nn.Adam([Parameter([1.0], name="a")]),
+]
+
+
+@functools.lru_cache(4096)
+def _parameters_of(function):
+    with contextlib.suppress(TypeError, ValueError):
+        return tuple(inspect.signature(function).parameters.values())
+    return None
+
+
+def parameters_of(function):
+    """Return the parameters of a callable, or None where it does not say."""
+    try:
+        return _parameters_of(function)
+    except TypeError:  # it has no hash
+        return None
+
+
+class Call:
+    """One call, and what is done with its result; everything follows from the number of the call."""
+
+    def __init__(self, number):
+        self.number, self.rng, self.story = number, random.Random(number), []
+        # How often an argument is one that fits its name.
+        self.fit = self.rng.choice([0.0, 0.5, 0.8, 0.95])
+
+    def one_argument(self, name):
+        return junk.fitting(name, self.rng) if self.rng.random() < self.fit else junk.junk(self.rng)
+
+    def arguments(self, function):
+        """Choose arguments by signature, by place or by keyword, sometimes too few or too many."""
+        rng, known = self.rng, parameters_of(function)
+        if known is None:
+            return [self.one_argument("x") for _ in range(rng.choice([0, 1, 1, 2, 2, 3]))], {}
+        places, keywords = [], {}
+        for one in known:
+            if one.kind == one.VAR_POSITIONAL:
+                places += [self.one_argument("x") for _ in range(rng.choice([0, 1, 1, 2, 3]))] if not keywords else []
+            elif one.kind == one.VAR_KEYWORD:
+                if rng.random() < 0.1:
+                    keywords[rng.choice(["dim", "keepdim", "dtype", "unknown"])] = self.one_argument("dim")
+            elif one.default is not one.empty and rng.random() < 0.5:
+                continue
+            elif one.kind == one.KEYWORD_ONLY or keywords or len(places) < known.index(one) or rng.random() < 0.15:
+                keywords[one.name] = self.one_argument(one.name)
+            else:
+                places.append(self.one_argument(one.name))
+        if rng.random() < 0.03:
+            places = [*places, self.one_argument("x")] if rng.random() < 0.5 else places[:-1]
+        return places, keywords
+
+    def call(self, what, function):
+        places, keywords = self.arguments(function)
+        self.story.append((what, places, keywords))
+        return function(*places, **keywords)
+
+    def method(self, thing):
+        """Call a method of an object, or read a property."""
+        names = methods(type(thing))
+        name = self.rng.choice(names) if names else "__repr__"
+        if self.rng.random() < 0.5:
+            named = [one for one in names if not one.startswith("_")]
+            name = self.rng.choice(named) if named else name
+        self.story.append((f"<{type(thing).__name__}>.{name}", [thing], {}))
+        found = getattr(thing, name)
+        return self.call(f"<{type(thing).__name__}>.{name}", found) if callable(found) else found
+
+    def run(self):
+        rng = self.rng
+        if rng.random() < 0.25:
+            result = self.method(rng.choice(RECEIVERS)(rng))
+        else:
+            path, function = rng.choice(targets())
+            result = self.call(path, function)
+        for _ in range(rng.choice([0, 1, 1, 2, 3])):
+            result = self.further(result)
+
+    def further(self, result):
+        """Do something with a result: call it, call a method of it, look into it."""
+        if isinstance(result, tuple | list) and result:
+            result = self.rng.choice(result)
+        elif isinstance(result, dict) and result:
+            result = self.rng.choice(list(result.values()))
+        if isinstance(result, types.GeneratorType | map | filter | zip):
+            return list(itertools.islice(result, 5))
+        ours = type(result).__module__.split(".")[0] == "dualgrad"
+        if callable(result) and (not ours or self.rng.random() < 0.7):
+            return self.call("<result>", result)
+        if ours and not isinstance(result, types.ModuleType):
+            return self.method(result)
+        return result
+
+
+# ---------------------------------------------------------------------------------------------- what went wrong
+
+
+@functools.cache
+def _raise_lines(path):
+    """Return the lines of a file that belong to raise statements."""
+    source = Path(path).read_text()
+    if path.endswith(".py"):
+        statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Raise)]
+        return {line for node in statements for line in range(node.lineno, node.end_lineno + 1)}
+    lines, depth, inside = set(), 0, False
+    for number, line in enumerate(source.splitlines(), 1):
+        inside = inside and depth > 0 or line.lstrip().startswith("raise ") or ": raise " in line
+        depth = depth + sum(map(line.count, "([{")) - sum(map(line.count, ")]}")) if inside else 0
+        if inside:
+            lines.add(number)
+    return lines
+
+
+def _source(filename):
+    """Return the path of a frame's file."""
+    return filename if os.path.isabs(filename) else str(ROOT / filename)
+
+
+def is_internal(error):
+    """Whether an error is a defect: of a kind that nobody meant, and not raised by a statement of ours."""
+    if isinstance(error, SystemError):
+        return True
+    if not isinstance(error, INTERNAL):
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    path = _source(frames[-1].filename)
+    if path in (__file__, junk.__file__):
+        return False
+    ours = str(PACKAGE) in path or str(ROOT / "ext") in path
+    return not (ours and os.path.exists(path) and frames[-1].lineno in _raise_lines(path))
+
+
+def _describe(error):
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((f for f in reversed(frames) if "dualgrad" in f.filename), frames[-1])
+    return f"{type(error).__name__}: {str(error)[:200]} @ {place.filename.split('dualgrad/')[-1]}:{place.lineno}"
+
+
+def _canary():
+    """Say whether the library still works after a call."""
+    with contextlib.suppress(Exception):
+        if float(dg.grad(lambda x: x * x)(Tensor(3.0))) == 6.0:
+            return
+    raise SystemError("the library does not work any more after this call")
+
+
+def _state():
+    return dg.get_context("mode"), dg.get_num_threads()
+
+
+def _restore(state):
+    dg.set_context(mode=state[0])
+    dg.set_num_threads(state[1])
+
+
+def one(number, show=False):
+    """Run a call; return what is wrong, or None."""
+    unraisable, state = [], _state()
+    sys.unraisablehook = lambda args: unraisable.append(args.exc_value)
+    found, call = None, Call(number)
+    try:
+        signal.alarm(TIME)
+        call.run()
+        outcome = "returned"
+    except TimeLimit:
+        outcome = found = "time"
+    except BaseException as error:
+        outcome = type(error).__name__
+        signal.alarm(0)
+        if show:
+            traceback.print_exc()
+        if is_internal(error):
+            found = _describe(error)
+    finally:
+        signal.alarm(0)
+    try:
+        _restore(state)
+        _canary()
+    except BaseException as error:
+        found = found or _describe(error)
+    for error in unraisable:
+        if not isinstance(error, junk.Mischief | MemoryError | TimeLimit):
+            found = found or f"unraisable {_describe(error)}"
+    story = "; ".join(what for what, *_ in call.story)
+    if show:
+        for what, places, keywords in call.story:
+            print(what, [_text(x) for x in places], {k: _text(v) for k, v in keywords.items()})
+    return outcome, found, story
+
+
+def _text(x):
+    try:
+        return f"{type(x).__name__}:{x!r}"[:200]
+    except BaseException:
+        return f"<{type(x).__name__}>"
+
+
+# ------------------------------------------------------------------------------------------------- child, parent
+
+
+def _expired(*_):
+    raise TimeLimit
+
+
+def child(numbers):
+    """Run calls; write a line for each one begun and each one done."""
+    report = os.fdopen(os.dup(1), "w", buffering=1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGALRM, _expired)
+    warnings.simplefilter("ignore")
+    for number in numbers:
+        print("begin", number, file=report)
+        outcome, found, story = one(number)
+        print("end", json.dumps([number, outcome, found, story]), file=report)
+        if outcome == "time":
+            break  # whatever was interrupted may be in any state
+
+
+def fuzz(first, count):
+    """Run calls in child processes; return how many outcomes there were of each kind, and what is wrong."""
+    outcomes, wrong, number = {}, [], first
+    while number < first + count:
+        with tempfile.TemporaryDirectory() as folder:
+            lines, last_words = _watch(number, first + count, folder)
+        begun = number
+        for kind, _, rest in (line.partition(" ") for line in lines):
+            if kind == "begin":
+                begun = int(rest)
+                continue
+            done, outcome, found, story = json.loads(rest)
+            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            if found and outcome != "time":
+                wrong.append((done, found, story))
+        if not lines or lines[-1].startswith("begin"):
+            wrong.append((begun, "crash: " + last_words, ""))
+            outcomes["crash"] = outcomes.get("crash", 0) + 1
+        number = begun + 1
+    return outcomes, wrong
+
+
+def _watch(first, end, folder):
+    """Run one child until it ends or is stuck; return its lines and how it ended."""
+    command = [sys.executable, __file__, "--child", str(first), str(end)]
+    paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
+    with open(f"{folder}/errors", "w+") as errors, open(f"{folder}/report", "w+") as report:
+        process = subprocess.Popen(command, stdout=report, stderr=errors, cwd=folder, env=environment)
+        size = -1
+        while True:
+            try:
+                process.wait(STUCK)
+                break
+            except subprocess.TimeoutExpired:
+                if os.fstat(report.fileno()).st_size == size:
+                    process.kill()
+                size = os.fstat(report.fileno()).st_size
+        for file in (errors, report):
+            file.seek(0)
+        return report.read().splitlines(), f"{process.returncode} {errors.read()[:3000]}"
+
+
+def main(arguments):
+    if arguments[0] == "--child":
+        child(range(int(arguments[1]), int(arguments[2])))
+    elif len(arguments) == 1:
+        signal.signal(signal.SIGALRM, _expired)
+        warnings.simplefilter("ignore")
+        faulthandler.enable()
+        print(one(int(arguments[0]), show=True))
+    else:
+        outcomes, wrong = fuzz(int(arguments[0]), int(arguments[1]))
+        print(outcomes)
+        for number, found, story in wrong:
+            print(number, story, "\n    ", found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
