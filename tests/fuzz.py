@@ -5,6 +5,7 @@ Each call follows from its number alone, so ``python tests/fuzz.py 4711`` repeat
 
 import ast
 import contextlib
+import dataclasses
 import faulthandler
 import functools
 import importlib
@@ -37,11 +38,13 @@ EXCLUDED = {
     "save_checkpoint": "writes files under any name; test_serialization.py damages them",
     "load_checkpoint": "reads files under any name, which may be devices",
     "run_check": "runs the tests of the installation, which take long",
+    "Explanation": "is made by explain, of a recording",
+    "Profile": "is made by profile, of measurements",
+    "Objective": "is the base of what objective returns",
     "__init_subclass__": "belongs to classes",
     "__subclasshook__": "belongs to classes",
     "__class__": "is no method",
 }
-# Functions that call what they are given on nests of values: these find their way through nests.
 TIME = 2  # seconds for a call
 STUCK = 30  # seconds after which a child that does not react is ended
 MEMORY = 6 << 30
@@ -216,7 +219,7 @@ def is_internal(error):
     """Whether an error is a defect: of a kind that nobody meant, and not raised by a statement of ours."""
     if isinstance(error, SystemError):
         return True
-    if not isinstance(error, INTERNAL):
+    if not isinstance(error, INTERNAL) or isinstance(error, dataclasses.FrozenInstanceError):
         return False
     frames = traceback.extract_tb(error.__traceback__)
     path = _source(frames[-1].filename)

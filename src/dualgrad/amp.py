@@ -86,6 +86,14 @@ class LossScaler:
 
     scale_value: Parameter
 
+    def _factor(self) -> Tensor:
+        try:
+            return self.scale_value._detached()
+        except AttributeError:
+            raise TypeError(
+                f"{type(self).__name__}: has no Parameter scale_value; a class of its own sets it in its constructor"
+            ) from None
+
     def scale(self, inputs: Any) -> Any:
         """Multiply a loss, or gradients, by `scale_value`.
 
@@ -99,11 +107,11 @@ class LossScaler:
         Tensor or nest
             Like `inputs`.
         """
-        return self._times(self.scale_value._detached(), inputs)
+        return self._times(self._factor(), inputs)
 
     def unscale(self, inputs: Any) -> Any:
         """Divide a loss, or gradients, by `scale_value`; see `scale`."""
-        return self._times(1.0 / self.scale_value._detached(), inputs)
+        return self._times(1.0 / self._factor(), inputs)
 
     def _times(self, factor: Tensor, inputs: Any) -> Any:
         _tensors(type(self).__name__, inputs)  # an error where there is something else

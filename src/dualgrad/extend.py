@@ -66,6 +66,11 @@ class Primitive:
     """
 
     def __init__(self, row: Row, opcode: int, settings: bool, types: str) -> None:
+        if not isinstance(row, Row):
+            raise TypeError(
+                f"Primitive: row must be a row of the table of primitives, got {type(row).__name__}; "
+                "make primitives with elementwise, linear, bilinear or primitive"
+            )
         self.row = row
         self.__name__ = row.name
         self.__doc__ = row.summary

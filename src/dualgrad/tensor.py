@@ -310,6 +310,8 @@ class Tensor(TensorMethods):
     @staticmethod
     def from_dlpack(other: Any) -> Tensor:
         """A tensor from any object that speaks DLPack; its memory is shared where the other side allows."""
+        if not hasattr(other, "__dlpack__"):
+            raise TypeError(f"from_dlpack: expected an object with __dlpack__, got {type(other).__name__}")
         return Tensor.from_numpy(np.from_dlpack(other))
 
     def __reduce__(self) -> tuple:

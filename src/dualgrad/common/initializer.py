@@ -73,6 +73,9 @@ class Initializer:
         self._kwargs = kwargs
 
     def __call__(self, arr: np.ndarray) -> None:
+        if not isinstance(arr, np.ndarray) or arr.dtype.kind not in "fc":
+            what = f"an array of {arr.dtype}" if isinstance(arr, np.ndarray) else type(arr).__name__
+            raise TypeError(f"{type(self).__name__}: expected an array of floats to fill, got {what}")
         self._initialize(arr)
 
     def _initialize(self, arr: np.ndarray) -> None:

@@ -11,6 +11,7 @@ from .. import extend
 from .._engine.inputs import as_input
 from .._engine.remake import pulled_back
 from ..ops import linalg
+from ..ops._arguments import operand
 from ..tensor import Tensor
 from ._problem import Array, Problem, pulled
 from ._solvers import answer, size
@@ -122,6 +123,7 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
     product = A
     if isinstance(A, Tensor):
         if solver is None:
+            b = operand("linear_solve", b)
             return linalg.solve(A, b.reshape((b.size, 1))).reshape(b.shape)
         product = lambda x: A @ x  # noqa: E731
     elif not callable(A):

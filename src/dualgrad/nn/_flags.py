@@ -37,9 +37,9 @@ class Flags:
         >>> net.frozen, net.get_flags()
         (True, {'frozen': True})
         """
-        self.__dict__.setdefault("_flags", {}).update(flags)
         for name, value in flags.items():
             setattr(self, name, value)
+        self.__dict__.setdefault("_flags", {}).update(flags)
         return self
 
     def add_flags_recursive(self, **flags: Any) -> Self:

@@ -12,8 +12,9 @@ hold is called after the last of them in the order of `cells_and_names`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from dualgrad._engine.tensor import CellCall
 from dualgrad.parameter import Parameter, ParameterTuple
@@ -24,15 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Members"]
 
+# What a Cell keeps its members and names in. Code of others has no business there: an assignment would take the members
+# from a Cell that goes on to work without them.
+_OWN: Final = frozenset({"_params", "_param_tuples", "_cells", "_param_prefix", "_auto_prefix", "_flags"})
+_NONE: Final = MappingProxyType[str, Any]({})
+
 
 class Members(CellCall):
     """The part of `Cell` that registers, names and finds what the Cell is made of."""
 
-    _auto_prefix: bool
-    _param_prefix: str
-    _params: dict[str, Parameter]
-    _param_tuples: dict[str, ParameterTuple]
-    _cells: dict[str, Cell]
+    # A Cell whose constructor forgot `super().__init__()` has no members, and can still be looked at.
+    _auto_prefix: bool = True
+    _param_prefix: str = ""
+    _params: Mapping[str, Parameter] = _NONE
+    _param_tuples: Mapping[str, ParameterTuple] = _NONE
+    _cells: Mapping[str, Cell] = _NONE
 
     def __init__(self, auto_prefix: bool) -> None:
         # Straight into the dictionary: `__setattr__` below needs the registries to exist.
@@ -41,6 +48,8 @@ class Members(CellCall):
     # Attributes.
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OWN:
+            raise self._refusal(name)
         if isinstance(value, Parameter):
             return self._take_parameter(name, value)
         if isinstance(value, Members):
@@ -53,9 +62,18 @@ class Members(CellCall):
             object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        if name in self.__dict__:
-            self._forget(name)
+        if name in _OWN:
+            raise self._refusal(name)
+        if name not in self.__dict__ and not hasattr(type(self), str(name)):
+            raise AttributeError(f"{type(self).__name__}: has no attribute {name!r} to delete")
+        self._forget(name)
         object.__delattr__(self, name)
+
+    def _refusal(self, name: str) -> AttributeError:
+        return AttributeError(
+            f"{type(self).__name__}: '{name}' is where the Cell keeps its members and cannot be set or deleted; assign "
+            "Parameters and Cells to attributes of other names, or use insert_child_to_cell and insert_param_to_cell"
+        )
 
     def _registry(self, name: str, what: str) -> dict[str, Any]:
         """Return the registry called `what`, or say that there is none yet."""
@@ -187,7 +205,7 @@ class Members(CellCall):
         registry = self._registry(name, what)
         if not isinstance(name, str) or not name or (dots_refused and "." in name):
             raise KeyError(f"{caller}: the name must be a str that is not empty and has no dots, got {name!r}")
-        if hasattr(self, name) and name not in registry:
+        if name in _OWN or (hasattr(self, name) and name not in registry):
             raise KeyError(f"{caller}: {type(self).__name__} already has another attribute '{name}'")
 
     # Names.

@@ -60,8 +60,8 @@ class Cell(Members, Flags):
     ['w', 'b']
     """
 
-    training: bool
-    requires_grad: bool
+    training: bool = False
+    requires_grad: bool = False
 
     def __init__(self, auto_prefix: bool = True, flags: Mapping[str, Any] | None = None) -> None:
         super().__init__(auto_prefix)

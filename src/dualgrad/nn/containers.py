@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, SupportsIndex, overload
 
 from dualgrad.nn.cell import Cell
+from dualgrad.ops._arguments import integer
 
 __all__ = ["CellList", "SequentialCell"]
 
@@ -34,17 +35,24 @@ class _Container(Cell):
 
     def _arrange(self, items: list[tuple[str, Cell]]) -> None:
         """Register the Cells in this order; names that are positions are counted anew."""
+        for name, cell in items:
+            if not isinstance(name, str):
+                raise TypeError(f"{type(self).__name__}: a name must be a str, got {type(name).__name__}")
+            if not name or "." in name or (name not in self._cells and hasattr(self, name)):
+                raise ValueError(
+                    f"{type(self).__name__}: a name must not be empty, have dots or be that of another attribute, got "
+                    f"{name!r}"
+                )
+            self._checked(cell)
         for name in self._cells:
             self.__dict__.pop(name, None)
-        self._cells.clear()
+        self._registry("_cells", "_cells").clear()
         for position, (name, cell) in enumerate(items):
-            if not isinstance(name, str) or not name or "." in name:
-                raise KeyError(f"{type(self).__name__}: a name must be a str without dots, got {name!r}")
-            self._take_cell(str(position) if name.isdigit() else name, self._checked(cell))
+            self._take_cell(str(position) if name.isdigit() else name, cell)
 
     def _position(self, index: SupportsIndex, end: int) -> int:
         """Count a negative index from the end and check it."""
-        number = index.__index__()
+        number = integer(type(self).__name__, "an index", index)
         if not -end <= number < end:
             raise IndexError(f"{type(self).__name__}: index {number} is out of range for {len(self)} Cells")
         return number % end
@@ -62,8 +70,6 @@ class _Container(Cell):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._part(dict(list(self._cells.items())[index]))
-        if isinstance(index, str) or not hasattr(index, "__index__"):
-            raise TypeError(f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}")
         return list(self._cells.values())[self._position(index, len(self))]
 
     def _part(self, cells: dict[str, Cell]) -> _Container:

@@ -10,6 +10,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.cell import Cell
+from dualgrad.ops._arguments import together
 from dualgrad.tensor import Tensor
 
 __all__ = [
@@ -180,7 +181,8 @@ class SmoothL1Loss(LossBase):
         self.beta = beta
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        if tuple(logits.shape) != tuple(labels.shape):
+        logits, labels = together("SmoothL1Loss", logits, labels)
+        if logits.shape != labels.shape:
             raise ValueError(
                 f"SmoothL1Loss: logits and labels must have one shape, got {tuple(logits.shape)} and "
                 f"{tuple(labels.shape)}"

@@ -218,6 +218,8 @@ class Optimizer(Cell):
 
     def decay_filter(self, parameter: Parameter) -> bool:
         """Whether `weight_decay` applies to a parameter that is in no group."""
+        if not isinstance(parameter, Parameter):
+            raise TypeError(f"decay_filter: expected a Parameter, got {type(parameter).__name__}")
         return "beta" not in parameter.name and "gamma" not in parameter.name
 
     def extend_repr(self) -> str:

@@ -130,6 +130,10 @@ class TrainOneStepCell(Cell):
             raise TypeError(f"TrainOneStepCell: sens must be a number, got {type(sens).__name__}")
         if sens == 0:
             raise ValueError("TrainOneStepCell: sens is 0, which makes all gradients 0; expected another number")
+        if not isinstance(network, Cell):
+            raise TypeError(f"TrainOneStepCell: network must be a Cell, got {type(network).__name__}")
+        if not callable(optimizer) or not hasattr(optimizer, "parameters"):
+            raise TypeError(f"TrainOneStepCell: optimizer must be an Optimizer, got {type(optimizer).__name__}")
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer

@@ -55,6 +55,10 @@ class Plan:
     operator: str
     ways: tuple[Way, ...]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.ways, tuple) or not self.ways or not all(isinstance(way, Way) for way in self.ways):
+            raise TypeError("Plan: ways must be a tuple of one Way or more")
+
     @property
     def chosen(self) -> Way:
         """The cheapest way."""

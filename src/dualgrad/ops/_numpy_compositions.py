@@ -42,7 +42,7 @@ def _np_ndim(a: Any) -> int:
 @implements(np.size)
 def _np_size(a: Any, axis: int | None = None) -> int:
     a = tensor_of(a)
-    return a.size if axis is None else a.shape[axis]
+    return a.size if axis is None else a.shape[one_axis("size", axis, a.shape)]
 
 
 def _tensors(arrays: Any) -> list[Tensor]:

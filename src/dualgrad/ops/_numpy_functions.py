@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
-from ._arguments import operand, to_shape
+from ._arguments import integer, one_axis, operand, to_shape
 from ._einsum import contracted
 from .arithmetic import round as _round
 from .choice import clip, where
@@ -175,22 +175,36 @@ def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Tensor:
 
 @implements(np.split)
 def _np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
-        raise ValueError(
-            f"np.split: axis {axis} of shape {ary.shape} cannot be cut into {indices_or_sections} equal pieces"
-        )
-    return _np_array_split(ary, indices_or_sections, axis)
+    ary, axis, sections = _to_cut("np.split", ary, axis, indices_or_sections)
+    if isinstance(sections, int) and ary.shape[axis] % sections:
+        raise ValueError(f"np.split: axis {axis} of shape {ary.shape} cannot be cut into {sections} equal pieces")
+    return _np_array_split(ary, sections, axis)
+
+
+def _to_cut(name: str, ary: Any, axis: Any, sections: Any) -> tuple[Tensor, int, int | list[int]]:
+    """What is to be cut, along which axis, and into how many pieces or at which places."""
+    x = operand(name, ary)
+    axis = one_axis(name, axis, x.shape)
+    if isinstance(sections, Tensor | np.ndarray) and sections.ndim:
+        sections = sections.tolist()
+    if isinstance(sections, tuple | list | range):
+        return x, axis, [integer(name, "a place to cut at", cut) for cut in sections]
+    count = integer(name, "indices_or_sections", sections)
+    if count < 1:
+        raise ValueError(f"{name}: expected 1 piece or more, got {count}")
+    return x, axis, count
 
 
 @implements(np.array_split)
 def _np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    n = ary.shape[axis]
-    if isinstance(indices_or_sections, int):
-        size, longer = divmod(n, indices_or_sections)
-        sizes = [size + 1] * longer + [size] * (indices_or_sections - longer)
-        return list(split(ary, sizes, axis))
-    cuts = [0, *[slice(None, int(cut)).indices(n)[1] for cut in indices_or_sections], n]
-    return [narrow(ary, axis, start, max(stop - start, 0)) for start, stop in itertools.pairwise(cuts)]
+    x, axis, sections = _to_cut("np.array_split", ary, axis, indices_or_sections)
+    n = x.shape[axis]
+    if isinstance(sections, int):
+        size, longer = divmod(n, sections)
+        sizes = [size + 1] * longer + [size] * (sections - longer)
+        return list(split(x, sizes, axis))
+    cuts = [0, *[slice(None, cut).indices(n)[1] for cut in sections], n]
+    return [narrow(x, axis, start, max(stop - start, 0)) for start, stop in itertools.pairwise(cuts)]
 
 
 def _c_order(name: str, order: str) -> None:
@@ -237,6 +251,7 @@ def _np_repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
 
 @implements(np.flip)
 def _np_flip(m: Any, axis: Any = None) -> Tensor:
+    m = operand("np.flip", m)
     return flip(m, tuple(range(m.ndim)) if axis is None else axis)
 
 

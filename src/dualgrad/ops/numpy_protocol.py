@@ -123,6 +123,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     >>> np.add.reduce(x)
     Tensor(shape=[], dtype=Float32, value= 3)
     """
+    if not isinstance(ufunc, np.ufunc):
+        raise TypeError(f"__array_ufunc__: expected a ufunc of NumPy, got {type(ufunc).__name__}")
     name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     _refuse(name, kwargs)
     if method == "__call__":
@@ -198,6 +200,8 @@ def call_function(
     >>> print(np.concatenate([dg.Tensor([1.0, 2.0]), np.array([3.0])]))
     [1. 2. 3.]
     """
+    if not hasattr(function, "__name__"):
+        raise TypeError(f"__array_function__: expected a function of NumPy, got {type(function).__name__}")
     handler = FUNCTIONS.get(function)
     module = getattr(function, "__module__", "numpy")
     name = f"{'np' + module[5:] if module.startswith('numpy') else module}.{function.__name__}"
@@ -207,7 +211,7 @@ def call_function(
         if function in SAVES:
             for x in tensors_among((*args, *kwargs.values())):
                 stay(x, name)
-        return function(*numbers(args), **numbers(kwargs))
+        return _of_numbers(name, function, args, kwargs)
     _refuse(name, kwargs)
     signature = _SIGNATURES.get(function)
     if signature is None:
@@ -219,6 +223,17 @@ def call_function(
     if function not in (np.array, np.asarray, np.asanyarray):  # which read lists themselves
         settled_arguments(name, bound, plain)
     return handler(*bound.args, **bound.kwargs)
+
+
+def _of_numbers(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call NumPy's own function; what fails inside it failed because of the arguments."""
+    try:
+        return function(*numbers(args), **numbers(kwargs))
+    except (AttributeError, LookupError) as error:
+        if isinstance(error, ValueError):  # an AxisError says what is wrong
+            raise
+        given = ", ".join([type(x).__name__ for x in (*args, *kwargs.values())])
+        raise TypeError(f"{name}: does not take ({given}): {error}") from error
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
