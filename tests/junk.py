@@ -285,9 +285,9 @@ ODD_OBJECTS = [
     lambda: b"bytes",
     lambda: bytearray(b"abc"),
     lambda: memoryview(b"abcd"),
-    lambda: [],
+    list,
     lambda: (),
-    lambda: {},
+    dict,
     set,
     lambda: {1, 2},
     lambda: frozenset({"a"}),
@@ -322,9 +322,6 @@ ODD_OBJECTS = [
     lambda: map(Tensor, (1, 2)),
     _generator,
     _raising_generator,
-    _self_referential_list,
-    _self_referential_dict,
-    _deep_list,
     lambda: Bare,
     Bare,
     RaisesAlways,
@@ -370,6 +367,8 @@ ODD_OBJECTS = [
     lambda: Mischief("an instance"),
     object,
 ]
+
+ENDLESS = [_self_referential_list, _self_referential_dict, _deep_list]
 
 FITTING_INTEGERS = [0, 1, 2, 3, -1, -2]
 FITTING_SHAPES = [(), (3,), (2, 3), (3, 3), (1, 2, 4, 4), (2, 3, 4), (2, 4, 6)]
@@ -455,3 +454,8 @@ _WEIGHTS, _MAKERS = zip(*JUNK, strict=True)
 def junk(rng):
     """Make any argument."""
     return rng.choices(_MAKERS, _WEIGHTS)[0](rng)
+
+
+def endless(rng):
+    """Make a nest that contains itself, or one of thousands of levels."""
+    return rng.choice(ENDLESS)()

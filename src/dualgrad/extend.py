@@ -291,6 +291,8 @@ def bilinear(
     >>> print(dg.grad(lambda x: convolve(x, y)[0] ** 2)(x).round(6))
     [14. 42.  0.]
     """
+    if not isinstance(transposes, tuple | list):
+        raise TypeError(f"extend.bilinear: transposes must be two functions, got {type(transposes).__name__}")
     if len(transposes) != 2:
         raise ValueError(f"extend.bilinear: {name} was given {_count(len(transposes), 'transpose')}; expected two")
     _check_callables("extend.bilinear", name, kernel=kernel, first=transposes[0], second=transposes[1])

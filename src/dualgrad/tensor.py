@@ -188,7 +188,10 @@ class Tensor(TensorMethods):
         array = self._numpy()
         if not index and array.size != 1:
             raise ValueError(f"item(): a tensor of shape {self.shape} has {self.size} elements; give an index")
-        return array.item(*index)
+        try:
+            return array.item(*index)
+        except IndexError as error:
+            raise IndexError(f"item(): {error}, in a tensor of shape {self.shape}") from None
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""

@@ -35,6 +35,8 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
     cdef cnp.npy_intp[4] steps
     cdef cnp.npy_intp size
     if loop.fn is NULL:
+        if op == OP_POW and a.typenum != cnp.NPY_BOOL and not is_inexact(a.typenum):
+            return integer_power(args)
         return composed(op, args, n) if is_complex(a.typenum) and op in COMPOSED else through_wider(op, args, n)
     if n == 1:
         if not a.contiguous:
@@ -134,6 +136,17 @@ cdef Array composed(int op, PyObject **args, int n):
     operands = [to_ndarray(<Array>args[i]) for i in range(n)]
     with np.errstate(all="ignore"):
         return from_ndarray(np.asarray(COMPOSED[op](*operands), dtype=cnp.PyArray_DescrFromType(typenum)))
+
+
+cdef Array integer_power(PyObject **args):
+    """Powers of integers; only this primitive fails because of the numbers it meets."""
+    base, exponent = to_ndarray(<Array>args[0]), to_ndarray(<Array>args[1])
+    if base.dtype != exponent.dtype:
+        raise TypeError(f"pow: the operands have types {base.dtype} and {exponent.dtype}; expected equal types")
+    if (exponent < 0).any():
+        raise ValueError(f"pow: an integer tensor to the negative power {exponent.min()}; convert it to a float type "
+                         "first")
+    return from_ndarray(np.asarray(np.power(base, exponent)))
 
 
 cdef Array walk(int op, Loop *loop, PyObject **args, int n):

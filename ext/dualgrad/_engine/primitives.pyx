@@ -160,7 +160,9 @@ cdef Loop *find_loop(int op, int typenum) except NULL:
         return loop
     loop.fn = dg_own_loop(op, typenum)
     if (loop.fn is NULL and row.ufunc is not None and not (row.c is not None and typenum == NPY_HALF)
-            and not (is_complex(typenum) and row.name in REAL_ONLY)):
+            and not (is_complex(typenum) and row.name in REAL_ONLY)
+            # NumPy's loop for powers of integers raises, and a loop that runs without the GIL may not.
+            and not (op == OP_POW and not is_inexact(typenum))):
         signature = bytes([typenum] * arity + [loop.out_typenum])
         if dg_find_loop(getattr(np, row.ufunc), signature, arity + 1, &loop.fn, &loop.data) != 0:
             loop.fn = NULL

@@ -749,5 +749,8 @@ cdef class CellCall:
         construct = self.construct
         return construct(*args, **kwargs) if kwargs else construct(*args)
 
+    def __reduce__(self):
+        return self.__reduce_ex__(2)
+
     def __reduce_ex__(self, protocol):
         return copyreg.__newobj__, (type(self),), self.__getstate__()

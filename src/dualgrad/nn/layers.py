@@ -10,6 +10,7 @@ from dualgrad import ops
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.nn.activations import get_activation
 from dualgrad.nn.cell import Cell
+from dualgrad.ops._arguments import integer, operand
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
@@ -235,10 +236,11 @@ class Flatten(Cell):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+        self.start_dim = integer("Flatten", "start_dim", start_dim)
+        self.end_dim = integer("Flatten", "end_dim", end_dim)
 
     def construct(self, x: Tensor) -> Tensor:
+        x = operand("Flatten", x)
         first = self.start_dim if self.start_dim >= 0 else self.start_dim + x.ndim
         last = self.end_dim if self.end_dim >= 0 else self.end_dim + x.ndim
         if not 0 <= first <= last < x.ndim:

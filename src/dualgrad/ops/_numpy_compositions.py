@@ -128,11 +128,11 @@ def _np_average(
         return (found, ones_like(found) * (a.size / max(found.size, 1))) if returned else found
     weights = tensor_of(weights)
     if weights.shape != a.shape:
-        if not isinstance(axis, int) or weights.ndim != 1 or weights.shape[0] != a.shape[axis]:
+        place = -1 if axis is None else one_axis("np.average", axis, a.shape)
+        if axis is None or weights.ndim != 1 or weights.shape[0] != a.shape[place]:
             raise ValueError(
                 f"np.average: weights of shape {weights.shape} do not fit a tensor of shape {a.shape} along axis {axis}"
             )
-        place = one_axis("average", axis, a.shape)
         weights = broadcast_to(to_shape(weights, weights.shape + (1,) * (a.ndim - 1 - place)), a.shape)
     total = _sum(weights, axis, keepdims)
     found = _sum(a * weights, axis, keepdims) / total

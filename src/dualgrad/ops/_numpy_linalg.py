@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
-from ._arguments import operand
+from ._arguments import operands
 from ._numpy_functions import FUNCTIONS
 from .linalg import (
     cholesky,
@@ -77,8 +77,11 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
 
 
 def _multi_dot(arrays: Any) -> Tensor:
-    product = operand("multi_dot", arrays[0])
-    for array in arrays[1:]:
+    first, *rest = operands("np.linalg.multi_dot", arrays) or [None]
+    if first is None:
+        raise ValueError("np.linalg.multi_dot: expected one array or more, got none")
+    product = first
+    for array in rest:
         product = product @ array
     return product
 

@@ -240,6 +240,10 @@ def _frequencies(name: str, numbers: Any, n: Any, d: float, dtype: DTypeLike | N
     n = integer(name, "n", n)
     if n < 1:
         raise ValueError(f"{name}: n is {n}; expected one point at least")
+    if not isinstance(d, int | float | np.number) or isinstance(d, bool):
+        raise TypeError(f"{name}: d must be a number, got {type(d).__name__}")
+    if d == 0:
+        raise ValueError(f"{name}: d is 0; expected the distance between the points")
     return Tensor(numbers(n, d), float32 if dtype is None else as_dtype(dtype, where=name))
 
 
