@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtype as _dtype
 from .._engine import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, Primitive, floating, integer, operand, permuted, to_shape, together, total
+from ._indices import as_int64
 from ._reduction import check_reduction, reduce_loss, same_or_broadcast
 from ._softmax import log_softmax, softmax
 from .choice import where
@@ -30,7 +30,6 @@ __all__ = [
 _ABSORB_MUL, _GATHER, _LOG, _LOG1P, _NE, _SOFTPLUS = (
     OP["absorb_mul"], OP["gather"], OP["log"], OP["log1p"], OP["ne"], OP["softplus"]
 )  # fmt: skip
-_INT64 = _dtype.int64.num
 
 
 # ------------------------------------------------------------------------------------------------ two classes
@@ -273,7 +272,7 @@ def _entropy(
     if smooths:
         spread = -total(_by_class(logs, w, axis), (axis,), False) * (smoothing / classes)
         if picked.weights is not None:
-            spread = where(_engine.binary_op(_NE, t, ignore_index), spread, 0.0)
+            spread = where(_engine.binary_op(_NE, as_int64(t), ignore_index), spread, 0.0)
         loss = loss * (1.0 - smoothing) + spread
     if reduction == "mean" and picked.weights is not None:
         every = ALL_AXES[loss.ndim]
@@ -299,9 +298,10 @@ def _pick(name: str, logs: Tensor, t: Tensor, w: Tensor | None, axis: int, ignor
         if wrong.size:
             raise ValueError(f"{name}: the target holds the class {wrong[0]}; expected 0 to {classes - 1}")
 
-    t = _engine.inspect(t, check)
+    # The class to ignore may be a number that an unsigned type does not have.
+    t = as_int64(_engine.inspect(t, check))
     keep = _engine.binary_op(_NE, t, ignore_index)
-    index = where(keep, _engine.convert(t, _INT64), 0)
+    index = where(keep, t, 0)
     rows = permuted(logs, tuple(k for k in range(logs.ndim) if k != axis) + (axis,))
     flat = to_shape(rows, (t.size, classes))
     numbers = np.arange(t.size)

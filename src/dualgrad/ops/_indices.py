@@ -12,7 +12,9 @@ from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, to_shape
 
 _GATHER, _SCATTER_ADD, _SLICE = OP["gather"], OP["scatter_add"], OP["slice"]
-_INT64 = np.dtype(np.int64).num
+_MINIMUM = OP["minimum"]
+_INT64, _UINT64 = np.dtype(np.int64).num, np.dtype(np.uint64).num
+_LARGEST = np.iinfo(np.int64).max
 
 
 def index_tensor(name: str, indices: Any) -> Tensor:
@@ -23,7 +25,16 @@ def index_tensor(name: str, indices: Any) -> Tensor:
         found = Tensor(indices if holds_tensor(indices) else np.asarray(indices))
     if not found.dtype.is_int:
         raise TypeError(f"{name}: the indices must be integers, got {found.dtype}; convert them with astype")
-    return found if found._typenum == _INT64 else _engine.convert(found, _INT64)
+    return as_int64(found)
+
+
+def as_int64(x: Tensor) -> Tensor:
+    """Integers as Int64; those beyond its range become its largest number, which no axis has, and do not wrap."""
+    if x._typenum == _INT64:
+        return x
+    if x._typenum == _UINT64:
+        x = _engine.binary_op(_MINIMUM, x, _LARGEST)
+    return _engine.convert(x, _INT64)
 
 
 def along(name: str, x: Tensor, axis: int, index: Tensor) -> list[Any]:

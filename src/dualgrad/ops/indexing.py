@@ -26,14 +26,13 @@ from .._engine import tensor as _engine
 from .._joined import holds_tensor
 from ..tensor import Tensor
 from ._arguments import OP, expanded, to_shape
-from ._indices import placed
+from ._indices import as_int64, placed
 from ._joining import stack
 
 __all__: list[str] = []
 
 _SLICE, _UNSLICE, _RESHAPE = OP["slice"], OP["unslice"], OP["reshape"]
 _GATHER, _WHERE = OP["gather"], OP["where"]
-_INT64 = np.dtype(np.int64).num
 _FULL = slice(None)
 _PLAIN = (slice, int)
 
@@ -210,7 +209,7 @@ def _array(part: Any) -> Any:
         if part.dtype.is_bool:
             return part._numpy()
         if part.dtype.is_int:
-            return part if part._typenum == _INT64 else _engine.convert(part, _INT64)
+            return as_int64(part)
         raise IndexError(f"a tensor of type {part.dtype} cannot be an index; convert it to an integer type")
     if isinstance(part, list | tuple | range):
         try:
@@ -233,6 +232,8 @@ def _array(part: Any) -> Any:
         return found
     if found.dtype.kind not in "iu":
         raise IndexError(f"an array of type {found.dtype} cannot be an index; expected integers or bools")
+    if found.dtype == np.uint64 and (found > np.iinfo(np.int64).max).any():
+        raise IndexError(f"the index {found.max()} is out of bounds for every axis")
     return found.astype(np.int64, copy=False)
 
 
