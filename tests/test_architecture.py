@@ -64,7 +64,7 @@ LAYERS = (
     ("_engine.inputs",),
     ("_engine.gradient",),
     ("_engine.forward", "_engine.custom", "_engine.extension", "_engine.mapping", "_engine.remake"),
-    ("_boxes", "_format", "_joined", "context", "dtype", "finite", "leaving", "modes", "random"),
+    ("_archive", "_boxes", "_format", "_joined", "context", "dtype", "finite", "leaving", "modes", "random"),
     ("tensor",),
     ("parameter", "_nests"),
     ("gradient", "vectorize", "extend", "threads", "recompute", "_reads"),

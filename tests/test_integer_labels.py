@@ -86,6 +86,7 @@ def test_one_hot(dtype):
 
 # ----------------------------------------------------------------------------------------------------- losses
 
+
 def _primitive(x, t, **settings):
     return ops.NLLLoss(**settings)(ops.log_softmax(x, 1), t, Tensor(np.ones(x.shape[1])))[0]
 

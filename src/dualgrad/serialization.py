@@ -2,26 +2,24 @@
 
 A checkpoint is an uncompressed `.npz` archive. Its members are the arrays, called 0, 1, 2 ... so that any
 text can be the name of a parameter, and `header`, the bytes of a JSON object with a format name, a version
-and, for each array, the parameter's name, type and `requires_grad`. NumPy alone can open it (`numpy.load`),
-and nothing in it is ever executed: pickled objects are neither written nor read.
+and, for each array, the parameter's name, type, shape, `requires_grad` and a checksum. NumPy alone can open it
+(`numpy.load`), and nothing in it is ever executed: pickled objects are neither written nor read.
 
-A file is first written beside its destination and then moved over it, so that a crash leaves the old
-checkpoint in place rather than half of the new one.
+How the file is written, whole or not at all, and how it is read is said in `_archive`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import secrets
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from dualgrad import _archive
+from dualgrad.dtype import as_dtype
 from dualgrad.nn.cell import Cell
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
@@ -65,7 +63,8 @@ def _array(name: Any, value: Any) -> np.ndarray:
     array = value.asnumpy() if isinstance(value, Parameter) else np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"save_checkpoint: '{name}' must be a Tensor or numbers, got {type(value).__name__}")
-    return array
+    as_dtype(array.dtype, where=f"save_checkpoint: '{name}'")
+    return array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
 
 
 def save_checkpoint(
@@ -84,7 +83,8 @@ def save_checkpoint(
         A Cell (an optimiser is one too), a dict of name to Parameter or Tensor, a list of Parameters, or a
         list of dicts with 'name' and 'data'.
     ckpt_file_name : str or path
-        The file, with the ending it is to have. An existing one is replaced in one move.
+        The file, with the ending it is to have. An existing one is replaced in one move and keeps its mode; where the
+        path is a link, the file that it points at is replaced.
     integrated_save, async_save : bool
         Accepted so that ported code runs; a file is always written whole, and before the call returns.
     append_dict : dict, optional
@@ -99,7 +99,7 @@ def save_checkpoint(
     ValueError
         If two entries have the same name.
     OSError
-        If the file cannot be written.
+        If the file cannot be written, or is a directory, a device or a pipe.
 
     Examples
     --------
@@ -115,6 +115,10 @@ def save_checkpoint(
     >>> bool((twin.weight == net.weight).all())
     True
     """
+    if append_dict is not None and not isinstance(append_dict, Mapping):
+        raise TypeError(f"save_checkpoint: append_dict must be a dict, got {type(append_dict).__name__}")
+    if choice_func is not None and not callable(choice_func):
+        raise TypeError(f"save_checkpoint: choice_func must be a function, got {type(choice_func).__name__}")
     pairs = [(name, value) for name, value in _entries(save_obj) if choice_func is None or choice_func(name)]
     pairs += (append_dict or {}).items()
     records: list[dict[str, Any]] = []
@@ -127,57 +131,68 @@ def save_checkpoint(
         names.add(name)
         arrays[str(len(records))] = array
         requires_grad = value.requires_grad if isinstance(value, Parameter) else True
-        records.append({"name": name, "dtype": array.dtype.name, "requires_grad": requires_grad})
+        records.append(
+            {
+                "name": name,
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "crc32": _checksum(array),
+                "requires_grad": bool(requires_grad),
+            }
+        )
     header = json.dumps({"format": _FORMAT, "version": _VERSION, "entries": records})
     arrays["header"] = np.frombuffer(header.encode(), np.uint8)
-    _write(os.fspath(ckpt_file_name), arrays)
-
-
-def _write(path: str, arrays: dict[str, np.ndarray]) -> None:
-    """Write the archive beside `path`, then move it there."""
-    # A link keeps pointing at its file, which is the one to replace.
-    target = os.path.realpath(path)
-    draft = f"{target}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(draft, "xb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise
+    _archive.write(os.fsdecode(ckpt_file_name), arrays)
 
 
 def _read(path: str) -> list[tuple[dict[str, Any], np.ndarray]]:
     """Read the archive; whatever is wrong with its inside is a ValueError that names the file."""
-    with open(path, "rb") as file:
-        try:
-            # NumPy takes what is no archive for a pickle, and its message would advise to trust the file.
-            if not zipfile.is_zipfile(file):
-                raise ValueError("it is not an .npz archive, or its end is missing")
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as archive:
-                return _checked(archive)
-        except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise ValueError(f"load_checkpoint: '{path}' is not a checkpoint of this library: {error}") from error
+    try:
+        return _checked(_archive.read(path))
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise ValueError(f"load_checkpoint: '{path}' is not a checkpoint of this library: {error}") from error
 
 
-def _checked(archive: Mapping[str, np.ndarray]) -> list[tuple[dict[str, Any], np.ndarray]]:
-    """Read the members of an archive and hold them against its header."""
+def _checked(archive: dict[str, np.ndarray]) -> list[tuple[dict[str, Any], np.ndarray]]:
+    """Hold the members of an archive against its header."""
+    if "header" not in archive:
+        raise ValueError("it has no header")
     header = json.loads(archive["header"].tobytes())
-    if header["format"] != _FORMAT:
-        raise ValueError(f"its format is {header['format']!r}")
-    if header["version"] != _VERSION:
-        raise ValueError(f"its version is {header['version']}, this library reads version {_VERSION}")
-    entries = []
-    for number, record in enumerate(header["entries"]):
-        array = archive[str(number)]
-        if array.dtype.name != record["dtype"] or not isinstance(record["name"], str) or not record["name"]:
-            raise ValueError(f"entry {number} does not agree with the header")
-        entries.append(({"name": record["name"], "requires_grad": record["requires_grad"] is True}, array))
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise ValueError("its header is that of another format")
+    if header.get("version") != _VERSION:
+        raise ValueError(f"its version is {header.get('version')!r}, this library reads version {_VERSION}")
+    records = header.get("entries")
+    if not isinstance(records, list) or archive.keys() != {"header", *map(str, range(len(records)))}:
+        raise ValueError("its members are not those that the header lists")
+    entries = [(_settled(number, record, archive[str(number)])) for number, record in enumerate(records)]
+    names = [record["name"] for record, _ in entries]
+    if len(set(names)) != len(names):
+        raise ValueError("two entries have the same name")
     return entries
+
+
+def _settled(number: int, record: Any, array: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+    """One entry of the header and its array, which has to be the one that was saved."""
+    agrees = (
+        isinstance(record, dict)
+        and isinstance(record.get("name"), str)
+        and bool(record["name"])
+        and isinstance(record.get("requires_grad"), bool)
+        and record.get("dtype") == array.dtype.name
+        # Files of earlier versions of this library state neither of these.
+        and record.get("shape", list(array.shape)) == list(array.shape)
+        and ("crc32" not in record or record["crc32"] == _checksum(array))
+    )
+    if not agrees:
+        raise ValueError(f"entry {number} does not agree with the header")
+    as_dtype(array.dtype, where=f"entry {number}")
+    return record, array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _checksum(array: np.ndarray) -> int:
+    """The checksum of the numbers in the order of their places."""
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def load_checkpoint(
@@ -209,7 +224,9 @@ def load_checkpoint(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is not a checkpoint.
+        If the file is not a checkpoint, or is damaged in any way.
+    TypeError
+        If an argument is of another kind.
 
     Examples
     --------
@@ -223,10 +240,13 @@ def load_checkpoint(
     >>> parameters
     {'weight': Parameter (name=weight, shape=(3, 2), dtype=Float32, requires_grad=True)}
     """
-    refused = (filter_prefix,) if isinstance(filter_prefix, str) else tuple(filter_prefix or ())
+    refused = (filter_prefix,) if isinstance(filter_prefix, str) else filter_prefix or ()
+    refused = tuple(refused) if isinstance(refused, Iterable) else (refused,)
+    if not all(isinstance(prefix, str) for prefix in refused):
+        raise TypeError(f"load_checkpoint: filter_prefix must be a str or several, got {filter_prefix!r:.60}")
     loaded = {
         record["name"]: Parameter(array, name=record["name"], requires_grad=record["requires_grad"])
-        for record, array in _read(os.fspath(ckpt_file_name))
+        for record, array in _read(os.fsdecode(ckpt_file_name))
         if not record["name"].startswith(refused)
     }
     if net is not None:

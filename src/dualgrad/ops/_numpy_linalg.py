@@ -77,11 +77,11 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
 
 
 def _multi_dot(arrays: Any) -> Tensor:
-    first, *rest = operands("np.linalg.multi_dot", arrays) or [None]
-    if first is None:
+    factors = operands("np.linalg.multi_dot", arrays)
+    if not factors:
         raise ValueError("np.linalg.multi_dot: expected one array or more, got none")
-    product = first
-    for array in rest:
+    product = factors[0]
+    for array in factors[1:]:
         product = product @ array
     return product
 
