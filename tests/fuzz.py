@@ -167,6 +167,8 @@ class Call:
     def method(self, thing):
         """Call a method of an object, or read a property."""
         names = methods(type(thing))
+        if type(thing).__name__ in EXCLUDED:
+            names = [name for name in names if name != "__init__"]
         name = self.rng.choice(names) if names else "__repr__"
         if self.rng.random() < 0.5:
             named = [one for one in names if not one.startswith("_")]
@@ -264,7 +266,7 @@ def _restore(state):
 
 def one(number, show=False):
     """Run a call; return what is wrong, or None."""
-    unraisable, state = [], _state()
+    unraisable, state, hook = [], _state(), sys.unraisablehook
     sys.unraisablehook = lambda args: unraisable.append(args.exc_value)
     found, call = None, Call(number)
     try:
@@ -282,6 +284,7 @@ def one(number, show=False):
             found = _describe(error)
     finally:
         signal.alarm(0)
+        sys.unraisablehook = hook
     try:
         _restore(state)
         _canary()
@@ -330,12 +333,12 @@ def child(numbers):
             break  # whatever was interrupted may be in any state
 
 
-def fuzz(first, count):
+def fuzz(first, count, program=__file__):
     """Run calls in child processes; return how many outcomes there were of each kind, and what is wrong."""
     outcomes, wrong, number = {}, [], first
     while number < first + count:
         with tempfile.TemporaryDirectory() as folder:
-            lines, last_words = _watch(number, first + count, folder)
+            lines, last_words = _watch([program, "--child", str(number), str(first + count)], folder)
         begun = number
         for kind, _, rest in (line.partition(" ") for line in lines):
             if kind == "begin":
@@ -352,13 +355,14 @@ def fuzz(first, count):
     return outcomes, wrong
 
 
-def _watch(first, end, folder):
+def _watch(command, folder):
     """Run one child until it ends or is stuck; return its lines and how it ended."""
-    command = [sys.executable, __file__, "--child", str(first), str(end)]
     paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
     with open(f"{folder}/errors", "w+") as errors, open(f"{folder}/report", "w+") as report:
-        process = subprocess.Popen(command, stdout=report, stderr=errors, cwd=folder, env=environment)
+        process = subprocess.Popen(
+            [sys.executable, *command], stdout=report, stderr=errors, cwd=folder, env=environment
+        )
         size = -1
         while True:
             try:

@@ -227,7 +227,6 @@ FUNCTIONS = [
     ops.add,
     np.sin,
     len,
-    print,
     int,
 ]
 

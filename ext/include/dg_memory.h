@@ -66,6 +66,18 @@ static dg_cached dg_cache[DG_CACHE_SLOTS];
 static int dg_cache_used = 0;
 static size_t dg_cache_bytes = 0;
 
+/* *product *= factor, neither of them negative; whether the result is too large to be a number of bytes. */
+static inline int dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_mul_overflow(*product, factor, product);
+#else
+    if (factor != 0 && *product > PY_SSIZE_T_MAX / factor) return 1;
+    *product *= factor;
+    return 0;
+#endif
+}
+
 static inline size_t dg_round(size_t n) { return ((n ? n : 1) + DG_ALIGN - 1) & ~(size_t)(DG_ALIGN - 1); }
 
 static void *dg_alloc(size_t n)

@@ -30,6 +30,7 @@ cdef extern from "dg_memory.h":
     void *dg_alloc(size_t n)
     void dg_free(void *p, size_t n)
     void dg_use_slabs(PyTypeObject *type)
+    bint dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
     const size_t DG_OBJECT_HEAD
 
 cdef extern from "numpy/arrayobject.h":
@@ -144,18 +145,25 @@ cdef inline Array blank(int ndim):
 cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
     """An array without data: its numbers come later, from another one."""
     cdef Array a = blank(ndim)
-    cdef Py_ssize_t size = 1
+    cdef Py_ssize_t size = 1, nbytes = ITEM_SIZE[typenum]
     cdef int i
     a.typenum = typenum
     a.itemsize = ITEM_SIZE[typenum]
     for i in range(ndim - 1, -1, -1):
         a.shape[i] = shape[i]
-        a.strides[i] = size * a.itemsize
+        a.strides[i] = nbytes
+        if dg_exceeds(&nbytes, shape[i]):
+            raise too_large(ndim, shape)
         size *= shape[i]
     a.size = size
     a.contiguous = True
     a.data = NULL
     return a
+
+
+cdef object too_large(int ndim, const Py_ssize_t *shape):
+    """The error for a shape of more bytes than an address can tell apart."""
+    return ValueError(f"an array of shape {tuple([shape[i] for i in range(ndim)])} is larger than any memory")
 
 
 cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
@@ -183,13 +191,15 @@ cdef Array new_like(Array a, int typenum):
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data):
     """An array that shares the memory of another."""
     cdef Array v = blank(ndim)
-    cdef Py_ssize_t size = 1, expected
+    cdef Py_ssize_t size = 1, nbytes = a.itemsize, expected
     cdef int i
     v.typenum = a.typenum
     v.itemsize = a.itemsize
     for i in range(ndim):
         v.shape[i] = shape[i]
         v.strides[i] = strides[i]
+        if dg_exceeds(&nbytes, shape[i]):
+            raise too_large(ndim, shape)
         size *= shape[i]
     v.size = size
     expected = a.itemsize

@@ -231,6 +231,9 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
     [0.   0.25 0.5  0.75 1.  ]
     """
     (count,) = new_shape("linspace", integer("linspace", "steps", steps))
+    for end_point in (start, end):
+        if operand("linspace", end_point).ndim:
+            raise ValueError(f"linspace: an end has shape {end_point.shape}; expected a single number")
     if not isinstance(start, Tensor) and not isinstance(end, Tensor):
         target = type_or("linspace", dtype, _dtype.float32)
         return _constant(np.linspace(start, end, count).astype(target.numpy))

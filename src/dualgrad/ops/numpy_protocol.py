@@ -229,9 +229,9 @@ def _of_numbers(name: str, function: Callable[..., Any], args: tuple[Any, ...], 
     """Call NumPy's own function; what fails inside it failed because of the arguments."""
     try:
         return function(*numbers(args), **numbers(kwargs))
+    except np.exceptions.AxisError as error:
+        raise np.exceptions.AxisError(f"{name}: {error}") from None
     except (AttributeError, LookupError) as error:
-        if isinstance(error, ValueError):  # an AxisError says what is wrong
-            raise
         given = ", ".join([type(x).__name__ for x in (*args, *kwargs.values())])
         raise TypeError(f"{name}: does not take ({given}): {error}") from error
 

@@ -291,6 +291,11 @@ def searchsorted(
         raise ValueError("searchsorted: the sequence is a single number; expected at least one axis")
     if sorter is not None:
         order = operand("searchsorted", sorter)
+        if order.shape != sequence.shape:
+            raise ValueError(
+                f"searchsorted: a sorter of shape {order.shape} for a sequence of shape {sequence.shape}; expected "
+                "equal shapes"
+            )
         sequence = take(sequence, order) if sequence.ndim == 1 else gather_elements(sequence, -1, order)
     if isinstance(values, list | tuple):
         values = Tensor(values) if holds_tensor(values) else np.asarray(values)

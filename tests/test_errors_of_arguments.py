@@ -1,0 +1,105 @@
+"""Arguments of kinds that a function does not take: errors that say what was called, what came, what was expected."""
+
+import numpy as np
+import pytest
+from support import assert_raises
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, amp, extend, nn, ops
+from dualgrad import numpy as dnp
+from dualgrad.common import initializer
+from dualgrad.nn.wrap import TrainOneStepCell
+from dualgrad.operators import Plan
+
+NET = nn.Dense(2, 3)
+INITIALIZERS = [
+    initializer.Zero(), initializer.One(), initializer.Constant(1.0), initializer.Identity(), initializer.Normal(),
+    initializer.TruncatedNormal(), initializer.Uniform(), initializer.XavierNormal(), initializer.XavierUniform(),
+    initializer.Orthogonal(), initializer.Sparse(0.5), initializer.Dirac(),
+]  # fmt: skip
+
+
+class ForgetsTheFactor(amp.LossScaler):
+    def adjust(self, grads_finite):
+        return True
+
+
+CALLS = {
+    "amp scale": (lambda: ForgetsTheFactor().scale(Tensor(1.0)), TypeError, "ForgetsTheFactor", "scale_value"),
+    "amp unscale": (lambda: ForgetsTheFactor().unscale(Tensor(1.0)), TypeError, "ForgetsTheFactor", "scale_value"),
+    "extend.Primitive": (lambda: extend.Primitive(None, 1, False, ""), TypeError, "Primitive", "row", "NoneType"),
+    "extend.bilinear": (lambda: extend.bilinear("b", np.add, {1: 2, 3: 4}), TypeError, "bilinear", "dict"),
+    "linear_solve": (lambda: dg.linear_solve(Tensor([1.0]), None), TypeError, "linear_solve", "NoneType"),
+    "CellList[]": (lambda: nn.CellList([nn.Tanh()])["0"], TypeError, "CellList", "index", "str"),
+    "CellList[]=": (lambda: nn.CellList([nn.Tanh()]).__setitem__(1j, nn.Tanh()), TypeError, "CellList", "complex"),
+    "del CellList[]": (lambda: nn.CellList([nn.Tanh()]).__delitem__(None), TypeError, "CellList", "NoneType"),
+    "CellList.insert": (lambda: nn.CellList([]).insert(slice(1), nn.Tanh()), TypeError, "CellList", "slice"),
+    "names": (lambda: nn.SequentialCell({1: nn.Tanh()}), TypeError, "SequentialCell", "str", "int"),
+    "network": (lambda: TrainOneStepCell(None, None), TypeError, "TrainOneStepCell", "network", "NoneType"),
+    "optimizer": (lambda: TrainOneStepCell(NET, NET), TypeError, "TrainOneStepCell", "optimizer", "Dense"),
+    "SmoothL1Loss": (lambda: nn.SmoothL1Loss()(None, 3), TypeError, "SmoothL1Loss", "NoneType"),
+    "decay_filter": (lambda: nn.Adam([Parameter([1.0])]).decay_filter(3), TypeError, "decay_filter", "int"),
+    "Flatten": (lambda: nn.Flatten()(None), TypeError, "Flatten", "NoneType"),
+    "Flatten.start_dim": (lambda: nn.Flatten("1"), TypeError, "Flatten", "start_dim", "str"),
+    "Plan": (lambda: Plan("name", ()), TypeError, "Plan", "ways"),
+    "np.size": (lambda: dnp.size(Tensor([1.0]), 1), np.exceptions.AxisError, "size", "axis 1"),
+    "np.average": (
+        lambda: dnp.average(Tensor([1.0]), 3, weights=np.ones(2)),
+        np.exceptions.AxisError,
+        "np.average",
+        "axis 3",
+    ),
+    "np.flip": (lambda: dnp.flip(None), TypeError, "np.flip", "NoneType"),
+    "np.split": (lambda: dnp.split(None, 2), TypeError, "np.split", "NoneType"),
+    "np.split by text": (lambda: dnp.split(Tensor([1.0]), "a"), TypeError, "np.split", "indices_or_sections", "str"),
+    "np.split by 0": (lambda: dnp.split(Tensor([1.0]), 0), ValueError, "np.split", "0"),
+    "np.split by -1": (lambda: dnp.split(Tensor([1.0]), -1), ValueError, "np.split", "-1"),
+    "np.split axis": (lambda: dnp.split(Tensor([1.0]), 1, 4), np.exceptions.AxisError, "np.split", "axis 4"),
+    "np.array_split": (lambda: dnp.array_split(5, 2), np.exceptions.AxisError, "np.array_split", "axis 0"),
+    "np.array_split at": (lambda: dnp.array_split(Tensor([1.0]), [0.5]), TypeError, "np.array_split", "float"),
+    "np.argsort": (lambda: dnp.argsort(Tensor([1.0]), 2), np.exceptions.AxisError, "np.argsort", "axis 2"),
+    "linspace": (lambda: ops.linspace(np.zeros(3), 1.0, 3), ValueError, "linspace", "(3,)"),
+    "searchsorted": (
+        lambda: ops.searchsorted(Tensor([1.0]), Tensor([1.0]), sorter=Tensor(0)),
+        ValueError,
+        "searchsorted",
+        "sorter",
+    ),
+    "np.array_str": (lambda: dnp.array_str(None), TypeError, "np.array_str", "NoneType"),
+    "np.linalg.multi_dot": (lambda: dnp.linalg.multi_dot([]), ValueError, "multi_dot", "one array"),
+    "np.fft.rfftfreq": (lambda: dnp.fft.rfftfreq(4, 0.0), ValueError, "rfftfreq", "0"),
+    "rfftfreq": (lambda: ops.rfftfreq(4, "a"), TypeError, "rfftfreq", "d must be", "str"),
+    "__array_ufunc__": (lambda: Tensor(1.0).__array_ufunc__(3, "__call__"), TypeError, "__array_ufunc__", "int"),
+    "__array_function__": (lambda: Tensor(1.0).__array_function__(3, (), (), {}), TypeError, "__array_function__"),
+    "from_dlpack": (lambda: Tensor.from_dlpack(3), TypeError, "from_dlpack", "__dlpack__", "int"),
+    "item": (lambda: Tensor([1.0]).item(7), IndexError, "item()", "7", "(1,)"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_the_error_says(name):
+    call, kind, *words = CALLS[name]
+    assert_raises(kind, call, *words)
+
+
+@pytest.mark.parametrize("init", INITIALIZERS, ids=repr)
+@pytest.mark.parametrize(
+    "junk", [None, 3, 2.5, [1.0], "text", Tensor([1.0]), np.ones(3, int), np.array(None)], ids=repr
+)
+def test_initializers_fill_arrays_of_floats_only(init, junk):
+    assert_raises(TypeError, lambda: init(junk), type(init).__name__, "array of floats")
+
+
+@pytest.mark.parametrize(
+    "sections", [2, np.int64(2), Tensor(2), [1], (1,), np.array([1]), Tensor([1]), range(1, 2)], ids=repr
+)
+@pytest.mark.parametrize("name", ["split", "array_split"])
+def test_pieces_in_every_way_of_saying_where(name, sections):
+    pieces = getattr(dnp, name)(Tensor([1.0, 2.0]), sections)
+    assert [piece.tolist() for piece in pieces] == [[1.0], [2.0]]
+
+
+def test_reduce_of_cells_by_the_old_protocol_gives_the_class():
+    net = nn.Dense(2, 3)
+    make, arguments, *_ = net.__reduce__()
+    assert type(make(*arguments)) is nn.Dense

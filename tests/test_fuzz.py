@@ -1,0 +1,149 @@
+"""Junk given to every public name: no crash, no error from within, and a library that works afterwards."""
+
+import ast
+import linecache
+import signal
+import time
+from pathlib import Path
+
+import fuzz
+import junk
+import pytest
+
+import dualgrad as dg
+from dualgrad import Tensor, ops
+
+FIRST, COUNT = 20_000, 3_000
+LONG = 100_000
+
+
+def report(wrong):
+    return "\n".join(f"python tests/fuzz.py {number}  # {story}\n    {found}" for number, found, story in wrong)
+
+
+@pytest.mark.eager("it starts processes of its own")
+def test_junk_is_refused():
+    outcomes, wrong = fuzz.fuzz(FIRST, COUNT)
+    assert not wrong, report(wrong)
+    assert sum(outcomes.values()) == COUNT
+    # Calls of which all fail at the first argument would find little.
+    assert outcomes["returned"] > COUNT / 10
+    assert outcomes["TypeError"] + outcomes["ValueError"] > COUNT / 3
+
+
+@pytest.mark.exhaustive
+@pytest.mark.eager("it starts processes of its own")
+def test_much_junk_is_refused():
+    outcomes, wrong = fuzz.fuzz(FIRST + COUNT, LONG)
+    assert not wrong, report(wrong)
+    assert sum(outcomes.values()) == LONG
+
+
+# ---------------------------------------------------------------------------------- that the fuzzer finds things
+
+
+def raised(function):
+    try:
+        function()
+    except BaseException as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def at_line(line, source):
+    """The error of a statement that stands on this line of a file of the package."""
+    path = str(Path(dg.__file__).parent / "amp.py")
+    return raised(lambda: exec(compile("\n" * (line - 1) + source, path, "exec")))
+
+
+def line_of(kind):
+    """A line of that file with such a statement."""
+    path = Path(dg.__file__).parent / "amp.py"
+    return next(node.lineno for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kind))
+
+
+@pytest.mark.parametrize("source", ["None.absent", "absent", "{}[1]", "[][0]", "1 / 0", "assert False"])
+def test_an_error_that_nobody_raised_is_internal(source):
+    assert fuzz.is_internal(at_line(line_of(ast.Return), source))
+    assert not fuzz.is_internal(at_line(line_of(ast.Raise), source))
+
+
+def test_system_errors_are_always_internal():
+    assert fuzz.is_internal(at_line(line_of(ast.Raise), "raise SystemError"))
+    assert fuzz.is_internal(raised(lambda: exec("raise SystemError")))
+
+
+def test_errors_of_arguments_are_not_internal():
+    assert not fuzz.is_internal(raised(lambda: ops.sin("text")))
+    assert not fuzz.is_internal(raised(lambda: Tensor([1.0])[3]))
+    assert not fuzz.is_internal(raised(lambda: dg.grad(junk.FUNCTIONS[0])()))
+    assert not fuzz.is_internal(raised(lambda: dg.grad(junk._raises)(1.0)))
+
+
+def test_raise_statements_of_compiled_files_are_known():
+    path = str(fuzz.ROOT / "ext/dualgrad/_engine/tensor.pyx")
+    lines = fuzz._raise_lines(path)
+    words = [linecache.getline(path, line).strip() for line in lines]
+    assert sum("raise " in text for text in words) > 10
+    assert all(text and not text.startswith(("return", "def", "cdef")) for text in words)
+
+
+CHILDREN = {
+    "a crash": "os.kill(os.getpid(), signal.SIGSEGV)",
+    "an exit": "os._exit(0)",
+    "out of memory": "os.kill(os.getpid(), signal.SIGKILL)",
+}
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_a_child_that_ends_is_reported_and_the_next_goes_on(tmp_path, kind):
+    program = tmp_path / "child.py"
+    program.write_text(
+        "import json, os, signal, sys\n"
+        "for k in range(int(sys.argv[2]), int(sys.argv[3])):\n"
+        "    print('begin', k, flush=True)\n"
+        f"    if k == 7: {CHILDREN[kind]}\n"
+        "    print('end', json.dumps([k, 'returned', 'wrong' if k == 8 else None, 'story']), flush=True)\n"
+    )
+    outcomes, wrong = fuzz.fuzz(5, 6, str(program))
+    assert outcomes == {"returned": 5, "crash": 1}
+    assert [number for number, *_ in wrong] == [7, 8]
+    assert wrong[0][1].startswith("crash")
+
+
+def test_a_call_that_does_not_end_is_ended(monkeypatch):
+    monkeypatch.setattr(fuzz, "TIME", 1)
+    monkeypatch.setattr(fuzz.Call, "run", lambda self: time.sleep(10))
+    before = signal.signal(signal.SIGALRM, fuzz._expired)
+    try:
+        assert fuzz.one(1)[0] == "time"
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_level_that_stays_open_is_found(monkeypatch):
+    monkeypatch.setattr(fuzz.Call, "run", lambda self: None)
+    assert fuzz.one(1) == ("returned", None, "")
+    monkeypatch.setattr(dg, "grad", lambda function: lambda x: Tensor(5.0))
+    assert "does not work any more" in fuzz.one(1)[1]
+
+
+def test_a_call_follows_from_its_number():
+    first, second = fuzz.Call(11), fuzz.Call(11)
+    for call in (first, second):
+        call.rng.random()
+        call.drawn = [type(x) for _ in range(20) for x in call.arguments(ops.where)[0]]
+    assert len(first.drawn) > 20
+    assert first.drawn == second.drawn
+
+
+def test_every_public_name_is_called():
+    paths = {path for path, _ in fuzz.targets()}
+    assert len(paths) > 900
+    for path in ("dualgrad.grad", "dualgrad.ops.conv2d", "dualgrad.nn.Dense", "dualgrad.numpy.einsum"):
+        assert path in paths
+    assert {path.rpartition(".")[2] for path in paths}.isdisjoint(fuzz.EXCLUDED)
+
+
+def test_what_is_excluded_has_a_reason():
+    assert all(len(reason) > 10 for reason in fuzz.EXCLUDED.values())
