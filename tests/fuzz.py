@@ -123,6 +123,41 @@ def parameters_of(function):
         return None
 
 
+def _replayed(function, places):
+    """Call a recorded function until it is replayed."""
+    recorded = dg.jit(function)
+    for _ in range(3):
+        result = recorded(*places)
+    return result
+
+
+def _in_graph_mode(function, places):
+    class Net(nn.Cell):
+        def construct(self, *operands):
+            return function(*operands)
+
+    dg.set_context(mode=dg.GRAPH_MODE)
+    net = Net()
+    return [net(*places) for _ in range(3)][-1]
+
+
+TRANSFORMS = {
+    "grad": lambda function, places: dg.grad(function)(*places),
+    "grad of grad": lambda function, places: dg.grad(lambda *x: dg.grad(function)(*x))(*places),
+    "value_and_grad": lambda function, places: dg.value_and_grad(function, 0)(*places),
+    "jvp": lambda function, places: dg.jvp(function, tuple(places), tuple(places)),
+    "vjp": lambda function, places: dg.vjp(function, *places),
+    "jacfwd": lambda function, places: dg.jacfwd(function)(*places),
+    "jacrev": lambda function, places: dg.jacrev(function)(*places),
+    "hessian": lambda function, places: dg.hessian(function)(*places),
+    "vmap": lambda function, places: dg.vmap(function)(*places),
+    "vmap of grad": lambda function, places: dg.vmap(dg.grad(function))(*places),
+    "recompute": lambda function, places: dg.grad(dg.recompute(function))(*places),
+    "jit": _replayed,
+    "graph mode": _in_graph_mode,
+}
+
+
 class Call:
     """One call, and what is done with its result; everything follows from the number of the call."""
 
@@ -159,10 +194,13 @@ class Call:
         return places, keywords
 
     def call(self, what, function):
-        self.nests = self.nests or what.rpartition(".")[2] in NESTS
+        through = self.rng.choice(list(TRANSFORMS)) if self.rng.random() < 0.15 else None
+        self.nests = self.nests or through is not None or what.rpartition(".")[2] in NESTS
         places, keywords = self.arguments(function)
-        self.story.append((what, places, keywords))
-        return function(*places, **keywords)
+        self.story.append((f"{through} of {what}" if through else what, places, keywords))
+        if through is None:
+            return function(*places, **keywords)
+        return TRANSFORMS[through](lambda *operands: function(*operands, **keywords), places)
 
     def method(self, thing):
         """Call a method of an object, or read a property."""
@@ -198,6 +236,8 @@ class Call:
         ours = type(result).__module__.split(".")[0] == "dualgrad"
         if callable(result) and (not ours or self.rng.random() < 0.7):
             return self.call("<result>", result)
+        if ours and self.rng.random() < 0.1 and type(result).__name__ not in EXCLUDED:
+            return self.call(f"type of <{type(result).__name__}>", type(result))
         if ours and not isinstance(result, types.ModuleType):
             return self.method(result)
         return result
@@ -333,9 +373,9 @@ def child(numbers):
             break  # whatever was interrupted may be in any state
 
 
-def fuzz(first, count, program=__file__):
+def fuzz(first, count, program=__file__, show=False):
     """Run calls in child processes; return how many outcomes there were of each kind, and what is wrong."""
-    outcomes, wrong, number = {}, [], first
+    outcomes, wrong, slow, number = {}, [], [], first
     while number < first + count:
         with tempfile.TemporaryDirectory() as folder:
             lines, last_words = _watch([program, "--child", str(number), str(first + count)], folder)
@@ -346,12 +386,16 @@ def fuzz(first, count, program=__file__):
                 continue
             done, outcome, found, story = json.loads(rest)
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
-            if found and outcome != "time":
+            if outcome == "time":
+                slow.append((done, story))
+            elif found:
                 wrong.append((done, found, story))
         if not lines or lines[-1].startswith("begin"):
             wrong.append((begun, "crash: " + last_words, ""))
             outcomes["crash"] = outcomes.get("crash", 0) + 1
         number = begun + 1
+    if show:
+        print("slow", *slow, sep="\n")
     return outcomes, wrong
 
 
@@ -386,7 +430,7 @@ def main(arguments):
         faulthandler.enable()
         print(one(int(arguments[0]), show=True))
     else:
-        outcomes, wrong = fuzz(int(arguments[0]), int(arguments[1]))
+        outcomes, wrong = fuzz(int(arguments[0]), int(arguments[1]), show=True)
         print(outcomes)
         for number, found, story in wrong:
             print(number, story, "\n    ", found)

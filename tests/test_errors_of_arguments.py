@@ -5,7 +5,7 @@ import pytest
 from support import assert_raises
 
 import dualgrad as dg
-from dualgrad import Parameter, Tensor, amp, extend, nn, ops
+from dualgrad import Parameter, Tensor, amp, extend, nn, ops, testing
 from dualgrad import numpy as dnp
 from dualgrad.common import initializer
 from dualgrad.nn.wrap import TrainOneStepCell
@@ -17,6 +17,10 @@ INITIALIZERS = [
     initializer.TruncatedNormal(), initializer.Uniform(), initializer.XavierNormal(), initializer.XavierUniform(),
     initializer.Orthogonal(), initializer.Sparse(0.5), initializer.Dirac(),
 ]  # fmt: skip
+
+
+def pullback():
+    return dg.vjp(lambda x: x * x, Tensor(3.0))[1]
 
 
 class ForgetsTheFactor(amp.LossScaler):
@@ -65,6 +69,14 @@ CALLS = {
         "searchsorted",
         "sorter",
     ),
+    "a row beyond the output": (lambda: pullback().rows(2**31 - 1, Tensor(1.0)), IndexError, "vjp", "1 tensor"),
+    "a row before the output": (lambda: pullback().rows(-1, Tensor(1.0)), IndexError, "vjp", "-1"),
+    "a row of another shape": (lambda: pullback().rows(0, Tensor([1.0, 2.0])), ValueError, "vjp", "shape"),
+    "no cotangents": (lambda: pullback().pulled(), ValueError, "vjp", "0 entries"),
+    "a cotangent that is no tensor": (lambda: pullback().pulled("a"), TypeError, "vjp", "str"),
+    "Pullback": (lambda: type(pullback())(), TypeError, "Pullback", "vjp"),
+    "__deepcopy__": (lambda: Parameter([1.0]).__deepcopy__([]), TypeError, "memo", "list"),
+    "Report": (lambda: testing.Report([1]), TypeError, "Report", "list"),
     "np.array_str": (lambda: dnp.array_str(None), TypeError, "np.array_str", "NoneType"),
     "np.linalg.multi_dot": (lambda: dnp.linalg.multi_dot([]), ValueError, "multi_dot", "one array"),
     "np.fft.rfftfreq": (lambda: dnp.fft.rfftfreq(4, 0.0), ValueError, "rfftfreq", "0"),

@@ -265,6 +265,8 @@ class Parameter(Tensor):
         return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if not isinstance(memo, dict):
+            raise TypeError(f"__deepcopy__: memo must be a dict, got {type(memo).__name__}")
         # The value is immutable and can be shared; attributes that the user has added may not be.
         twin = memo[id(self)] = _restore(type(self), self._detached())
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))

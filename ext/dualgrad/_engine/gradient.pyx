@@ -418,6 +418,9 @@ cdef class Pullback:
     cdef Py_ssize_t n_inputs
     cdef object arrange
 
+    def __init__(self):
+        raise TypeError("Pullback: is made by vjp, at a point")
+
     def __call__(self, *cotangents):
         cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = []
         cdef Py_ssize_t i, at = 0
@@ -447,9 +450,13 @@ cdef class Pullback:
 
     def rows(self, Py_ssize_t i, TensorBase cotangent not None):
         """Cotangents of all tensors of the inputs, from that of the i-th tensor of the output alone."""
-        cdef list gradients = []
+        cdef list gradients = [], given = [], outs = []
+        tensors_in(self.out, outs)
+        if not 0 <= i < len(outs):
+            raise IndexError(f"{self.name}: the output has {len(outs)} tensors, got number {i}")
+        match(self.name, outs[i], cotangent, "", given)
         if self.out_slots[i] >= 0:
-            self.gradients([self.out_slots[i]], [read(cotangent)], gradients)
+            self.gradients([self.out_slots[i]], given, gradients)
         else:
             self.gradients([], [], gradients)
         return tuple([wrap(<Value>g) for g in gradients])
@@ -490,12 +497,14 @@ cdef class Pullback:
 
     def pulled(self, *cotangents):
         """Cotangents of all tensors of the inputs, from those of all tensors of the output."""
-        cdef list gradients = [], seeds = [], seed_slots = []
+        cdef list gradients = [], seeds = [], seed_slots = [], given = [], outs = []
         cdef Py_ssize_t i
+        tensors_in(self.out, outs)
+        match(self.name, tuple(outs), cotangents, "", given)
         for i in range(len(self.out_slots)):
             if self.out_slots[i] >= 0:
                 seed_slots.append(self.out_slots[i])
-                seeds.append(read(<TensorBase>cotangents[i]))
+                seeds.append(given[i])
         self.gradients(seed_slots, seeds, gradients)
         return [wrap(<Value>g) for g in gradients]
 
@@ -519,7 +528,7 @@ cdef list paired(list outputs, list along):
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     """(value, pullback, aux); `arrange` puts the pullback's results together, gradients of inputs and parameters."""
     cdef Tape tape = new_tape(name)
-    cdef Pullback pull = Pullback()
+    cdef Pullback pull = Pullback.__new__(Pullback)
     cdef list call_args = [], value_slots = []
     cdef dict exported = {}
     cdef object out, aux = None

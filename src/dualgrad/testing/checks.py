@@ -52,6 +52,10 @@ class Report:
 
     errors: dict[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.errors, dict):
+            raise TypeError(f"Report: errors must be a dict, got {type(self.errors).__name__}")
+
     def __str__(self) -> str:
         width = max(map(len, self.errors), default=0)
         return "\n".join(f"{name:{width}}  {error:.1e}" for name, error in self.errors.items())
