@@ -35,6 +35,7 @@ from .linearization import linearize
 from .modes import jit, mutable
 from .ops.loops import fori_loop, scan, while_loop
 from .parameter import Parameter, ParameterTuple
+from .pytrees import register_pytree
 from .random import get_seed, set_seed
 from .recompute import recompute
 from .taylor import derivative, jet
@@ -135,6 +136,7 @@ __all__ = [
     "ops",
     "profile",
     "recompute",
+    "register_pytree",
     "root",
     "run_check",
     "save_checkpoint",

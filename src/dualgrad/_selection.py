@@ -12,7 +12,7 @@ from typing import Any
 
 from ._engine.substitution import call_with
 from ._engine.tensor import OPCODES, apply
-from ._nests import matched, pruned, refilled, tensors_in
+from ._nests import arranged, matched, refilled, tensors_in
 from .gradient import _check_callable, _checked_position, _checked_weights, inputs_at
 from .parameter import Parameter
 from .tensor import Tensor
@@ -70,7 +70,7 @@ class Selected:
     def arranged(self, results: list[Any]) -> Any:
         """One result for each tensor, in the nesting of a gradient."""
         selection, rest = self.selection, iter(results)
-        inputs = tuple([refilled(pruned(self.args[p]), rest) for p in selection.positions])
+        inputs = tuple([arranged(self.args[p], rest) for p in selection.positions])
         by_position: Any = inputs if selection.several else inputs[0] if inputs else None
         if not selection.weighted:
             return by_position

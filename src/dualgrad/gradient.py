@@ -15,7 +15,9 @@ from ._engine.custom import call_custom
 from ._engine.forward import run_jvp
 from ._engine.gradient import GradientFunction, run_gradient, run_vjp
 from ._engine.inputs import as_input, as_inputs
+from ._engine.nests import differentiable
 from ._engine.tensor import CellCall, stop
+from ._nests import mapped
 from .parameter import Parameter
 from .tensor import Tensor
 
@@ -161,14 +163,6 @@ def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int
     return tuple(int(p) for p in positions), len(positions) > 1
 
 
-def _differentiable(x: Any) -> bool:
-    if isinstance(x, tuple | list):
-        return any(_differentiable(item) for item in x)
-    if isinstance(x, dict):
-        return any(_differentiable(item) for item in x.values())
-    return isinstance(x, Tensor)
-
-
 def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a function, floating numbers and arrays at some positions as tensors."""
     changed: list[Any] | None = None
@@ -178,7 +172,7 @@ def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> t
         if isinstance(args[p], Tensor):
             continue
         x = as_input(name, f"grad_position {p}", args[p])
-        if not _differentiable(x):
+        if not differentiable(x):
             raise TypeError(
                 f"{name}: grad_position {p} names a {type(x).__name__}, which is not differentiated; pass a Tensor or "
                 "a floating number there"
@@ -379,7 +373,7 @@ def stop_gradient(value: Any) -> Any:
     Parameters
     ----------
     value
-        A tensor, or a tuple or list of them; anything else is returned as it is.
+        A tensor, or a nest of them; anything else is returned as it is.
 
     Returns
     -------
@@ -393,11 +387,7 @@ def stop_gradient(value: Any) -> Any:
     >>> print(dg.grad(lambda a: a * ops.stop_gradient(a))(dg.Tensor([3.0])))
     [3.]
     """
-    if isinstance(value, Tensor):
-        return stop(value)
-    if type(value) in (tuple, list):
-        return type(value)(stop_gradient(item) for item in value)
-    return value
+    return stop(value) if isinstance(value, Tensor) else mapped(value, stop)
 
 
 def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
@@ -449,7 +439,7 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
         primals, tangents = (inputs,), (v,)
     primals, tangents = as_inputs("jvp", "input", primals), as_inputs("jvp", "the tangent of input", tangents)
     for i, x in enumerate(primals):
-        if not _differentiable(x):
+        if not differentiable(x):
             raise TypeError(f"jvp: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
     value, tangent, aux = run_jvp("jvp", fn, primals, tangents, has_aux)
     if not has_aux:

@@ -17,7 +17,7 @@ from ._engine.forward import run_jvp
 from ._engine.gradient import run_outermost, run_vjp
 from ._engine.mapping import basis, run_vmap
 from ._engine.tensor import OPCODES, apply
-from ._nests import mapped, pruned, refilled, tensors_in
+from ._nests import arranged, mapped, pruned, refilled, tensors_in
 from ._selection import Selected, Selection
 from .tensor import Tensor
 
@@ -211,7 +211,7 @@ def rows_of(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, Any
                 raise TypeError(f"{name}: an output of type {y.dtype} by an input of type {x.dtype}; use jacfwd")
         rows, several = _batches(name, functools.partial(pull.rows, i), y, chunk_size)
         found.append(call.arranged([_by_places(r, y, several) for r in rows]))
-    return refilled(pruned(value), iter(found)), aux
+    return arranged(value, found), aux
 
 
 def _check_types(name: str, x: Tensor, outputs: list[Tensor]) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 from ._engine.gradient import run_vjp
 from ._engine.inputs import as_inputs
+from ._engine.nests import differentiable
 from ._engine.replay import Repeated
-from .gradient import _check_callable, _differentiable
+from .gradient import _check_callable
 
 __all__ = ["linearize"]
 
@@ -62,7 +63,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     several = isinstance(inputs, tuple | list)
     points = as_inputs("linearize", "input", tuple(inputs) if several else (inputs,))
     for i, x in enumerate(points):
-        if not _differentiable(x):
+        if not differentiable(x):
             raise TypeError(f"linearize: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
     value, pull, _ = run_vjp("linearize", fn, points, [], False, lambda found, _: found)
     push = Repeated("the tangent of linearize", pull.push)

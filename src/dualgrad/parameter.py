@@ -21,6 +21,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dualgrad import dtype as mstype
+from dualgrad._engine.pytrees import as_plain_tuple
 from dualgrad._joined import holds_tensor
 from dualgrad.leaving import stay
 from dualgrad.tensor import Tensor
@@ -363,3 +364,6 @@ class ParameterTuple(tuple[Parameter, ...]):
             twin = parameter.clone(init)
             twin.name = f"{prefix}.{parameter.name}"
             yield twin
+
+
+as_plain_tuple(ParameterTuple)  # gradients are no Parameters

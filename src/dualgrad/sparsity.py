@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._engine.capture import array_behind, capture
+from ._engine.nests import checked_result
 from ._engine.primitives import table
 from ._engine.sets import TooDenseError, gathered, take, transposed, union
 from ._engine.tensor import apply
+from ._nests import tensors_in
 from ._reads import INEXACT, MOST, SAME, Blocks, Groups, Step, reads_of
 from .tensor import Tensor
 
@@ -229,11 +231,7 @@ def captured(fn: Callable[..., Any], args: tuple[Any, ...], more: tuple[Tensor, 
 
 def leaves(x: Any) -> list[Tensor]:
     """The tensors of a result."""
-    if isinstance(x, tuple | list):
-        return [leaf for item in x for leaf in leaves(item)]
-    if not isinstance(x, Tensor):
-        raise TypeError(f"sparsity: the function returned a {type(x).__name__}; expected a Tensor, or a tuple of them")
-    return [x]
+    return tensors_in(checked_result("sparsity", x))
 
 
 # ------------------------------------------------------------------------------------------------------ the walk

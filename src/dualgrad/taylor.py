@@ -19,6 +19,7 @@ from ._engine.gradient import run_outermost
 from ._engine.inputs import as_inputs
 from ._engine.tensor import OPCODES, apply
 from ._engine.values import Algebra
+from ._engine.nests import checked_result
 from ._nests import refilled, tensors_in
 from .dtype import float32
 from .gradient import _check_callable
@@ -102,7 +103,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
             s = s.astype(x.dtype)
             given.append([x, *[s[k] * (1.0 / math.factorial(k + 1)) for k in range(order)]])
         values, coefficients = _coefficients("jet", fn, order, given)
-        return values, refilled(values, iter([_stacked(parts) for parts in coefficients]))
+        return values, refilled(values, [_stacked(parts) for parts in coefficients])
 
     return run_outermost("jet", fn, (order,), compute, (*points, *curves), {})
 
@@ -163,7 +164,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
         ]
         values, coefficients = _coefficients("derivative", fn, order, given)
         last = [_times(parts[order], math.factorial(order), parts[0]) for parts in coefficients]
-        return values, refilled(values, iter(last))
+        return values, refilled(values, last)
 
     return run_outermost("derivative", fn, (order,), compute, points, {})
 
@@ -188,12 +189,12 @@ def _coefficients(
     nest: list[Any] = []
 
     def flat(*args: Tensor) -> tuple[Tensor, ...]:
-        out = fn(*args)
+        out = checked_result(name, fn(*args))
         nest.append(out)
         return tuple(tensors_in(out))
 
     found = run_forward(name, _algebra(order), flat, given)
-    return refilled(nest[0], iter([parts[0] for parts in found])), found
+    return refilled(nest[0], [parts[0] for parts in found]), found
 
 
 def _times(coefficient: Tensor | None, number: float, like: Tensor | None) -> Tensor:

@@ -6,9 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._engine.mapping import run_vmap
+from ._engine.nests import checked_result, with_leaves
+from .tensor import Tensor
 
 __all__ = ["vmap"]
+
+_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -65,6 +71,15 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
             raise ValueError(f"vmap: in_axes has {len(axes)} entries for {len(args)} inputs; expected one for each")
         if isinstance(axes, list):
             axes = tuple(axes)
-        return run_vmap("vmap", fn, args, kwargs, axes, out_axes)
+        return run_vmap("vmap", sample, args, kwargs, axes, out_axes)
+
+    def sample(*args: Any, **kwargs: Any) -> Any:
+        return checked_result("vmap", with_leaves(fn(*args, **kwargs), _repeatable))
 
     return mapped
+
+
+def _repeatable(leaf: Any, named: bool) -> Any:
+    """A number that a function returns is the same for every sample: a tensor of it comes back once for each. Fields
+    keep what they hold."""
+    return leaf if named or not isinstance(leaf, _NUMBERS) else Tensor(leaf)

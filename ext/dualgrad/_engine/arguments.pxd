@@ -14,10 +14,10 @@ cdef class Given:
     cdef list tensors               # all tensors among them, in order
     cdef list others                # what is compared by identity
     cdef list inputs                # the tensors that are no parameters, each once
-    cdef list containers            # (list or dict, what it held)
+    cdef list containers            # (list, dict or record; what it held; its keys, of a dict)
     cdef tuple key(self)
     cdef object flatten(self, object x)
-    cdef tuple flatten_nest(self, object x)
+    cdef tuple flatten_nest(self, object x, int kind)
     cdef list arrays(self)
     cdef bint changed(self) except -1
 
@@ -26,14 +26,14 @@ cdef class Template:
     """The results of a recorded function: the nest that was returned, with leaves in place of tensors."""
     cdef object nest
     cdef list outputs               # slots of the leaves
-    cdef list made                  # lists and dicts that are returned
+    cdef list made                  # lists, dicts and records that are returned
     cdef bint repeats               # something is returned at two places
     cdef dict met                   # id of what is returned -> its template, while it is made
     cdef Recorder recorder
     cdef dict positions             # id of an input -> its number
     cdef object leaf_of(self, TensorBase t)
     cdef object template(self, object x)
-    cdef object template_of_nest(self, object x)
+    cdef object template_of_nest(self, object x, int kind)
     cdef object container(self, object x)
     cdef bint same_as(self, Template other) except -1
     cdef object filled(self, list arrays, list inputs)

@@ -16,12 +16,10 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 import numpy as np
 
 from .array cimport ARRAY, Array, shape_tuple
+from .pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, TUPLES, back, children_of, deeper,
+                       kind_of, labels_of, rebuilt)
 from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap
-
-cdef extern from "Python.h":
-    int Py_EnterRecursiveCall(const char *where) except -1
-    void Py_LeaveRecursiveCall()
 
 cdef type GENERIC = np.generic
 
@@ -71,25 +69,28 @@ cdef class Given:
         if isinstance(x, TensorBase):
             self.tensors.append(x)
             return TensorBase
-        if isinstance(x, (tuple, list, dict)):
-            Py_EnterRecursiveCall(" while the arguments of a recorded function are read")
-            try:
-                return self.flatten_nest(x)
-            finally:
-                Py_LeaveRecursiveCall()
         key = value_key(x)
-        if key is None:
+        if key is not None:
+            return key
+        if kind_of(x) == LEAF or has_more(x):
             self.others.append(x)
-            key = ByIdentity(x)
-        return key
+            return ByIdentity(x)
+        deeper()
+        try:
+            return self.flatten_nest(x, kind_of(x))
+        finally:
+            back()
 
-    cdef tuple flatten_nest(self, object x):
-        if isinstance(x, dict):
-            self.containers.append((x, dict(x)))
-            return (type(x), tuple([(self.flatten(key), self.flatten(item)) for key, item in x.items()]))
-        if isinstance(x, list):
-            self.containers.append((x, list(x)))
-        return (type(x), tuple([self.flatten(item) for item in x]))
+    cdef tuple flatten_nest(self, object x, int kind):
+        """The key of a node: its class, and the keys of its children."""
+        cdef list children = children_of(x)
+        if kind == LIST or kind == DICT or kind == LISTS or kind == DICTS or kind == RECORD:
+            self.containers.append((x, list(children), list(x) if isinstance(x, dict) else None))
+        if kind != TUPLE and kind != LIST and kind != DICT:
+            self.others.append(type(x))
+        names = tuple([self.flatten(name) for name in x]) if isinstance(x, dict) else \
+            tuple(labels_of(x)) if kind == RECORD else None
+        return (type(x), names, tuple([self.flatten(item) for item in children]))
 
     cdef tuple key(self):
         """The key of the arguments, or None if they cannot have one."""
@@ -122,16 +123,33 @@ cdef class Given:
         return [t.value for t in self.inputs]
 
     cdef bint changed(self) except -1:
-        """Whether a list or dict among the arguments holds something else than it did."""
-        for x, before in self.containers:
-            if len(x) != len(before):
-                return True
-            if isinstance(x, dict):
-                if not all([a is b and x[a] is before[b] for a, b in zip(x, before)]):
-                    return True
-            elif not all([a is b for a, b in zip(x, before)]):
+        """Whether a list, dict or record among the arguments holds something else than it did."""
+        for x, children, names in self.containers:
+            if not same(children_of(x), children) or names is not None and not same(list(x), names):
                 return True
         return False
+
+
+cdef bint same(list children, list others):
+    """Whether two lists hold the same objects."""
+    cdef Py_ssize_t i
+    if len(children) != len(others):
+        return False
+    for i in range(len(children)):
+        if children[i] is not others[i]:
+            return False
+    return True
+
+
+cdef bint has_more(object x) except -1:
+    """Whether a node has state beside its children, so that it is known by identity."""
+    cdef int kind = kind_of(x)
+    if kind == TUPLE or kind == LIST or kind == DICT or kind == NAMED:
+        return False
+    if kind == REGISTERED or hasattr(x, "default_factory"):
+        return True
+    attributes = getattr(x, "__dict__", None)
+    return bool(attributes) and (kind != RECORD or len(attributes) > len(children_of(x)))
 
 
 # --------------------------------------------------------------------------------------------------------- results
@@ -146,7 +164,7 @@ cdef class Leaf:
 
 
 cdef class Same:
-    """A list or dict that stands at more than one place."""
+    """A list, dict or record: one object, also where it stands at several places."""
     cdef object nest
 
 
@@ -175,27 +193,25 @@ cdef class Template:
             else:
                 self.repeats = (<Leaf>leaf).again = True
             return leaf
-        if isinstance(x, (tuple, list, dict)):
-            Py_EnterRecursiveCall(" while the results of a recorded function are read")
-            try:
-                return self.template_of_nest(x)
-            finally:
-                Py_LeaveRecursiveCall()
         if value_key(x) is not None:
             return x
-        raise TypeError(f"a {type(x).__name__} is returned")
+        if kind_of(x) == LEAF:
+            raise TypeError(f"a {type(x).__name__} is returned")
+        deeper()
+        try:
+            return self.template_of_nest(x, kind_of(x))
+        finally:
+            back()
 
-    cdef object template_of_nest(self, object x):
-        if type(x) is list or type(x) is dict:
+    cdef object template_of_nest(self, object x, int kind):
+        if kind == LIST or kind == DICT or kind == RECORD:
             return self.container(x)
-        if type(x) is tuple:
-            return tuple([self.template(item) for item in x])
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
-            return type(x)(*[self.template(item) for item in x])
+        if kind == TUPLE or kind == NAMED:
+            return rebuilt(x, [self.template(item) for item in x])
         raise TypeError(f"a {type(x).__name__} is returned")
 
     cdef object container(self, object x):
-        """The template of a list or dict."""
+        """The template of what can be changed in place."""
         cdef Same found = self.met.get(id(x))
         if found is not None:
             if found.nest is None:
@@ -204,10 +220,7 @@ cdef class Template:
             return found
         found = self.met[id(x)] = Same()
         self.made.append(x)
-        if type(x) is list:
-            found.nest = [self.template(item) for item in x]
-        else:
-            found.nest = {key: self.template(item) for key, item in x.items()}
+        found.nest = rebuilt(x, [self.template(item) for item in children_of(x)])
         return found
 
     cdef object leaf_of(self, TensorBase t):
@@ -271,12 +284,12 @@ cdef object filled(object x, list arrays, list inputs, dict met):
         if type(inner) is list:
             nest = [filled(item, arrays, inputs, met) for item in inner]
         else:
-            nest = {key: filled(item, arrays, inputs, met) for key, item in inner.items()}
+            nest = rebuilt(inner, [filled(item, arrays, inputs, met) for item in children_of(inner)])
         if met is not None:
             met[id(x)] = nest
         return nest
     if isinstance(x, tuple):
-        return type(x)(*[filled(item, arrays, inputs, met) for item in x])
+        return rebuilt(x, [filled(item, arrays, inputs, met) for item in x])
     return x
 
 
@@ -292,8 +305,6 @@ cdef bint same_template(object x, object y) except -1:
             or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
     if type(x) is Same:
         return same_template((<Same>x).nest, (<Same>y).nest)
-    if isinstance(x, (tuple, list)):
-        return len(x) == len(y) and all([same_template(p, q) for p, q in zip(x, y)])
-    if isinstance(x, dict):
-        return list(x) == list(y) and all([same_template(x[key], y[key]) for key in x])
-    return x == y or x != x and y != y
+    if kind_of(x) == LEAF:
+        return x == y or x != x and y != y
+    return labels_of(x) == labels_of(y) and all([same_template(p, q) for p, q in zip(children_of(x), children_of(y))])

@@ -12,8 +12,9 @@ from .array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
 from .batching cimport leave
 from .duality cimport coefficient
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
-from .nests cimport HOLE, described, emptied, refilled, tensors_in
+from .nests cimport HOLE, check_result, emptied, refilled, tensors_in
 from .opcodes cimport *
+from .pytrees cimport LEAF, aligned, back, children_of, deeper, described, kind_of, labels_of
 from .rules cimport typed, zeros_like
 from .series cimport times
 from .sweeps cimport CustomRule
@@ -25,23 +26,30 @@ from .values cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_of, curr
 
 cdef int gradient_terms(str name, str where, object x, object result, list terms) except -1:
     """The gradients at the holes of one input, in order; None where the rule gave none."""
+    cdef list children, others
+    cdef Py_ssize_t i
     if x is HOLE:
         if result is not None and not isinstance(result, TensorBase):
             raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a Tensor, or None for "
                             f"zero")
         terms.append(result)
-    elif isinstance(x, (tuple, list)):
-        if result is not None and (not isinstance(result, (tuple, list)) or len(result) != len(x)):
-            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected {described(x)}, the "
-                            f"nesting of the input, or None for zero")
-        for i, item in enumerate(x):
-            gradient_terms(name, f"{where}[{i}]", item, None if result is None else result[i], terms)
-    elif isinstance(x, dict):
-        if result is not None and (not isinstance(result, dict) or result.keys() < x.keys()):
-            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a dict with the keys of "
-                            f"the input, {list(x)}, or None for zero")
-        for key, item in x.items():
-            gradient_terms(name, f"{where}[{key!r}]", item, None if result is None else result[key], terms)
+        return 0
+    if kind_of(x) == LEAF:
+        return 0
+    children = children_of(x)
+    others = [None] * len(children) if result is None else aligned(x, result, True)
+    if others is None:
+        expected = f"a dict with the keys of the input, {list(x)}" if isinstance(x, dict) else \
+            f"{described(x)}, the nesting of the input"
+        raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected {expected}, or None for "
+                        f"zero")
+    labels = labels_of(x)
+    deeper()
+    try:
+        for i in range(len(children)):
+            gradient_terms(name, where + labels[i], children[i], others[i], terms)
+    finally:
+        back()
     return 0
 
 
@@ -137,6 +145,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
     template = emptied(args)
     primals = [stripped(<Value>v) if reverse else coefficient(<Value>v, top, 0) for v in values]
     out = call_custom(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name)
+    check_result(name, out)
     tensors_in(out, found)
     if not reverse:
         return custom_forward(backward, template, values, out, found, top, algebra, name)

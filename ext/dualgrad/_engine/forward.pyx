@@ -12,7 +12,7 @@ from .array cimport NODE, Value
 from .composite cimport SubForward
 from .duality cimport entered, left
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release
-from .nests cimport collect_quietly, rebuilt, replaced, split_aux, tangent_of
+from .nests cimport check_result, collect_quietly, in_place, match_tangents, replaced, split_aux, tensors_of
 from .opcodes cimport *
 from .rules cimport zeros_like
 from .sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, sweep
@@ -24,43 +24,39 @@ from .values cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, ne
                       pop_level, push_level, shape_of, show_leaving)
 
 
-cdef object lift_forward(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
-    cdef Value v, d
+cdef object lift_forward(Tape tape, Level level, TensorBase x, Value d, list inputs, list links):
+    """A tensor as a dual number with its tangent."""
+    cdef Value v = settled(read(x))
     cdef Node node
-    if isinstance(x, TensorBase):
-        v = settled(read(<TensorBase>x))
-        d = tangent_of(name, x, t, where)
-        if tape is None:
-            return wrap(make_dual(level, v, d))
-        node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
-        inputs.append((node.slot, 0))
-        inputs.append((node.slot, 1))
-        links.append(v)
-        links.append(d)
-        return wrap(node)
-    if isinstance(x, (tuple, list)):
-        if not isinstance(t, (tuple, list)) or len(x) != len(t):
-            raise ValueError(f"{name}: the tangents{where} do not have the nesting of the inputs")
-        return rebuilt(x, [lift_forward(tape, level, name, a, b, f"{where}[{i}]", inputs, links)
-                           for i, (a, b) in enumerate(zip(x, t))])
-    if isinstance(x, dict):
-        return {key: lift_forward(tape, level, name, x[key], t[key], f"{where}[{key!r}]", inputs, links) for key in x}
-    return x
+    if tape is None:
+        return wrap(make_dual(level, v, d))
+    node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
+    inputs.append((node.slot, 0))
+    inputs.append((node.slot, 1))
+    links.append(v)
+    links.append(d)
+    return wrap(node)
 
 
-cdef object forward_parts(object out, Level level, int k):
-    """Value (k = 0) or tangent (k = 1) of an output, in its nesting."""
-    cdef Value v
-    if isinstance(out, TensorBase):
-        v = settled(read(<TensorBase>out))
-        if k == 0:
-            return wrap(part(v, level, 0))
-        return wrap(zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))
-    if isinstance(out, (tuple, list)):
-        return rebuilt(out, [forward_parts(item, level, k) for item in out])
-    if isinstance(out, dict):
-        return {key: forward_parts(item, level, k) for key, item in out.items()}
-    return out
+cdef object lifted_input(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
+    """The same nest with dual numbers for its tensors."""
+    cdef list tangents = []
+    match_tangents(name, x, t, where, tangents)
+    return in_place(x, [lift_forward(tape, level, <TensorBase>a, <Value>d, inputs, links)
+                        for a, d in zip(tensors_of(x), tangents)])
+
+
+cdef object forward_part(TensorBase t, Level level, int k):
+    """Value (k = 0) or tangent (k = 1) of a tensor."""
+    cdef Value v = settled(read(t))
+    if k == 0:
+        return wrap(part(v, level, 0))
+    return wrap(zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))
+
+
+cdef object values_of(object out, Level level):
+    """An output with the values of its tensors."""
+    return in_place(out, [forward_part(<TensorBase>t, level, 0) for t in tensors_of(out)])
 
 
 def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
@@ -73,13 +69,14 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     if len(primals) != len(tangents):
         raise ValueError(f"{name}: {len(primals)} inputs but {len(tangents)} tangents; expected one tangent for each "
                          "input")
-    args = [lift_forward(tape, level, name, primals[i], tangents[i], f" of input {i}", inputs, links)
+    args = [lifted_input(tape, level, name, primals[i], tangents[i], f" of input {i}", inputs, links)
             for i in range(len(primals))]
     push_level(opened)
     try:
         out = fn(*args)
         if has_aux:
             out, aux = split_aux(name, out)
+        check_result(name, out)
     except ValueError as error:
         show_leaving(error)
         raise
@@ -94,12 +91,11 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
         for (slot, k), v in compose(tape, level, DUAL_NUMBERS, inputs, links,
                                     [(slot, k) for slot in outputs for k in (0, 1)]).items():
             (moved if k else values)[slot] = v
-        return (replaced(tape, out, values), zeroed(tape, out, moved),
+        return (replaced(tape, out, values),
+                in_place(out, [zeroed(tape, <TensorBase>t, moved) for t in tensors_of(out)]),
                 None if aux is None else replaced(tape, aux, values))
-    value = forward_parts(out, level, 0)
-    tangent = forward_parts(out, level, 1)
-    aux = None if aux is None else forward_parts(aux, level, 0)
-    return value, tangent, aux
+    return (values_of(out, level), in_place(out, [forward_part(<TensorBase>t, level, 1) for t in tensors_of(out)]),
+            None if aux is None else values_of(aux, level))
 
 
 def run_forward(str name, Algebra algebra, fn, list inputs):
@@ -144,6 +140,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     push_level(opened)
     try:
         out = fn(*args)
+        check_result(name, out)
     except ValueError as error:
         show_leaving(error)
         raise
@@ -156,7 +153,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
         exported = compose(tape, level, algebra, operands, links,
                            [(slot, k) for slot in outputs for k in range(algebra.dim)
                             if k == 0 or part(tape.values.get(slot), level, k) is not None])
-    for t in ((out,) if single else out):
+    for t in tensors_of(out):
         v = read(<TensorBase>t) if tape is not None else settled(read(<TensorBase>t))
         if v.kind == NODE and (<Node>v).level is tape:
             coefficients = [exported.get(((<Node>v).slot, k)) for k in range(algebra.dim)]
@@ -277,16 +274,9 @@ cdef int transposed(Run run, Level level, list operands, list links, list leaf_s
     return 0
 
 
-cdef object zeroed(Tape tape, object out, dict tangents):
-    """Tangents of an output; zeros where it does not depend on the inputs."""
-    cdef Value v
-    if isinstance(out, TensorBase):
-        v = read(<TensorBase>out)
-        if v.kind == NODE and (<Node>v).level is tape:
-            return wrap(<Value>tangents[(<Node>v).slot])
-        return wrap(zeros_like(v))
-    if isinstance(out, (tuple, list)):
-        return rebuilt(out, [zeroed(tape, item, tangents) for item in out])
-    if isinstance(out, dict):
-        return {key: zeroed(tape, item, tangents) for key, item in out.items()}
-    return out
+cdef object zeroed(Tape tape, TensorBase t, dict tangents):
+    """The tangent of a tensor of an output; zeros where it does not depend on the inputs."""
+    cdef Value v = read(t)
+    if v.kind == NODE and (<Node>v).level is tape:
+        return wrap(<Value>tangents[(<Node>v).slot])
+    return wrap(zeros_like(v))

@@ -18,8 +18,8 @@ from libc.string cimport memset
 from .arguments cimport ByIdentity
 from .array cimport NODE, Value
 from .composite cimport SubGradient
-from .nests cimport (arranged, collect, collect_quietly, holds_tensor, lift, match, match_tangents, replaced,
-                     split_aux, tensors_in, with_tensors)
+from .nests cimport (arranged, collect, collect_quietly, holds_tensor, in_place, lift, match, match_tangents,
+                     replaced, split_aux, tensors_of)
 from .opcodes cimport *
 from .rules cimport add, common_type, ones_like, typed, zeros_like
 from .sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep,
@@ -313,8 +313,9 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
     fill_zeros(tape, slots, gradients)
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
+    found = [wrap(<Value>g) for g in gradients[:n_inputs]]
     for x in originals:
-        inputs.append(arranged(x, gradients, &at))
+        inputs.append(arranged(x, found, &at))
     if parameters:
         weights = of_parameters(parameters, parameter_at, gradients, n_inputs)
     if reports:
@@ -433,8 +434,9 @@ cdef class Pullback:
                 seed_slots.append(self.out_slots[i])
                 seeds.append(given[i])
         self.gradients(seed_slots, seeds, gradients)
+        found = [wrap(<Value>g) for g in gradients[:self.n_inputs]]
         for x in self.originals:
-            inputs.append(arranged(x, gradients, &at))
+            inputs.append(arranged(x, found, &at))
         return self.arrange(tuple(inputs), of_parameters(self.parameters, self.parameter_at, gradients, self.n_inputs))
 
     cdef int gradients(self, list seed_slots, list seeds, list gradients) except -1:
@@ -467,22 +469,21 @@ cdef class Pullback:
         Where an outer derivative is waiting, or a rule is not exact, it is instead the transpose of the pullback, which
         is linear in the cotangents: the gradient of <pull(c), tangents> by c.
         """
-        cdef list along = [], outs = [], moved = []
+        cdef list along = [], outs = tensors_of(self.out), moved = []
         cdef Slots dots
         cdef Run run
         cdef Value v
-        cdef Py_ssize_t i, at = 0
+        cdef Py_ssize_t i
         cdef bint plain = self.tape.exact
         match_tangents(self.name, tuple(self.originals), tangents, "", along)
         for v in along + self.links:
             plain = plain and not holds_node(settled(v))
-        tensors_in(self.out, outs)
         if not plain:
             cotangents = tuple([wrap(zeros_like((<TensorBase>t).value)) for t in outs])
             sens = [wrap(<Value>v) for v in along]
             moved = gradients(self.name, lambda *cts: paired(self.pulled(*cts), sens), cotangents, {}, ALL_INPUTS, None,
                               NOTHING, sens, True, False, False)[2]
-            return with_tensors(self.out, moved, &at)
+            return in_place(self.out, moved)
         dots = new_slots(self.tape.values.n)
         run = Run()
         run.tape = self.tape
@@ -493,7 +494,7 @@ cdef class Pullback:
         for i in range(len(outs)):
             v = None if self.out_slots[i] < 0 else dots.get(self.out_slots[i])
             moved.append(wrap(zeros_like((<TensorBase>outs[i]).value) if v is None else v))
-        return with_tensors(self.out, moved, &at)
+        return in_place(self.out, moved)
 
     def pulled(self, *cotangents):
         """Cotangents of all tensors of the inputs, from those of all tensors of the output."""

@@ -8,13 +8,13 @@ left out of results.
 import numpy as np
 
 from .array cimport copy_of
-from .nests cimport rebuilt
+from .pytrees cimport LEAF, NAMED, RECORD, REGISTERED, back, children_of, deeper, kind_of, labels_of, rebuilt
 from .tensor cimport TensorBase, wrap
 
 
 def as_input(str name, str what, x):
     """The same nest with tensors for its numbers and arrays; the nest itself if it holds none."""
-    return x if isinstance(x, TensorBase) else converted(name, what, x, "")
+    return x if isinstance(x, TensorBase) else converted(name, what, x, "", False)
 
 
 def as_inputs(str name, str what, tuple args):
@@ -25,32 +25,42 @@ def as_inputs(str name, str what, tuple args):
     return args
 
 
-cdef object converted(str name, str what, object x, str where):
-    cdef list items
+cdef object converted(str name, str what, object x, str where, bint named):
+    """An input with its numbers as tensors. named: it is a field, or below one; integers there are settings."""
+    cdef list children, labels
     cdef Py_ssize_t i
     cdef bint changed = False
+    cdef int kind
     if isinstance(x, TensorBase):
         return x
-    if isinstance(x, (tuple, list)):
-        items = [item if isinstance(item, TensorBase) else converted(name, what, item, f"{where}[{i}]")
-                 for i, item in enumerate(x)]
-        for i in range(len(items)):
-            changed = changed or items[i] is not x[i]
-        return rebuilt(x, items) if changed else x
-    if isinstance(x, dict):
-        items = [item if isinstance(item, TensorBase) else converted(name, what, item, f"{where}[{key!r}]")
-                 for key, item in x.items()]
-        for a, b in zip(items, x.values()):
-            changed = changed or a is not b
-        return dict(zip(x, items)) if changed else x
+    kind = kind_of(x)
+    if kind == LEAF:
+        return leaf_input(f"{name}: {what}{where}", x, named)
+    children = children_of(x)
+    labels = labels_of(x)
+    named = named or kind == NAMED or kind == RECORD or kind == REGISTERED
+    deeper()
+    try:
+        for i in range(len(children)):
+            child = converted(name, what, children[i], where + labels[i], named)
+            changed = changed or child is not children[i]
+            children[i] = child
+    finally:
+        back()
+    return rebuilt(x, children) if changed else x
+
+
+cdef object leaf_input(str where, object x, bint named):
     if isinstance(x, (float, complex, np.inexact)):
         return wrap(copy_of(np.asarray(x)))
     if isinstance(x, np.ndarray) and x.dtype.kind not in "biu":
         return wrap(copy_of(x))
+    if named:
+        return x
     if isinstance(x, np.ndarray):
-        raise TypeError(f"{name}: {what}{where} is an array (ndarray) of {x.dtype}; expected a Tensor or "
-                        f"floating numbers: make it a float array, with astype(float)")
+        raise TypeError(f"{where} is an array (ndarray) of {x.dtype}; expected a Tensor or floating numbers: make it a "
+                        f"float array, with astype(float)")
     if isinstance(x, (int, np.integer, np.bool_)):
-        raise TypeError(f"{name}: {what}{where} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating "
-                        f"number: make it a float")
+        raise TypeError(f"{where} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating number: make it "
+                        f"a float")
     return x

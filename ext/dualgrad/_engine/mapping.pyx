@@ -14,8 +14,9 @@ from .array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
 from .batching cimport enter, leave, moved_axis
 from .composite cimport SubMap
 from .gradient cimport links_of, outer_reverse, release
-from .nests cimport rebuilt
+from .nests cimport in_place, tensors_of
 from .opcodes cimport *
+from .pytrees cimport (LEAF, NAMED, RECORD, REGISTERED, aligned, back, children_of, deeper, described, kind_of)
 from .sweeps cimport Run, report
 from .tape cimport Node, Tape, holds_node, new_tape, settled, stripped, target_of
 from .tape import observers
@@ -35,14 +36,37 @@ cdef class Call:
     cdef dict results               # slot -> value outside, samples first
 
 
-cdef object axis_for(Call call, object axes, object x, object key, str what):
-    """The axis (or nest of axes) of one entry of a nest."""
-    if axes is None or isinstance(axes, int):
-        return axes
-    if isinstance(axes, dict) != isinstance(x, dict) or len(axes) != len(x):
-        raise ValueError(f"{call.name}: {what} {axes!r} does not have the nesting of what it belongs to, a "
-                         f"{type(x).__name__} of {len(x)}; pass one axis for all of it, or a nest of axes like it")
-    return axes[key]
+cdef int axes_of(Call call, object x, object axes, str what, bint named, list found) except -1:
+    """The axis of each tensor of a nest, from one for all of it or a nest of axes like it.
+
+    named: the axis comes from a node that names what it holds, so it speaks of the tensors there only.
+    """
+    cdef list children, others
+    cdef Py_ssize_t i
+    cdef int kind
+    cdef bint one = axes is None or isinstance(axes, int)
+    if isinstance(x, TensorBase):
+        found.append(axes)
+        return 0
+    kind = kind_of(x)
+    if kind == LEAF:
+        if axes is not None and not named and what == "in_axes":
+            raise TypeError(f"{call.name}: in_axes names axis {axes} of {described(x)}; expected a Tensor there, or "
+                            f"None in in_axes")
+        return 0
+    children = children_of(x)
+    others = [axes] * len(children) if one else aligned(x, axes, False)
+    if others is None:
+        raise ValueError(f"{call.name}: {what} {axes!r} does not have the nesting of what it belongs to, "
+                         f"{described(x)}; pass one axis for all of it, or a nest of axes like it")
+    deeper()
+    try:
+        for i in range(len(children)):
+            axes_of(call, children[i], others[i], what,
+                    one and (named or kind == NAMED or kind == RECORD or kind == REGISTERED), found)
+    finally:
+        back()
+    return 0
 
 
 cdef int checked_axis(Call call, object axis, int ndim, tuple shape, str what) except -1:
@@ -53,54 +77,37 @@ cdef int checked_axis(Call call, object axis, int ndim, tuple shape, str what) e
     return axis % ndim
 
 
-cdef object lift(Call call, object x, object axes):
-    """A nest with its mapped tensors as batches."""
-    cdef Value v
+cdef object lift(Call call, TensorBase x, object axes):
+    """A tensor as a batch, if it is mapped."""
+    cdef Value v = settled(read(x))
     cdef Node node
     cdef int axis
-    if isinstance(x, TensorBase):
-        v = settled(read(<TensorBase>x))
-        if axes is None:
-            return wrap(v)
-        axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "in_axes")
-        v = moved_axis(v, axis, 0)
-        if call.level.size < 0:
-            call.level.size = shape_of(v)[0]
-        elif call.level.size != shape_of(v)[0]:
-            raise ValueError(f"{call.name}: mapped axes have different lengths, {call.level.size} and "
-                             f"{shape_of(v)[0]}; expected one sample of each input at a time")
-        if call.tape is None or not holds_node(v):
-            return wrap(enter(call.level, v))
-        node = call.tape.leaf(enter(call.level, stripped(v)), None)
-        call.inputs.append(node.slot)
-        call.links.append(v)
-        return wrap(node)
-    if isinstance(x, (tuple, list)):
-        return rebuilt(x, [lift(call, item, axis_for(call, axes, x, i, "in_axes")) for i, item in enumerate(x)])
-    if isinstance(x, dict):
-        return {key: lift(call, item, axis_for(call, axes, x, key, "in_axes")) for key, item in x.items()}
-    if axes is not None:
-        raise TypeError(f"{call.name}: in_axes names axis {axes} of a {type(x).__name__}; expected a Tensor there, or "
-                        f"None in in_axes")
-    return x
-
-
-cdef object drop_out(Call call, object out):
-    """A nest of outputs: those on the tape are batched, and their slots noted."""
-    cdef Value v
-    if isinstance(out, TensorBase):
-        v = read(<TensorBase>out)
-        if call.tape is not None and v.kind == NODE and (<Node>v).level is call.tape:
-            if stripped(v).kind != BATCH or (<Batch>stripped(v)).level is not call.level:   # the same for every sample
-                v = bind2(OP_ADD, None, v, enter(call.level, repeated_zero(call, v)))
-            if (<Node>v).slot not in call.slots:
-                call.slots.append((<Node>v).slot)
+    if axes is None:
         return wrap(v)
-    if isinstance(out, (tuple, list)):
-        return rebuilt(out, [drop_out(call, item) for item in out])
-    if isinstance(out, dict):
-        return {key: drop_out(call, item) for key, item in out.items()}
-    return out
+    axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "in_axes")
+    v = moved_axis(v, axis, 0)
+    if call.level.size < 0:
+        call.level.size = shape_of(v)[0]
+    elif call.level.size != shape_of(v)[0]:
+        raise ValueError(f"{call.name}: mapped axes have different lengths, {call.level.size} and "
+                         f"{shape_of(v)[0]}; expected one sample of each input at a time")
+    if call.tape is None or not holds_node(v):
+        return wrap(enter(call.level, v))
+    node = call.tape.leaf(enter(call.level, stripped(v)), None)
+    call.inputs.append(node.slot)
+    call.links.append(v)
+    return wrap(node)
+
+
+cdef object drop_out(Call call, TensorBase t):
+    """A tensor of the output: one that is on the tape is batched, and its slot noted."""
+    cdef Value v = read(t)
+    if call.tape is not None and v.kind == NODE and (<Node>v).level is call.tape:
+        if stripped(v).kind != BATCH or (<Batch>stripped(v)).level is not call.level:   # the same for every sample
+            v = bind2(OP_ADD, None, v, enter(call.level, repeated_zero(call, v)))
+        if (<Node>v).slot not in call.slots:
+            call.slots.append((<Node>v).slot)
+    return wrap(v)
 
 
 cdef Value repeated_zero(Call call, Value v):
@@ -108,26 +115,18 @@ cdef Value repeated_zero(Call call, Value v):
     return bind1(OP_BROADCAST_TO, (call.level.size,) + (1,) * ndim_of(v), scalar(type_of(v), 0.0))
 
 
-cdef object unpack(Call call, object out, object axes):
-    """A nest of outputs with the samples along the axes asked for."""
-    cdef Value v
+cdef object unpack(Call call, TensorBase t, object axes):
+    """A tensor of the output with the samples along the axis asked for."""
+    cdef Value v = t.value
     cdef int axis
-    if isinstance(out, TensorBase):
-        v = (<TensorBase>out).value
-        if v.kind == NODE and (<Node>v).level is call.tape:
-            v = <Value>call.results[(<Node>v).slot]
-        else:
-            v = leave(call.level, settled(v))
-        if axes is None:
-            raise ValueError(f"{call.name}: out_axes is None for an output; expected the axis the samples go along")
-        axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "out_axes")
-        return wrap(moved_axis(v, 0, axis))
-    if isinstance(out, (tuple, list)):
-        return rebuilt(out, [unpack(call, item, axis_for(call, axes, out, i, "out_axes"))
-                             for i, item in enumerate(out)])
-    if isinstance(out, dict):
-        return {key: unpack(call, item, axis_for(call, axes, out, key, "out_axes")) for key, item in out.items()}
-    return out
+    if v.kind == NODE and (<Node>v).level is call.tape:
+        v = <Value>call.results[(<Node>v).slot]
+    else:
+        v = leave(call.level, settled(v))
+    if axes is None:
+        raise ValueError(f"{call.name}: out_axes is None for an output; expected the axis the samples go along")
+    axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "out_axes")
+    return wrap(moved_axis(v, 0, axis))
 
 
 def basis(TensorBase x not None, Py_ssize_t first, Py_ssize_t rows):
@@ -144,6 +143,7 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     """The results of a function for every sample of its inputs."""
     cdef Call call = Call()
     cdef Level opened
+    cdef list axes = []
     call.name = name
     call.level = new_batch_level(name)
     call.inputs = []
@@ -152,7 +152,8 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     call.results = {}
     if outer_reverse(current_level()):
         call.tape = new_tape(name)
-    lifted = [lift(call, x, axis_for(call, in_axes, args, i, "in_axes")) for i, x in enumerate(args)]
+    axes_of(call, args, in_axes, "in_axes", False, axes)
+    lifted = in_place(args, [lift(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(args), axes)])
     if call.level.size < 0:
         raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input "
                          f"at least")
@@ -160,7 +161,8 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     push_level(opened)
     call.level.tape = call.tape
     try:
-        out = drop_out(call, fn(*lifted, **kwargs))
+        out = fn(*lifted, **kwargs)
+        out = in_place(out, [drop_out(call, <TensorBase>t) for t in tensors_of(out)])
     except ValueError as error:
         show_leaving(error)
         raise
@@ -170,7 +172,9 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
         call.level.tape = None
     if call.tape is not None:
         compose(call)
-    return unpack(call, out, out_axes)
+    axes = []
+    axes_of(call, out, out_axes, "out_axes", False, axes)
+    return in_place(out, [unpack(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(out), axes)])
 
 
 cdef int compose(Call call) except -1:

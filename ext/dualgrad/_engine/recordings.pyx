@@ -23,6 +23,7 @@ from .opcodes cimport OP_DRAW, OP_INSPECT
 from .plan cimport make_plan
 from .program cimport FROM_CONSTANT, FROM_HANDLE
 from .promises cimport Promises
+from .pytrees cimport LEAF, kind_of
 from .reachability cimport Reach, reach_of
 from .recorder cimport Recorder
 from .tensor cimport TensorBase
@@ -97,7 +98,7 @@ cdef class Kind:
             if isinstance(x, TensorBase):
                 a = <Array>(<TensorBase>x).value
                 leaves.append((a.typenum, shape_tuple(a), x if (<TensorBase>x).captured else None))
-            elif isinstance(x, (tuple, list, dict)):
+            elif kind_of(x) != LEAF:
                 return 0
             else:
                 leaves.append((x,))
@@ -246,7 +247,7 @@ cdef bint guard(Function function, Kind kind, Recording made, Recording former, 
     reach = reach_of(start, [made.call, *g.others, *handles], made.executed)
     if reach.why is None and made.template.made:
         for x in made.template.made:
-            if id(x) in reach.seen or any([x is y for y, _ in g.containers]):
+            if id(x) in reach.seen or any([x is y for y, _, _ in g.containers]):
                 reach.refuse(f"it returns a {type(x).__name__} that was there before")
     if reach.why is not None:
         kind.failures += 1

@@ -12,7 +12,7 @@ from .array cimport NODE, Array, Value, is_inexact, to_ndarray
 from .composite cimport dual_slots
 from .execute cimport active_tracer, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
-from .nests cimport emptied, rebuilt, refilled, tensors_in
+from .nests cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
 from .opcodes cimport OP_SUBTAPE
 from .region cimport Region, random_state, set_random_state
 from .sweeps cimport Run, SubTape
@@ -25,13 +25,7 @@ import numpy as np
 
 cdef object renewed(object x):
     """A nest with new handles on the same values."""
-    if isinstance(x, TensorBase):
-        return wrap(read(<TensorBase>x))
-    if isinstance(x, (tuple, list)):
-        return rebuilt(x, [renewed(item) for item in x])
-    if isinstance(x, dict):
-        return {key: renewed(item) for key, item in x.items()}
-    return x
+    return in_place(x, [wrap(read(<TensorBase>t)) for t in all_tensors(x)])
 
 
 cdef class Inside:
@@ -290,9 +284,7 @@ def pulled_back(str name, fn, list tensors, tuple positions, tuple cotangents):
 
 def tensors_of(nest):
     """The tensors in a nest, in order."""
-    cdef list found = []
-    tensors_in(nest, found)
-    return found
+    return all_tensors(nest)
 
 
 def template_of(nest):

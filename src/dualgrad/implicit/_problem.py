@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._engine import tensor as _engine
+from .._engine.nests import beside
 from .._engine.remake import explored, filled, pulled_back, template_of, tensors_of
 from ..gradient import jvp, stop_gradient
 from ..ops import concat, stack
@@ -40,7 +41,7 @@ class Layout:
 
     def vector(self, nest: Any, what: str = "") -> Tensor:
         """The tensors of a nest, one after the other."""
-        tensors = tensors_of(nest)
+        tensors = _in_order(self.template, nest)
         if what and [t.shape for t in tensors] != self.shapes:
             raise ValueError(
                 f"{self.name}: {what} returned shapes {[t.shape for t in tensors]}; expected those of {self.what}, "
@@ -57,6 +58,14 @@ class Layout:
             parts.append(part.reshape(shape))
             start += length
         return filled(self.template, parts)
+
+
+def _in_order(template: Any, nest: Any) -> list[Tensor]:
+    """The tensors of a nest, those of dicts in the order of the keys that a template of its nesting has."""
+    children = beside(template, nest)
+    if children is None:
+        return tensors_of(nest)
+    return [t for _, part, given in children for t in _in_order(part, given)]
 
 
 def _key(value: Any) -> Any:

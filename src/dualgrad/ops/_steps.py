@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
+from .._engine.nests import beside, in_words, is_leaf, with_leaves
 from .._engine.remake import filled, template_of, tensors_of
+from .._nests import matched
 from ..tensor import Tensor
 from ._joining import concat, stack
 from ._turning import flip
@@ -17,6 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 CHUNK = 1024  # results joined at a time
+_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
 class Given:
@@ -154,13 +159,12 @@ class Results:
 
 def as_tensors(y: Any) -> Any:
     """A nest with tensors in place of numbers."""
-    if isinstance(y, tuple) and hasattr(y, "_fields"):
-        return type(y)(*[as_tensors(item) for item in y])
-    if isinstance(y, tuple | list):
-        return type(y)([as_tensors(item) for item in y])
-    if isinstance(y, dict):
-        return {key: as_tensors(item) for key, item in y.items()}
-    return y if isinstance(y, Tensor) or y is None else Tensor(y)
+    return with_leaves(y, _as_tensor)
+
+
+def _as_tensor(leaf: Any, named: bool) -> Any:
+    """Fields that hold neither tensors nor numbers stay."""
+    return leaf if leaf is None or (named and not isinstance(leaf, _NUMBERS)) else Tensor(leaf)
 
 
 def mapped(fn: Callable[[Tensor], Tensor], nest: Any) -> Any:
@@ -169,18 +173,14 @@ def mapped(fn: Callable[[Tensor], Tensor], nest: Any) -> Any:
 
 
 def chosen(truth: Any, x: Any, y: Any) -> Any:
-    """A nest of the tensors of x where a truth value holds, of y elsewhere."""
-    pairs = zip(tensors_of(x), tensors_of(y), strict=True)
+    """A nest of the tensors of x where a truth value holds, of y elsewhere; y has the nesting of x."""
+    pairs = zip(tensors_of(x), matched("where", x, y, "the other nest"), strict=True)
     return filled(template_of(x), [where(truth, a, b) for a, b in pairs])
 
 
 def described(x: Any) -> str:
     """A value in a message."""
-    if isinstance(x, Tensor):
-        return f"a tensor of shape {x.shape} and type {x.dtype}"
-    if isinstance(x, tuple | list | dict):
-        return f"a {type(x).__name__} of {len(x)}"
-    return f"a {type(x).__name__}"
+    return f"a tensor of shape {x.shape} and type {x.dtype}" if isinstance(x, Tensor) else in_words(x)
 
 
 def check_same(name: str, was: Any, now: Any, what: str) -> None:
@@ -188,17 +188,14 @@ def check_same(name: str, was: Any, now: Any, what: str) -> None:
     if isinstance(was, Tensor):
         if isinstance(now, Tensor) and now._typenum == was._typenum and now.shape == was.shape:
             return
-    elif isinstance(was, tuple | list):
-        if isinstance(now, type(was)) and len(now) == len(was):
-            for i, (a, b) in enumerate(zip(was, now, strict=True)):
-                check_same(name, a, b, f"{what}[{i}]")
+    elif is_leaf(was):
+        if is_leaf(now) and not isinstance(now, Tensor):
             return
-    elif isinstance(was, dict):
-        if isinstance(now, dict) and now.keys() == was.keys():
-            for key, value in was.items():
-                check_same(name, value, now[key], f"{what}[{key!r}]")
+    elif isinstance(now, dict if isinstance(was, dict) else type(was)):
+        children = beside(was, now)
+        if children is not None:
+            for label, a, b in children:
+                check_same(name, a, b, f"{what}{label}")
             return
-    elif not isinstance(now, Tensor | tuple | list | dict):
-        return
     remedy = "; start with a Tensor instead of a number" if isinstance(was, int | float) else ""
     raise ValueError(f"{name}: {what} is {described(was)} before a step and {described(now)} after it{remedy}")
