@@ -12,6 +12,8 @@ from typing import Any
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad._engine.nests import with_leaves
+from dualgrad._nests import mapped, tensors_in
 from dualgrad.nn import Cell
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
@@ -56,14 +58,14 @@ def all_finite(inputs: Any) -> Tensor:
 
 
 def _tensors(name: str, nest: Any) -> list[Tensor]:
-    """The tensors in a nest."""
-    if isinstance(nest, Tensor):
-        return [nest]
-    if isinstance(nest, dict):
-        nest = tuple(nest.values())
-    if not isinstance(nest, tuple | list):
-        raise TypeError(f"{name}: expected Tensors or a tuple of them, got {type(nest).__name__}")
-    return [tensor for item in nest for tensor in _tensors(name, item)]
+    """The tensors in a nest; beside fields, there is nothing else in it."""
+
+    def refused(leaf: Any, named: bool) -> Any:
+        if not named:
+            raise TypeError(f"{name}: expected Tensors or a nest of them, got {type(leaf).__name__}")
+        return leaf
+
+    return tensors_in(with_leaves(nest, refused))
 
 
 def _number(what: str, value: Any, low: float) -> float:
@@ -115,7 +117,7 @@ class LossScaler:
 
     def _times(self, factor: Tensor, inputs: Any) -> Any:
         _tensors(type(self).__name__, inputs)  # an error where there is something else
-        return ops.HyperMap()(lambda x: (x * factor).astype(x.dtype), inputs)
+        return mapped(inputs, lambda x: (x * factor).astype(x.dtype))
 
     def adjust(self, grads_finite: Any) -> bool:
         """Change `scale_value` after a step; return True."""

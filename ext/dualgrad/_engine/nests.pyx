@@ -191,7 +191,7 @@ cdef int check_result(str name, object out) except -1:
     elif isinstance(out, (types.GeneratorType, types.AsyncGeneratorType)):
         remedy = "return a tuple or list of what it yields"
     elif callable(out) and not isinstance(out, type):
-        what = f"a function ({out!r})"
+        what = f"a function, {getattr(out, '__qualname__', type(out).__name__)}"
         remedy = "a derivative of a function that returns functions has no meaning, return a Tensor"
     else:
         remedy = "return a Tensor, or register the class with dualgrad.register_pytree if it holds Tensors"
@@ -268,6 +268,8 @@ cdef int match_tangents(str name, object x, object t, str where, list found) exc
     if kind == LEAF:
         return 0
     others = aligned(x, t, False)
+    if others is None and not holds_tensor(x):
+        return 0
     if others is None:
         expected = f"have the keys of the input, {list(x)}" if kind == DICT or kind == DICTS else \
             f"have the nesting of the inputs, {described(x)}"
@@ -295,6 +297,8 @@ cdef int match(str name, object out, object sens, str where, list seeds) except 
     if kind_of(out) == LEAF:
         return 0
     others = aligned(out, sens, False)
+    if others is None and not holds_tensor(out):
+        return 0
     if others is None:
         raise misfit(name, out, sens, where)
     children = children_of(out)

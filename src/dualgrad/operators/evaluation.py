@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._engine import nests as engine
 from .._engine.forward import run_forward
 from .._engine.inputs import as_input
 from ..tensor import Tensor
@@ -67,7 +68,7 @@ def checked_point(name: str, x: Any) -> Tensor:
 
 def checked_result(name: str, out: Any, x: Tensor) -> Tensor:
     """The result of the function, as it depends on the points."""
-    if not isinstance(out, Tensor):
+    if not isinstance(engine.checked_result(name, out), Tensor):
         raise TypeError(f"{name}: the function returned a {type(out).__name__}; expected one Tensor")
     if x.ndim == 2 and (out.ndim == 0 or out.shape[0] != x.shape[0]):
         raise ValueError(
