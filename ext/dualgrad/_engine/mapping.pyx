@@ -39,12 +39,11 @@ cdef class Call:
 cdef int axes_of(Call call, object x, object axes, str what, bint named, list found) except -1:
     """The axis of each tensor of a nest, from one for all of it or a nest of axes like it.
 
-    named: the axis comes from a node that names what it holds, so it speaks of the tensors there only.
+    named: the nest is a field, or below one; what holds no tensor there is kept, whatever stands in its place.
     """
     cdef list children, others
     cdef Py_ssize_t i
     cdef int kind
-    cdef bint one = axes is None or isinstance(axes, int)
     if isinstance(x, TensorBase):
         found.append(axes)
         return 0
@@ -55,7 +54,7 @@ cdef int axes_of(Call call, object x, object axes, str what, bint named, list fo
                             f"None in in_axes")
         return 0
     children = children_of(x)
-    others = [axes] * len(children) if one else aligned(x, axes, False)
+    others = [axes] * len(children) if axes is None or isinstance(axes, int) else aligned(x, axes, False)
     if others is None:
         raise ValueError(f"{call.name}: {what} {axes!r} does not have the nesting of what it belongs to, "
                          f"{described(x)}; pass one axis for all of it, or a nest of axes like it")
@@ -63,7 +62,7 @@ cdef int axes_of(Call call, object x, object axes, str what, bint named, list fo
     try:
         for i in range(len(children)):
             axes_of(call, children[i], others[i], what,
-                    one and (named or kind == NAMED or kind == RECORD or kind == REGISTERED), found)
+                    named or kind == NAMED or kind == RECORD or kind == REGISTERED, found)
     finally:
         back()
     return 0

@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 CHUNK = 1024  # results joined at a time
-_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
+_COMPARED = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 
 
 class Given:
@@ -119,6 +119,7 @@ class Results:
         self.name = name
         self.listed = listed
         self.template: Any = None
+        self.fields: list[Any] = []
         self.chunks: list[list[Tensor]] = []
         self.recent: list[list[Tensor]] = []
         self.entries: list[Any] = []
@@ -128,9 +129,11 @@ class Results:
         if self.listed:
             self.entries.append(y)
             return
-        y = as_tensors(y)
+        fields: list[Any] = []
+        y = as_tensors(y, fields)
         leaves = tensors_of(y)
-        if not self.recent and not self.chunks:
+        if self.template is None:
+            self.fields = fields
             self.template = template_of(y)
             self.recent = [[] for _ in leaves]
             self.chunks = [[] for _ in leaves]
@@ -138,6 +141,11 @@ class Results:
             raise ValueError(
                 f"{self.name}: a step returned {len(leaves)} tensors to be stacked, the first step {len(self.recent)}; "
                 f"expected results of one nesting"
+            )
+        if len(fields) != len(self.fields) or not all(map(_equal, fields, self.fields)):
+            raise ValueError(
+                f"{self.name}: a field that holds no Tensor is {fields} in the result of a step, {self.fields} in that of "
+                f"the first; expected the same in all steps, return a Tensor to have it stacked"
             )
         for recent, chunks, leaf in zip(self.recent, self.chunks, leaves, strict=True):
             recent.append(leaf)
@@ -157,14 +165,22 @@ class Results:
         return filled(self.template, joined)
 
 
-def as_tensors(y: Any) -> Any:
-    """A nest with tensors in place of numbers."""
-    return with_leaves(y, _as_tensor)
+def as_tensors(y: Any, fields: list[Any] | None = None) -> Any:
+    """A nest with tensors in place of numbers; fields keep what they hold, which a list is told."""
+
+    def change(leaf: Any, named: bool) -> Any:
+        if named and fields is not None:
+            fields.append(leaf)
+        return leaf if named or leaf is None else Tensor(leaf)
+
+    return with_leaves(y, change)
 
 
-def _as_tensor(leaf: Any, named: bool) -> Any:
-    """Fields that hold neither tensors nor numbers stay."""
-    return leaf if leaf is None or (named and not isinstance(leaf, _NUMBERS)) else Tensor(leaf)
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two fields hold the same number or text; other objects are not compared."""
+    if not isinstance(a, _COMPARED) and not isinstance(b, _COMPARED):
+        return True
+    return type(a) is type(b) and np.array_equal(a, b, equal_nan=isinstance(a, float | complex))
 
 
 def mapped(fn: Callable[[Tensor], Tensor], nest: Any) -> Any:
