@@ -452,8 +452,7 @@ cdef class Pullback:
 
     def rows(self, Py_ssize_t i, TensorBase cotangent not None):
         """Cotangents of all tensors of the inputs, from that of the i-th tensor of the output alone."""
-        cdef list gradients = [], given = [], outs = []
-        tensors_in(self.out, outs)
+        cdef list gradients = [], given = [], outs = tensors_of(self.out)
         if not 0 <= i < len(outs):
             raise IndexError(f"{self.name}: the output has {len(outs)} tensors, got number {i}")
         match(self.name, outs[i], cotangent, "", given)
@@ -498,10 +497,9 @@ cdef class Pullback:
 
     def pulled(self, *cotangents):
         """Cotangents of all tensors of the inputs, from those of all tensors of the output."""
-        cdef list gradients = [], seeds = [], seed_slots = [], given = [], outs = []
+        cdef list gradients = [], seeds = [], seed_slots = [], given = []
         cdef Py_ssize_t i
-        tensors_in(self.out, outs)
-        match(self.name, tuple(outs), cotangents, "", given)
+        match(self.name, tuple(tensors_of(self.out)), cotangents, "", given)
         for i in range(len(self.out_slots)):
             if self.out_slots[i] >= 0:
                 seed_slots.append(self.out_slots[i])

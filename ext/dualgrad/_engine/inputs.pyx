@@ -3,7 +3,7 @@
 Where a transform differentiates, a floating or complex number is a tensor of its type, and so is a NumPy array of such
 numbers: a float is float64. The face converts them before anything is recorded, so that a number is an operand of the
 program and not a part of it. An integer there is an error. None, texts and other objects stay what they are; they are
-left out of results.
+left out of results. So do numbers in fields of named tuples, dataclasses and the like: they are settings.
 """
 import numpy as np
 
@@ -26,7 +26,7 @@ def as_inputs(str name, str what, tuple args):
 
 
 cdef object converted(str name, str what, object x, str where, bint named):
-    """An input with its numbers as tensors. named: it is a field, or below one; integers there are settings."""
+    """An input with its numbers as tensors. named: it is a field, or below one; numbers there are settings."""
     cdef list children, labels
     cdef Py_ssize_t i
     cdef bint changed = False
@@ -51,12 +51,12 @@ cdef object converted(str name, str what, object x, str where, bint named):
 
 
 cdef object leaf_input(str where, object x, bint named):
+    if named:
+        return x
     if isinstance(x, (float, complex, np.inexact)):
         return wrap(copy_of(np.asarray(x)))
     if isinstance(x, np.ndarray) and x.dtype.kind not in "biu":
         return wrap(copy_of(x))
-    if named:
-        return x
     if isinstance(x, np.ndarray):
         raise TypeError(f"{where} is an array (ndarray) of {x.dtype}; expected a Tensor or floating numbers: make it a "
                         f"float array, with astype(float)")

@@ -20,6 +20,7 @@ from time import perf_counter
 
 from .arguments cimport ByIdentity, Given, given, value_key
 from .execute cimport tracing
+from .pytrees cimport back, deeper
 from .recordings cimport Function, Kind, Recording, checked, checking, current, go_eager, record, replay
 from .tensor cimport CellCall, TensorBase
 from .tensor import set_call_hook
@@ -303,7 +304,11 @@ cdef object key_of_value(object x, tuple inside):
     if isinstance(x, types.FunctionType):
         return function_key(x, inside)[0]
     if type(x) is tuple:
-        return tuple([key_of_value(item, inside) for item in x])
+        deeper()
+        try:
+            return tuple([key_of_value(item, inside) for item in x])
+        finally:
+            back()
     return ByIdentity(x)
 
 

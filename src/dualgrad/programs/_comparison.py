@@ -1,0 +1,85 @@
+"""Whether two runs of a function have given the same: results, errors and numbers, to rounding where it is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._engine.inspection import describe
+from .._engine.nests import flat, placed
+from .._engine.plan import Plan
+from .._engine.tensor import TensorBase
+from ._tokens import TYPES
+
+__all__ = ["ROUNDING", "difference", "in_order", "near", "numbers"]
+
+#: instructions that keep the order of operations of eager execution
+IN_ORDER = {"loop", "select", "copy", "zero", "cast", "gather"}
+ROUNDING = 512.0  # units in the last place of the largest number of an array, where sums run in another order
+
+
+def in_order(plan: Plan) -> bool:
+    """Whether a plan executes what eager execution does, in that order.
+
+    NumPy's complex products round in one way or another by where their operands lie in memory.
+    """
+    regions = describe(plan)["regions"]
+    kinds = {i["kind"] for region in regions for i in region.get("instructions", ())}
+    types = {TYPES[o["typenum"]].kind for region in regions for o in region["operations"]}
+    return kinds <= IN_ORDER and "c" not in types
+
+
+def numbers(nest: Any) -> Any:
+    """A nest with arrays in place of tensors, and types in place of what has no numbers."""
+    if isinstance(nest, TensorBase):
+        return nest._detached()._numpy()
+    if isinstance(nest, tuple | list):
+        return [type(nest), *(numbers(part) for part in nest)]
+    if isinstance(nest, dict):
+        return {key: numbers(part) for key, part in nest.items()}
+    if flat(nest):  # of another class that holds tensors
+        return [type(nest), *(numbers(part) for part in flat(nest)), str(placed(nest, [None] * len(flat(nest))))]
+    if isinstance(nest, np.ndarray | bool | int | float | complex | str | bytes) or nest is None:
+        return nest
+    return type(nest)
+
+
+def difference(found: Any, expected: Any, rounding: float | None, where: str = "") -> str | None:
+    """The first place where two nests of numbers differ, in words; None if there is none."""
+    if isinstance(expected, list | dict):
+        if type(found) is not type(expected) or len(found) != len(expected):
+            return f"{where or 'the result'} is {found!r} instead of {expected!r}"
+        for key in expected if isinstance(expected, dict) else range(len(expected)):
+            if isinstance(expected, dict) and key not in found:
+                return f"{where or 'the result'} has the keys {list(found)} instead of {list(expected)}"
+            inner = difference(found[key], expected[key], rounding, f"{where}[{key!r}]")
+            if inner is not None:
+                return inner
+        return None
+    if isinstance(expected, np.ndarray):
+        same = isinstance(found, np.ndarray) and (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        if same and near(found, expected, rounding):
+            return None
+    elif found is expected or (type(found) is type(expected) and (found == expected or found != found)):
+        return None
+    return f"{where or 'the result'} is\n{found!r}\ninstead of\n{expected!r}"
+
+
+def near(found: np.ndarray, expected: np.ndarray, rounding: float | None) -> bool:
+    """Whether two arrays of one type and shape are the same to so many units in the last place; None: bit for bit."""
+    if found.tobytes() == expected.tobytes():
+        return True
+    if expected.dtype.kind not in "fc":
+        return False
+    parts = expected.real.dtype
+    a, b = (np.ascontiguousarray(x).view(parts) for x in (found, expected))
+    other = ~(np.isnan(a) & np.isnan(b))
+    a, b = a[other], b[other]
+    if rounding is None:
+        return a.tobytes() == b.tobytes()
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(b)
+        scale = np.abs(b[finite]).max(initial=0.0)
+        off = np.abs(a[finite] - b[finite]) <= rounding * np.finfo(parts).eps * scale
+    return bool(off.all() and np.array_equal(a[~finite], b[~finite]))

@@ -1,0 +1,104 @@
+"""`checked`: every replay beside the eager call that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .. import random
+from .._engine.plan import Plan
+from .._engine.recordings import check_replays, compare_replays_by
+from .._engine.tensor import TensorBase, watch_rebinding
+from ._comparison import ROUNDING, difference, in_order, numbers
+
+__all__ = ["ReplayError", "checked"]
+
+
+class ReplayError(AssertionError):
+    """A replay has given something else than the function itself."""
+
+
+@contextmanager
+def checked() -> Iterator[None]:
+    """Inside the block, this thread runs every replay eagerly too, and raises at the first difference.
+
+    Results, new values of Parameters and other tensors, and errors are compared; numbers bit for bit where the program
+    keeps the order of operations, else to rounding. Each call takes the time of both. The Python of the function runs
+    once for each replay, with what it prints.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    ReplayError
+        Inside the block, where a replay differs from the eager call. It says where, and names the likeliest cause.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.programs import checked
+    >>> square = dg.jit(lambda x: x * x)
+    >>> with checked():
+    ...     for k in range(4):
+    ...         y = square(dg.Tensor([float(k)]))
+    >>> print(y)
+    [9.]
+    """
+    former = check_replays(True)
+    try:
+        yield
+    finally:
+        check_replays(former)
+
+
+def compare(
+    name: str, eager: Callable[[], Any], replay: Callable[[], Any], handles: list[TensorBase], plan: Plan | None
+) -> Any:
+    """The result of a replay, after the function itself has run from the same state and given the same."""
+    before: dict[int, tuple[TensorBase, TensorBase]] = {id(h): (h, h._detached()) for h in handles}
+
+    def note(handle: TensorBase) -> None:
+        before.setdefault(id(handle), (handle, handle._detached()))
+
+    state = random.get_state()
+    watched = watch_rebinding(note)
+    try:
+        expected = _outcome(eager)
+    finally:
+        watch_rebinding(watched)
+    after = [numbers(handle) for handle, _ in before.values()]
+    for handle, value in before.values():
+        handle._rebind(value)
+    random.put_state(state)
+    found = _outcome(replay)
+    if isinstance(found[0], Exception) and not isinstance(expected[0], Exception):
+        raise found[0]
+    rounding = None if plan is None else 0.0 if in_order(plan) else ROUNDING
+    where = difference(found[1], expected[1], rounding)
+    cause = "the function depends on something that no guard follows"
+    if where is None:
+        where = difference([numbers(handle) for handle, _ in before.values()], after, rounding, "a changed tensor")
+        cause = "the function changes a tensor that its recordings have not changed"
+    if where is not None:
+        raise ReplayError(
+            f"{name}: a replay differs from the function itself: {where}\nThe likeliest cause: {cause}, or the promise "
+            "of jit(..., pure=True) does not hold. If neither is so, please report it"
+        )
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
+
+
+def _outcome(run: Callable[[], Any]) -> tuple[Any, Any]:
+    """What a run returns or raises, and that as numbers."""
+    try:
+        result = run()
+    except Exception as error:
+        return error, [type(error).__name__, str(error)]
+    return result, numbers(result)
+
+
+compare_replays_by(compare)
