@@ -47,6 +47,7 @@ from dualgrad._engine import recordings, replay
 from dualgrad._engine.arguments import ByIdentity
 from dualgrad._engine.capture import capture
 from dualgrad._engine.inspection import describe
+from dualgrad._engine.nests import flat
 from dualgrad._engine.remake import recording
 from dualgrad._engine.tensor import TensorBase, set_call_hook, watch_rebinding
 from dualgrad._engine.values import open_levels
@@ -299,7 +300,7 @@ def numbers(nest: Any) -> Any:
         return {key: numbers(part) for key, part in nest.items()}
     if isinstance(nest, np.ndarray | bool | int | float | complex | str | bytes) or nest is None:
         return nest
-    return type(nest)
+    return [type(nest), *map(numbers, flat(nest))]  # the tensors of other pytrees
 
 
 def check(name: str, way: str, found: Any, expected: Any, rounding: float | None) -> None:

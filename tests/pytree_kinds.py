@@ -14,6 +14,7 @@ from support import f64
 
 import dualgrad as dg
 
+
 class Named(NamedTuple):
     a: Any
     b: Any

@@ -48,6 +48,4 @@ def matched(name: str, like: Any, given: Any, what: str, where: str = "") -> lis
         if isinstance(like, dict):
             raise ValueError(f"{name}: {what}{where} does not have the keys {list(like)}; got {got}")
         raise ValueError(f"{name}: {what}{where} is {got}; expected {in_words(like)}")
-    return [
-        x for label, child, other in children for x in matched(name, child, other, what, f"{where}{label}")
-    ]
+    return [x for label, child, other in children for x in matched(name, child, other, what, f"{where}{label}")]

@@ -24,8 +24,8 @@ def register_pytree(
     cls : type
         The class; subclasses of it are registered by themselves.
     flatten : callable
-        ``flatten(x)`` returns ``(children, aux)``: a tuple or list of what `x` holds, tensors or further nests, always in
-        the same order, and whatever else is needed to make another one.
+        ``flatten(x)`` returns ``(children, aux)``: a tuple or list of what `x` holds, tensors or further nests, always
+        in the same order, and whatever else is needed to make another one.
     unflatten : callable
         ``unflatten(aux, children)`` returns an object with other children in their places. They may be tensors of other
         shapes, or nests of tensors (a Jacobian has those), so it should not look at them.
@@ -33,8 +33,8 @@ def register_pytree(
     Raises
     ------
     TypeError
-        If `cls` is no class, or one that is a leaf or a pytree by itself (Tensor, Cell, tuple, list, dict); if `flatten`
-        or `unflatten` is no function. Later, if `flatten` returns something else.
+        If `cls` is no class, or one that is a leaf or a pytree by itself (Tensor, Cell, tuple, list, dict); if
+        `flatten` or `unflatten` is no function. Later, if `flatten` returns something else.
     ValueError
         If the class is registered already.
 

@@ -17,9 +17,9 @@ from ._engine.algebra import jets
 from ._engine.forward import run_forward
 from ._engine.gradient import run_outermost
 from ._engine.inputs import as_inputs
+from ._engine.nests import checked_result
 from ._engine.tensor import OPCODES, apply
 from ._engine.values import Algebra
-from ._engine.nests import checked_result
 from ._nests import refilled, tensors_in
 from .dtype import float32
 from .gradient import _check_callable

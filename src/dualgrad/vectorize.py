@@ -80,6 +80,5 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
 
 def _repeatable(leaf: Any, named: bool) -> Any:
-    """A number that a function returns is the same for every sample: a tensor of it comes back once for each. Fields
-    keep what they hold."""
+    """A number that a function returns, as a tensor, which comes back once for each sample; fields keep theirs."""
     return leaf if named or not isinstance(leaf, _NUMBERS) else Tensor(leaf)

@@ -245,8 +245,9 @@ cdef object record_like(object like, list children):
     if same(children, [getattr(like, name) for name in names]):
         return like
     if isinstance(like, (tuple, list, dict)):
-        raise TypeError(f"a {cls.__name__} has fields and is a {cls.__mro__[len(cls.__mro__) - 2].__name__} as well, so no other can "
-                        f"take its place in a nest; register the class with dualgrad.register_pytree")
+        base = cls.__mro__[len(cls.__mro__) - 2].__name__
+        raise TypeError(f"a {cls.__name__} has fields and is a {base} as well, so no other can take its place in a "
+                        f"nest; register the class with dualgrad.register_pytree")
     for name, slot in slots_of(cls):
         if name not in names:
             try:
@@ -306,7 +307,7 @@ cdef list aligned(object like, object given, bint more):
     cdef int kind = kind_of(like), other = kind_of(given)
     cdef list found
     if kind == DICT or kind == DICTS:
-        if other != DICT and other != DICTS or (not given.keys() >= like.keys() if more else given.keys() != like.keys()):
+        if other != DICT and other != DICTS or not given.keys() >= like.keys() or not more and len(given) != len(like):
             return None
         return [given[key] for key in like]
     if kind == RECORD:
@@ -316,7 +317,7 @@ cdef list aligned(object like, object given, bint more):
         if type(given) is not type(like):
             return None
     elif kind == BRANCH:
-        if type(given) is not (<Branch>like).cls and not (other == BRANCH and (<Branch>given).cls is (<Branch>like).cls):
+        if ((<Branch>given).cls if other == BRANCH else type(given)) is not (<Branch>like).cls:
             return None
     elif not isinstance(given, (tuple, list)) or other == RECORD or other == REGISTERED:
         return None

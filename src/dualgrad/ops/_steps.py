@@ -144,8 +144,8 @@ class Results:
             )
         if len(fields) != len(self.fields) or not all(map(_equal, fields, self.fields)):
             raise ValueError(
-                f"{self.name}: a field that holds no Tensor is {fields} in the result of a step, {self.fields} in that of "
-                f"the first; expected the same in all steps, return a Tensor to have it stacked"
+                f"{self.name}: a field that holds no Tensor is {fields} in the result of a step, {self.fields} in that "
+                f"of the first; expected the same in all steps, return a Tensor to have it stacked"
             )
         for recent, chunks, leaf in zip(self.recent, self.chunks, leaves, strict=True):
             recent.append(leaf)
