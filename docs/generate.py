@@ -55,7 +55,7 @@ TOP = {
     "Loops": ["scan", "while_loop", "fori_loop", "cond"],
     "Implicit functions": ["root", "fixed_point", "linear_solve", "argmin"],
     "Memory": ["recompute"],
-    "Tensors and parameters": ["Tensor", "tensor", "Parameter", "ParameterTuple"],
+    "Tensors and parameters": ["Tensor", "tensor", "Parameter", "ParameterTuple", "register_pytree"],
     "Modes": ["set_context", "get_context", "jit", "mutable", "set_num_threads", "get_num_threads"],
     "A look inside": ["explain", "profile", "check_finite", "LeavesDerivativeError"],
     "Random numbers": ["set_seed", "get_seed"],

@@ -32,7 +32,7 @@ def all_finite(inputs: Any) -> Tensor:
 
     Parameters
     ----------
-    inputs : Tensor, or a nest of tuples, lists and dicts of them
+    inputs : Tensor, or a pytree of them
         For example gradients.
 
     Returns
@@ -101,7 +101,7 @@ class LossScaler:
 
         Parameters
         ----------
-        inputs : Tensor, or a nest of tuples, lists and dicts of them
+        inputs : Tensor, or a pytree of them
             Each keeps its type.
 
         Returns

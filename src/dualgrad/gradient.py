@@ -86,7 +86,7 @@ class GradOperation:
     Raises
     ------
     TypeError
-        If a flag is not a bool.
+        If a flag is not a bool; when a gradient is computed, if the function returns no tensor at all.
 
     Notes
     -----
@@ -247,8 +247,9 @@ def grad(
     Parameters
     ----------
     fn
-        Returns a tensor, or a nest of tuples, lists and dicts of them; the sum of all elements is
-        differentiated.
+        Returns a tensor, or a pytree of them (a nest of tuples, lists, dicts, dataclasses and what
+        `register_pytree` names); the sum of all elements is differentiated. What is no tensor beside
+        them counts for nothing.
     grad_position
         The input, or a tuple of inputs; None for weights alone. A tuple of one gives a bare gradient. A floating or
         complex number there is a tensor of its type (a float is float64), and so is a NumPy array of them, also in
@@ -266,15 +267,21 @@ def grad(
     Returns
     -------
     Callable
-        Takes the inputs of `fn`. Gradients have the shape and type of what they belong to. That of an integer tensor
-        has the floating type that its slope meets, float32 for ``t / 2``; where all stays integer, or no slope leads
-        to it, its own.
+        Takes the inputs of `fn`. Gradients have the shape and type of what they belong to, those of a
+        pytree its nesting: tuples, lists and dicts without what holds no tensor; objects with fields of
+        the same class, whose other fields are kept. That of an integer tensor has the floating type that its slope
+        meets, float32 for ``t / 2``; where all stays integer, or no slope leads to it, its own.
 
     Raises
     ------
     ValueError, TypeError, IndexError
         For positions and weights that do not fit, with the reason; TypeError for a Python int or bool, or an array of
         integers, at a position.
+    TypeError
+        If `fn` returns no tensor at all (a number, an array of NumPy, None, a generator): nothing could be
+        differentiated.
+    ValueError
+        If an input or a result is nested more than 1000 levels deep, or holds itself.
 
     Examples
     --------
@@ -396,11 +403,11 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     Parameters
     ----------
     fn
-        A function of the inputs.
+        A function of the inputs; returns a tensor, or a pytree with tensors in it.
     inputs, v
-        A tensor and its tangent, or two tuples (lists) of equal length; each tangent has the shape and type
-        of its input, that of an integer its type or a floating one. Floating numbers and NumPy arrays are tensors of
-        their type.
+        A tensor and its tangent, or two tuples (lists) of equal length, of tensors or pytrees; each tangent
+        has the nesting, shapes and types of its input, that of an integer its type or a floating one. Floating numbers
+        and NumPy arrays are tensors of their type.
     has_aux
         `fn` returns a tuple whose first entry alone is differentiated.
 
@@ -415,7 +422,8 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     ValueError
         If the lengths or shapes differ.
     TypeError
-        If a type differs, or an input or tangent is a Python int or bool, or an array of integers.
+        If a type differs, an input or tangent is a Python int or bool, or an array of integers, or `fn` returns no
+        tensor at all.
 
     Examples
     --------
@@ -453,9 +461,9 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
     Parameters
     ----------
     fn
-        A function of the inputs.
+        A function of the inputs; returns a tensor, or a pytree with tensors in it.
     inputs
-        Tensors, or nests of them. Floating numbers and NumPy arrays are tensors of their type.
+        Tensors, or pytrees of them. Floating numbers and NumPy arrays are tensors of their type.
     weights
         A Parameter, or a ParameterTuple, list or tuple of them.
     has_aux
@@ -471,7 +479,8 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
     Raises
     ------
     ValueError, TypeError
-        If a cotangent does not have the shape, type or nesting of its output.
+        If a cotangent does not have the shape, type or nesting of its output. TypeError also if `fn`
+        returns no tensor at all.
 
     Examples
     --------

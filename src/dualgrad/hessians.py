@@ -91,7 +91,7 @@ def hvp(
     Parameters
     ----------
     fn : callable
-        Returns a tensor, or a nest of tuples, lists and dicts of them; the sum of all elements is differentiated.
+        Returns a tensor, or a pytree of them; the sum of all elements is differentiated.
     grad_position, weights
         What to differentiate by, as for `grad`.
     has_aux : bool, default False

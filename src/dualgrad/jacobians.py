@@ -41,7 +41,7 @@ def jacfwd(
     Parameters
     ----------
     fn : callable
-        Returns a tensor, or a nest of tuples, lists and dicts of them.
+        Returns a tensor, or a pytree of them.
     grad_position : int, tuple of int, or None, default 0
         The input, or inputs, to differentiate by; a tuple of one counts as the int. None for weights alone. Floating
         numbers and NumPy arrays there are tensors of their type.
@@ -65,8 +65,8 @@ def jacfwd(
     ------
     TypeError, ValueError, IndexError
         For positions and weights that do not fit, as `grad` does, for an int in place of a float, and for a
-        `chunk_size` below 1. TypeError also for a
-        complex input of a function with real values, which has no complex derivative.
+        `chunk_size` below 1. TypeError also for a result without a tensor, and for a complex input of a function with
+        real values, which has no complex derivative.
 
     See Also
     --------

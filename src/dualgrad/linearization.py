@@ -22,8 +22,8 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     fn : callable
         A function or Cell of the inputs.
     inputs : Tensor, or tuple or list of Tensors
-        The point; entries may also be nests of tuples, lists and dicts. Floating numbers and NumPy arrays are tensors
-        of their type, here and as tangents.
+        The point; entries may also be pytrees. Floating numbers and NumPy arrays are tensors of their type, here and as
+        tangents.
 
     Returns
     -------
@@ -36,7 +36,8 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     Raises
     ------
     TypeError
-        If `fn` cannot be called, an input holds nothing to differentiate by, or a tangent has another type than its
+        If `fn` cannot be called or returns no Tensor, an input holds nothing to differentiate by, or a tangent has
+        another type than its
         input.
     ValueError
         If a tangent does not have the nesting or the shape of its input.

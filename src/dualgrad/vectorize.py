@@ -23,11 +23,11 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     Parameters
     ----------
     fn : callable
-        A function or Cell of one sample: tensors, or nests of tuples, lists and dicts of them. Inside, shapes are
+        A function or Cell of one sample: tensors, or pytrees of them. Inside, shapes are
         those of one sample. It may take derivatives, and call vmap itself.
-    in_axes : int, None, or tuple, list or dict of these, default 0
+    in_axes : int, None, or nest of these, default 0
         The axis along which the samples lie: one for all inputs, or a tuple with an entry for each positional input,
-        in its nesting where it is a nest. None: the input is shared by all samples.
+        in its nesting where it is a pytree. None: the input is shared by all samples.
     out_axes : int, or nest of them, default 0
         The axis the samples go along in the results.
 
@@ -35,13 +35,15 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     -------
     callable
         Takes what `fn` takes, the samples along the axes that `in_axes` names; keyword arguments are shared. A result
-        of shape ``shape`` comes back as ``(samples, *shape)``, and one that is the same for all is repeated.
+        of shape ``shape`` comes back as ``(samples, *shape)``, and one that is the same for all is repeated, a plain
+        number too. Fields of objects that hold no tensor are kept as they are.
 
     Raises
     ------
     TypeError
-        If `fn` cannot be called, or an axis is neither an int nor None; a `LeavesDerivativeError` if `fn` hands a
-        tensor to what takes plain numbers (``float(x)``, ``np.asarray(x)``), which differ from sample to sample.
+        If `fn` cannot be called or returns neither tensors nor numbers, or an axis is neither an int nor None; a
+        `LeavesDerivativeError` if `fn` hands a tensor to what takes plain numbers (``float(x)``, ``np.asarray(x)``),
+        which differ from sample to sample.
     ValueError
         If an axis does not exist, mapped axes differ in length, nothing is mapped over, or `fn` asks for the numbers
         of a tensor (``if x > 0``, ``x.asnumpy()``).

@@ -38,9 +38,9 @@ def scan(
     f : callable
         ``f(carry, x)`` returns ``(carry, y)``. It may read parameters and other tensors from outside, draw random
         numbers and take derivatives; it may not give tensors outside new values.
-    init : Tensor, or tuple, list or dict
+    init : Tensor, or pytree
         The first carry. Each step keeps its nesting, shapes and types.
-    xs : Tensor, or tuple, list or dict of tensors, optional
+    xs : Tensor, or pytree of tensors, optional
         What the steps are given, along the first axis; None: each is given None.
     length : int, optional
         The number of steps; needed without `xs`.
@@ -60,7 +60,8 @@ def scan(
     TypeError
         If `f` is not callable, or `length` or `checkpoints` has another type.
     ValueError
-        If the lengths do not agree, or a step changes the nesting, a shape or a type of the carry.
+        If the lengths do not agree, a step changes the nesting, a shape or a type of the carry, or a field that holds
+        no tensor differs from step to step in the results.
     RuntimeError
         If a step gives a tensor outside a new value.
 
@@ -127,7 +128,7 @@ def while_loop(
         ``cond(carry)``: a bool, or a tensor of one element.
     body : callable
         ``body(carry)`` returns the next carry; what it may do is what the function of `scan` may.
-    init : Tensor, or tuple, list or dict
+    init : Tensor, or pytree
         The first carry.
     checkpoints : int or str, optional
         As for `scan`.
@@ -181,7 +182,7 @@ def fori_loop(
         The range.
     body : callable
         ``body(i, carry)`` returns the next carry; what it may do is what the function of `scan` may.
-    init : Tensor, or tuple, list or dict
+    init : Tensor, or pytree
         The first carry.
     checkpoints : int or str, optional
         As for `scan`.

@@ -23,6 +23,7 @@ import numpy as np
 from .. import ops
 from .._engine.algebra import jets
 from .._engine.forward import run_forward
+from .._nests import tensors_in
 from ..gradient import grad, jvp, vjp
 from ..tensor import Tensor
 from ..vectorize import vmap
@@ -159,11 +160,7 @@ def check(
 
 def _leaves(nest: Any) -> list[Tensor]:
     """The float64 tensors of a nest: what can be differentiated."""
-    if isinstance(nest, dict):
-        nest = list(nest.values())
-    if isinstance(nest, tuple | list):
-        return [leaf for part in nest for leaf in _leaves(part)]
-    return [nest] if isinstance(nest, Tensor) and nest.dtype in ("float32", "float64") else []
+    return [t for t in tensors_in(nest) if t.dtype in ("float32", "float64")]
 
 
 def _tensors(arrays: Sequence[np.ndarray]) -> list[Tensor]:
@@ -381,8 +378,12 @@ class _Checks:
 
         derivatives = ("value", self.fn), ("gradient", self.gradient), ("second derivative", second)
         for what, function in derivatives[: order + 1]:
-            single = [_leaves(function(*args)) for args in each]
-            for i, m in enumerate(_leaves(vmap(function, tuple(axes))(*stacked))):
+
+            def leaves(*args: Any, function: Any = function) -> tuple[Tensor, ...]:
+                return tuple(_leaves(function(*args)))
+
+            single = [leaves(*args) for args in each]
+            for i, m in enumerate(vmap(leaves, tuple(axes))(*stacked)):
                 expected = np.stack([_number(s[i]) for s in single])
                 self.compare(f"{what} of a batch and of its samples", m, expected)
 
