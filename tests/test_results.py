@@ -67,7 +67,7 @@ RESULTS = {
     "object": (Unknown, ("an Unknown", "register_pytree")),
     "empty tuple": (lambda x: (), ("a tuple of 0",)),
     "empty dict": (lambda x: {}, ("a dict",)),
-    "numbers": (lambda x: (3.0, [None, {"a": 2}]), ("a tuple of 2", "without a Tensor")),
+    "numbers": (lambda x: (3.0, [None, {"a": 2}]), ("a tuple of 2", "without a Tensor", "cut")),
 }
 
 WEIGHT = dg.Parameter(np.array([1.0]), name="weight")

@@ -177,14 +177,15 @@ cdef int check_result(str name, object out) except -1:
     if holds_tensor(out):
         return 0
     what = described(out)
+    cut = ("return a Tensor: where its numbers were taken out (float(), item(), asnumpy(), a function of NumPy) the "
+           "derivative was cut")
     if kind_of(out) != LEAF:
         what += " without a Tensor in it"
-        remedy = "return a Tensor"
+        remedy = cut if children_of(out) else "return a Tensor"
     elif out is None:
         remedy = "return a Tensor (is there a return statement?)"
     elif isinstance(out, (int, float, complex, np.ndarray, np.generic)):
-        remedy = ("return a Tensor: where its numbers were taken out (float(), item(), asnumpy(), a function of "
-                  "NumPy) the derivative was cut")
+        remedy = cut
     elif isinstance(out, types.CoroutineType):
         out.close()
         remedy = "return a Tensor: await what is asynchronous elsewhere"
