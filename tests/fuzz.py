@@ -162,12 +162,13 @@ class Call:
     """One call, and what is done with its result; everything follows from the number of the call."""
 
     def __init__(self, number):
-        self.number, self.rng, self.story, self.nests = number, random.Random(number), [], False
+        self.number, self.rng, self.story, self.nests, self.endless = number, random.Random(number), [], False, False
         # How often an argument is one that fits its name.
         self.fit = self.rng.choice([0.0, 0.5, 0.8, 0.95])
 
     def one_argument(self, name):
         if self.rng.random() < 0.01 and not self.nests:
+            self.endless = True
             return junk.endless(self.rng)
         return junk.fitting(name, self.rng) if self.rng.random() < self.fit else junk.junk(self.rng)
 
@@ -194,7 +195,9 @@ class Call:
         return places, keywords
 
     def call(self, what, function):
-        through = self.rng.choice(list(TRANSFORMS)) if self.rng.random() < 0.15 else None
+        if self.endless and what.rpartition(".")[2] in NESTS:
+            return None
+        through = self.rng.choice(list(TRANSFORMS)) if self.rng.random() < 0.15 and not self.endless else None
         self.nests = self.nests or through is not None or what.rpartition(".")[2] in NESTS
         places, keywords = self.arguments(function)
         self.story.append((f"{through} of {what}" if through else what, places, keywords))

@@ -1,4 +1,4 @@
-"""Shapes of more elements than an address can tell apart, and more than there is memory for: errors, in every operator.
+"""Shapes of more elements than an address can tell apart, or more axes than an array has: errors, in every operator.
 
 The calls run in a process of their own, with a limit of memory: what goes wrong here is a crash.
 """
@@ -48,6 +48,24 @@ CALLS = {
     "jacfwd": "dg.jacfwd(lambda x: ops.broadcast_to(x, (2**40, 1)) * row(1, 2**40))(one)",
     "jit": "dg.jit(lambda x: ops.broadcast_to(x, (2**40, 1)) + row(1, 2**40))(one)",
     "Dense": "nn.Dense(2**40, 2**40)",
+    "reshape to many axes": "ops.reshape(one, (1,) * 1000)",
+    "reshape to one axis too many": "ops.reshape(one, (1,) * 65)",
+    "broadcast_to many axes": "ops.broadcast_to(one, (1,) * 500)",
+    "stack of many axes": "ops.stack([axes(64), axes(64)])",
+    "None in an index": "axes(64)[(None,) * 300]",
+    "tensor_dot of many axes": "ops.tensor_dot(axes(60), axes(60), 0)",
+    "kron of many axes": "ops.kron(axes(60), axes(60))",
+    "tile of many axes": "ops.tile(axes(60), (2,) * 60)",
+    "meshgrid of many": "ops.meshgrid(*[one] * 200)",
+    "one_hot of many axes": "ops.one_hot(axes(64).astype('int64'), 3)",
+    "scatter_nd to many axes": "ops.scatter_nd(Tensor([[0]]), axes(300), (2,) + (1,) * 300)",
+    "numpy.array of many axes": "dg.numpy.array([1.0], ndmin=10**6)",
+    "jacrev of many axes": "dg.jacrev(lambda x: x * 2)(axes(60))",
+    "jacfwd of many axes": "dg.jacfwd(lambda x: x * 2)(axes(60))",
+    "hessian of many axes": "dg.hessian(lambda x: (x * x).sum())(axes(60))",
+    "vmap of many axes": "dg.vmap(lambda x: ops.reshape(x, (1,) * 64))(one)",
+    "jit of many axes": "dg.jit(lambda x: ops.reshape(x, (1,) * 1000))(Tensor(np.ones(1)))",
+    "grad of many axes": "dg.grad(lambda x: ops.reshape(x, (1,) * 1000).sum())(one)",
 }
 PROGRAM = """
 import resource, sys
@@ -56,6 +74,7 @@ from dualgrad import Tensor, nn, ops
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 HUGE = 2**62
 one = Tensor([1.0])
+def axes(n): return Tensor(np.ones((1,) * min(n, 64))).reshape((1,) * n)
 def row(*shape): return ops.broadcast_to(Tensor(1.0), shape)
 for name, text in CALLS.items():
     try: eval(text)

@@ -180,6 +180,8 @@ cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize
         if op == OP_SUM_TO and a.typenum != cnp.NPY_DOUBLE and a.typenum != cnp.NPY_FLOAT:
             return -1
         target = params[0] if op == OP_UNSLICE else params
+        if len(target) > MAX_DIMS:
+            return -1
         ndim[0] = len(target)
         for i in range(ndim[0]):
             shape[i] = target[i]

@@ -39,13 +39,20 @@ cdef Array execute_identity(object params, PyObject **args, int n):
     return <Array>args[0]
 
 
+cdef int axes_of(tuple shape) except -1:
+    """How many axes an array of this shape has, which is no more than there is room for."""
+    if len(shape) > MAX_DIMS:
+        raise ValueError(f"an array of {len(shape)} axes; expected at most {MAX_DIMS}")
+    return len(shape)
+
+
 cdef Array execute_reshape(object params, PyObject **args, int n):
     cdef Array a = <Array>args[0]
     cdef Array out
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
     cdef tuple target = params
-    cdef int ndim = len(target), i
+    cdef int ndim = axes_of(target), i
     cdef Py_ssize_t step = a.itemsize
     for i in range(ndim - 1, -1, -1):
         shape[i] = target[i]
@@ -98,7 +105,7 @@ cdef Array execute_broadcast_to(object params, PyObject **args, int n):
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
     cdef tuple target = params
-    cdef int ndim = len(target), i, k
+    cdef int ndim = axes_of(target), i, k
     for i in range(ndim):
         shape[i] = target[i]
         k = i - (ndim - a.ndim)
@@ -126,10 +133,10 @@ cdef Array execute_slice(object params, PyObject **args, int n):
 
 cdef Array zeros_of(int typenum, tuple shape):
     cdef Py_ssize_t[MAX_DIMS] dims
-    cdef int i
-    for i in range(len(shape)):
+    cdef int ndim = axes_of(shape), i
+    for i in range(ndim):
         dims[i] = shape[i]
-    return full(typenum, len(shape), dims, 0.0)
+    return full(typenum, ndim, dims, 0.0)
 
 
 cdef Array execute_unslice(object params, PyObject **args, int n):
@@ -466,6 +473,8 @@ cdef Array complex_view(Array a, int typenum, int ndim):
     cdef Py_ssize_t[MAX_DIMS] strides
     cdef Array out
     cdef int i
+    if ndim > MAX_DIMS:
+        raise ValueError(f"an array of {ndim} axes; expected at most {MAX_DIMS}")
     for i in range(min(ndim, <int>a.ndim)):
         shape[i] = a.shape[i]
         strides[i] = a.strides[i]

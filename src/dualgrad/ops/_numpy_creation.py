@@ -16,12 +16,14 @@ from .. import dtype as _dtype
 from .._engine import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
-from ._arguments import IS_FLOAT, new_shape, operand, to_shape
+from ._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
 from ._numpy_functions import implements
 from .creation import arange, eye, full, linspace, ones, zeros, zeros_like
 from .shape import moveaxis, tril
 
 __all__: list[str] = []
+
+_MOST_AXES = len(ALL_AXES) - 1
 
 
 def _c_order(name: str, order: str) -> None:
@@ -42,6 +44,9 @@ def tensor_of(data: Any, dtype: Any = None) -> Tensor:
 def _np_array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0) -> Tensor:
     _c_order("array", order)
     x = tensor_of(object, dtype)
+    ndmin = integer("np.array", "ndmin", ndmin)
+    if ndmin > _MOST_AXES:
+        raise ValueError(f"np.array: ndmin is {ndmin}; expected at most {_MOST_AXES} axes")
     return to_shape(x, (1,) * (ndmin - x.ndim) + x.shape)
 
 

@@ -345,7 +345,10 @@ class _Checks:
         full = np.broadcast_shapes(*shapes)
         weights = Tensor(self.rng.uniform(0.5, 1.5, full))
         positions = tuple(range(len(shapes)))
-        shape = tuple(self.fn(*_tensors(narrow)).shape)
+        out = self.fn(*_tensors(narrow))
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{self.name}: broadcasts=True is for functions of one tensor, got {type(out).__name__}")
+        shape = out.shape
         if shape != full:
             raise AssertionError(f"{self.name}: operands of shapes {shapes} gave {shape}; expected {full}")
 
