@@ -239,7 +239,12 @@ class Call:
         ours = type(result).__module__.split(".")[0] == "dualgrad"
         if callable(result) and (not ours or self.rng.random() < 0.7):
             return self.call("<result>", result)
-        if ours and self.rng.random() < 0.1 and type(result).__name__ not in EXCLUDED:
+        if (
+            ours
+            and self.rng.random() < 0.1
+            and type(result).__name__ not in EXCLUDED
+            and type(result).__name__[0] != "_"
+        ):
             return self.call(f"type of <{type(result).__name__}>", type(result))
         if ours and not isinstance(result, types.ModuleType):
             return self.method(result)
