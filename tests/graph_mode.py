@@ -37,7 +37,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 from ways import programs_run
 
 import dualgrad as dg
@@ -46,13 +45,11 @@ from dualgrad._engine import gradient as engine
 from dualgrad._engine import recordings, replay
 from dualgrad._engine.arguments import ByIdentity
 from dualgrad._engine.capture import capture
-from dualgrad._engine.inspection import describe
-from dualgrad._engine.nests import flat
 from dualgrad._engine.remake import recording
 from dualgrad._engine.tensor import TensorBase, set_call_hook, watch_rebinding
 from dualgrad._engine.values import open_levels
 from dualgrad.ops import _stepping
-from dualgrad.programs._tokens import TYPES
+from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers
 from dualgrad.testing import Calls
 
 # Guards are to take the functions below, which stand in for those of the package, for a part of it.
@@ -66,9 +63,6 @@ CALLERS = ("jvp", "scan", "fori_loop", "while_loop", "fixed_point", "root", "arg
 #: public functions that return a value and a function
 LINEAR = ("vjp", "linearize")
 
-#: instructions that keep the order of operations of eager execution
-IN_ORDER = {"loop", "select", "copy", "zero", "cast", "gather"}
-ROUNDING = 512.0
 RECORDINGS = 6  # after so many a function is replayed, or runs eagerly for ever
 
 
@@ -276,63 +270,7 @@ class Repetition:
         return (result, error), [numbers(result), effects, error and (type(error), str(error))]
 
 
-def in_order(plan: Any) -> bool:
-    """Whether a plan executes what eager execution does, in that order.
-
-    NumPy's complex products round in one way or another by where their operands lie in memory.
-    """
-    regions = describe(plan)["regions"]
-    kinds = {i["kind"] for region in regions for i in region.get("instructions", ())}
-    types = {TYPES[o["typenum"]].kind for region in regions for o in region["operations"]}
-    return kinds <= IN_ORDER and "c" not in types
-
-
-# ------------------------------------------------------------------------------------------------------- comparison
-
-
-def numbers(nest: Any) -> Any:
-    """A nest with arrays in place of tensors, and types in place of what has no numbers."""
-    if isinstance(nest, TensorBase):
-        return nest._detached()._numpy()
-    if isinstance(nest, tuple | list):
-        return [type(nest), *(numbers(part) for part in nest)]
-    if isinstance(nest, dict):
-        return {key: numbers(part) for key, part in nest.items()}
-    if isinstance(nest, np.ndarray | bool | int | float | complex | str | bytes) or nest is None:
-        return nest
-    return [type(nest), *map(numbers, flat(nest))]  # the tensors of other pytrees
-
-
 def check(name: str, way: str, found: Any, expected: Any, rounding: float | None) -> None:
     """Raise AssertionError where two nests of numbers differ."""
-    if isinstance(expected, list | dict):
-        assert type(found) is type(expected), f"{name}: {way} gives {found!r} instead of {expected!r}"
-        assert len(found) == len(expected), f"{name}: {way} gives {found!r} instead of {expected!r}"
-        for key in expected if isinstance(expected, dict) else range(len(expected)):
-            check(name, way, found[key], expected[key], rounding)
-    elif isinstance(expected, np.ndarray):
-        assert isinstance(found, np.ndarray), f"{name}: {way} gives {found!r} instead of {expected!r}"
-        same = (found.dtype, found.shape) == (expected.dtype, expected.shape) and near(found, expected, rounding)
-        assert same, f"{name}: {way} differs from eager execution:\n{found!r}\ninstead of\n{expected!r}"
-    else:
-        same = found is expected or found == expected or (found != found and expected != expected)
-        assert same, f"{name}: {way} gives {found!r} instead of {expected!r}"
-
-
-def near(found: np.ndarray, expected: np.ndarray, rounding: float | None) -> bool:
-    """Whether two arrays of one type and shape are the same to so many units in the last place; None: bit for bit."""
-    if found.tobytes() == expected.tobytes():
-        return True
-    if expected.dtype.kind not in "fc":
-        return False
-    parts = expected.real.dtype
-    a, b = (np.ascontiguousarray(x).view(parts) for x in (found, expected))
-    other = ~(np.isnan(a) & np.isnan(b))
-    a, b = a[other], b[other]
-    if rounding is None:
-        return a.tobytes() == b.tobytes()
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(b)
-        scale = np.abs(b[finite]).max(initial=0.0)
-        off = np.abs(a[finite] - b[finite]) <= rounding * np.finfo(parts).eps * scale
-    return bool(off.all() and np.array_equal(a[~finite], b[~finite]))
+    where = difference(found, expected, rounding)
+    assert where is None, f"{name}: {way} differs from eager execution: {where}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.inspection import describe
-from .._engine.nests import flat, placed
+from .._engine.nests import flat
 from .._engine.plan import Plan
 from .._engine.tensor import TensorBase
 from ._tokens import TYPES
@@ -38,11 +38,9 @@ def numbers(nest: Any) -> Any:
         return [type(nest), *(numbers(part) for part in nest)]
     if isinstance(nest, dict):
         return {key: numbers(part) for key, part in nest.items()}
-    if flat(nest):  # of another class that holds tensors
-        return [type(nest), *(numbers(part) for part in flat(nest)), str(placed(nest, [None] * len(flat(nest))))]
     if isinstance(nest, np.ndarray | bool | int | float | complex | str | bytes) or nest is None:
         return nest
-    return type(nest)
+    return [type(nest), *map(numbers, flat(nest))]  # the tensors of other pytrees
 
 
 def difference(found: Any, expected: Any, rounding: float | None, where: str = "") -> str | None:
