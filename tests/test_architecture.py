@@ -60,6 +60,7 @@ LAYERS = (
     ("_engine.plan",),
     ("_engine.inspection", "_engine.recorder", "_engine.bytecode", "_engine.executed", "_engine.guards"),
     ("_engine.arguments", "_engine.reachability"),
+    ("_engine.dependence",),
     ("_engine.recordings", "_engine.capture"),
     ("_engine.replay",),
     ("_engine.algebra", "_engine.substitution"),

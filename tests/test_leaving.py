@@ -51,7 +51,7 @@ TRANSFORMS = {
     "grad of vmap": lambda f: dg.grad(lambda x: dg.vmap(f)(x).sum())(ROWS),
     "grad of jvp": lambda f: dg.grad(lambda x: dg.jvp(f, x, V)[1])(X),
 }
-NAMES = {"grad", "value_and_grad", "GradOperation", "jacrev", "jvp", "vjp", "linearize", "jet", "vmap", "laplacian"}
+NAMES = ("grad", "value_and_grad", "GradOperation", "jacrev", "jvp", "vjp", "linearize", "jet", "vmap", "laplacian")
 
 
 def recorded(run):

@@ -530,7 +530,7 @@ class Accumulation:
             np.concatenate([nothing, *rows]), np.concatenate([nothing, *columns]), shape[0]
         )
         relied = (*captured.looked, *[(handle, array_behind(handle)) for handle in walk.relied.values()])
-        self.pattern = Pattern(shape, starts, members, False, relied)
+        self.pattern = Pattern(shape, starts, members, False, relied, captured.dependence)
         ends = np.cumsum([len(i) for i in rows])
         targets = np.split(places, ends[:-1]) if rows else []
         self._base = np.zeros(len(members), self._dtype)
@@ -605,7 +605,7 @@ def accumulate(
     program = captured.program
     n = sum(math.prod(shape) for shape in directions)
     m = captured.results[0].size
-    if captured.branches or program.effects or captured.results[0]._typenum not in _FLOATS:
+    if captured.branches or captured.dependence.why is not None or program.effects or captured.results[0]._typenum not in _FLOATS:
         raise UnsuitedError
     inputs: dict[int, tuple[int, tuple[int, ...]]] = {}
     first = 0

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ._engine.tensor import CellCall
 from .gradient import grad, jvp, vjp
 from .ops._arguments import to_shape
 from .ops._joining import concat
 from .sparsity import leaves
 from .tensor import Tensor
 
-__all__ = ["Like", "Surroundings", "backward", "described", "fits", "flat", "forward", "kind_of", "split", "twice"]
+__all__ = ["Like", "backward", "described", "fits", "flat", "forward", "kind_of", "split", "twice"]
 
 # --------------------------------------------------------------------------------------------------- arguments
 
@@ -47,45 +45,6 @@ def fits(x: Any, kind: Any) -> bool:
             and (kind.numbers is None or np.array_equal(x.asnumpy(), kind.numbers))
         )
     return x is kind or (type(x) is type(kind) and bool(x == kind))
-
-
-class Surroundings:
-    """What a function computes with beside its arguments: what it closes over, and the attributes of Cells."""
-
-    def __init__(self, fn: Any) -> None:
-        self.closures: list[tuple[Any, Any]] = []
-        self.cells: list[tuple[CellCall, int]] = []
-        self._look(fn, set())
-
-    def _look(self, x: Any, seen: set[int]) -> None:
-        if id(x) in seen:
-            return
-        seen.add(id(x))
-        if isinstance(x, CellCall):
-            self.cells.append((x, x.writes))
-            for value in vars(x).values():
-                for part in value.values() if isinstance(value, dict) else (value,):
-                    self._look(part, seen)
-        elif isinstance(x, types.MethodType):
-            self._look(x.__self__, seen)
-            self._look(x.__func__, seen)
-        elif isinstance(x, types.FunctionType):
-            for cell in x.__closure__ or ():
-                try:
-                    contents = cell.cell_contents
-                except ValueError:  # not filled yet
-                    continue
-                self.closures.append((cell, contents))
-                self._look(contents, seen)
-        elif isinstance(x, tuple | list):
-            for item in x:
-                self._look(item, seen)
-
-    @property
-    def unchanged(self) -> bool:
-        return all(cell.writes == writes for cell, writes in self.cells) and all(
-            cell.cell_contents is contents for cell, contents in self.closures
-        )
 
 
 def described(x: Any) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from ._accumulation import Accumulation, UnsuitedError, accumulate
 from ._colour import ORDERINGS, Colouring, colour_hessian, colour_jacobian
 from ._coloured import Sweeps
-from ._sweeps import Surroundings, described, fits, flat, forward, kind_of, split, twice
+from ._sweeps import described, fits, flat, forward, kind_of, split, twice
 from .dtype import DType
 from .gradient import grad
 from .sparsity import Pattern, captured, jacobian_pattern
@@ -47,9 +47,11 @@ class SparsePlan:
 
     Notes
     -----
-    The pattern is found once. It holds for all arguments, unless branches in Python (``if x[0] > 0``) decide what is
-    computed; then it is that of the branches taken, ``plan.pattern.branches`` is true, and the plan has to be prepared
-    again where they change. `check` compares with a product that needs no pattern.
+    The pattern is found once; values are never kept. It holds for all arguments, unless branches in Python
+    (``if x[0] > 0``) decide what is computed; then it is that of the branches taken, and ``plan.pattern.branches`` is
+    true. Whatever else the function can reach is guarded as in recorded functions (`dualgrad.jit`): where it has changed
+    the plan raises ValueError, and is to be prepared again. A pattern with branches, or of a function that no guard can
+    follow, is compared at each call with a product that needs no pattern, and a misfit raises; `check` does so at will.
 
     Examples
     --------
@@ -69,24 +71,22 @@ class SparsePlan:
 
     def __init__(
         self,
-        name: str,
-        fn: Callable[..., Any],
+        derivative: SparseDerivative,
         args: tuple[Any, ...],
-        positions: tuple[int, ...],
-        symmetric: bool,
         method: Accumulation | Colouring,
         pattern: Pattern,
         result: DType,
     ) -> None:
         self.pattern = pattern
-        self._name = name
-        self._fn = fn
-        self._positions = positions
-        self._symmetric = symmetric
+        self._derivative = derivative
+        self._name = derivative._name
+        self._fn = derivative.fn
+        self._args = args
+        self._positions = positions = derivative._positions
+        self._symmetric = derivative._symmetric
         self._kinds = [kind_of(x) for x in args]
         self._indices = pattern.indices.astype(np.int32, copy=False)
         self._indptr = pattern.indptr.astype(np.int32 if len(pattern.indices) < 1 << 31 else np.int64)
-        self._surroundings = Surroundings(fn)
         self._dtype = args[positions[0]].dtype.numpy
         self._result = result.numpy
         self._directly = method if isinstance(method, Accumulation) else None
@@ -115,6 +115,12 @@ class SparsePlan:
     def ordering(self) -> str:
         return "" if self._sweeps is None else self._sweeps.colouring.ordering
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _prepared, (self._derivative, self._args)
+
+    def __copy__(self) -> SparsePlan:
+        return self
+
     def __repr__(self) -> str:
         size = f"shape={self.pattern.shape}, entries={len(self.pattern.indices)}"
         how = "accumulated" if self._sweeps is None else f"{self.n_colours} colours by {self.kind}"
@@ -125,6 +131,12 @@ class SparsePlan:
     def values(self, *args: Any) -> np.ndarray:
         """The entries in the order of the pattern, as a NumPy array."""
         args = self._checked(args)
+        values = self._values(args)
+        if not self.pattern.sure:
+            self._compare(args, values)
+        return values
+
+    def _values(self, args: tuple[Any, ...]) -> np.ndarray:
         if self._directly is not None:
             return self._directly.values(args)
         assert self._sweeps is not None
@@ -133,6 +145,9 @@ class SparsePlan:
     def entries(self, *args: Any) -> Tensor:
         """The entries in the order of the pattern, as a Tensor that can be differentiated again: by coloured sweeps."""
         args = self._checked(args)
+        if not self.pattern.sure:
+            numbers = tuple([x._detached() if isinstance(x, Tensor) else x for x in args])
+            self._compare(numbers, self._values(numbers))
         if self._differentiable is None:
             colour = colour_hessian if self._symmetric else colour_jacobian
             self._differentiable = self._coloured(args, colour(self.pattern))
@@ -166,7 +181,9 @@ class SparsePlan:
             If they differ: the pattern does not hold at these arguments.
         """
         args = self._checked(args)
-        values = self.values(*args) if values is None else values
+        self._compare(args, self._values(args) if values is None else values)
+
+    def _compare(self, args: tuple[Any, ...], values: np.ndarray) -> None:
         rng = np.random.default_rng(len(values))
         direction = rng.uniform(0.5, 1.5, self.pattern.shape[1]) * rng.choice([-1.0, 1.0], self.pattern.shape[1])
         rows, terms = self.pattern.rows(), values * direction[self.pattern.indices].astype(self._dtype)
@@ -197,19 +214,26 @@ class SparsePlan:
     def _checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(args) != len(self._kinds):
             raise ValueError(f"{self._name}: the plan is for {len(self._kinds)} arguments, got {len(args)}")
-        given = tuple(Tensor(x) if isinstance(x, np.ndarray) else x for x in args)
+        given = _as_tensors(args)
         for i, (x, kind) in enumerate(zip(given, self._kinds, strict=True)):
             if not fits(x, kind):
                 raise ValueError(
                     f"{self._name}: argument {i} is {described(x)}; the plan was prepared for another one, "
                     f"{described(kind)}: shapes, types and integers decide about the pattern"
                 )
-        if not (self.pattern.valid and self._surroundings.unchanged):
-            raise ValueError(
-                f"{self._name}: a captured tensor that decides about the pattern, another captured value or an "
-                f"attribute of a Cell has changed since the plan was prepared; prepare it again"
-            )
+        changed = self.pattern.changed()
+        if changed is not None:
+            raise ValueError(f"{self._name}: {changed} has changed since the plan was prepared; prepare it again")
         return given
+
+
+def _as_tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([Tensor(x) if isinstance(x, np.ndarray) else x for x in args])
+
+
+def _prepared(derivative: SparseDerivative, args: tuple[Any, ...]) -> SparsePlan:
+    """A plan that was copied or pickled: the function is another one now, and so are its guards."""
+    return derivative.prepare(*args)
 
 
 def _scipy_sparse() -> Any:
@@ -271,12 +295,15 @@ class SparseDerivative:
         self._pattern = pattern
         self._plan: SparsePlan | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_plan": None}  # a copy prepares its own
+
     def __repr__(self) -> str:
         return f"<{self._name} of {getattr(self.fn, '__qualname__', type(self.fn).__name__)}>"
 
     def prepare(self, *args: Any) -> SparsePlan:
         """The plan for arguments of this kind: finds the pattern and colours it."""
-        given = tuple(Tensor(x) if isinstance(x, np.ndarray) else x for x in args)
+        given = _as_tensors(args)
         for p in self._positions:
             if p >= len(given) or not isinstance(given[p], Tensor) or not given[p].dtype.is_float:
                 what = described(given[p]) if p < len(given) else "missing"
@@ -300,7 +327,7 @@ class SparseDerivative:
                 accumulation = None
         method = accumulation or colouring
         assert method is not None
-        return SparsePlan(self._name, self.fn, given, self._positions, self._symmetric, method, pattern, result)
+        return SparsePlan(self, given, method, pattern, result)
 
     def _accumulated(self, args: tuple[Any, ...]) -> Accumulation | None:
         """The entries one by one, if that is asked for or may be better."""

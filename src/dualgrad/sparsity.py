@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._engine.capture import array_behind, capture
+from ._engine.dependence import Dependence
 from ._engine.nests import checked_result
 from ._engine.primitives import table
 from ._engine.sets import TooDenseError, gathered, take, transposed, union
@@ -70,14 +71,22 @@ class Pattern:
     indices: np.ndarray
     branches: bool = False
     relied: tuple[tuple[Any, Any], ...] = ()  # (handle, its array) where indices or conditions were looked at
+    dependence: Dependence | None = None  # what else decides about it; None for a pattern that was given
 
     def __repr__(self) -> str:
         return f"Pattern(shape={self.shape}, entries={len(self.indices)})"
 
+    def changed(self) -> str | None:
+        """What has changed of all that it relies on (index arrays, conditions, numbers that Python read), in words; None
+        if nothing has, or if that cannot be told: see `sure`."""
+        if not all(array_behind(handle) is array for handle, array in self.relied):
+            return "a captured tensor that decides about the pattern"
+        return self.dependence.broken() if self.dependence is not None and self.sure else None
+
     @property
-    def valid(self) -> bool:
-        """Whether captured tensors that it relies on (index arrays, conditions) are unchanged."""
-        return all(array_behind(handle) is array for handle, array in self.relied)
+    def sure(self) -> bool:
+        """Whether the pattern holds wherever nothing that it relies on has changed, and such a change is seen."""
+        return not self.branches and (self.dependence is None or self.dependence.why is None)
 
     @staticmethod
     def of(given: Any) -> Pattern:
@@ -97,12 +106,12 @@ class Pattern:
     def transposed(self) -> Pattern:
         """The pattern of the transpose."""
         starts, members, _ = transposed(self.indptr, self.indices, self.shape[1])
-        return Pattern(self.shape[::-1], starts, members, self.branches, self.relied)
+        return Pattern(self.shape[::-1], starts, members, self.branches, self.relied, self.dependence)
 
     def symmetric(self) -> Pattern:
         """The pattern together with its transpose."""
         other = self.transposed()
-        return Pattern(self.shape, *union(*self.sets, *other.sets), self.branches, self.relied)
+        return Pattern(self.shape, *union(*self.sets, *other.sets), self.branches, self.relied, self.dependence)
 
     @property
     def sets(self) -> tuple[np.ndarray, np.ndarray]:
@@ -189,7 +198,7 @@ def jacobian_pattern(fn: Callable[..., Any], *args: Any, grad_position: int | tu
     joined = np.concatenate(parts) if parts else np.empty(0, np.int32)
     m = sum(x.size for x in results)
     relied = (*found_by.looked, *[(handle, array_behind(handle)) for handle in walk.relied.values()])
-    return Pattern((m, n), np.concatenate(starts), joined, found_by.branches, relied)
+    return Pattern((m, n), np.concatenate(starts), joined, found_by.branches, relied, found_by.dependence)
 
 
 class Captured(NamedTuple):
@@ -201,6 +210,8 @@ class Captured(NamedTuple):
         Its results, and their slots, None where they are constant.
     branches, looked
         Whether Python was given numbers that depend on the arguments; (handle, array) of captured ones it was given.
+    dependence
+        What else decides about the program.
     tensors, fixed
         The positions of the arguments that are tensors, the first inputs of the program; those that hold integers.
     """
@@ -210,6 +221,7 @@ class Captured(NamedTuple):
     slots: list[int | None]
     branches: bool
     looked: list[tuple[Any, Any]]
+    dependence: Dependence
     tensors: list[int]
     fixed: dict[int, Tensor]
 
@@ -224,7 +236,8 @@ def captured(fn: Callable[..., Any], args: tuple[Any, ...], more: tuple[Tensor, 
             full[i] = x
         return leaves(fn(full, given[len(tensors) :]))
 
-    found = capture(call, (*[args[i] for i in tensors], *more))
+    others = tuple([x for x in args if not isinstance(x, Tensor)])
+    found = capture(call, (*[args[i] for i in tensors], *more), others)
     fixed = {i: args[k] for i, k in enumerate(tensors) if args[k].dtype.is_int or args[k].dtype.is_bool}
     return Captured(*found, tensors, fixed)
 

@@ -4,7 +4,9 @@ Unlike a recording that is to be replayed, a capture goes on where Python asks f
 arguments (``if x[0] > 0``): it then shows the branches taken at this point, and says so.
 """
 from .array cimport ARRAY, Array
+from .dependence cimport Dependence, dependence_of
 from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing
+from .executed cimport Executed
 from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap
 
@@ -25,15 +27,18 @@ cdef class Probe(Recorder):
         return 0
 
 
-def capture(fn, tuple args):
+def capture(fn, tuple args, others=()):
     """Call `fn` with the numbers of tensors and write down what it executes; `fn` returns a list of tensors.
 
     Returns (program, results, the slot of each result or None where it is constant, whether Python looked at numbers
-    that depend on the arguments, (handle, array) for captured tensors whose numbers it looked at).
-    It is done twice: other constants at the second time are numbers that will differ at each call.
+    that depend on the arguments, (handle, array) for captured tensors whose numbers it looked at, what else the program
+    depends on). `others`: what it can reach besides. It is done twice: other constants at the second time are numbers
+    that will differ at each call.
     """
     cdef Tracer former = active_tracer()
     cdef Probe first, second
+    cdef Executed executed = Executed(), again = Executed()
+    cdef Dependence dependence
     for x in args:
         if (<TensorBase>x).value.kind != ARRAY:
             raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
@@ -42,26 +47,32 @@ def capture(fn, tuple args):
         stop_tracing(former)
     try:
         first = Probe()
-        results = traced(first, fn, args)
+        results = traced(first, fn, args, executed)
+        dependence = dependence_of(fn, list(others), executed)
         second = Probe()
         slots = slots_of(first, results)
         first.kept = []                 # results kept for equal steps: the second execution takes their memory
         first.negated = {}
-        again = slots_of(second, traced(second, fn, args))
+        slots_again = slots_of(second, traced(second, fn, args, again))
+        dependence.confirm(executed, again)
     finally:
         if former is not None:
             start_tracing(former)
-    if slots != again or not first.program.same_as(second.program):
+    if slots != slots_again or not first.program.same_as(second.program):
         raise ValueError("sparsity: two calls of the function with the same arguments compute different things; draw "
                          "random numbers with dualgrad.ops, or outside of the function")
-    return first.program, results, slots, first.looked, first.fixed
+    return first.program, results, slots, first.looked, first.fixed, dependence
 
 
-cdef list traced(Probe probe, object fn, tuple args):
+cdef list traced(Probe probe, object fn, tuple args, Executed executed):
     inputs = [wrap(probe.input(<Array>(<TensorBase>x).value)) for x in args]
     start_tracing(probe)
     try:
-        results = list(fn(*inputs))
+        executed.start()
+        try:
+            results = list(fn(*inputs))
+        finally:
+            executed.stop()
         probe.finish()
         return results
     finally:

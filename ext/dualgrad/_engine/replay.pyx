@@ -13,13 +13,17 @@ Programs are kept by function: identity for Cells; code, globals and closure for
 how for gradient functions. Those of a Cell are held by the Cell, so that they end with it. The cache is bounded, in
 functions and in bytes; the programs used longest ago go first.
 """
+import sys
 import types
 import weakref
 from collections import OrderedDict
 from time import perf_counter
 
 from .arguments cimport ByIdentity, Given, given, value_key
+from .dependence cimport dependence_on
 from .execute cimport tracing
+from .opcodes cimport OP_DRAW, OP_INSPECT
+from .program cimport FROM_HANDLE
 from .pytrees cimport back, deeper
 from .recordings cimport Function, Kind, Recording, checked, checking, current, go_eager, record, replay
 from .tensor cimport CellCall, TensorBase
@@ -70,7 +74,29 @@ cdef class Recorded:
             self.known = None if self.function is None else self.__wrapped__
         return result
 
+    def depends_on(self, *args):
+        """What the last result for arguments of this kind depends on besides the arguments; None if that is not known,
+        or if the function changes tensors or draws random numbers."""
+        cdef Function function
+        cdef Kind kind
+        cdef Recording r
+        cdef Given g = given(args, {})
+        key, alive, _ = function_key(self.__wrapped__)
+        function = known_as((self.pure, key), alive)
+        if function is None or function.eager:
+            return None
+        kind = function.kinds.get(g.key())
+        r = None if kind is None else kind.last if kind.good is None else kind.good
+        if r is None or (r.guards is None and not self.pure) or r.program.effects or any(
+                [step[0] == OP_DRAW or step[0] == OP_INSPECT for step in r.program.steps]):
+            return None
+        return dependence_on(r.guards, r.fixed + [
+            (handle, (<TensorBase>handle).value) for slot, handle in zip(r.program.kinds, r.program.sources)
+            if slot == FROM_HANDLE])
+
     def __reduce__(self):
+        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
+            return self.__qualname__            # the decorated function of a module
         return restored, (self.__wrapped__, self.pure, dict(vars(self)))
 
     def __copy__(self):

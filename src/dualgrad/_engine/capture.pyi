@@ -1,15 +1,17 @@
 from collections.abc import Callable
+from typing import Any
 
 from typing_extensions import disjoint_base
 
 from ..tensor import Tensor
 from .array import Array
+from .dependence import Dependence
 from .program import Program
 from .tensor import TensorBase
 
 def capture(
-    fn: Callable[..., list[Tensor]], args: tuple[Tensor, ...]
-) -> tuple[Program, list[Tensor], list[int | None], bool, list[tuple[TensorBase, Array]]]: ...
+    fn: Callable[..., list[Tensor]], args: tuple[Tensor, ...], others: tuple[Any, ...] = ()
+) -> tuple[Program, list[Tensor], list[int | None], bool, list[tuple[TensorBase, Array]], Dependence]: ...
 def array_behind(handle: TensorBase) -> Array: ...
 
 @disjoint_base

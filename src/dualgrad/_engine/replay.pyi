@@ -3,6 +3,8 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
+from .dependence import Dependence
+
 def call_recorded(
     key: Any,
     alive: Any,
@@ -32,3 +34,4 @@ class Recorded:
     def __init__(self, fn: Callable[..., Any], pure: bool = False) -> None: ...
     def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def depends_on(self, *args: Any) -> Dependence | None: ...

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.dependence import Dependence
 from ..ops._arguments import to_shape
 from ..tensor import Tensor
 
@@ -81,17 +82,27 @@ def _filled(template: Any, make: Callable[[Leaf], Any]) -> Any:
 
 
 class Latest:
-    """The results at the latest point: SciPy asks for a value and its derivative at the same one, in two calls."""
+    """The results at the latest point: SciPy asks for a value and its derivative at the same one, in two calls.
 
-    def __init__(self, compute: Callable[[np.ndarray], Any]) -> None:
+    They are used again only while all that the function can reach is as it was. `depends` tells what that is at a
+    point: see `Recorded.depends_on`.
+    """
+
+    def __init__(
+        self, compute: Callable[[np.ndarray], Any], depends: Callable[[np.ndarray], Dependence | None]
+    ) -> None:
         self.compute = compute
-        self.point: np.ndarray | None = None
+        self.depends = depends
+        self.point: bytes | None = None
+        self.dependence: Dependence | None = None
         self.results: Any = None
 
     def __call__(self, x: np.ndarray) -> Any:
-        if self.point is None or not np.array_equal(x, self.point):
+        if self.dependence is None or x.tobytes() != self.point or not self.dependence.holds():
+            self.dependence = None
             self.results = self.compute(x)
-            self.point = np.array(x)
+            self.point = x.tobytes()
+            self.dependence = self.depends(x)
         return self.results
 
 

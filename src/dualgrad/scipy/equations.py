@@ -28,7 +28,7 @@ class _Map:
         self.name = name
         self.mode = jac
         self.size = size
-        self.value = jit(value)
+        self.value: Any = jit(value)
         self.function = value
         self.leading = leading
         self.dense = jit(self._dense)
@@ -82,7 +82,14 @@ class Equations:
 
         self._map = _Map(name, value, packing.size, jac)
         self._curvature = Curvature(lambda z, v: (value(z) * v).sum())
-        self._values = Latest(lambda x: self._map.value(Tensor(x)).asnumpy())
+        self._values = Latest(
+            lambda x: self._map.value(Tensor(x)).asnumpy(), lambda x: self._map.value.depends_on(Tensor(x))
+        )
+        self._given = (fn, x0, args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fn, x0, args = self._given
+        return _restored, (self._name, fn, x0, args, self._jac)
 
     def fun(self, x: Any) -> np.ndarray:
         """The values."""
@@ -108,6 +115,11 @@ class Equations:
     def unpack(self, x: Any) -> Any:
         """The nest of arrays that a vector stands for."""
         return self._packing.arrays(vector_of(self._name, x, self.x0.size))
+
+
+def _restored(name: str, fn: Any, x0: Any, args: tuple[Any, ...], jac: str) -> Equations:
+    """Equations that were copied or pickled; their programs and kept values stay behind."""
+    return Equations(name, fn, x0, args, jac)
 
 
 def _flattened(name: str, y: Any) -> Tensor:

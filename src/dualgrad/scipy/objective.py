@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.dependence import Dependence
 from ..gradient import grad, value_and_grad
 from ..modes import jit
 from ..ops._arguments import to_shape
@@ -41,10 +42,17 @@ class Objective:
 
     x0: np.ndarray
 
-    def __init__(self, name: str, hess: str) -> None:
+    _both: Any  # a recorded function: the value and the gradient
+
+    def __init__(self, name: str, hess: str, given: tuple[Any, ...]) -> None:
         self._name = name
         self._hess = hess
-        self._latest = Latest(self._value_and_gradient)
+        self._given = given  # what `objective` was called with
+        self._latest = Latest(self._value_and_gradient, self._depends)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fn, x0, args, weights = self._given
+        return _restored, (fn, x0, args, weights, self._hess)
 
     def fun(self, x: Any) -> float:
         """The value."""
@@ -72,6 +80,9 @@ class Objective:
     def _value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         raise NotImplementedError
 
+    def _depends(self, x: np.ndarray) -> Dependence | None:
+        raise NotImplementedError
+
     def _product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
@@ -83,7 +94,7 @@ class _OfArrays(Objective):
     """The variables are the first argument of the function."""
 
     def __init__(self, fn: Callable[..., Any], x0: Any, args: tuple[Any, ...], hess: str) -> None:
-        super().__init__("objective", hess)
+        super().__init__("objective", hess, (fn, x0, args, None))
         self._packing = packing = Packing(x0)
         self.x0 = packing.vector()
 
@@ -100,6 +111,9 @@ class _OfArrays(Objective):
         value, gradient = self._both(Tensor(x))
         return float(value), gradient.asnumpy()
 
+    def _depends(self, x: np.ndarray) -> Dependence | None:
+        return self._both.depends_on(Tensor(x))
+
     def _product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         return self._curvature.product(x, p)
 
@@ -111,7 +125,7 @@ class _OfWeights(Objective):
     """The variables are Parameters, which the function reads; they are given the numbers of each vector asked for."""
 
     def __init__(self, fn: Callable[..., Any], weights: list[Parameter], args: tuple[Any, ...], hess: str) -> None:
-        super().__init__("objective", hess)
+        super().__init__("objective", hess, (fn, None, args, weights))
         self._weights = weights
         self._packing = packing = Packing(list(weights))
         self.x0 = packing.vector()
@@ -147,6 +161,9 @@ class _OfWeights(Objective):
         value, gradients = self._both()
         return float(value), _joined(gradients)
 
+    def _depends(self, x: np.ndarray) -> Dependence | None:
+        return self._both.depends_on()
+
     def _product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         self.assign(x)
         pieces = [Tensor(a, w.dtype) for a, w in zip(self._packing.arrays(p), self._weights, strict=True)]
@@ -172,6 +189,11 @@ def _number(y: Any) -> Tensor:
         what = f"shape {y.shape}" if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(f"objective: the function returned {what}; expected a Tensor with one element")
     return to_shape(y, ())
+
+
+def _restored(fn: Any, x0: Any, args: tuple[Any, ...], weights: Any, hess: str) -> Objective:
+    """An objective that was copied or pickled; its programs and kept values stay behind."""
+    return objective(fn, x0, *args, weights=weights, hess=hess)
 
 
 def objective(
