@@ -318,20 +318,21 @@ def one(number, show=False):
     sys.unraisablehook = lambda args: unraisable.append(args.exc_value)
     found, call = None, Call(number)
     try:
-        signal.alarm(TIME)
-        call.run()
+        try:
+            signal.alarm(TIME)
+            call.run()
+        finally:
+            signal.alarm(0)  # the alarm may still come just before this, and is caught below
         outcome = "returned"
     except TimeLimit:
         outcome = found = "time"
     except BaseException as error:
         outcome = type(error).__name__
-        signal.alarm(0)
         if show:
             traceback.print_exc()
         if is_internal(error):
             found = _describe(error)
     finally:
-        signal.alarm(0)
         sys.unraisablehook = hook
     try:
         _restore(state)
