@@ -8,6 +8,7 @@ outer tape.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -455,6 +456,13 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     return value, tangent, aux[0] if len(aux) == 1 else aux
 
 
+def _by_input_and_weight(weights: bool, single: bool, by_input: tuple, by_weight: list) -> Any:
+    """The results of a pullback."""
+    if not weights:
+        return by_input
+    return by_input, (by_weight[0] if single else tuple(by_weight))
+
+
 def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) -> tuple:
     """The value of a function, and the function that pulls cotangents back (reverse mode).
 
@@ -495,13 +503,9 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
     if weights is not None:
         parameters, single = _checked_weights("vjp", weights)
 
-    def arranged(by_input: tuple, by_weight: list) -> Any:
-        if weights is None:
-            return by_input
-        return by_input, (by_weight[0] if single else tuple(by_weight))
-
     inputs = as_inputs("vjp", "input", inputs)
-    value, pull, aux = run_vjp("vjp", fn, inputs, parameters, has_aux, arranged)
+    arrange = functools.partial(_by_input_and_weight, weights is not None, single)
+    value, pull, aux = run_vjp("vjp", fn, inputs, parameters, has_aux, arrange)
     if not has_aux:
         return value, pull
     return value, pull, aux[0] if len(aux) == 1 else aux

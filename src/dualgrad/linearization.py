@@ -66,14 +66,25 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     for i, x in enumerate(points):
         if not differentiable(x):
             raise TypeError(f"linearize: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
-    value, pull, _ = run_vjp("linearize", fn, points, [], False, lambda found, _: found)
-    push = Repeated("the tangent of linearize", pull.push)
+    value, pull, _ = run_vjp("linearize", fn, points, [], False, _by_input)
+    return value, _Tangent(Repeated("the tangent of linearize", pull.push), len(points), several)
 
-    def tangent(*v: Any) -> Any:
-        if several and len(v) == 1 and isinstance(v[0], tuple | list) and (len(points) > 1 or len(v[0]) == 1):
+
+def _by_input(found: tuple[Any, ...], _: Any) -> tuple[Any, ...]:
+    return found
+
+
+class _Tangent:
+    """The derivative at a point, as a function of tangents."""
+
+    def __init__(self, push: Repeated, count: int, several: bool) -> None:
+        self._push = push
+        self._count = count
+        self._several = several
+
+    def __call__(self, *v: Any) -> Any:
+        if self._several and len(v) == 1 and isinstance(v[0], tuple | list) and (self._count > 1 or len(v[0]) == 1):
             v = tuple(v[0])
-        if len(v) != len(points):
-            raise ValueError(f"linearize: {len(v)} tangents for {len(points)} inputs; expected one for each")
-        return push(as_inputs("linearize", "the tangent of input", v))
-
-    return value, tangent
+        if len(v) != self._count:
+            raise ValueError(f"linearize: {len(v)} tangents for {self._count} inputs; expected one for each")
+        return self._push(as_inputs("linearize", "the tangent of input", v))

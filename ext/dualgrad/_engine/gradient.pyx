@@ -418,9 +418,29 @@ cdef class Pullback:
     cdef list out_slots, slots, leaf_slots, links, originals, parameters, parameter_at
     cdef Py_ssize_t n_inputs
     cdef object arrange
+    cdef tuple made_of              # the arguments of `run_vjp`
 
     def __init__(self):
         raise TypeError("Pullback: is made by vjp, at a point")
+
+    def __reduce__(self):
+        """A pullback is pickled as the call that made it, if that gives the same value now."""
+        for link in self.links:
+            if settled(<Node>link).kind == NODE:
+                raise TypeError(f"{self.name}: a pullback inside of a derivative cannot be pickled; its outer "
+                                f"derivative would be lost")
+        value = run_vjp(*self.made_of)[0]
+        for a, b in zip(tensors_of(value), tensors_of(self.out)):
+            if a.asnumpy().tobytes() != b.asnumpy().tobytes():
+                raise ValueError(f"{self.name}: the function gives another value now than when the pullback was made, "
+                                 f"so the pullback cannot be pickled")
+        return made_again, self.made_of
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self                     # nothing in it changes
 
     def __call__(self, *cotangents):
         cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = []
@@ -524,6 +544,11 @@ cdef list paired(list outputs, list along):
     return outputs
 
 
+def made_again(*call):
+    """A pullback that was pickled."""
+    return run_vjp(*call)[1]
+
+
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     """(value, pullback, aux); `arrange` puts the pullback's results together, gradients of inputs and parameters."""
     cdef Tape tape = new_tape(name)
@@ -539,6 +564,7 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     pull.parameters = parameters
     pull.parameter_at = []
     pull.arrange = arrange
+    pull.made_of = (name, fn, args, parameters, has_aux, arrange)
     for x in args:
         if holds_tensor(x):
             pull.originals.append(x)

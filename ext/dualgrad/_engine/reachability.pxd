@@ -1,5 +1,5 @@
 # All that a call can reach besides its arguments. See reachability.pyx.
-from .executed cimport Executed
+from .executed cimport Executed, Trust
 from .guards cimport Guards
 
 
@@ -30,6 +30,7 @@ cdef class Reach:
     cdef bint runs(self, object x) except -1
     cdef int imported(self, str name) except -1
     cdef int function(self, object f) except -1
+    cdef int closure(self, object f, object code, Trust trust) except -1
     cdef int module(self, object x, object label) except -1
     cdef int kind(self, object t, object label) except -1
     cdef int instance(self, object x, type kind, object label) except -1

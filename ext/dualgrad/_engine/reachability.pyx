@@ -352,30 +352,40 @@ cdef class Reach:
         return 0
 
     cdef int function(self, object f) except -1:
-        cdef Names n
-        cdef Py_ssize_t i
         cdef object code = f.__code__
         cdef Trust trust = trust_of(f.__globals__)
         cdef int field
         if not self.runs(f) and not self.dynamic:
-            return self.guards.pointer(dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
+            return 0 if trust == OURS or trust == PURE else self.guards.pointer(
+                dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
         self.explain(code)
-        for field in range(7 if self.dynamic or not self.attributes.isdisjoint(FUNCTION_NAMES) else 4):
-            self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, FIELDS[field] + f.__qualname__)
         self.meet(f.__defaults__, f"the defaults of {f.__qualname__}")
         self.meet(f.__kwdefaults__, f"the defaults of {f.__qualname__}")
-        n = names_of(code)
-        for i, cell in enumerate(f.__closure__ or ()):
-            self.guards.pointer(dg_cell_at(<PyObject *>cell), cell, code.co_freevars[i])
-            p = PyCell_GET(<PyObject *>cell)
-            if p is not NULL:
-                chains = n.free.get(code.co_freevars[i])
-                self.follow(<object>p, {()} if chains is None or n.nested else chains, code.co_freevars[i])
+        self.closure(f, code, trust)
+        if trust == OURS or trust == PURE:
+            return 0
+        for field in range(7 if self.dynamic or not self.attributes.isdisjoint(FUNCTION_NAMES) else 4):
+            self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, FIELDS[field] + f.__qualname__)
         if dg_field_of_function(<PyObject *>f, 3)[0] is not NULL:
             self.guards.attributes(f.__dict__, None if self.dynamic else self.attributes, f)
             for name, value in f.__dict__.items():
-                if trust == USERS and (self.dynamic or name in self.attributes):
+                if self.dynamic or name in self.attributes:
                     self.meet(value, f"{f.__qualname__}.{name}")
+        return 0
+
+    cdef int closure(self, object f, object code, Trust trust) except -1:
+        """The variables of enclosing functions; those of this package do not change."""
+        cdef Names n = names_of(code)
+        cdef Py_ssize_t i
+        cdef PyObject *p
+        for i, cell in enumerate(f.__closure__ or ()):
+            name = code.co_freevars[i]
+            if trust != OURS:
+                self.guards.pointer(dg_cell_at(<PyObject *>cell), cell, name)
+            p = PyCell_GET(<PyObject *>cell)
+            if p is not NULL:
+                chains = n.free.get(name)
+                self.follow(<object>p, {()} if chains is None or n.nested else chains, name)
         return 0
 
     cdef int module(self, object x, object label) except -1:

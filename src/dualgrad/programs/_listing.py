@@ -56,6 +56,7 @@ class Recording:
     plan: Plan | None
     inputs: list[Any]
     seconds: tuple[float, float]  # of the last recording, the call included, and of planning
+    guards: tuple[int, int, int, float] | None  # places, those compared by content, their bytes, nanoseconds of a look
 
     def layout(self) -> dict[str, Any]:
         """The plan as data; one is made where the program is interpreted."""
@@ -65,22 +66,22 @@ class Recording:
 
 def recording_of(fn: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
     """The recording of a call; if there is none, the function is called until there is one."""
+    pure = fn.pure if isinstance(fn, Recorded | CellCall) else False
     while isinstance(fn, Recorded):
         fn = fn.__wrapped__
-    call = fn if isinstance(fn, CellCall) and fn.recorded else Recorded(fn)
-    found = recorded_call(fn, args, kwargs)
+    call = fn if isinstance(fn, CellCall) and fn.recorded else Recorded(fn, pure)
+    found = recorded_call(fn, args, kwargs, pure)
     for _ in range(CALLS):
         if found["eager"] is not None or found["program"] is not None:
             break
         call(*args, **kwargs)
-        found = recorded_call(fn, args, kwargs)
+        found = recorded_call(fn, args, kwargs, pure)
     seconds = (found.get("recording", 0.0), found.get("planning", 0.0))
     why = found["eager"]
     if why is None and found["program"] is None:
         why = "its arguments, or where it is called, do not let it be recorded"
-    return Recording(
-        title_of(fn), why, found["line"], found["program"], found["plan"], found.get("inputs", []), seconds
-    )
+    inputs, guards = found.get("inputs", []), found.get("guards")
+    return Recording(title_of(fn), why, found["line"], found["program"], found["plan"], inputs, seconds, guards)
 
 
 def title_of(fn: Any) -> str:

@@ -208,11 +208,21 @@ class Explanation:
             f"  memory     {_bytes(layout['arena'])} between regions, {_bytes(layout['block_bytes'])} for a block, "
             f"{_bytes(layout['total_bytes'])} of totals",
             f"  work       {_scaled(self.flops)}flop, {_bytes(self.bytes_moved)} moved",
+            self._guards_line(),
             f"  recorded in {1e3 * recording:.1f} ms (the call included), planned in {1e3 * planning:.1f} ms",
         ]
         if self._recording.plan is None:
             lines.append("  interpreted step by step; the regions are those it would have")
         return lines
+
+    def _guards_line(self) -> str:
+        if self._recording.guards is None or not self._recording.guards[0]:
+            return "  guards     none"
+        places, contents, nbytes, nanoseconds = self._recording.guards
+        return (
+            f"  guards     {_count(places, 'place')}, {contents} of them by content ({_bytes(nbytes)}), "
+            f"{nanoseconds:.0f} ns for a look at all"
+        )
 
     def _slot(self, slot: int) -> str:
         source = self._steps.sources[slot]

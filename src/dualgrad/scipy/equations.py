@@ -85,11 +85,10 @@ class Equations:
         self._values = Latest(
             lambda x: self._map.value(Tensor(x)).asnumpy(), lambda x: self._map.value.depends_on(Tensor(x))
         )
-        self._given = (fn, x0, args)
+        self._made_of = (name, fn, x0, args, jac)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fn, x0, args = self._given
-        return _restored, (self._name, fn, x0, args, self._jac)
+        return Equations, self._made_of  # programs and kept values stay behind
 
     def fun(self, x: Any) -> np.ndarray:
         """The values."""
@@ -115,11 +114,6 @@ class Equations:
     def unpack(self, x: Any) -> Any:
         """The nest of arrays that a vector stands for."""
         return self._packing.arrays(vector_of(self._name, x, self.x0.size))
-
-
-def _restored(name: str, fn: Any, x0: Any, args: tuple[Any, ...], jac: str) -> Equations:
-    """Equations that were copied or pickled; their programs and kept values stay behind."""
-    return Equations(name, fn, x0, args, jac)
 
 
 def _flattened(name: str, y: Any) -> Tensor:
@@ -229,6 +223,7 @@ class Rhs:
     """
 
     def __init__(self, fn: Callable[..., Any], y0: Any, args: tuple[Any, ...], jac: str) -> None:
+        self._made_of = (fn, y0, args, jac)
         self._packing = packing = Packing(y0)
         self.y0 = packing.vector()
         self._wanted = jac
@@ -240,6 +235,9 @@ class Rhs:
             return found
 
         self._map = _Map("rhs", value, packing.size, jac, leading=1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rhs, self._made_of  # programs stay behind
 
     def fun(self, t: float, y: Any) -> np.ndarray:
         """The derivative of the state."""
