@@ -30,7 +30,7 @@ LAYERS = (
     ("dg_vector_log.h", "dg_vector_erf.h"),
     ("dg_vector_float.h", "dg_erf.h"),
     ("dg_vector_loops.h",),
-    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_scalar.h", "dg_executor.h"),
+    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_foreign.h", "dg_scalar.h", "dg_executor.h"),
     ("_engine.array", "_engine.sets", "_engine.colouring"),
     ("_engine.primitives", "_engine.assembly"),
     ("_engine.executor",),

@@ -384,6 +384,7 @@ def test_plain_numbers_are_not_taken_without_a_word(name, way):
         assert (error is LeavesDerivativeError) == isinstance(caught.value, LeavesDerivativeError)
 
 
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
 @pytest.mark.parametrize("way", ["eager", "recorded"])
 @pytest.mark.parametrize("name", [name for name, (_, error) in RAISES.items() if error is LeavesDerivativeError])
 def test_outside_of_derivatives_numbers_are_taken(name, way):

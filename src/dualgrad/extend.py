@@ -65,7 +65,7 @@ class Primitive:
     [2. 4.]
     """
 
-    def __init__(self, row: Row, opcode: int, settings: bool, types: str) -> None:
+    def __init__(self, row: Row, opcode: int, settings: bool, types: str, functions: tuple[Any, ...] = ()) -> None:
         if not isinstance(row, Row):
             raise TypeError(
                 f"Primitive: row must be a row of the table of primitives, got {type(row).__name__}; "
@@ -77,6 +77,7 @@ class Primitive:
         self._opcode = opcode
         self._settings = settings
         self._types = types
+        self._functions = functions  # the kernel and the rules, which a recording may run
 
     def __call__(self, *operands: Any, **settings: Any) -> Tensor:
         """Apply the primitive."""
@@ -189,7 +190,8 @@ def elementwise(
     row = Row(
         name, family, len(partials), partials=partials, domain=limits, summary=summary or name, slope_note=slope_note
     )
-    return Primitive(row, add_elementwise(row, _kernel(name, kernel, len(partials))), False, "together")
+    opcode = add_elementwise(row, _kernel(name, kernel, len(partials)))
+    return Primitive(row, opcode, False, "together", (kernel,) if callable(kernel) else ())
 
 
 def linear(
@@ -421,7 +423,7 @@ def _add(
     row = Row(name, family, arity, result="any", summary=summary or name)
     jvp, vjp = (rule if rule is None or callable(rule) else tuple(rule) for rule in (jvp, vjp))
     opcode = add_rule(row, kernel, jvp, vjp, residual, correction, None if core is None else tuple(core))
-    return Primitive(row, opcode, True, types)
+    return Primitive(row, opcode, True, types, (kernel, jvp, vjp, residual, correction))
 
 
 def _check_name(where: str, name: str) -> None:

@@ -21,6 +21,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     MANY = 1 << 14                  # code objects that are kept
+    OPTIMIZED = 1                   # a flag of the code of functions
 
 cdef int CACHE = opcode.opmap.get("CACHE", -1)
 cdef int EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
@@ -71,7 +72,7 @@ cdef set DYNAMIC = {
 }
 # Names whose effect cannot be guarded.
 cdef set REFUSED = {
-    "eval", "exec", "globals", "locals", "compile", "__import__", "breakpoint", "input", "open", "id",
+    "eval", "exec", "globals", "compile", "__import__", "breakpoint", "input", "open", "id",
     "__subclasses__", "f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame",
     "import_module", "__builtins__", "fromfile", "genfromtxt", "loadtxt", "fromregex", "open_memmap",
 }
@@ -141,6 +142,8 @@ cdef Names read(object code):
 
 cdef Names classified(Names n):
     """Say what the names do besides naming."""
+    if not n.code.co_flags & OPTIMIZED and "locals" in n.globals:       # there it may be the globals
+        n.refused = "locals"
     for names in (n.attributes, n.globals):
         if not names:
             continue

@@ -107,8 +107,8 @@ cdef Trust trust_of(dict around):
     return found if getattr(module, "__dict__", None) is around or around["__name__"] == "builtins" else USERS
 
 
-cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compile", "globals", "locals", "__import__",
-                                         "breakpoint", "id"})
+cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compile", "globals", "__import__", "breakpoint",
+                                         "id"})
 
 
 cdef str call_refused(object f):

@@ -97,7 +97,7 @@ cdef void *DEALLOC_OF_PYTHON = dg_dealloc_of(<PyObject *>_Python)
 cdef set ATOMS = {
     int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType,
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
-    types.ClassMethodDescriptorType, np.ufunc,
+    types.ClassMethodDescriptorType, np.ufunc, type(np.mean),
 }
 # Kinds of locks, which give no numbers.
 cdef set LOCKS = set()
@@ -135,6 +135,15 @@ find_locks()
 cdef bint of_python(object t):
     """Whether a class was made by a class statement, so that its instances keep what they hold in dicts and slots."""
     return dg_dealloc_of(<PyObject *>t) is DEALLOC_OF_PYTHON
+
+
+cdef Trust trust_of_class(object t) except? OURS:
+    """How far a class is trusted. A class of Python that only bears the name of a module is its user's."""
+    cdef Trust found = trust_of_name(t.__module__)
+    if found == USERS or not of_python(t):
+        return found
+    module = sys.modules.get(t.__module__)
+    return found if hasattr(module, t.__qualname__.partition(".")[0]) else USERS
 
 
 cdef list slots_of(type kind):
@@ -334,7 +343,7 @@ cdef class Reach:
             return self.builtin(x, label)
         if isinstance(x, CellCall):
             return self.cell(x, kind)
-        if trust_of_name(kind.__module__) == OURS and not isinstance(x, TensorBase):
+        if trust_of_class(kind) == OURS and not isinstance(x, TensorBase):
             return self.own(x, kind)
         if kind in LOCKS:
             return 0
@@ -412,7 +421,7 @@ cdef class Reach:
 
     cdef int kind(self, object t, object label) except -1:
         """A class: the attributes of all classes that it derives from."""
-        cdef Trust trust = trust_of_name(t.__module__)
+        cdef Trust trust = trust_of_class(t)
         cdef dict members
         if not of_python(t):
             if trust == OURS or trust == PURE or t.__module__ == "types":
@@ -481,7 +490,7 @@ cdef class Reach:
                 if not of_python(base) and base not in BASES and not issubclass(base, TensorBase):
                     return self.refuse(f"it reads {label}, a {kind.__qualname__} derived from {base.__module__}."
                                        f"{base.__qualname__}, whose state no guard can see")
-            if trust_of_name(kind.__module__) == IMPURE:
+            if trust_of_class(kind) == IMPURE:
                 return self.refuse(f"it reads {label}, a {kind.__module__}.{kind.__qualname__}, which a program cannot "
                                    f"repeat")
             self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of {label}")
