@@ -56,6 +56,7 @@ cdef class Function:
 cdef bint current(Recording r, list inputs) except -1
 cdef object record(Function function, Kind kind, object call, Given g, object fn)
 cdef object replay(Recording r, list inputs)
+cdef str changed(Guards guards)
 cdef bint checking() noexcept
 cdef object checked(Function function, Recording r, list inputs, object call, tuple args, dict kwargs)
 cdef int go_eager(Function function, str why, object line) except -1

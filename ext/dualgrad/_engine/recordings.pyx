@@ -157,6 +157,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     cdef Recorder recorder = Recorder()
     cdef Recording made = Recording(), former = kind.last
     cdef bint held = former is not None and former.guards is not None and current(former, g.inputs)
+    cdef str change = None if held or former is None else changed(former.guards)
     if not function.pure:
         made.executed = Executed()
     made.call = call
@@ -181,13 +182,19 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     if not held and former.guards is not None:      # what it can reach has changed between the calls
         kind.changes += 1
         if kind.changes > CHANGES:
-            go_eager(function, f"what it can reach from outside of its arguments changes again and again; pass it as "
-                     f"an argument", None)
+            go_eager(function, f"{change or 'a tensor'} has changed {CHANGES} times, after few calls each; pass it as an "
+                     f"argument", None)
         return result
     kind.failures += 1
     if kind.failures >= FAILURES:
         go_eager(function, "recordings of it differ, so something else than its arguments decides what it does", None)
     return result
+
+
+cdef str changed(Guards guards):
+    """What has changed, in words; None if nothing has."""
+    cdef Guard broken = None if guards is None else guards.broken()
+    return None if broken is None else described(broken)
 
 
 cdef object run(Recorder recorder, Recording made, Recording former, object call, Given g):
@@ -244,7 +251,7 @@ cdef bint guard(Function function, Kind kind, Recording made, Recording former, 
         made.guarded = True
         return True
     handles = [source for slot, source in zip(recorder.program.kinds, recorder.program.sources) if slot == FROM_HANDLE]
-    reach = reach_of(start, [made.call, *g.others, *handles], made.executed)
+    reach = reach_of(start, g.others + handles, made.executed)
     if reach.why is None and made.template.made:
         for x in made.template.made:
             if id(x) in reach.seen or any([x is y for y, _, _ in g.containers]):

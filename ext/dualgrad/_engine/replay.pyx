@@ -25,7 +25,7 @@ from .execute cimport tracing
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .program cimport FROM_HANDLE
 from .pytrees cimport back, deeper
-from .recordings cimport Function, Kind, Recording, checked, checking, current, go_eager, record, replay
+from .recordings cimport Function, Kind, Recording, changed, checked, checking, current, go_eager, record, replay
 from .tensor cimport CellCall, TensorBase
 from .tensor import set_call_hook
 from .values cimport current_level
@@ -237,13 +237,14 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
                 kind.replays += 1
                 function.latest = kind
                 return result
+        change = changed(good.guards)
         kind.good = None
         kind.failures = 0
         if kind.replays < WORTH:
             kind.changes += 1
         if kind.changes > MISSES:
-            go_eager(function, f"a tensor, an attribute, or something else that it reads from outside of its arguments "
-                     f"has changed {MISSES} times, after few calls each; pass it as an argument", None)
+            go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls each; "
+                     f"pass it as an argument", None)
             return call(*args, **kwargs)
     return record(function, kind, call, g, fn)
 
