@@ -273,4 +273,4 @@ class Repetition:
 def check(name: str, way: str, found: Any, expected: Any, rounding: float | None) -> None:
     """Raise AssertionError where two nests of numbers differ."""
     where = difference(found, expected, rounding)
-    assert where is None, f"{name}: {way} differs from eager execution: {where}"
+    assert where is None, f"{name}: {way} differs from eager execution: {where}\nErrors: {found[-1]}, {expected[-1]}"

@@ -191,7 +191,7 @@ def elementwise(
         name, family, len(partials), partials=partials, domain=limits, summary=summary or name, slope_note=slope_note
     )
     opcode = add_elementwise(row, _kernel(name, kernel, len(partials)))
-    return Primitive(row, opcode, False, "together", (kernel,) if callable(kernel) else ())
+    return Primitive(row, opcode, False, "together", () if isinstance(kernel, _CFunction) else (kernel,))
 
 
 def linear(

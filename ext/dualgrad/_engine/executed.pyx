@@ -74,6 +74,7 @@ cdef tuple IMPURE_PARTS = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio_
                            "dualgrad.serialization", "dualgrad.dataset")
 cdef object LIBRARY = frozenset(sys.stdlib_module_names)
 cdef dict TRUSTED = {}              # name of a module -> Trust
+cdef dict TRUSTED_GLOBALS = {}      # address of a dict -> the dict, of modules that bear their own names
 
 
 cdef Trust trust_of_name(object name):
@@ -103,8 +104,14 @@ cdef Trust trust_of(dict around):
     cdef Trust found = trust_of_name(around.get("__name__"))
     if found == USERS:                          # the constructor of a named tuple has globals of its own
         return PURE if "_tuple_new" in around and len(around) == 3 else USERS
+    identity = PyLong_FromVoidPtr(<void *>around)
+    if identity in TRUSTED_GLOBALS:
+        return found
     module = sys.modules.get(around["__name__"])
-    return found if getattr(module, "__dict__", None) is around or around["__name__"] == "builtins" else USERS
+    if getattr(module, "__dict__", None) is not around and around["__name__"] != "builtins":
+        return USERS
+    TRUSTED_GLOBALS[identity] = around
+    return found
 
 
 cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compile", "globals", "__import__", "breakpoint",

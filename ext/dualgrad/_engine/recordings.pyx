@@ -39,6 +39,7 @@ cdef extern from *:
 
 cdef enum:
     FAILURES = 4                    # recordings of a kind that do not confirm the one before
+    WEIGHED = 1 << 20               # bytes of contents from which on a look at them is timed
     CHANGES = 8                     # of what a function reaches, after few calls each, before it runs eagerly
 
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
@@ -174,6 +175,10 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
         return result
     made.fixed = recorder.fixed
     if made.agreed >= 2 and (function.pure or made.guarded):
+        if made.guards is not None and made.guards.bytes > WEIGHED and look_at(made.guards) > made.seconds:
+            go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed takes longer "
+                     f"than the call; hold such data in Tensors", None)
+            return result
         confirmed(function, kind, made)
         return result
     kind.last = made
@@ -189,6 +194,13 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     if kind.failures >= FAILURES:
         go_eager(function, "recordings of it differ, so something else than its arguments decides what it does", None)
     return result
+
+
+cdef double look_at(Guards guards) except -1:
+    """The seconds that a look at all guards takes."""
+    start = perf_counter()
+    guards.hold()
+    return perf_counter() - start
 
 
 cdef str changed(Guards guards):
