@@ -7,7 +7,8 @@ cdef class Names:
     cdef set attributes             # of any object
     cdef dict globals               # name -> set of chains of attributes that follow it; () where it goes elsewhere
     cdef dict free                  # variables of enclosing functions, likewise
-    cdef set modules                # that are imported while the code runs
+    cdef set modules                # that are imported while the code runs: (name, level, names in it)
+    cdef set identities             # globals that something is compared with by identity; None for anything else
     cdef tuple nested               # code objects of functions, comprehensions and classes inside
     cdef bint dynamic               # attributes are read or set by computed names
     cdef bint tests_class           # isinstance and its like are called
@@ -15,3 +16,5 @@ cdef class Names:
 
 
 cdef Names names_of(object code)
+cdef set DYNAMIC, REFUSED, TESTS_CLASS
+cdef object CALLED

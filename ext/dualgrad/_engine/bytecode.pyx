@@ -7,9 +7,13 @@ variables and attributes are told apart by their instructions. A chain such as `
 the walk enters a module only where the code does.
 
 Some names read attributes without naming them (`getattr`, `vars`, `__dict__`): such code is dynamic, and then every
-attribute of every object counts. Other names lead where no walk can follow (`eval`, `globals`, `open`): such code is
-refused.
+attribute of every object counts. But `getattr(x, "name")` and `"{0.name}".format(x)` name what they read. Other names
+lead where no walk can follow (`__globals__`, `f_back`): such code is refused.
+
+A chain ends with `CALLED` where what it leads to is called at once. Then the hook of a recording (executed.pyx) sees it
+if it is compiled and runs.
 """
+import _string
 import opcode
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_FromVoidPtr
@@ -27,6 +31,17 @@ cdef int CACHE = opcode.opmap.get("CACHE", -1)
 cdef int EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
 cdef int MATCH_CLASS = opcode.opmap["MATCH_CLASS"]
 cdef int ATTRIBUTE_SHIFT = 0 if PY_VERSION_HEX < 0x030C0000 else 1
+
+cdef int LOAD_CONST = opcode.opmap["LOAD_CONST"]
+cdef int LOAD_METHOD = opcode.opmap.get("LOAD_METHOD", -1)
+cdef int LOAD_GLOBAL = opcode.opmap["LOAD_GLOBAL"]
+cdef int LOAD_ATTR = opcode.opmap["LOAD_ATTR"]
+cdef int IS_OP = opcode.opmap["IS_OP"]
+cdef set NAMES = {opcode.opmap[name] for name in (
+    "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
+    if name in opcode.opmap}
+cdef set CALLS = {opcode.opmap[name] for name in ("PRECALL", "CALL") if name in opcode.opmap}
+cdef object CALLED = "()"
 
 cdef enum Use:
     NONE
@@ -66,19 +81,30 @@ fill_tables()
 # Builtins and attributes by which code reads or sets attributes that it does not name.
 cdef set DYNAMIC = {
     "getattr", "setattr", "delattr", "hasattr", "vars", "dir", "__dict__", "__getattribute__", "__setattr__",
-    "__delattr__", "__slots__", "__closure__", "__code__", "__defaults__", "__kwdefaults__", "__globals__",
+    "__delattr__", "__slots__", "__closure__", "__code__", "__defaults__", "__kwdefaults__",
     "cell_contents", "attrgetter", "methodcaller", "format_map", "__format__", "__reduce__", "__reduce_ex__",
+    "format",
     "__getstate__", "__setstate__", "__annotations__", "__match_args__", "__dir__", "getmembers", "update_wrapper",
 }
 # Names whose effect cannot be guarded.
 cdef set REFUSED = {
-    "eval", "exec", "globals", "compile", "__import__", "breakpoint", "input", "open", "id",
-    "__subclasses__", "f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame",
-    "import_module", "__builtins__", "fromfile", "genfromtxt", "loadtxt", "fromregex", "open_memmap",
+    "__import__", "__subclasses__", "f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame",
+    "import_module", "__builtins__", "__globals__", "fromfile", "genfromtxt", "loadtxt", "fromregex", "open_memmap",
+    "__array_interface__", "__array_struct__",
 }
-cdef set TESTS_CLASS = {"isinstance", "issubclass"}
+cdef set TESTS_CLASS = {"isinstance", "issubclass", "__instancecheck__", "__subclasscheck__"}
 
 cdef dict KEPT = {}                 # address of a code object -> its Names
+
+
+cdef class Names:
+
+    def __cinit__(self):
+        self.attributes = set()
+        self.globals = {}
+        self.free = {}
+        self.modules = set()
+        self.identities = set()
 
 
 cdef Names names_of(object code):
@@ -94,61 +120,158 @@ cdef Names names_of(object code):
 
 cdef Names read(object code):
     cdef Names n = Names()
-    cdef bytes instructions = code.co_code
-    cdef const unsigned char *p = <const unsigned char *>PyBytes_AS_STRING(instructions)
+    cdef list ops = instructions_of(code)
     cdef Py_ssize_t i
-    cdef int op, arg, high = 0
+    cdef int op, arg
     cdef tuple names = code.co_names
     cdef list chain = None              # attributes that have followed a name so far
     cdef dict owner = None              # n.globals or n.free, for the name at the head of the chain
+    cdef set known = named_by_constants(n, code, ops)   # where a constant names an attribute, and names that say so
     head = None
     n.code = code
-    n.attributes = set()
-    n.globals = {}
-    n.free = {}
-    n.modules = set()
     n.nested = tuple([constant for constant in code.co_consts if PyCode_Check(constant)])
-    for i in range(0, PyBytes_GET_SIZE(instructions), 2):
-        op = p[i]
-        if op == CACHE:
-            continue
-        arg = high | p[i + 1]
-        high = arg << 8 if op == EXTENDED_ARG else 0
-        if op == EXTENDED_ARG:
-            continue
-        if USE[op] == ATTRIBUTE:
-            name = names[arg >> SHIFT[op]]
-            n.attributes.add(name)
+    for i in range(len(ops)):
+        op, arg = ops[i]
+        if USE[op] == ATTRIBUTE or (op == LOAD_CONST and i in known):
+            name = code.co_consts[arg] if op == LOAD_CONST else names[arg >> SHIFT[op]]
+            if op == LOAD_CONST or i not in known:
+                n.attributes.add(name)
             if chain is not None:
+                if chain == [CALLED]:           # of `x.name(*arguments)`: it is the attribute that is called
+                    chain = []
                 chain.append(name)
+                if op == LOAD_METHOD or (op == LOAD_ATTR and LOAD_METHOD < 0 and arg & 1):
+                    chain.append(CALLED)
             continue
         if chain is not None:
             owner.setdefault(head, set()).add(tuple(chain))
             chain = None
-        if USE[op] == GLOBAL or USE[op] == FREE:
+        if (USE[op] == GLOBAL or USE[op] == FREE) and i in known:
+            n.globals.setdefault(names[arg >> SHIFT[op]], set())
+        elif USE[op] == GLOBAL or USE[op] == FREE:
             owner = n.globals if USE[op] == GLOBAL else n.free
             head = names[arg >> SHIFT[op]] if USE[op] == GLOBAL else code._varname_from_oparg(arg)
-            chain = []
+            chain = [CALLED] if op == LOAD_GLOBAL and arg & 1 else []
         elif USE[op] == WRITTEN:
             n.attributes.add(names[arg])
         elif USE[op] == IMPORT:
-            n.modules.add(names[arg])
+            n.modules.add(imported(names[arg], code.co_consts, ops, i))
         elif op == MATCH_CLASS:
             n.dynamic = n.tests_class = True
+        elif op == IS_OP:
+            compared(n, names, ops, i)
     if chain is not None:
         owner.setdefault(head, set()).add(tuple(chain))
-    return classified(n)
+    return classified(n, code)
 
 
-cdef Names classified(Names n):
+cdef list instructions_of(object code):
+    """(instruction, argument), one by one."""
+    cdef bytes instructions = code.co_code
+    cdef const unsigned char *p = <const unsigned char *>PyBytes_AS_STRING(instructions)
+    cdef Py_ssize_t i
+    cdef int op, high = 0
+    cdef list ops = []
+    for i in range(0, PyBytes_GET_SIZE(instructions), 2):
+        op = p[i]
+        if op == CACHE:
+            continue
+        if op != EXTENDED_ARG:
+            ops.append((op, high | p[i + 1]))
+        high = (high | p[i + 1]) << 8 if op == EXTENDED_ARG else 0
+    return ops
+
+
+cdef set named_by_constants(Names n, object code, list ops):
+    """The instructions that name `getattr`, `hasattr` or `format` while constants say which attributes they read, and
+    those constants that stand where a name does."""
+    cdef Py_ssize_t i, at
+    cdef set found = set()
+    for i, (op, arg) in enumerate(ops):
+        if op == LOAD_GLOBAL and code.co_names[arg >> 1] in ("getattr", "hasattr"):
+            at = constant_of_call(code, ops, i + 1)
+            if at >= 0:
+                found.update((i, at))
+        elif USE[<int>op] == ATTRIBUTE and i and code.co_names[arg >> SHIFT[<int>op]] == "format" \
+                and ops[i - 1][0] == LOAD_CONST:
+            fields = fields_of(code.co_consts[ops[i - 1][1]])
+            if fields is not None:
+                n.attributes |= fields
+                found.add(i)
+    return found
+
+
+cdef Py_ssize_t constant_of_call(object code, list ops, Py_ssize_t i) except -2:
+    """Where the constant stands in the arguments `x.y.z, "name"` or `x.y.z, "name", default`, or -1."""
+    cdef Py_ssize_t at, n = len(ops)
+    i = after_name(ops, i)
+    if i < 0 or i >= n or ops[i][0] != LOAD_CONST or not isinstance(code.co_consts[ops[i][1]], str):
+        return -1
+    at = i
+    i += 1
+    if i < n and ops[i][0] not in CALLS:
+        i = i + 1 if ops[i][0] == LOAD_CONST else after_name(ops, i)
+    return at if 0 <= i < n and ops[i][0] in CALLS else -1
+
+
+cdef Py_ssize_t after_name(list ops, Py_ssize_t i) except -2:
+    """The instruction after `x.y.z`, or -1 for anything else."""
+    if i >= len(ops) or ops[i][0] not in NAMES:
+        return -1
+    i += 1
+    while i < len(ops) and ops[i][0] == LOAD_ATTR:
+        i += 1
+    return i
+
+
+cdef set fields_of(object text):
+    """The attributes that a text for `format` names, or None."""
+    cdef set found = set()
+    if not isinstance(text, str):
+        return None
+    try:
+        for _, field, spec, _ in _string.formatter_parser(text):
+            if spec and "{" in spec:
+                return None
+            if field:
+                found.update([name for named, name in _string.formatter_field_name_split(field)[1] if named])
+    except ValueError:
+        return None
+    return found
+
+
+cdef tuple imported(str name, tuple constants, list ops, Py_ssize_t i):
+    """What an import asks for: a module, how many packages up, and names in it. Levels below 0: nobody knows."""
+    cdef list asked = [constants[arg] for op, arg in ops[max(i - 2, 0):i] if op == LOAD_CONST]
+    if len(asked) == 1 and i > 1:               # small numbers are no constants in later versions of Python
+        asked.insert(0, ops[i - 2][1])
+    if len(asked) != 2 or not isinstance(asked[0], int) or not (asked[1] is None or isinstance(asked[1], tuple)):
+        return name, -1, None
+    return name, asked[0], asked[1]
+
+
+cdef int compared(Names n, tuple names, list ops, Py_ssize_t i) except -1:
+    """A question for identity: with a constant, with a global, or with anything."""
+    cdef int op, arg
+    op, arg = ops[i - 1]
+    if op == LOAD_CONST:
+        return 0
+    n.identities.add(names[arg >> 1] if op == LOAD_GLOBAL else None)
+    return 0
+
+
+cdef Names classified(Names n, object code):
     """Say what the names do besides naming."""
     if not n.code.co_flags & OPTIMIZED and "locals" in n.globals:       # there it may be the globals
         n.refused = "locals"
-    for names in (n.attributes, n.globals):
+    for names in (n.attributes, {name for name, chains in n.globals.items() if chains and name != "format"}):
         if not names:
             continue
         n.dynamic = n.dynamic or not DYNAMIC.isdisjoint(names)
         n.tests_class = n.tests_class or not TESTS_CLASS.isdisjoint(names)
         if n.refused is None and not REFUSED.isdisjoint(names):
             n.refused = sorted(REFUSED.intersection(names))[0]
+    if n.dynamic and n.refused is None:
+        n.refused = next((text for text in code.co_consts if type(text) is str and text in REFUSED
+                          and "_" in text), None)
     return n

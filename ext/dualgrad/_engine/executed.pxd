@@ -15,7 +15,9 @@ cdef class Executed:
     cdef set calls                  # addresses of the definitions of compiled functions that users' code has called
     cdef str impure                 # the first call from users' code that cannot be repeated, or None
     cdef bint imported              # a module was imported
-    cdef void *last                 # the code that has begun last
+    cdef bint warned                # users' code has given a warning
+    cdef void *last                 # the code that has begun last,
+    cdef void *last_globals         # and its globals
     cdef bint complete              # nothing has taken the place of the hook
     cdef void *former               # the hook that was set before,
     cdef object former_argument     # and its argument
@@ -24,5 +26,6 @@ cdef class Executed:
     cdef bint same_as(self, Executed other) except -1
 
 
+cdef object IMPURE_BUILTINS
 cdef Trust trust_of(dict around)
 cdef Trust trust_of_name(object name)

@@ -141,10 +141,13 @@ cdef str call_refused(object f):
 cdef int on_event(PyObject *argument, PyFrameObject *frame, int what, PyObject *detail) except -1:
     cdef Executed e = <Executed>argument
     cdef void *code
+    cdef void *around
     if what == PyTrace_CALL:
         code = dg_code_of(frame)
-        if code is not e.last:
+        around = <void *>dg_globals_of(frame)
+        if code is not e.last or around is not e.last_globals:
             e.last = code
+            e.last_globals = around
             begun(e, code, frame)
     elif what == PyTrace_C_CALL and PyCFunction_Check(detail):
         if e.impure is None:
@@ -227,6 +230,7 @@ cdef int called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
     if trust_of(<dict>around) != USERS or (e.imported and imported_now(frame)):
         return 0
     e.calls.add(identity)
+    e.warned = e.warned or (<object>f).__module__ == "_warnings"
     e.impure = call_refused(<object>f)
     return 0
 

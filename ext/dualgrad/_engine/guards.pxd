@@ -13,6 +13,9 @@ cdef class Guard:
     cdef object found
     cdef size_t *word               # where a single word tells that nothing has changed,
     cdef size_t value               # and that word
+    cdef bint exact                 # an equal number is not as good as the one that was found
+    cdef bint alike(self, object now, object before) except -1
+    cdef bint same_items(self, tuple now, tuple found) except -1
     cdef bint holds(self) except -1
 
 
@@ -23,12 +26,14 @@ cdef class Guards:
     cdef size_t **words
     cdef size_t *values
     cdef Py_ssize_t n, room
+    cdef bint exact                 # of the guards that are added
     cdef readonly long long bytes   # that are compared, and held as copies
     cdef int add(self, Guard g, object holder, object label, object found) except -1
     cdef int pointer(self, PyObject **at, object holder, object label) except -1
     cdef int entries(self, dict d, object names, object holder, object label) except -1
     cdef int attributes(self, dict d, set names, object holder) except -1
     cdef int content(self, object x, object label) except -1
+    cdef int asked(self, object ask, object label) except -1
     cdef int token(self, object of) except -1
     cdef int settle(self) except -1
     cdef bint hold(self) except -1
@@ -36,3 +41,5 @@ cdef class Guards:
 
 
 cdef str described(Guard g)
+cdef tuple items_of(object x)
+cdef bint is_a(object x, object kind) noexcept

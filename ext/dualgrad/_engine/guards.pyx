@@ -10,16 +10,23 @@ pointer kept there. For a dict it is the version, which the interpreter changes 
 compared first, in one loop. Where one differs, the guard looks closer: another object may be as good (an equal number),
 and a dict may have changed in entries that no code names. If all is well the guard remembers the new word.
 
-Contents of lists, sets, arrays and of dicts without versions are compared whole, at any size.
+Contents of lists, sets, arrays and of dicts without versions are compared whole, at any size. Classes that derive from
+these cannot hide what they hold: no code of theirs runs.
 
 A guard holds what it has found, so that no other object comes to lie at the same address.
 """
 cimport numpy as cnp
-from cpython.dict cimport PyDict_GetItem, PyDict_Next
+from cpython.dict cimport PyDict_GetItem, PyDict_Next, PyDict_Size
+from cpython.bytes cimport PyBytes_CheckExact
+from cpython.complex cimport PyComplex_CheckExact
+from cpython.float cimport PyFloat_CheckExact
 from cpython.list cimport PyList_GET_SIZE
+from cpython.long cimport PyLong_CheckExact
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.tuple cimport PyTuple_GET_SIZE
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.math cimport signbit
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
@@ -50,26 +57,51 @@ cdef extern from *:
     PyObject **dg_items_of_list(PyObject *x)
     PyObject **dg_items_of_tuple(PyObject *x)
 
+cdef extern from "Python.h":
+    PyTypeObject *Py_TYPE(PyObject *x)
+    bint PyType_IsSubtype(PyTypeObject *a, PyTypeObject *b)
+
 from _abc import get_cache_token
 
 cdef object ABSENT = object()
 
 
+cdef bint is_a(object x, object kind) noexcept:
+    """Whether an object is of a class by its type: no code of the user's is asked."""
+    return PyType_IsSubtype(Py_TYPE(<PyObject *>x), <PyTypeObject *>kind)
+
+
 cdef bint equal(object a, object b) except -1:
-    """Whether two objects are one, or equal immutable scalars of one type (signed zeros differ)."""
-    if a is b:
-        return True
+    """Whether two objects are equal immutable scalars of one type. Signed zeros differ, and nan from another nan, which
+    `in` tells apart."""
     if type(a) is not type(b):
         return False
-    if type(a) is float or type(a) is complex:
-        return repr(a) == repr(b)
-    return type(a) in SCALARS and a == b
+    if PyFloat_CheckExact(a):
+        return same_number(<double>a, <double>b)
+    if PyComplex_CheckExact(a):
+        return same_number(a.real, b.real) and same_number(a.imag, b.imag)
+    return (PyLong_CheckExact(a) or PyUnicode_CheckExact(a) or PyBytes_CheckExact(a)) and a == b
 
 
-cdef set SCALARS = {int, bool, str, bytes}
+cdef bint same_number(double a, double b) noexcept:
+    return a == b and signbit(a) == signbit(b)
 
 
 cdef class Guard:
+
+    cdef bint alike(self, object now, object before) except -1:
+        """Whether one object is as good as another: code that asks for identity needs the same."""
+        return now is before or (not self.exact and equal(now, before))
+
+    cdef bint same_items(self, tuple now, tuple found) except -1:
+        """Whether two tuples hold the same, one by one."""
+        cdef Py_ssize_t i
+        if len(now) != len(found):
+            return False
+        for i in range(len(found)):
+            if not self.alike(now[i], found[i]):
+                return False
+        return True
 
     cdef bint holds(self) except -1:
         """Whether the same is found; called where the word differs, or always where there is none."""
@@ -81,7 +113,7 @@ cdef class Pointer(Guard):
 
     cdef bint holds(self) except -1:
         cdef PyObject *now = <PyObject *>self.word[0]
-        if now is NULL or self.found is ABSENT or not equal(<object>now, self.found):
+        if now is NULL or self.found is ABSENT or not self.alike(<object>now, self.found):
             return False
         self.found = <object>now
         self.value = <size_t>now
@@ -101,7 +133,7 @@ cdef class Entries(Guard):
             before = PyDict_GetItem(self.found, name)
             if now is before:
                 continue
-            if now is NULL or before is NULL or not equal(<object>now, <object>before):
+            if now is NULL or before is NULL or not self.alike(<object>now, <object>before):
                 self.changed = name
                 return False
             (<dict>self.found)[name] = <object>now
@@ -128,7 +160,7 @@ cdef class Attributes(Guard):
             if not self.counts(<object>key):
                 continue
             before = PyDict_GetItem(found, <object>key)
-            if before is NULL or (now is not before and not equal(<object>now, <object>before)):
+            if before is NULL or (now is not before and not self.alike(<object>now, <object>before)):
                 self.changed = <object>key
                 return False
             met += 1
@@ -148,27 +180,26 @@ cdef class Items(Guard):
         cdef Py_ssize_t i = 0, k = 0
         cdef tuple found = <tuple>self.found
         cdef object d = self.holder
-        if len(d) * 2 != len(found):
+        if PyDict_Size(d) * 2 != len(found):
             return False
-        if type(d) is OrderedDict:
-            return same_items(tuple([x for pair in d.items() for x in pair]), found)
+        if is_a(d, OrderedDict):
+            return self.same_items(items_of(d), found)
         while PyDict_Next(d, &i, &key, &now):
-            if not equal(<object>key, found[k]) or not equal(<object>now, found[k + 1]):
+            if not self.alike(<object>key, found[k]) or not self.alike(<object>now, found[k + 1]):
                 return False
             k += 2
         self.value = 0 if self.word is NULL else self.word[0]
         return True
 
 
-cdef bint same_items(tuple now, tuple found) except -1:
-    """Whether two tuples hold the same, one by one."""
-    cdef Py_ssize_t i
-    if len(now) != len(found):
-        return False
-    for i in range(len(found)):
-        if not equal(now[i], found[i]):
-            return False
-    return True
+cdef tuple items_of(object x):
+    """What a container holds, whatever its class makes of it; of a dict the keys and values in turn."""
+    if isinstance(x, dict):
+        items = OrderedDict.items(x) if is_a(x, OrderedDict) else dict.items(x)
+        return tuple([part for pair in items for part in pair])
+    if isinstance(x, list):
+        return tuple(list.__iter__(x))
+    return tuple(set.__iter__(x) if isinstance(x, set) else deque.__iter__(x))
 
 
 cdef class Sequence(Guard):
@@ -176,13 +207,13 @@ cdef class Sequence(Guard):
 
     cdef bint holds(self) except -1:
         cdef Py_ssize_t n = PyTuple_GET_SIZE(self.found)
-        if len(self.holder) != n:
-            return False
-        if isinstance(self.holder, list) and n and memcmp(
-                dg_items_of_list(<PyObject *>self.holder), dg_items_of_tuple(<PyObject *>self.found),
-                n * sizeof(PyObject *)) == 0:
-            return True
-        return same_items(tuple(self.holder), <tuple>self.found)
+        if isinstance(self.holder, list):
+            if PyList_GET_SIZE(self.holder) != n:
+                return False
+            if memcmp(dg_items_of_list(<PyObject *>self.holder), dg_items_of_tuple(<PyObject *>self.found),
+                      n * sizeof(PyObject *)) == 0:
+                return True
+        return self.same_items(items_of(self.holder), <tuple>self.found)
 
 
 cdef class Numbers(Guard):
@@ -192,20 +223,30 @@ cdef class Numbers(Guard):
     cdef bint holds(self) except -1:
         cdef const unsigned char[:] now
         cdef const unsigned char[:] before
-        array = self.holder
+        array = plain(self.holder)
         if form_of(array) != self.form:
             return False
-        if not array.flags.c_contiguous:
-            array = np.ascontiguousarray(array)
-        if array.nbytes == 0:
-            return True
-        now = array.reshape(-1).view(np.ndarray).view(np.uint8)
+        now = numbers_of(array)
         before = self.found
-        return memcmp(&now[0], &before[0], array.nbytes) == 0
+        return now.shape[0] == 0 or memcmp(&now[0], &before[0], now.shape[0]) == 0
+
+
+cdef object plain(object array):
+    """An array without what its class makes of it."""
+    return array if type(array) is np.ndarray else np.ndarray.view(array, np.ndarray)
 
 
 cdef object form_of(object array):
-    return array.shape, array.dtype, array.strides
+    return array.shape, array.dtype, array.strides, cnp.PyArray_ISWRITEABLE(array)
+
+
+cdef object numbers_of(object array):
+    """The bytes of an array; of what is repeated once."""
+    if not array.flags.c_contiguous:
+        if 0 in array.strides:
+            array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
+        array = np.ascontiguousarray(array)
+    return array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
 
 
 cdef class Token(Guard):
@@ -213,6 +254,15 @@ cdef class Token(Guard):
 
     cdef bint holds(self) except -1:
         return get_cache_token() == self.found
+
+
+cdef class Asked(Guard):
+    """What a function without arguments gives."""
+    cdef object ask
+
+    cdef bint holds(self) except -1:
+        now = self.ask()
+        return now is self.found or (type(now) is type(self.found) and bool(now == self.found))
 
 
 cdef class Guards:
@@ -229,6 +279,7 @@ cdef class Guards:
         g.holder = holder
         g.label = label
         g.found = found
+        g.exact = self.exact
         (self.slow if g.word is NULL else self.quick).append(g)
         return 0
 
@@ -266,15 +317,23 @@ cdef class Guards:
         cdef Numbers numbers
         if cnp.PyArray_Check(x):
             numbers = Numbers()
-            numbers.form = form_of(x)
-            self.bytes += x.nbytes
-            return self.add(numbers, x, label, np.array(np.ascontiguousarray(x)).reshape(-1).view(np.uint8))
-        self.bytes += 8 * len(x)
+            numbers.form = form_of(plain(x))
+            held = np.array(numbers_of(plain(x)))
+            self.bytes += held.size
+            return self.add(numbers, x, label, held)
+        items = items_of(x)
+        self.bytes += 8 * len(items)
         if isinstance(x, dict):
             g = Items()
-            g.word = NULL if type(x) is OrderedDict else dg_version_of(<PyObject *>x)
-            return self.add(g, x, label, tuple([part for pair in x.items() for part in pair]))
-        return self.add(Sequence(), x, label, tuple(x))
+            g.word = NULL if is_a(x, OrderedDict) else dg_version_of(<PyObject *>x)
+            return self.add(g, x, label, items)
+        return self.add(Sequence(), x, label, items)
+
+    cdef int asked(self, object ask, object label) except -1:
+        """Guard what a function gives that has no arguments."""
+        cdef Asked g = Asked()
+        g.ask = ask
+        return self.add(g, None, label, ask())
 
     cdef int token(self, object of) except -1:
         return self.add(Token(), of, "the classes registered with it", get_cache_token())

@@ -12,7 +12,8 @@ cdef class Reach:
     cdef set attributes             # names that executed code reads or sets as attributes, this package's code aside,
     cdef set all_attributes         # and that included
     cdef bint dynamic               # some of it reads attributes by computed names
-    cdef bint tests_class
+    cdef bint tests_class           # some of it asks for classes
+    cdef bint again                 # a name has turned up on the way
     cdef dict seen                  # id -> what was met
     cdef list work                  # (what was met, and not looked into yet; how a text names it)
     cdef set explained              # addresses of the code objects whose functions were met
@@ -28,16 +29,28 @@ cdef class Reach:
     cdef int into(self, object x, object label) except -1
     cdef int builtin(self, object x, object label) except -1
     cdef bint runs(self, object x) except -1
-    cdef int imported(self, str name) except -1
+    cdef int imported(self, dict around, str name, int level, object inside) except -1
+    cdef int walk_once(self, object call, list others) except -1
+    cdef int settings(self) except -1
+    cdef bint by_identity(self) except -1
+    cdef int name(self, object name) except -1
+    cdef int computes(self) except -1
+    cdef int asks_for_classes(self) except -1
+    cdef int method(self, object x) except -1
+    cdef int meet_unless(self, object x, object expected, object label) except -1
+    cdef bint constant(self, object value, set chains) except -1
+    cdef bint only_called(self, object x) except -1
+    cdef int class_of_module(self, object x, object label) except -1
+    cdef int runnable(self, object f, Trust trust) except -1
+    cdef int leaf(self, object x, object parts, object label) except -1
     cdef int function(self, object f) except -1
-    cdef int closure(self, object f, object code, Trust trust) except -1
     cdef int module(self, object x, object label) except -1
     cdef int kind(self, object t, object label) except -1
-    cdef int instance(self, object x, type kind, object label) except -1
-    cdef int contents(self, object x, type kind, object label) except -1
-    cdef int own(self, object x, type kind) except -1
-    cdef int attributes_of(self, object x, type kind, set names) except -1
-    cdef int cell(self, object x, type kind) except -1
+    cdef int instance(self, object x, object kind, object label) except -1
+    cdef int contents(self, object x, object label) except -1
+    cdef int own(self, object x, object kind) except -1
+    cdef int attributes_of(self, object x, object kind, set names) except -1
+    cdef int cell(self, object x, object kind) except -1
 
 
 cdef Reach reach_of(object call, list others, Executed executed)

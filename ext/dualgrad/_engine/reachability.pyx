@@ -11,6 +11,12 @@ The walk is complete or says why it is not. Each object is of a kind that cannot
 sees, or the walk is refused, and the function runs eagerly. Executed code whose function the walk has not met is
 refused too: it was reached on a way that no guard follows.
 
+Names can also turn up on the way: `getattr` under another name, an `attrgetter`, the descriptor of a slot. Then the walk
+begins anew, with these.
+
+No code of the user's runs during a walk: objects are looked at past what their classes make of attributes, of iteration
+and of `__class__`.
+
 Tensors are left out, since programs read them anew. This package, NumPy and the part of the standard library without
 state are taken as constant, except for the entries of their modules that the code names.
 """
@@ -19,18 +25,24 @@ from cpython.long cimport PyLong_FromVoidPtr
 from cpython.object cimport PyObject, PyTypeObject
 
 import abc
+import builtins
 import functools
 import gc
+import importlib
+import operator
+import re
 import sys
 import types
-from collections import OrderedDict, defaultdict, deque
+import typing
+import warnings
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
 
-from .bytecode cimport Names, names_of
-from .executed cimport IMPURE, OURS, PURE, USERS, Executed, Trust, trust_of, trust_of_name
-from .guards cimport Guards
-from .tensor cimport CellCall, TensorBase
+from .bytecode cimport CALLED, DYNAMIC, REFUSED, TESTS_CLASS, Names, names_of
+from .executed cimport IMPURE, IMPURE_BUILTINS, OURS, PURE, USERS, Executed, Trust, trust_of, trust_of_name
+from .guards cimport Guards, is_a, items_of
+from .tensor cimport CellCall, TensorBase, wrap
 
 cnp.import_array()
 
@@ -41,6 +53,9 @@ cdef extern from "Python.h":
     bint PyModule_Check(object x)
     bint PyCFunction_Check(object x)
     PyObject **_PyObject_GetDictPtr(PyObject *x)
+    object PyObject_GenericGetDict(object x, void *nothing)
+    PyObject *PyModule_GetDict(object x)           # borrowed
+    bint PyType_IsSubtype(PyTypeObject *a, PyTypeObject *b)
 
 cdef extern from *:
     """
@@ -51,7 +66,7 @@ cdef extern from *:
         const PyMemberDef *member;
         if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return NULL;
         member = ((PyMemberDescrObject *)descriptor)->d_member;
-        return member->type == T_OBJECT_EX ? (PyObject **)((char *)holder + member->offset) : NULL;
+        return member->type == T_OBJECT_EX || member->type == T_OBJECT ? (PyObject **)((char *)holder + member->offset) : NULL;
     }
     static PyObject **dg_cell_at(PyObject *cell) { return &((PyCellObject *)cell)->ob_ref; }
     static PyObject **dg_field_of_function(PyObject *f, int field)
@@ -59,7 +74,7 @@ cdef extern from *:
         PyFunctionObject *function = (PyFunctionObject *)f;
         PyObject **fields[] = {&function->func_code, &function->func_defaults, &function->func_kwdefaults,
                                &function->func_dict, &function->func_name, &function->func_qualname,
-                               &function->func_doc};
+                               &function->func_doc, &function->func_module, &function->func_annotations};
         return fields[field];
     }
     static PyObject **dg_class_at(PyObject *x) { return (PyObject **)&x->ob_type; }
@@ -74,6 +89,9 @@ cdef extern from *:
     #endif
     }
     static void *dg_dealloc_of(PyObject *t) { return (void *)((PyTypeObject *)t)->tp_dealloc; }
+    /* The name of a class of Python, and that with those of what it is defined in. */
+    static PyObject **dg_name_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_name; }
+    static PyObject **dg_qualname_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_qualname; }
     """
     PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
     PyObject **dg_cell_at(PyObject *cell)
@@ -82,6 +100,8 @@ cdef extern from *:
     PyObject **dg_mro_at(PyObject *t)
     object dg_attributes_of_type(PyObject *t)
     void *dg_dealloc_of(PyObject *t)
+    PyObject **dg_name_at(PyObject *t)
+    PyObject **dg_qualname_at(PyObject *t)
 
 cdef enum:
     MOST = 1 << 20                  # objects that are looked into: a fraction of a second
@@ -91,24 +111,57 @@ class _Python:
     """A class of Python, to tell such classes from compiled ones."""
 
 
+cdef object address(object x):
+    return PyLong_FromVoidPtr(<void *>x)
+
+
+cdef set addresses(tuple kinds):
+    """The addresses of classes that live for ever: their hashes may be their users' code."""
+    return {address(kind) for kind in kinds}
+
+
+cdef bint derives(object kind, object base):
+    return PyType_IsSubtype(<PyTypeObject *>kind, <PyTypeObject *>base)
+
+
+cdef object module_of(object kind):
+    return MODULE_OF(kind)
+
+
 cdef void *DEALLOC_OF_PYTHON = dg_dealloc_of(<PyObject *>_Python)
 
 # Kinds that cannot change and hold nothing that could.
-cdef set ATOMS = {
+cdef set ATOMS = addresses((
     int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType,
+    re.Pattern, re.Match, type(namedtuple("_", "x").x), typing.TypeVar, typing.ParamSpec,
+    type(abc.ABC.__dict__["_abc_impl"])))
+# Kinds of compiled attributes and methods, which cannot change either, but may say which attributes are read.
+cdef set METHODS = addresses((
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
-    types.ClassMethodDescriptorType, np.ufunc, type(np.mean),
-}
+    types.ClassMethodDescriptorType))
 # Kinds of locks, which give no numbers.
 cdef set LOCKS = set()
 cdef tuple CONTAINERS = (list, dict, set, deque)
 # Compiled classes that classes of Python may derive from without bringing state that no guard sees.
-cdef set BASES = {object, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, defaultdict,
-                  OrderedDict, type, property, staticmethod, classmethod, functools.partial, np.ndarray, np.generic,
-                  types.SimpleNamespace, types.ModuleType, functools.cached_property}
+cdef set BASES = addresses((
+    object, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, defaultdict, OrderedDict, type,
+    property, staticmethod, classmethod, functools.partial, np.ndarray, np.generic, types.SimpleNamespace,
+    types.ModuleType, functools.cached_property, typing.Generic))
 cdef type GENERIC = np.generic
+cdef type VOID = np.void
 cdef type PARTIAL = functools.partial
+cdef type PROPERTY = property
+cdef type STATIC = staticmethod
+cdef type CLASS_METHOD = classmethod
+cdef type CACHED_PROPERTY = functools.cached_property
+cdef type DEFAULTS = defaultdict
+cdef type NAMESPACE = types.SimpleNamespace
 cdef type CACHED = functools._lru_cache_wrapper
+cdef type UFUNC = np.ufunc
+cdef type DISPATCHER = type(np.sum)         # what most functions of NumPy are
+cdef type ABSTRACT = abc.ABCMeta
+cdef object MODULE_OF = type.__dict__["__module__"].__get__
+cdef object QUALNAME_OF = type.__dict__["__qualname__"].__get__
 # Attributes that compiled code looks up in instances.
 cdef object LOOKED_UP = frozenset({"construct", "bprop", "fn", "__wrapped__", "__array_interface__",
                                    "__array_struct__", "__array_priority__", "__array_ufunc__"})
@@ -119,13 +172,16 @@ cdef dict CONSTANTS = {"sys": frozenset({"float_info", "int_info", "maxsize", "v
                                          "byteorder", "hexversion", "maxunicode", "implementation"}),
                        "os": frozenset({"sep", "linesep", "name"})}
 # Modules whose functions read attributes of what they are given by names that are computed.
-cdef object READS_BY_NAME = frozenset({"copy", "copyreg", "dataclasses", "operator", "reprlib", "string"})
-cdef dict SLOTS = {}                # type -> its slots: (name, descriptor)
+cdef object READS_BY_NAME = frozenset({"copy", "copyreg", "dataclasses", "operator", "reprlib", "string", "typing"})
+# Settings of NumPy: the names of functions that give them, what gives them, and what they are called.
+cdef tuple SETTINGS = ((frozenset({"geterr", "errstate"}), np.geterr, "NumPy's treatment of errors"),
+                       (frozenset({"get_printoptions", "printoptions"}), np.get_printoptions, "NumPy's way to print"))
+cdef dict SLOTS = {}                # address of a class -> (the class, its slots: (name, descriptor))
 
 
 cdef int find_locks() except -1:
     import _thread
-    LOCKS.update((_thread.LockType, _thread.RLock))
+    LOCKS.update(addresses((_thread.LockType, _thread.RLock)))
     return 0
 
 
@@ -139,24 +195,39 @@ cdef bint of_python(object t):
 
 cdef Trust trust_of_class(object t) except? OURS:
     """How far a class is trusted. A class of Python that only bears the name of a module is its user's."""
-    cdef Trust found = trust_of_name(t.__module__)
+    cdef object name = module_of(t)
+    cdef Trust found = trust_of_name(name)
     if found == USERS or not of_python(t):
         return found
-    module = sys.modules.get(t.__module__)
-    return found if hasattr(module, t.__qualname__.partition(".")[0]) else USERS
+    module = sys.modules.get(name)
+    if module is None or not PyModule_Check(module):
+        return USERS
+    return found if QUALNAME_OF(t).partition(".")[0] in attributes_of_module(module) else USERS
 
 
-cdef list slots_of(type kind):
+cdef list slots_of(object kind):
     """The slots of a class and its bases: (name, descriptor)."""
-    found = SLOTS.get(kind)
-    if found is None:
-        found = [(name, member) for base in kind.__mro__ for name, member in base.__dict__.items()
-                 if type(member) is types.MemberDescriptorType and (of_python(base) or trust_of_name(base.__module__)
-                                                                   == OURS)]
+    held = SLOTS.get(address(kind))
+    if held is None:
+        found = [(name, member) for base in mro_of(kind) for name, member in attributes_of_class(base).items()
+                 if type(member) is types.MemberDescriptorType and (of_python(base)
+                                                                   or trust_of_class(base) == OURS)]
         if len(SLOTS) > 4096:
             SLOTS.clear()
-        SLOTS[kind] = found
-    return <list>found
+        held = SLOTS[address(kind)] = (kind, found)
+    return <list>held[1]
+
+
+cdef tuple mro_of(object kind):
+    return <tuple><object>dg_mro_at(<PyObject *>kind)[0]
+
+
+cdef dict attributes_of_module(object x):
+    return <dict><object>PyModule_GetDict(x)
+
+
+cdef dict attributes_of_class(object kind):
+    return <dict>dg_attributes_of_type(<PyObject *>kind)
 
 
 cdef Reach reach_of(object call, list others, Executed executed):
@@ -186,25 +257,81 @@ cdef class Reach:
         return 0
 
     cdef int walk(self, object call, list others) except -1:
-        cdef Py_ssize_t count = 0
+        """Walk, and again as long as names turn up on the way."""
         if not self.executed.complete:
             self.refuse("it sets a profiling hook")
         elif self.executed.impure is not None:
             self.refuse(f"it calls {self.executed.impure}, whose results or effects a program cannot repeat")
         self.read_code()
+        while self.why is None:
+            self.again = False
+            self.walk_once(call, others)
+            if not self.again:
+                break
+            self.guards = Guards()
+            self.tensors = {}
+            self.seen = {}
+            self.work = []
+            self.explained = set()
+        return self.check_explained() if self.why is None else 0
+
+    cdef int walk_once(self, object call, list others) except -1:
+        cdef Py_ssize_t count = 0
+        self.guards.exact = self.by_identity()
         self.meet(call, "the function")
         for x in others:
             self.meet(x, "an argument")
+        self.meet(type(wrap(None)), "Tensor")
         if self.why is None:
             self.read_globals()
-        while self.work and self.why is None:
+            self.settings()
+        while self.work and self.why is None and not self.again:
             x, label = self.work.pop()
             self.into(x, label)
             count += 1
             if count > MOST:
                 self.refuse("it can reach too many objects to see whether one of them changes; pass it what it needs "
                             "as arguments")
-        return self.check_explained() if self.why is None else 0
+        return 0
+
+    cdef int settings(self) except -1:
+        """Guard settings of libraries that the executed code reads."""
+        cdef tuple entry
+        cdef bint prints = False
+        for entry in self.executed.codes.values():
+            prints = prints or str(entry[1].get("__name__")).endswith(".arrayprint")
+        for names, ask, label in SETTINGS:
+            if not self.attributes.isdisjoint(names) or (prints and "get_printoptions" in names):
+                self.guards.asked(ask, label)
+        if self.executed.warned:
+            self.guards.asked(lambda: list(warnings.filters), "the filters of warnings")
+        return 0
+
+    cdef bint by_identity(self) except -1:
+        """Whether executed code compares anything by identity that could be a number or text."""
+        cdef tuple entry
+        for entry in self.executed.codes.values():
+            around = entry[1]
+            if trust_of(<dict>around) != USERS:
+                continue
+            for name in names_of(entry[0]).identities:
+                if name is None or number_or_text(around.get(name, getattr(builtins, name, None))):
+                    return True
+        return False
+
+    cdef int name(self, object name) except -1:
+        """An attribute that is read by what was met on the way."""
+        if name not in self.attributes:
+            self.attributes.add(name)
+            self.all_attributes.add(name)
+            self.again = True
+        return 0
+
+    cdef int computes(self) except -1:
+        """Attributes are read by names that nobody knows."""
+        if not self.dynamic:
+            self.dynamic = self.again = True
+        return 0
 
     # ---- code
 
@@ -242,27 +369,46 @@ cdef class Reach:
                 held = named.setdefault(id(around), (around, {}))[1]
                 for name, chains in n.globals.items():
                     held[name] = held.get(name, frozenset()) | chains
-                for name in n.modules:
-                    self.imported(name)
+                for name, level, inside in n.modules:
+                    self.imported(around, name, level, inside)
         for around, held in named.values():
             self.guards.entries(around, tuple(held), around, f"a global of {around.get('__name__')}")
-            builtins = around.get("__builtins__", sys.modules["builtins"])
-            builtins = getattr(builtins, "__dict__", builtins)
+            space = around.get("__builtins__", builtins)
+            space = attributes_of_module(space) if PyModule_Check(space) else space
             missing = tuple([name for name in held if name not in around])
-            if missing and isinstance(builtins, dict):
-                self.guards.entries(builtins, missing, builtins, "a builtin")
+            if missing and isinstance(space, dict):
+                self.guards.entries(space, missing, space, "a builtin")
             for name, chains in held.items():
-                if name in around:
-                    self.follow(around[name], set(chains), name)
-                elif isinstance(builtins, dict) and name in builtins:
-                    self.meet(builtins[name], name)
+                found = around if name in around else space
+                if isinstance(found, dict) and name in found and (chains or found[name] not in (getattr, hasattr)):
+                    self.follow(found[name], set(chains), name)
         return 0
 
-    cdef int imported(self, str name) except -1:
-        """A module that code imports while it runs."""
-        self.guards.entries(sys.modules, (name,), sys.modules, f"the module {name}")
-        found = sys.modules.get(name)
+    cdef int imported(self, dict around, str name, int level, object inside) except -1:
+        """Code imports a module while it runs, or names in it."""
+        cdef list parts
+        cdef dict modules = sys.modules
+        if level < 0:
+            return self.refuse(f"it imports {name} in a way that no guard can follow")
+        if level:
+            self.guards.entries(around, ("__package__", "__spec__", "__name__", "__path__"), around, "the package")
+            package = around.get("__package__") or getattr(around.get("__spec__"), "parent", None)
+            if not isinstance(package, str):
+                return self.refuse(f"it imports {name or inside} from a package that has no name")
+            name = importlib.util.resolve_name("." * level + name, package)
+        self.guards.entries(vars(builtins), ("__import__",), builtins, "the builtin")
+        self.meet_unless(builtins.__import__, IMPORT, "__import__")
+        parts = name.split(".")
+        paths = [".".join(parts[:i + 1]) for i in range(len(parts))]
+        paths += [f"{name}.{part}" for part in inside or ()]
+        self.guards.entries(modules, tuple(paths), modules, f"the module {name}")
+        found = modules.get(name if inside else parts[0])
+        for path in paths[len(parts):]:
+            self.meet(modules.get(path), path)
         return 0 if found is None else self.meet(found, name)
+
+    cdef int meet_unless(self, object x, object expected, object label) except -1:
+        return 0 if x is expected else self.meet(x, label)
 
     cdef int explain(self, object code) except -1:
         """The function of a code object was met, so those of the code inside it are its own."""
@@ -287,9 +433,12 @@ cdef class Reach:
     cdef int meet(self, object x, object label) except -1:
         cdef TensorBase t
         cdef object identity
-        if type(x) in ATOMS:
+        cdef object kind = address(type(x))
+        if kind in ATOMS:
             return 0
-        identity = PyLong_FromVoidPtr(<void *>x)
+        if kind in METHODS:
+            return self.method(x)
+        identity = address(x)
         if identity in self.seen:
             return 0
         self.seen[identity] = x
@@ -299,37 +448,89 @@ cdef class Reach:
             t.captured = True
             if not t.parameter and type(x).__dictoffset__ == 0:
                 return 0
-        elif cnp.PyArray_DescrCheck(x) or (isinstance(x, GENERIC) and not isinstance(x, np.void)):
+        elif cnp.PyArray_DescrCheck(x) or (is_a(x, GENERIC) and not is_a(x, VOID)):
             return 0
         self.work.append((x, label))
+        return 0
+
+    cdef int method(self, object x) except -1:
+        """A compiled attribute or method by itself: it may be called with an object and what names its attributes."""
+        if type(x) is types.MemberDescriptorType:
+            return self.name(x.__name__)
+        if x.__name__ in REFUSED:
+            return self.refuse(f"it reads {x.__name__}, and no guard can follow what that gives")
+        if x.__name__ in TESTS_CLASS:
+            self.asks_for_classes()
+        return self.computes() if x.__name__ in DYNAMIC else 0
+
+    cdef int asks_for_classes(self) except -1:
+        if not self.tests_class:
+            self.tests_class = self.again = True
         return 0
 
     cdef int follow(self, object x, set chains, object label) except -1:
         """Go along the attributes that code reads of a name; only a module is not read otherwise."""
         cdef object value
+        cdef dict around
+        if chains == {(CALLED,)} and self.only_called(x):
+            return 0
         if not PyModule_Check(x):
             return self.meet(x, label)
         by_name = {}
         for chain in chains:
-            if not chain:
+            if not chain or chain[0] is CALLED:
                 return self.meet(x, label)
             by_name.setdefault(chain[0], set()).add(chain[1:])
-        self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of the module {x.__name__}")
-        around = x.__dict__
-        trust = trust_of_name(x.__name__)
+        self.class_of_module(x, label)
+        around = attributes_of_module(x)
+        name_of_module = around.get("__name__")
+        trust = trust_of_name(name_of_module)
+        missing = False
         for name, rest in by_name.items():
-            if trust == IMPURE and name not in CONSTANTS.get(x.__name__, ()):
-                return self.refuse(f"it reads {x.__name__}.{name}, whose results or effects a program cannot repeat")
-            if name not in around and trust == USERS:
-                self.meet(around.get("__getattr__"), label)
-            else:                                   # from trusted modules also what they import when it is asked for
-                value = around[name] if name in around else getattr(x, name, None)
+            value = around.get(name)
+            if trust == IMPURE and name not in CONSTANTS.get(name_of_module, ()) and not (
+                    name in around and self.constant(value, <set>rest)):
+                return self.refuse(f"it reads {name_of_module}.{name}, whose results or effects a program cannot "
+                                   f"repeat")
+            if name in around:
                 self.follow(value, <set>rest, f"{label}.{name}")
-        return self.guards.entries(around, tuple(by_name), x, f"an attribute of the module {x.__name__}")
+            elif trust == USERS:
+                missing = True
+            else:                                   # trusted modules also import what is asked for
+                self.follow(getattr(x, name, None), <set>rest, f"{label}.{name}")
+        if missing:
+            self.meet(around.get("__getattr__"), label)
+        return self.guards.entries(around, tuple(by_name) + (("__getattr__",) if missing else ()), x,
+                                   f"an attribute of the module {name_of_module}")
+
+    cdef bint constant(self, object value, set chains) except -1:
+        """Whether something in a module with state is a constant, a module, or is called only, in which case the hook
+        has seen it if it has run."""
+        return address(type(value)) in ATOMS or PyModule_Check(value) or (
+            chains == {(CALLED,)} and self.only_called(value))
+
+    cdef bint only_called(self, object x) except -1:
+        """Whether something is a function of a module with state: it has not run, given that users' code would call
+        it."""
+        if PyMethod_Check(x):
+            x = x.__func__
+        if PyFunction_Check(x):
+            return trust_of(x.__globals__) == IMPURE
+        if not PyCFunction_Check(x):
+            return False
+        if x.__module__ == "builtins" and x.__name__ in IMPURE_BUILTINS:
+            return True
+        return trust_of_name(x.__module__ if x.__module__ is not None else module_of(type(x.__self__))) == IMPURE
+
+    cdef int class_of_module(self, object x, object label) except -1:
+        self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of {label}")
+        if type(x) is not types.ModuleType and trust_of_class(type(x)) == USERS:
+            self.meet(type(x), label)
+        return 0
 
     cdef int into(self, object x, object label) except -1:
         """Look into what was met."""
-        cdef type kind = type(x)
+        cdef object kind = type(x)
         if PyFunction_Check(x):
             return self.function(x)
         if PyMethod_Check(x):
@@ -339,13 +540,13 @@ cdef class Reach:
             return self.module(x, label)
         if isinstance(x, type):
             return self.kind(x, label)
-        if PyCFunction_Check(x) or kind.__name__ == "cython_function_or_method":
+        if PyCFunction_Check(x) or kind is DISPATCHER or QUALNAME_OF(kind) == "cython_function_or_method":
             return self.builtin(x, label)
         if isinstance(x, CellCall):
             return self.cell(x, kind)
         if trust_of_class(kind) == OURS and not isinstance(x, TensorBase):
             return self.own(x, kind)
-        if kind in LOCKS:
+        if address(kind) in LOCKS:
             return 0
         return self.instance(x, kind, label)
 
@@ -353,28 +554,35 @@ cdef class Reach:
         """A compiled function, or a method of something compiled."""
         module = x.__module__
         owner = getattr(x, "__self__", None)
+        if x.__name__ in TESTS_CLASS:
+            self.asks_for_classes()
+        if x.__name__ in DYNAMIC and x.__name__ != "format" or (x.__name__ == "format" and isinstance(owner, str)):
+            self.computes()
         if owner is not None and not PyModule_Check(owner):
             return self.meet(owner, label)
+        if module == "builtins" and x.__name__ in IMPURE_BUILTINS:
+            return self.refuse(f"it reads {label}, the function {x.__name__}, and no guard can follow what that does")
         if trust_of_name(module) not in (OURS, PURE):
             return self.refuse(f"it reads {label}, the compiled function {module}.{x.__name__}, whose results or "
                                f"effects a program may not repeat")
         return 0
 
     cdef int function(self, object f) except -1:
-        cdef object code = f.__code__
-        cdef Trust trust = trust_of(f.__globals__)
+        """A function: all that it is made of if it has run; otherwise what can be read of it."""
         cdef int field
-        if not self.runs(f) and not self.dynamic:
-            return 0 if trust == OURS or trust == PURE else self.guards.pointer(
-                dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
-        self.explain(code)
-        self.meet(f.__defaults__, f"the defaults of {f.__qualname__}")
-        self.meet(f.__kwdefaults__, f"the defaults of {f.__qualname__}")
-        self.closure(f, code, trust)
-        if trust == OURS or trust == PURE:
+        cdef Trust trust = trust_of(f.__globals__)
+        if self.dynamic or self.runs(f):
+            self.runnable(f, trust)
+        if trust == OURS or (trust == PURE and not self.runs(f)):
             return 0
-        for field in range(7 if self.dynamic or not self.attributes.isdisjoint(FUNCTION_NAMES) else 4):
-            self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, FIELDS[field] + f.__qualname__)
+        self.guards.pointer(dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
+        for field, name in enumerate(FIELDS, 1):
+            if self.dynamic or name in self.attributes:
+                self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, f"{name} of {f.__qualname__}")
+        if self.dynamic or "__annotations__" in self.attributes:
+            if dg_field_of_function(<PyObject *>f, 8)[0] is not NULL:
+                self.meet(<object>dg_field_of_function(<PyObject *>f, 8)[0], f"the annotations of {f.__qualname__}")
+        self.guards.pointer(dg_field_of_function(<PyObject *>f, 3), f, f"the attributes of {f.__qualname__}")
         if dg_field_of_function(<PyObject *>f, 3)[0] is not NULL:
             self.guards.attributes(f.__dict__, None if self.dynamic else self.attributes, f)
             for name, value in f.__dict__.items():
@@ -382,11 +590,22 @@ cdef class Reach:
                     self.meet(value, f"{f.__qualname__}.{name}")
         return 0
 
-    cdef int closure(self, object f, object code, Trust trust) except -1:
-        """The variables of enclosing functions; those of this package do not change."""
-        cdef Names n = names_of(code)
+    cdef int runnable(self, object f, Trust trust) except -1:
+        """The defaults and the variables of a function that has run; what holds those of this package does not
+        change."""
         cdef Py_ssize_t i
+        cdef int field
         cdef PyObject *p
+        cdef object code = f.__code__
+        cdef Names n = names_of(code)
+        self.explain(code)
+        for field in range(1, 1 if trust == OURS else 3):
+            self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, f"the defaults of {f.__qualname__}")
+        self.meet(f.__defaults__, f"the defaults of {f.__qualname__}")
+        self.meet(f.__kwdefaults__, f"the defaults of {f.__qualname__}")
+        if trust == OURS and f.__module__ == "dualgrad.context":
+            self.guards.content(f.__globals__["_settings"], "the context")
+            self.guards.entries(f.__globals__, ("_mode",), f, "the mode")
         for i, cell in enumerate(f.__closure__ or ()):
             name = code.co_freevars[i]
             if trust != OURS:
@@ -399,52 +618,58 @@ cdef class Reach:
 
     cdef int module(self, object x, object label) except -1:
         """A module that is used otherwise than by attributes that follow its name."""
-        cdef Trust trust = trust_of_name(x.__name__)
-        cdef dict around = x.__dict__
+        cdef dict around = attributes_of_module(x)
+        cdef object named = around.get("__name__")
+        cdef Trust trust = trust_of_name(named)
         if trust == IMPURE:
-            return self.refuse(f"it uses the module {x.__name__}, whose results or effects a program cannot repeat")
-        if trust == PURE and self.dynamic and x.__name__.partition(".")[0] == "numpy":
-            return self.refuse(f"it uses the module {x.__name__} beside code that reads attributes by computed names")
-        if trust == USERS:
-            self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of the module {x.__name__}")
-            self.meet(type(x), label)
-        if trust == USERS and self.dynamic:
+            return self.refuse(f"it uses the module {named}, whose results or effects a program cannot repeat")
+        if trust == PURE and self.dynamic and named.partition(".")[0] == "numpy":
+            return self.refuse(f"it uses the module {named} beside code that reads attributes by computed names")
+        self.class_of_module(x, label)
+        if self.dynamic:                            # those of trusted modules cannot change
             self.guards.attributes(around, None, x)
             for name, value in list(around.items()):
-                self.meet(value, f"{label}.{name}")
+                if trust == USERS:
+                    self.meet(value, f"{label}.{name}")
             return 0
-        named = tuple([name for name in self.attributes if name in around])
-        self.guards.entries(around, tuple(self.attributes), x, f"an attribute of the module {x.__name__}")
-        for name in named:
-            self.meet(around[name], f"{label}.{name}")
+        self.guards.entries(around, (*self.attributes, "__getattr__"), x, f"an attribute of the module {named}")
+        for name in self.attributes | {"__getattr__"}:
+            if name in around:
+                self.meet(around[name], f"{label}.{name}")
         return 0
 
     cdef int kind(self, object t, object label) except -1:
         """A class: the attributes of all classes that it derives from."""
         cdef Trust trust = trust_of_class(t)
         cdef dict members
+        cdef str text = f"{module_of(t)}.{QUALNAME_OF(t)}"
+        if t is ATTRGETTER or t is METHODCALLER:
+            self.computes()
         if not of_python(t):
-            if trust == OURS or trust == PURE or t.__module__ == "types":
+            if trust == OURS or trust == PURE or module_of(t) == "types":
                 return 0
-            return self.refuse(f"it uses the class {t.__module__}.{t.__qualname__}, whose state no guard can see")
+            return self.refuse(f"it uses the class {text}, whose state no guard can see")
         if type(t) is not type:
-            if isinstance(t, abc.ABCMeta) and self.tests_class:
+            if is_a(t, ABSTRACT) and self.tests_class:
                 self.guards.token(t)
-            if type(t) is not abc.ABCMeta:
-                self.guards.pointer(dg_class_at(<PyObject *>t), t, f"the class of {t.__qualname__}")
+            if type(t) is not ABSTRACT:
+                self.guards.pointer(dg_class_at(<PyObject *>t), t, f"the class of {text}")
                 self.meet(type(t), label)
-        if trust == IMPURE:
-            return self.refuse(f"it uses the class {t.__module__}.{t.__qualname__}, whose results or effects a program "
-                               f"cannot repeat")
+        if trust == IMPURE and not logs(t):
+            return self.refuse(f"it uses the class {text}, whose results or effects a program cannot repeat")
         if trust == PURE:
             return 0
-        self.guards.pointer(dg_mro_at(<PyObject *>t), t, f"the bases of {t.__qualname__}")
-        members = dg_attributes_of_type(<PyObject *>t)
+        self.guards.pointer(dg_mro_at(<PyObject *>t), t, f"the bases of {text}")
+        if trust != OURS:
+            self.guards.pointer(dg_name_at(<PyObject *>t), t, f"the name of {text}")
+            self.guards.pointer(dg_qualname_at(<PyObject *>t), t, f"the name of {text}")
+        members = attributes_of_class(t)
         self.guards.attributes(members, None if trust == OURS or self.dynamic else self.attributes, t)
         for name, value in list(members.items()):
             if self.runs(value) or (trust != OURS and (self.dynamic or name in self.attributes or special(name, value))):
-                self.meet(value, f"{t.__qualname__}.{name}")
-        for base in t.__mro__[1:]:
+                if not accessor(value):
+                    self.meet(value, f"{QUALNAME_OF(t)}.{name}")
+        for base in mro_of(t)[1:]:
             self.meet(base, label)
         return 0
 
@@ -452,10 +677,9 @@ cdef class Reach:
         """Whether something is a function of Python that has run."""
         return PyFunction_Check(x) and PyLong_FromVoidPtr(<void *>x.__code__) in self.executed.codes
 
-    cdef int own(self, object x, type kind) except -1:
+    cdef int own(self, object x, object kind) except -1:
         """An object of this package: what it is set to (private attributes are its own affair), and what of the user's
         it is wrapped around."""
-        cdef str name
         cdef PyObject **at
         if getattr(kind, "_outside_of_programs", False):
             return 0
@@ -471,79 +695,97 @@ cdef class Reach:
                 self.guards.pointer(at, x, name)
             self.meet(getattr(x, name, None), name)
         for name in ("__wrapped__", "fn"):          # of recorded functions, and of gradient functions
-            self.meet(getattr(x, name, None), name)
+            found = getattr(x, name, None)
+            if found is not None and name == "__wrapped__":
+                self.guards.asked(wrapped_by(x), "the function that is recorded")
+            self.meet(found, name)
         return 0
 
-    cdef int instance(self, object x, type kind, object label) except -1:
+    cdef int instance(self, object x, object kind, object label) except -1:
         """An object by its class: all compiled ones that it derives from have to be known."""
-        cdef type base
-        if kind in LEAVES:
-            for part in LEAVES[kind](x):
-                self.meet(part, label)
+        cdef object base
+        cdef str text = f"{module_of(kind)}.{QUALNAME_OF(kind)}"
+        parts = LEAVES.get(address(kind))
+        if parts is not None:
+            return self.leaf(x, parts, label)
+        if kind is UFUNC and "O" not in x.types[0]:
             return 0
-        if isinstance(x, functools.cached_property):
-            return self.meet(x.func, label)
+        if is_a(x, CACHED_PROPERTY):
+            self.meet(x.func, label)
         if kind is CACHED and trust_of_name(x.__module__) == OURS:
             return 0
         if of_python(kind):
-            for base in kind.__mro__:
-                if not of_python(base) and base not in BASES and not issubclass(base, TensorBase):
-                    return self.refuse(f"it reads {label}, a {kind.__qualname__} derived from {base.__module__}."
-                                       f"{base.__qualname__}, whose state no guard can see")
-            if trust_of_class(kind) == IMPURE:
-                return self.refuse(f"it reads {label}, a {kind.__module__}.{kind.__qualname__}, which a program cannot "
-                                   f"repeat")
+            for base in mro_of(kind):
+                if not of_python(base) and address(base) not in BASES and not derives(base, TensorBase):
+                    return self.refuse(f"it reads {label}, a {text} derived from {module_of(base)}."
+                                       f"{QUALNAME_OF(base)}, whose state no guard can see")
+            if trust_of_class(kind) == IMPURE and not logs(kind):
+                return self.refuse(f"it reads {label}, a {text}, which a program cannot repeat")
             self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of {label}")
             self.meet(kind, label)
-        elif kind not in BASES:
-            return self.refuse(f"it reads {label}, a {kind.__module__}.{kind.__qualname__}, whose state no guard can "
-                               f"see")
-        self.contents(x, kind, label)
+        elif address(kind) not in BASES:
+            return self.refuse(f"it reads {label}, a {text}, whose state no guard can see")
+        self.contents(x, label)
         names = None if self.dynamic else self.attributes
         if isinstance(x, TensorBase) and names is not None:
             names = names | OF_PARAMETERS
         return self.attributes_of(x, kind, names)
 
-    cdef int contents(self, object x, type kind, object label) except -1:
+    cdef int leaf(self, object x, object parts, object label) except -1:
+        """Something compiled that is made of parts once and for all."""
+        if type(x) is ATTRGETTER or type(x) is METHODCALLER:
+            for text in called_by(x)[:1 if type(x) is METHODCALLER else None]:
+                for name in text.split(".") if isinstance(text, str) else ():
+                    self.name(name)
+        elif type(x) is types.MethodWrapperType and x.__name__ in DYNAMIC:
+            self.computes()
+        for part in parts(x):
+            self.meet(part, label)
+        return 0
+
+    cdef int contents(self, object x, object label) except -1:
         """What a container holds, and a partial function or descriptor."""
-        if isinstance(x, CONTAINERS):
+        cdef PyObject **at
+        if is_a(x, list) or is_a(x, dict) or is_a(x, set) \
+                or is_a(x, deque):
             self.guards.content(x, label)
-            for item in list(x.values()) if isinstance(x, dict) else list(x):
+            for item in items_of(x):
                 self.meet(item, label)
-            if isinstance(x, dict):
-                for item in list(x):
-                    self.meet(item, label)
-            if isinstance(x, defaultdict):
-                self.meet(x.default_factory, label)
+            if is_a(x, DEFAULTS):
+                self.meet(DEFAULTS.default_factory.__get__(x), label)
         elif isinstance(x, (tuple, frozenset)):
-            for item in x:
+            for item in tuple.__iter__(x) if isinstance(x, tuple) else frozenset.__iter__(x):
                 self.meet(item, label)
         elif cnp.PyArray_Check(x):
             if x.dtype.hasobject:
                 return self.refuse(f"it reads {label}, an array of objects")
             self.guards.content(x, label)
-        elif isinstance(x, PARTIAL):
-            self.meet(x.func, label)
-            self.meet(x.args, label)
-            self.meet(x.keywords, label)
-        elif isinstance(x, property):
+        elif is_a(x, PARTIAL):
+            for part in (PARTIAL.func, PARTIAL.args, PARTIAL.keywords):
+                at = dg_slot_at(<PyObject *>x, <PyObject *>part)
+                if at is not NULL:
+                    self.guards.pointer(at, x, label)
+                self.meet(part.__get__(x), label)
+        elif is_a(x, PROPERTY):
             for part in (x.fget, x.fset, x.fdel):
                 self.meet(part, label)
-        elif isinstance(x, (staticmethod, classmethod)):
+        elif is_a(x, STATIC) or is_a(x, CLASS_METHOD):
             self.meet(x.__func__, label)
         return 0
 
-    cdef int attributes_of(self, object x, type kind, set names) except -1:
+    cdef int attributes_of(self, object x, object kind, set names) except -1:
         """The attributes that an object keeps by itself, under some names; None: all."""
         cdef PyObject **at = _PyObject_GetDictPtr(<PyObject *>x)
+        cdef bint whole = is_a(x, NAMESPACE)      # its text and comparisons read all of them
         if at is not NULL:
-            attributes = x.__dict__
-            self.guards.pointer(at, x, f"the attributes of a {kind.__qualname__}")
-            if isinstance(attributes, dict):
-                self.guards.attributes(attributes, names, x)
-                for name, value in list(attributes.items()):
-                    if names is None or name in names:
-                        self.meet(value, name)
+            attributes = PyObject_GenericGetDict(x, NULL)
+            self.guards.pointer(at, x, f"the attributes of a {QUALNAME_OF(kind)}")
+            self.guards.attributes(attributes, None if whole else names, x)
+            if "__array_interface__" in attributes or "__array_struct__" in attributes:
+                return self.refuse(f"it can reach a {QUALNAME_OF(kind)} that says where numbers lie in memory")
+            for name, value in list((<dict>attributes).items()):
+                if names is None or name in names or special(name, value) or (whole and plain_data(value)):
+                    self.meet(value, name)
         for name, slot in slots_of(kind):
             if names is None or name in names:
                 at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
@@ -553,13 +795,14 @@ cdef class Reach:
                         self.meet(<object>at[0], name)
         return 0
 
-    cdef int cell(self, object x, type kind) except -1:
+    cdef int cell(self, object x, object kind) except -1:
         """A Cell: all of its attributes, since the code of its base classes reads them too."""
-        self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of a {kind.__qualname__}")
-        self.meet(kind, kind.__qualname__)
-        self.guards.pointer(_PyObject_GetDictPtr(<PyObject *>x), x, f"the attributes of a {kind.__qualname__}")
-        self.guards.attributes(x.__dict__, None, x)
-        for name, value in list(x.__dict__.items()):
+        cdef dict attributes = PyObject_GenericGetDict(x, NULL)
+        self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of a {QUALNAME_OF(kind)}")
+        self.meet(kind, QUALNAME_OF(kind))
+        self.guards.pointer(_PyObject_GetDictPtr(<PyObject *>x), x, f"the attributes of a {QUALNAME_OF(kind)}")
+        self.guards.attributes(attributes, None, x)
+        for name, value in list(attributes.items()):
             if name in REGISTRIES:
                 self.guards.attributes(value, None, x)
                 for member in value.values():
@@ -569,19 +812,67 @@ cdef class Reach:
         return 0
 
 
-cdef dict LEAVES = {
-    slice: lambda x: (x.start, x.stop, x.step),
-    types.GenericAlias: lambda x: (x.__origin__, x.__args__),
-    types.MappingProxyType: gc.get_referents,
-    types.MethodWrapperType: lambda x: (x.__self__,),
+cdef type ATTRGETTER = operator.attrgetter
+cdef type METHODCALLER = operator.methodcaller
+cdef object IMPORT = builtins.__import__
+cdef dict LEAVES = {                # address of a class -> what one of its instances is made of
+    address(slice): lambda x: (x.start, x.stop, x.step),
+    address(types.GenericAlias): lambda x: (x.__origin__, x.__args__),
+    address(types.UnionType): lambda x: x.__args__,
+    address(types.MappingProxyType): gc.get_referents,
+    address(types.MethodWrapperType): lambda x: (x.__self__,),
+    address(operator.itemgetter): lambda x: x.__reduce__()[1],
+    address(ATTRGETTER): lambda x: (),
+    address(METHODCALLER): lambda x: called_by(x),
 }
 
-cdef tuple FIELDS = ("the code of ", "the defaults of ", "the defaults of ", "the attributes of ", "the name of ",
-                     "the name of ", "the docstring of ")
-cdef object FUNCTION_NAMES = frozenset({"__name__", "__qualname__", "__doc__"})
+# Fields of functions, after their code; those that are no attributes are guarded otherwise.
+cdef tuple FIELDS = ("__defaults__", "__kwdefaults__", "__dict__", "__name__", "__qualname__", "__doc__", "__module__",
+                     "__annotations__")
+
+
+class ById:
+    """Equal to another one if both hold the same object."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __eq__(self, other):
+        return self.held is other.held
+
+
+def wrapped_by(x):
+    """A function that gives which function is recorded under another."""
+    return lambda: ById(x.__wrapped__)
+
+
+cdef object called_by(object x):
+    """What an `attrgetter` or `methodcaller` was made of: names, or whatever it takes to make it again."""
+    made, arguments = x.__reduce__()
+    return arguments if made is type(x) else (made, arguments)
+
+
+cdef bint number_or_text(object x):
+    return type(x) in (int, float, complex, str, bytes)
+
+
+cdef bint logs(object kind):
+    """Whether a class is one of the library's loggers; the hook sees whether one is used."""
+    return module_of(kind) == "logging"
+
+
+cdef bint plain_data(object x):
+    """Whether something is a container, number or text that the text of what holds it shows."""
+    return isinstance(x, (list, dict, set, tuple, frozenset)) or is_a(x, NAMESPACE) \
+        or cnp.PyArray_Check(x)
 
 
 cdef bint special(object name, object value):
     """Whether an entry of a class is a special method, which operators call without naming it."""
-    return type(name) is str and (<str>name).startswith("__") and (callable(value) or hasattr(type(value), "__get__"))
+    return type(name) is str and (<str>name).startswith("__") and address(type(value)) not in METHODS and (
+        callable(value) or any(["__get__" in attributes_of_class(base) for base in mro_of(type(value))]))
 
+
+cdef bint accessor(object value):
+    """Whether an entry of a class is how compiled attributes are read, by the names of the entries."""
+    return type(value) is types.MemberDescriptorType or type(value) is types.GetSetDescriptorType
