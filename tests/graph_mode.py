@@ -214,7 +214,9 @@ class Rehearsal:
                 if outcome[1] is not None or replay.why_eager(key, alive) is not None:
                     break
             if calls:
-                why = replay.why_eager(key, alive) or ("an error is raised" if outcome[1] is not None else "not recorded")
+                why = replay.why_eager(key, alive) or (
+                    "an error is raised" if outcome[1] is not None else "not recorded"
+                )
                 self.outcomes[f"ran eagerly: {why}"] += 1
             else:
                 rounding = self._rounding(key, False)

@@ -605,7 +605,12 @@ def accumulate(
     program = captured.program
     n = sum(math.prod(shape) for shape in directions)
     m = captured.results[0].size
-    if captured.branches or captured.dependence.why is not None or program.effects or captured.results[0]._typenum not in _FLOATS:
+    if (
+        captured.branches
+        or captured.dependence.why is not None
+        or program.effects
+        or captured.results[0]._typenum not in _FLOATS
+    ):
         raise UnsuitedError
     inputs: dict[int, tuple[int, tuple[int, ...]]] = {}
     first = 0

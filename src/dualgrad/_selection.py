@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ._engine.nests import differentiable
 from ._engine.substitution import call_with
 from ._engine.tensor import OPCODES, apply
 from ._nests import arranged, matched, refilled, tensors_in

@@ -78,7 +78,8 @@ class Pattern:
 
     def changed(self) -> str | None:
         """What has changed of all that it relies on (index arrays, conditions, numbers that Python read), in words; None
-        if nothing has, or if that cannot be told: see `sure`."""
+        if nothing has, or if that cannot be told: see `sure`.
+        """
         if not all(array_behind(handle) is array for handle, array in self.relied):
             return "a captured tensor that decides about the pattern"
         return self.dependence.broken() if self.dependence is not None and self.sure else None

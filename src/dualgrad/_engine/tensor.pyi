@@ -100,6 +100,6 @@ def set_graph_mode(on: bool) -> None: ...
 
 @disjoint_base
 class CellCall:
-    writes: int
     recorded: bool
+    pure: bool
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
