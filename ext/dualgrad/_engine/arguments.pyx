@@ -16,7 +16,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 import numpy as np
 
 from .array cimport ARRAY, Array, shape_tuple
-from .pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, TUPLES, back, children_of, deeper,
+from .pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back, children_of, deeper,
                        kind_of, labels_of, rebuilt)
 from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap

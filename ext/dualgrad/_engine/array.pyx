@@ -58,7 +58,8 @@ for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uin
     ITEM_SIZE[np.dtype(_name).num] = np.dtype(_name).itemsize
     _CANONICAL[np.dtype(_name).str] = np.dtype(_name).num
 
-cdef dict LIVE = dict.fromkeys(("Array", "Batch", "Dual", "Level", "Node", "Plan", "Program", "Region", "Run", "Tape"), 0)
+cdef dict LIVE = dict.fromkeys(
+    ("Array", "Batch", "Dual", "Level", "Node", "Plan", "Program", "Region", "Run", "Tape"), 0)
 live = LIVE             # objects alive; counted in debug builds only
 
 

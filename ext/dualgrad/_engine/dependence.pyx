@@ -3,7 +3,6 @@
 A plan of a sparse derivative, or the value of an objective at a point, is good as long as the function would give the
 same again. The guards of recorded functions tell. Where no guard can follow the function, nothing may be kept.
 """
-from .array cimport Array
 from .executed cimport Executed
 from .guards cimport Guard, Guards, described
 from .reachability cimport Reach, reach_of

@@ -61,6 +61,6 @@ cdef object leaf_input(str where, object x, bint named):
         raise TypeError(f"{where} is an array (ndarray) of {x.dtype}; expected a Tensor or floating numbers: make it a "
                         f"float array, with astype(float)")
     if isinstance(x, (int, np.integer, np.bool_)):
-        raise TypeError(f"{where} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating number: make it "
-                        f"a float")
+        raise TypeError(f"{where} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating number: make "
+                        f"it a float")
     return x

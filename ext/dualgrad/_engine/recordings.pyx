@@ -16,7 +16,7 @@ from time import perf_counter
 
 from .array cimport ARRAY, Array, Value, has_form, shape_tuple
 from .arguments cimport Given, template_of
-from .execute cimport Tracer, active_tracer, start_tracing, stop_tracing, tracing
+from .execute cimport active_tracer, start_tracing, stop_tracing, tracing
 from .executed cimport Executed
 from .guards cimport Guard, Guards, described
 from .opcodes cimport OP_DRAW, OP_INSPECT
@@ -176,8 +176,8 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     made.fixed = recorder.fixed
     if made.agreed >= 2 and (function.pure or made.guarded):
         if made.guards is not None and made.guards.bytes > WEIGHED and look_at(made.guards) > made.seconds:
-            go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed takes longer "
-                     f"than the call; hold such data in Tensors", None)
+            go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed takes "
+                     f"longer than the call; hold such data in Tensors", None)
             return result
         confirmed(function, kind, made)
         return result
@@ -187,8 +187,8 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     if not held and former.guards is not None:      # what it can reach has changed between the calls
         kind.changes += 1
         if kind.changes > CHANGES:
-            go_eager(function, f"{change or 'a tensor'} has changed {CHANGES} times, after few calls each; pass it as an "
-                     f"argument", None)
+            go_eager(function, f"{change or 'a tensor'} has changed {CHANGES} times, after few calls each; pass it as "
+                     f"an argument", None)
         return result
     kind.failures += 1
     if kind.failures >= FAILURES:

@@ -243,8 +243,8 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
         if kind.replays < WORTH:
             kind.changes += 1
         if kind.changes > MISSES:
-            go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls each; "
-                     f"pass it as an argument", None)
+            go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls "
+                     f"each; pass it as an argument", None)
             return call(*args, **kwargs)
     return record(function, kind, call, g, fn)
 
@@ -411,11 +411,10 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
 cdef tuple guards_of(Recording r):
     """The number of guarded places, of those that are compared by content, the bytes of these, and the nanoseconds
     that a look at all of them takes."""
-    cdef int i
     if r.guards is None:
         return 0, 0, 0, 0.0
     start = perf_counter()
-    for i in range(100):
+    for _ in range(100):
         r.guards.hold()
     return (len(r.guards.quick) + len(r.guards.slow), len(r.guards.slow), r.guards.bytes,
             (perf_counter() - start) * 1e7)
