@@ -77,8 +77,9 @@ class Pattern:
         return f"Pattern(shape={self.shape}, entries={len(self.indices)})"
 
     def changed(self) -> str | None:
-        """What has changed of all that it relies on (index arrays, conditions, numbers that Python read), in words; None
-        if nothing has, or if that cannot be told: see `sure`.
+        """What has changed of all that it relies on, in words; None if nothing has, or if that cannot be told.
+
+        It relies on index arrays, conditions and numbers that Python read. See `sure`.
         """
         if not all(array_behind(handle) is array for handle, array in self.relied):
             return "a captured tensor that decides about the pattern"
