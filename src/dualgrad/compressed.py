@@ -50,8 +50,9 @@ class SparsePlan:
     The pattern is found once; values are never kept. It holds for all arguments, unless branches in Python
     (``if x[0] > 0``) decide what is computed; then it is that of the branches taken, and ``plan.pattern.branches`` is
     true. Whatever else the function can reach is guarded as in recorded functions (`dualgrad.jit`): where it has
-    changed the plan raises ValueError, and is to be prepared again. A pattern with branches, or of a function that no guard can
-    follow, is compared at each call with a product that needs no pattern, and a misfit raises; `check` does so at will.
+    changed the plan raises ValueError, and is to be prepared again. A pattern with branches, or of a function that no
+    guard can follow, is compared at each call with a product that needs no pattern, and a misfit raises; `check` does
+    so at will.
 
     Examples
     --------

@@ -177,7 +177,7 @@ cdef object through(object key, object alive, object name, object call, tuple ar
 
 cdef object replay_latest(Function function, object call, tuple args):
     """Replay the program of the last call if this one is seen to be of its kind; NotImplemented if not, or if what the
-    program depends on has changed. `call`: the function whose surroundings were to be looked at; a Cell is known by
+    program depends on has changed. `call`: the function whose guards are compared; a Cell is known by
     identity, None stands for any that goes by the key of the function."""
     cdef Kind kind = function.latest
     cdef Recording good
