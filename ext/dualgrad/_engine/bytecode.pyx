@@ -124,7 +124,8 @@ cdef Names read(object code):
     cdef Py_ssize_t i
     cdef int op, arg
     cdef tuple names = code.co_names
-    cdef list chain = None              # attributes that have followed a name so far
+    cdef list chain = None              # attributes that have followed a name so far,
+    cdef bint called = False            # and whether what they lead to is called
     cdef dict owner = None              # n.globals or n.free, for the name at the head of the chain
     cdef set known = named_by_constants(n, code, ops)   # where a constant names an attribute, and names that say so
     head = None
@@ -137,21 +138,19 @@ cdef Names read(object code):
             if op == LOAD_CONST or i not in known:
                 n.attributes.add(name)
             if chain is not None:
-                if chain == [CALLED]:           # of `x.name(*arguments)`: it is the attribute that is called
-                    chain = []
                 chain.append(name)
-                if op == LOAD_METHOD or (op == LOAD_ATTR and LOAD_METHOD < 0 and arg & 1):
-                    chain.append(CALLED)
+                called = called or op == LOAD_METHOD or (op == LOAD_ATTR and LOAD_METHOD < 0 and arg & 1)
             continue
         if chain is not None:
-            owner.setdefault(head, set()).add(tuple(chain))
+            owner.setdefault(head, set()).add((*chain, CALLED) if called else tuple(chain))
             chain = None
         if (USE[op] == GLOBAL or USE[op] == FREE) and i in known:
             n.globals.setdefault(names[arg >> SHIFT[op]], set())
         elif USE[op] == GLOBAL or USE[op] == FREE:
             owner = n.globals if USE[op] == GLOBAL else n.free
             head = names[arg >> SHIFT[op]] if USE[op] == GLOBAL else code._varname_from_oparg(arg)
-            chain = [CALLED] if op == LOAD_GLOBAL and arg & 1 else []
+            chain = []
+            called = op == LOAD_GLOBAL and arg & 1
         elif USE[op] == WRITTEN:
             n.attributes.add(names[arg])
         elif USE[op] == IMPORT:
@@ -161,7 +160,7 @@ cdef Names read(object code):
         elif op == IS_OP:
             compared(n, names, ops, i)
     if chain is not None:
-        owner.setdefault(head, set()).add(tuple(chain))
+        owner.setdefault(head, set()).add((*chain, CALLED) if called else tuple(chain))
     return classified(n, code)
 
 

@@ -134,7 +134,8 @@ cdef void *DEALLOC_OF_PYTHON = dg_dealloc_of(<PyObject *>_Python)
 cdef set ATOMS = addresses((
     int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType,
     re.Pattern, re.Match, type(namedtuple("_", "x").x), typing.TypeVar, typing.ParamSpec,
-    type(abc.ABC.__dict__["_abc_impl"])))
+    type(abc.ABC.__dict__["_abc_impl"]), type(sys.float_info), type(sys.int_info), type(sys.version_info),
+    type(sys.flags), type(sys.hash_info)))
 # Kinds of compiled attributes and methods, which cannot change either, but may say which attributes are read.
 cdef set METHODS = addresses((
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
@@ -573,7 +574,7 @@ cdef class Reach:
         cdef Trust trust = trust_of(f.__globals__)
         if self.dynamic or self.runs(f):
             self.runnable(f, trust)
-        if trust == OURS or (trust == PURE and not self.runs(f)):
+        if trust == OURS or (trust == PURE and dg_field_of_function(<PyObject *>f, 3)[0] is NULL and not self.runs(f)):
             return 0
         self.guards.pointer(dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
         for field, name in enumerate(FIELDS, 1):
@@ -655,7 +656,7 @@ cdef class Reach:
             if type(t) is not ABSTRACT:
                 self.guards.pointer(dg_class_at(<PyObject *>t), t, f"the class of {text}")
                 self.meet(type(t), label)
-        if trust == IMPURE and not logs(t):
+        if trust == IMPURE and not passive(t):
             return self.refuse(f"it uses the class {text}, whose results or effects a program cannot repeat")
         if trust == PURE:
             return 0
@@ -719,7 +720,7 @@ cdef class Reach:
                 if not of_python(base) and address(base) not in BASES and not derives(base, TensorBase):
                     return self.refuse(f"it reads {label}, a {text} derived from {module_of(base)}."
                                        f"{QUALNAME_OF(base)}, whose state no guard can see")
-            if trust_of_class(kind) == IMPURE and not logs(kind):
+            if trust_of_class(kind) == IMPURE and not passive(kind):
                 return self.refuse(f"it reads {label}, a {text}, which a program cannot repeat")
             self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of {label}")
             self.meet(kind, label)
@@ -856,9 +857,10 @@ cdef bint number_or_text(object x):
     return type(x) in (int, float, complex, str, bytes)
 
 
-cdef bint logs(object kind):
-    """Whether a class is one of the library's loggers; the hook sees whether one is used."""
-    return module_of(kind) == "logging"
+cdef bint passive(object kind):
+    """Whether a class of a module with state keeps none besides its attributes; the hook sees whether its methods
+    run."""
+    return module_of(kind) in ("logging", "argparse")
 
 
 cdef bint plain_data(object x):
