@@ -12,6 +12,7 @@ taken as constant. Of the others in the standard library (clocks, files, random 
 """
 import sys
 
+from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_FromVoidPtr
 from cpython.object cimport PyObject, PyTypeObject
 
@@ -163,6 +164,9 @@ cdef int begun(Executed e, void *code, PyFrameObject *frame) except -1:
     cdef Trust trust
     identity = PyLong_FromVoidPtr(code)
     found = e.codes.get(identity)
+    if not PyDict_CheckExact(<object>around):
+        e.impure = f"{(<object>code).co_name} with globals that are no plain dict"
+        return 0
     if found is None or not holds(<tuple>found, <object>around):
         trust = trust_of(<dict>around)
         if trust == IMPURE and imports(<dict>around):
@@ -227,7 +231,7 @@ cdef int called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
     if identity in e.calls:
         return 0
     around = <object>dg_globals_of(frame)
-    if trust_of(<dict>around) != USERS or (e.imported and imported_now(frame)):
+    if not PyDict_CheckExact(around) or trust_of(<dict>around) != USERS or (e.imported and imported_now(frame)):
         return 0
     e.calls.add(identity)
     e.warned = e.warned or (<object>f).__module__ == "_warnings"

@@ -237,7 +237,9 @@ cdef object plain(object array):
 
 
 cdef object form_of(object array):
-    return array.shape, array.dtype, array.strides, cnp.PyArray_ISWRITEABLE(array)
+    cdef object dtype = array.dtype             # its names may be changed
+    return (array.shape, dtype, array.strides, cnp.PyArray_ISWRITEABLE(array),
+            None if dtype.names is None else repr(dtype))
 
 
 cdef object numbers_of(object array):

@@ -203,7 +203,18 @@ cdef Trust trust_of_class(object t) except? OURS:
     module = sys.modules.get(name)
     if module is None or not PyModule_Check(module):
         return USERS
-    return found if QUALNAME_OF(t).partition(".")[0] in attributes_of_module(module) else USERS
+    return found if stands_in(attributes_of_module(module), t) else USERS
+
+
+cdef bint stands_in(dict around, object t) except -1:
+    """Whether a class stands where its name says, as far as can be seen: not inside of functions."""
+    cdef list path = QUALNAME_OF(t).split(".")
+    value = around.get(path[0])
+    for name in path[1:]:
+        if name == "<locals>" or not isinstance(value, type):
+            return value is not None
+        value = attributes_of_class(value).get(name)
+    return value is t
 
 
 cdef list slots_of(object kind):
@@ -377,11 +388,13 @@ cdef class Reach:
             space = around.get("__builtins__", builtins)
             space = attributes_of_module(space) if PyModule_Check(space) else space
             missing = tuple([name for name in held if name not in around])
-            if missing and isinstance(space, dict):
+            if type(space) is not dict:
+                return self.refuse("its builtins are no plain dict")
+            if missing:
                 self.guards.entries(space, missing, space, "a builtin")
             for name, chains in held.items():
                 found = around if name in around else space
-                if isinstance(found, dict) and name in found and (chains or found[name] not in (getattr, hasattr)):
+                if name in found and (chains or found[name] not in (getattr, hasattr)):
                     self.follow(found[name], set(chains), name)
         return 0
 
@@ -449,8 +462,10 @@ cdef class Reach:
             t.captured = True
             if not t.parameter and type(x).__dictoffset__ == 0:
                 return 0
-        elif cnp.PyArray_DescrCheck(x) or (is_a(x, GENERIC) and not is_a(x, VOID)):
+        elif is_a(x, GENERIC) and not is_a(x, VOID) and not of_python(type(x)):
             return 0
+        elif cnp.PyArray_DescrCheck(x):
+            return 0 if x.names is None else self.guards.asked(lambda: repr(x), label)      # names can be changed
         self.work.append((x, label))
         return 0
 
@@ -574,7 +589,7 @@ cdef class Reach:
         cdef Trust trust = trust_of(f.__globals__)
         if self.dynamic or self.runs(f):
             self.runnable(f, trust)
-        if trust == OURS or (trust == PURE and dg_field_of_function(<PyObject *>f, 3)[0] is NULL and not self.runs(f)):
+        if trust != USERS and dg_field_of_function(<PyObject *>f, 3)[0] is NULL and (trust == OURS or not self.runs(f)):
             return 0
         self.guards.pointer(dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
         for field, name in enumerate(FIELDS, 1):
@@ -658,8 +673,8 @@ cdef class Reach:
                 self.meet(type(t), label)
         if trust == IMPURE and not passive(t):
             return self.refuse(f"it uses the class {text}, whose results or effects a program cannot repeat")
-        if trust == PURE:
-            return 0
+        if trust == PURE:                           # somebody may replace a method all the same
+            return self.guards.attributes(attributes_of_class(t), None, t)
         self.guards.pointer(dg_mro_at(<PyObject *>t), t, f"the bases of {text}")
         if trust != OURS:
             self.guards.pointer(dg_name_at(<PyObject *>t), t, f"the name of {text}")
@@ -717,7 +732,8 @@ cdef class Reach:
             return 0
         if of_python(kind):
             for base in mro_of(kind):
-                if not of_python(base) and address(base) not in BASES and not derives(base, TensorBase):
+                if not of_python(base) and address(base) not in BASES and not derives(base, TensorBase) \
+                        and (not derives(base, GENERIC) or derives(base, VOID)):
                     return self.refuse(f"it reads {label}, a {text} derived from {module_of(base)}."
                                        f"{QUALNAME_OF(base)}, whose state no guard can see")
             if trust_of_class(kind) == IMPURE and not passive(kind):
