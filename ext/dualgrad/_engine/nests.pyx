@@ -203,9 +203,11 @@ cdef int check_result(str name, object out) except -1:
 cdef int collect_quietly(Tape tape, object out, list slots) except -1:
     """The slots of the tensors of an output that are on the tape, each once."""
     cdef Value v
+    cdef set met = set(slots)
     for t in (out,) if isinstance(out, TensorBase) else tensors_of(out):
         v = (<TensorBase>t).value
-        if v is not None and v.kind == NODE and (<Node>v).level is tape and (<Node>v).slot not in slots:
+        if v is not None and v.kind == NODE and (<Node>v).level is tape and (<Node>v).slot not in met:
+            met.add((<Node>v).slot)
             slots.append((<Node>v).slot)
     return 0
 
