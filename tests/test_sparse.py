@@ -159,3 +159,19 @@ except ImportError as error:
         "[2.]",
         "dualgrad.sparse: this needs SciPy; install it with pip install 'dualgrad[scipy]'",
     ]
+
+
+@pytest.mark.parametrize("change", ["entries", "array of entries", "places"])
+def test_products_are_recorded_and_see_another_matrix(change):
+    matrix = sparse.random_array((5, 4), density=0.6, rng=1, format="csr")
+    x = Tensor(np.arange(1.0, 5.0))
+    product = dg.jit(lambda x: dg.sparse.matmul(matrix, x))
+    for k in range(3):
+        for _ in range(4):
+            np.testing.assert_allclose(product(x).asnumpy(), matrix @ x.asnumpy(), rtol=1e-15)
+        if change == "entries":
+            matrix.data[0] = 2.0 + k
+        elif change == "array of entries":
+            matrix.data = matrix.data * 2
+        else:
+            matrix.indices[:] = (matrix.indices + 1) % 4

@@ -233,6 +233,8 @@ cdef int called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
     around = <object>dg_globals_of(frame)
     if not PyDict_CheckExact(around) or trust_of(<dict>around) != USERS or (e.imported and imported_now(frame)):
         return 0
+    if borrowed(<dict>around) and not for_users(frame):
+        return 0                                # the next time it may be called from elsewhere
     e.calls.add(identity)
     e.warned = e.warned or (<object>f).__module__ == "_warnings"
     e.impure = call_refused(<object>f)

@@ -598,12 +598,12 @@ cdef class Reach:
         if self.dynamic or "__annotations__" in self.attributes:
             if dg_field_of_function(<PyObject *>f, 8)[0] is not NULL:
                 self.meet(<object>dg_field_of_function(<PyObject *>f, 8)[0], f"the annotations of {f.__qualname__}")
+        attributes = f.__dict__         # made here, so that a look at it later is no change
         self.guards.pointer(dg_field_of_function(<PyObject *>f, 3), f, f"the attributes of {f.__qualname__}")
-        if dg_field_of_function(<PyObject *>f, 3)[0] is not NULL:
-            self.guards.attributes(f.__dict__, None if self.dynamic else self.attributes, f)
-            for name, value in f.__dict__.items():
-                if self.dynamic or name in self.attributes:
-                    self.meet(value, f"{f.__qualname__}.{name}")
+        self.guards.attributes(attributes, None if self.dynamic else self.attributes, f)
+        for name, value in attributes.items():
+            if self.dynamic or name in self.attributes:
+                self.meet(value, f"{f.__qualname__}.{name}")
         return 0
 
     cdef int runnable(self, object f, Trust trust) except -1:
