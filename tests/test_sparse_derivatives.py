@@ -211,8 +211,7 @@ def scattered(random, x):
 
 
 def multiplied(random, x):
-    matrix = sparse.random_array((x.size + 1, x.size), density=0.3, rng=random, format="csr")
-    return dg.sparse.matmul(matrix, ops.reshape(x, (-1,)))
+    return dg.sparse.matmul(random.matrix(x.size + 1, x.size), ops.reshape(x, (-1,)))
 
 
 #: Operations of one tensor of any shape. The last ones couple more than parts of entries can follow.
@@ -246,18 +245,45 @@ MOVES = {
 FAR = ("sorted", "accumulated", "matrix")  # left to sweeps
 
 
-def composed(seed):
+class Drawn:
+    """In the place of a generator: numbers that were drawn before."""
+
+    def __init__(self, numbers):
+        self.numbers = iter(numbers)
+
+    def draw(self, *_, **__):
+        return next(self.numbers)
+
+    random = normal = integers = permutation = choice = matrix = draw
+
+
+def with_draws(fn, seed, x):
+    """``fn(random, x)`` as a function of x; what it draws at this x is drawn now, so that guards can follow it."""
+    source, numbers = rng(seed), []
+
+    def matrix(*shape):
+        return sparse.random_array(shape, density=0.3, rng=source, format="csr")
+
+    class Drawing:
+        def __getattr__(self, name):
+            draw = matrix if name == "matrix" else getattr(source, name)
+            return lambda *args, **kwargs: (numbers.append(draw(*args, **kwargs)), numbers[-1])[1]
+
+    fn(Drawing(), x)
+    return lambda x: fn(Drawn(numbers), x)
+
+
+def composed(seed, x):
     """A function of a vector made of a few moves."""
     names = list(rng(seed).choice(list(MOVES), 3 + seed % 3))
 
-    def fn(x):
-        random = rng(seed)
+    def fn(random, x):
         for name in names:
             if x.ndim and x.size:
                 x = MOVES[name](random, x)
         return x * x
 
-    return fn
+    return with_draws(fn, seed, x)
 
 
 def checked(plan, dense, x):
@@ -273,9 +299,9 @@ def checked(plan, dense, x):
 
 @pytest.mark.parametrize("name", MOVES)
 def test_every_move_has_the_dense_derivatives(name):
-    fn = lambda x: MOVES[name](rng(5), x) ** 2
     mode = "auto" if name in FAR else "entries"
     x = t(rng(6).normal(size=7))
+    fn = with_draws(lambda random, x: MOVES[name](random, x) ** 2, 5, x)
     checked(dg.sparse_jacobian(fn, mode=mode).prepare(x), lambda x: dense_jacobian(fn, x), x)
     energy = lambda x: ops.sin(fn(x)).sum()
     checked(dg.sparse_hessian(energy, mode=mode).prepare(x), lambda x: dense_hessian(energy, x), x)
@@ -286,8 +312,8 @@ def test_every_move_has_the_dense_derivatives(name):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_compositions_have_the_dense_derivatives(seed):
-    fn = composed(seed)
     x = t(rng(100 + seed).uniform(-1, 1, 6 + seed % 5))
+    fn = composed(seed, x)
     checked(dg.sparse_jacobian(fn).prepare(x), lambda x: dense_jacobian(fn, x), x)
     energy = lambda x: ops.sin(fn(x)).sum()
     checked(dg.sparse_hessian(energy).prepare(x), lambda x: dense_hessian(energy, x), x)

@@ -44,7 +44,26 @@ def fits(x: Any, kind: Any) -> bool:
             and x.dtype == kind.dtype
             and (kind.numbers is None or np.array_equal(x.asnumpy(), kind.numbers))
         )
-    return x is kind or (type(x) is type(kind) and bool(x == kind))
+    return same(x, kind)
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two arguments that are no tensors cannot be told apart: numbers and texts by type and value (zeros of
+    either sign are different), nests of them entry by entry, anything else by identity."""
+    if x is y:
+        return True
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, np.generic):
+        return x.dtype == y.dtype and x.tobytes() == y.tobytes()
+    kind = type(x)
+    if kind in (float, complex, int, bool, str, bytes, range):
+        return repr(x) == repr(y)
+    if kind is slice:
+        return same((x.start, x.stop, x.step), (y.start, y.stop, y.step))
+    if kind is dict:
+        return same([*x, *x.values()], [*y, *y.values()])
+    return kind in (tuple, list) and len(x) == len(y) and all(map(same, x, y))
 
 
 def described(x: Any) -> str:

@@ -25,6 +25,10 @@ from .tensor import Tensor
 __all__ = ["SparseDerivative", "SparsePlan", "sparse_hessian", "sparse_jacobian"]
 
 
+class _MisfitError(ValueError):
+    """A pattern does not hold at some arguments."""
+
+
 class SparsePlan:
     """A sparse derivative of a function for arguments of a kind: what stays the same from call to call.
 
@@ -50,9 +54,9 @@ class SparsePlan:
     The pattern is found once; values are never kept. It holds for all arguments, unless branches in Python
     (``if x[0] > 0``) decide what is computed; then it is that of the branches taken, and ``plan.pattern.branches`` is
     true. Whatever else the function can reach is guarded as in recorded functions (`dualgrad.jit`): where it has
-    changed the plan raises ValueError, and is to be prepared again. A pattern with branches, or of a function that no
-    guard can follow, is compared at each call with a product that needs no pattern, and a misfit raises; `check` does
-    so at will.
+    changed the plan raises ValueError, and is to be prepared again. A pattern with branches, one that was given, and
+    that of a function that no guard can follow, is compared at each call with a product that needs no pattern, and a
+    misfit raises; `check` does so at will.
 
     Examples
     --------
@@ -199,7 +203,7 @@ class SparsePlan:
         wrong &= np.isfinite(expected)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise ValueError(
+            raise _MisfitError(
                 f"{self._name}: row {row} of the matrix times a random vector is {found[row]:.6g}, but the derivative "
                 f"along it is {expected[row]:.6g}: the pattern does not hold at these arguments; prepare the plan there"
             )
@@ -371,18 +375,23 @@ class SparseDerivative:
 
     def _given(self, args: tuple[Any, ...]) -> Pattern:
         """The pattern the user gave."""
-        pattern = Pattern.of(self._pattern)
+        pattern = Pattern.of(self._pattern).taken_over()
         n = sum(args[p].size for p in self._positions)
         if pattern.shape[1] != n or (self._symmetric and pattern.shape[0] != n):
             raise ValueError(f"{self._name}: the pattern has shape {pattern.shape}, but there are {n} variables")
         return pattern
 
     def __call__(self, *args: Any, check: bool = False) -> Any:
-        """The matrix at these arguments, a ``scipy.sparse.csr_array``; a plan is prepared when their kind changes."""
+        """The matrix at these arguments, a ``scipy.sparse.csr_array``; a plan is prepared when their kind changes, or
+        when the pattern is seen not to hold."""
         _scipy_sparse()
         plan = self._plan
-        if plan is None or not plan.suits(*args):
-            plan = self._plan = self.prepare(*args)
+        if plan is not None and plan.suits(*args):
+            try:
+                return plan(*args, check=check)
+            except _MisfitError:
+                pass
+        plan = self._plan = self.prepare(*args)
         return plan(*args, check=check)
 
 
@@ -409,7 +418,8 @@ def sparse_jacobian(
         The order in which columns or rows are coloured: ``natural``, ``largest_first``, ``smallest_last``,
         ``incidence_degree``, or whichever of these needs the fewest colours.
     pattern : Pattern, scipy.sparse matrix or array of bools, optional
-        Where the entries stand, if it is known. By default it is found by `dualgrad.sparsity.jacobian_pattern`.
+        Where the entries stand, if it is known; each call compares it with one product more. By default it is found by
+        `dualgrad.sparsity.jacobian_pattern`.
 
     Returns
     -------
@@ -466,7 +476,8 @@ def sparse_hessian(
         The order in which columns are coloured: ``natural``, ``largest_first``, ``smallest_last``,
         ``incidence_degree``, or whichever of these needs the fewest colours.
     pattern : Pattern, scipy.sparse matrix or array of bools, optional
-        Where the entries stand, if it is known. By default it is found in the program of the gradient.
+        Where the entries stand, if it is known; each call compares it with one product more. By default it is found in
+        the program of the gradient.
 
     Returns
     -------

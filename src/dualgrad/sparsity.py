@@ -71,7 +71,7 @@ class Pattern:
     indices: np.ndarray
     branches: bool = False
     relied: tuple[tuple[Any, Any], ...] = ()  # (handle, its array) where indices or conditions were looked at
-    dependence: Dependence | None = None  # what else decides about it; None for a pattern that was given
+    dependence: Dependence | None = None  # what else decides about it; None where nobody knows
 
     def __repr__(self) -> str:
         return f"Pattern(shape={self.shape}, entries={len(self.indices)})"
@@ -85,10 +85,14 @@ class Pattern:
             return "a captured tensor that decides about the pattern"
         return self.dependence.broken() if self.dependence is not None and self.sure else None
 
+    def taken_over(self) -> Pattern:
+        """The same places for a function of which nothing is known."""
+        return Pattern(self.shape, self.indptr, self.indices)
+
     @property
     def sure(self) -> bool:
         """Whether the pattern holds wherever nothing that it relies on has changed, and such a change is seen."""
-        return not self.branches and (self.dependence is None or self.dependence.why is None)
+        return not self.branches and self.dependence is not None and self.dependence.why is None
 
     @staticmethod
     def of(given: Any) -> Pattern:

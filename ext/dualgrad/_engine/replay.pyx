@@ -75,8 +75,9 @@ cdef class Recorded:
         return result
 
     def depends_on(self, *args):
-        """What the last result for arguments of this kind depends on besides the arguments; None if that is not known,
-        or if the function changes tensors or draws random numbers."""
+        """What the last result for arguments of this kind depends on besides the arguments; None if that is not known
+        (two calls have to show that the function does not change it itself), or if the function changes tensors or
+        draws random numbers."""
         cdef Function function
         cdef Kind kind
         cdef Recording r
@@ -86,8 +87,8 @@ cdef class Recorded:
         if function is None or function.eager:
             return None
         kind = function.kinds.get(g.key())
-        r = None if kind is None else kind.last if kind.good is None else kind.good
-        if r is None or (r.guards is None and not self.pure) or r.program.effects or any(
+        r = None if kind is None else kind.good
+        if r is None or r.program.effects or any(
                 [step[0] == OP_DRAW or step[0] == OP_INSPECT for step in r.program.steps]):
             return None
         return dependence_on(r.guards, r.fixed + [

@@ -93,17 +93,18 @@ class Latest:
     ) -> None:
         self.compute = compute
         self.depends = depends
-        self.point: bytes | None = None
-        self.dependence: Dependence | None = None
-        self.results: Any = None
+        self.kept: tuple[bytes, Dependence, Any] | None = None  # replaced as a whole: threads may ask at once
 
     def __call__(self, x: np.ndarray) -> Any:
-        if self.dependence is None or x.tobytes() != self.point or not self.dependence.holds():
-            self.dependence = None
-            self.results = self.compute(x)
-            self.point = x.tobytes()
-            self.dependence = self.depends(x)
-        return self.results
+        kept, point = self.kept, x.tobytes()
+        if kept is not None and kept[0] == point and kept[1].holds():
+            return kept[2]
+        self.kept = None
+        results = self.compute(x)
+        dependence = self.depends(x)
+        if dependence is not None:
+            self.kept = point, dependence, results
+        return results
 
 
 def vector_of(name: str, x: Any, size: int) -> np.ndarray:

@@ -1,0 +1,631 @@
+"""What is kept from call to call, plans of sparse derivatives and latest values, is never used where it does not hold."""
+
+import copy
+import itertools
+import operator
+import threading
+import types
+from collections import deque
+
+import numpy as np
+import pytest
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, nn, ops
+from dualgrad._engine.replay import forget_programs
+
+POINTS = (np.array([0.5, -1.0, 2.0, 1.5, -0.7]), np.array([1.0, 0.3, -2.0, 0.1, 0.9]))
+N = 5
+V = np.array([0.3, -1.2, 0.8, 2.0])  # multipliers of the equations
+SCALE = 1.0
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*runs eagerly")
+
+
+@pytest.fixture(autouse=True)
+def _no_programs_of_other_tests():
+    forget_programs()
+    yield
+    forget_programs()
+
+
+# ---------------------------------------------------------------------------------------------------- surroundings
+
+
+def number(k):
+    """A number that Python may look at."""
+    return k.item() if isinstance(k, Tensor) else k
+
+
+def of_global():
+    globals()["SCALE"] = 1.0
+    return (lambda: SCALE), lambda v: globals().__setitem__("SCALE", v)
+
+
+def of_closure():
+    scale = 1.0
+
+    def change(v):
+        nonlocal scale
+        scale = v
+
+    return (lambda: scale), change
+
+
+def of_captured_tensor():
+    t = Tensor(np.float64(1.0))
+
+    def change(v):
+        nonlocal t
+        t = Tensor(np.float64(v))
+
+    return (lambda: t), change
+
+
+def of(holder, read, change):
+    return lambda: (lambda h: (lambda: read(h), lambda v: change(h, v)))(holder())
+
+
+def setting(name):
+    return lambda h, v: setattr(h, name, v)
+
+
+class Scaled(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.scale = 1.0
+        self.weight = Parameter(np.float64(1.0), name="weight")
+
+    def construct(self, x):
+        return x * self.scale * self.weight
+
+
+class Plain:
+    scale = 1.0
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self):
+        self.scale = 1.0
+
+
+def put(key):
+    return lambda h, v: operator.setitem(h, key, v)
+
+
+ONE = Tensor(np.float64(1.0))
+
+#: name -> make, which returns (what reads the factor, what changes it)
+SURROUNDINGS = {
+    "Parameter": of(
+        lambda: Parameter(np.float64(1.0), name="p"), lambda p: p, lambda p, v: p.set_data(Tensor(np.float64(v)))
+    ),
+    "item of a Parameter": of(
+        lambda: Parameter(np.float64(1.0), name="p"), lambda p: p.item(), lambda p, v: p.set_data(Tensor(np.float64(v)))
+    ),
+    "tensor changed in place": of(lambda: Tensor(np.ones(2)), lambda t: t[1], put(1)),
+    "item of a tensor": of(lambda: Tensor(np.ones(2)), lambda t: t[1].item(), put(1)),
+    "asnumpy of a tensor": of(lambda: Tensor(np.ones(2)), lambda t: float(t.asnumpy()[1]), put(1)),
+    "captured tensor": of_captured_tensor,
+    "global": of_global,
+    "closure": of_closure,
+    "list": of(lambda: [1.0], lambda h: h[0], put(0)),
+    "list in a tuple": of(lambda: ([1.0],), lambda h: h[0][0], lambda h, v: operator.setitem(h[0], 0, v)),
+    "tensor of a list": of(lambda: [ONE], lambda h: h[0], lambda h, v: operator.setitem(h, 0, Tensor(np.float64(v)))),
+    "dict": of(lambda: {"k": 1.0}, lambda h: h["k"], put("k")),
+    "deque": of(lambda: deque([1.0]), lambda h: h[0], put(0)),
+    "set": of(lambda: {1.0}, max, lambda h, v: (h.clear(), h.add(v))),
+    "attribute": of(Plain, lambda h: h.scale, setting("scale")),
+    "attribute of a class": of(
+        lambda: type("Own", (Plain,), {"scale": 1.0}), lambda h: h().scale, lambda h, v: setattr(h, "scale", v)
+    ),
+    "slot": of(Slotted, lambda h: h.scale, setting("scale")),
+    "module": of(
+        lambda: (lambda m: (setattr(m, "scale", 1.0), m)[1])(types.ModuleType("own")),
+        lambda h: h.scale,
+        setting("scale"),
+    ),
+    "computed name": of(Plain, lambda h: getattr(h, "sca" + "le"), setting("scale")),
+    "attribute of a Cell": of(Scaled, lambda h: h(ONE), setting("scale")),
+    "Parameter of a Cell": of(Scaled, lambda h: h(ONE), lambda h, v: h.weight.set_data(Tensor(np.float64(v)))),
+    "array": of(lambda: np.ones(3), lambda h: float(h[1]), put(1)),
+    "array as a tensor": of(lambda: np.ones(3), lambda h: Tensor(h)[1], put(1)),
+    "array of one number": of(lambda: np.ones(()), lambda h: h[()], put(())),
+    "array of objects": of(lambda: np.array([1.0], object), lambda h: h[0], put(0)),
+}
+
+#: name -> make, which returns what gives another number at each call, larger than those before
+VOLATILE = {
+    "generator": lambda: (lambda g: lambda: next(g))(float(k) for k in itertools.count(1)),
+    "itertools.count": lambda: (lambda g: lambda: next(g))(itertools.count(1.0)),
+    "counter in a list": lambda: (lambda h: lambda: (operator.setitem(h, 0, h[0] + 1.0), h[0])[1])([0.0]),
+    "deque": lambda: (lambda h: lambda: h.popleft())(deque(map(float, range(1, 10_000)))),
+    "counter in an attribute": lambda: (lambda h: lambda: (setattr(h, "scale", h.scale + 1.0), h.scale)[1])(Plain()),
+    "np.random": lambda: (lambda: (np.random.rand(), ticks())[1]),  # noqa: NPY002
+    "np.random.Generator": lambda: (lambda r: lambda: (r.random(), ticks(r))[1])(np.random.default_rng(0)),
+}
+
+TICKS = itertools.count(1.0)
+
+
+def ticks(*_):
+    return next(TICKS)
+
+
+# ------------------------------------------------------------------------------------------------------- functions
+
+
+def energy(x, k, corner):
+    y = (x**3).sum() * k
+    return y + x[0] * x[-1] * k if corner else y
+
+
+def equations(x, k, corner):
+    y = x[1:] * x[:-1] * k
+    return ops.concat((y[:1] + (x[-1] ** 2 * k)[None], y[1:])) if corner else y
+
+
+def expected(x, k, corner):
+    """What all questions are answered with, by hand."""
+    h = np.diag(6 * k * x)
+    g = 3 * k * x**2
+    e = k * x[1:] * x[:-1]
+    j = np.zeros((N - 1, N))
+    j[np.arange(N - 1), np.arange(N - 1)] = k * x[1:]
+    j[np.arange(N - 1), np.arange(1, N)] = k * x[:-1]
+    c = k * (np.diag(V, 1) + np.diag(V, -1))
+    value = k * (x**3).sum()
+    if corner:
+        value += k * x[0] * x[-1]
+        g[0] += k * x[-1]
+        g[-1] += k * x[0]
+        h[0, -1] += k
+        h[-1, 0] += k
+        e[0] += k * x[-1] ** 2
+        j[0, -1] += 2 * k * x[-1]
+        c[-1, -1] += 2 * k * V[0]
+    return {"value": value, "gradient": g, "hessian": h, "equations": e, "jacobian": j, "curvature": c}
+
+
+#: how the number is used: (of tensors too; whether the corner is there)
+USES = {"factor": lambda k: False, "pattern": lambda k: number(k) > 2.5}
+
+
+def dense(matrix):
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix @ np.eye(N)
+
+
+def answers_of_objective(form):
+    def make(f, _, x0):
+        o = dg.scipy.objective(f, x0, hess=form)
+        hess = (lambda x: dense(o.hess(x))) if form != "dense" else o.hess
+        hessp = lambda x: np.stack([o.hessp(x, p) for p in np.eye(N)])
+        return [("value", o.fun), ("gradient", o.jac), ("hessian", hess), ("hessian", hessp)]
+
+    return make
+
+
+def answers_of_weights(f, _, x0):
+    """Of the Parameters; they are given the numbers of each point."""
+    w = Parameter(x0, name="w")
+    o = dg.scipy.objective(lambda: f(w), weights=[w], hess="dense")
+    return [("value", o.fun), ("gradient", o.jac), ("hessian", o.hess)]
+
+
+def answers_of_system(form, make_one):
+    def make(_, e, x0):
+        s = make_one(e, x0, jac=form)
+        shown = dense if form != "dense" else np.asarray
+        return [
+            ("equations", s.fun),
+            ("jacobian", lambda x: shown(s.jac(x))),
+            ("curvature", lambda x: shown(s.hess(x, V))),
+        ]
+
+    return make
+
+
+def answers_of_rhs(form):
+    def make(_, e, x0):
+        r = dg.scipy.rhs(lambda t, x: ops.concat((e(x) * t, x[:1])), x0, jac=form)
+        shown = dense if form == "sparse" else np.asarray
+        return [("equations", lambda x: r.fun(1.0, x)[:-1]), ("jacobian", lambda x: shown(r.jac(1.0, x))[:-1])]
+
+    return make
+
+
+FULL_H = np.eye(N, dtype=bool) | np.eye(N, dtype=bool)[::-1]
+FULL_J = np.eye(N - 1, N, dtype=bool) | np.eye(N - 1, N, k=1, dtype=bool)
+CORNER_J = FULL_J.copy()
+CORNER_J[0, -1] = True
+
+#: (what is asked, how a derivative is made of the functions): without the corner in a pattern that is given, and with
+DERIVATIVES = {
+    **{f"sparse_hessian {mode}": ("hessian", {"mode": mode}) for mode in ("auto", "entries", "stars")},
+    **{f"sparse_jacobian {mode}": ("jacobian", {"mode": mode}) for mode in ("auto", "entries", "columns", "rows")},
+    "sparse_hessian small pattern": ("hessian", {"pattern": np.eye(N, dtype=bool)}),
+    "sparse_hessian large pattern": ("hessian", {"pattern": FULL_H}),
+    **{
+        f"sparse_jacobian {size} pattern {mode}": ("jacobian", {"mode": mode, "pattern": pattern})
+        for size, pattern in (("small", FULL_J), ("large", CORNER_J))
+        for mode in ("columns", "rows")
+    },
+}
+
+
+def derivative_of(name, f, e):
+    what, options = DERIVATIVES[name]
+    make, fn = (dg.sparse_hessian, f) if what == "hessian" else (dg.sparse_jacobian, e)
+    return what, make(fn, **options)
+
+
+OBJECTS = {
+    **{f"objective {form}": answers_of_objective(form) for form in ("dense", "sparse", "product")},
+    "objective of weights": answers_of_weights,
+    **{f"residuals {form}": answers_of_system(form, dg.scipy.residuals) for form in ("dense", "sparse", "product")},
+    **{f"system {form}": answers_of_system(form, dg.scipy.system) for form in ("dense", "sparse")},
+    **{f"rhs {form}": answers_of_rhs(form) for form in ("dense", "sparse")},
+}
+
+
+def close(found, wanted, what):
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12, err_msg=what)
+
+
+def functions(read, use):
+    def both(fn):
+        def of_x(x):
+            k = read()
+            return fn(x, k, USES[use](k))
+
+        return of_x
+
+    return both(energy), both(equations)
+
+
+STATES = (1.0, 2.0, 3.0, 2.0, 4.0)
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", OBJECTS)
+@pytest.mark.parametrize("around", SURROUNDINGS)
+def test_objects_of_scipy_give_no_number_of_former_surroundings(around, kind, use):
+    read, change = SURROUNDINGS[around]()
+    f, e = functions(read, use)
+    answers = OBJECTS[kind](f, e, POINTS[0])
+    for k in STATES:
+        change(k)
+        for i in (0, 0, 1, 0):
+            wanted = expected(POINTS[i], k, use == "pattern" and k > 2.5)
+            for what, ask in answers:
+                close(ask(POINTS[i]), wanted[what], f"{what} where the number is {k}")
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("name", DERIVATIVES)
+@pytest.mark.parametrize("around", SURROUNDINGS)
+def test_sparse_derivatives_find_their_patterns_anew(around, name, use):
+    read, change = SURROUNDINGS[around]()
+    what, derivative = derivative_of(name, *functions(read, use))
+    for k in STATES:
+        change(k)
+        corner = use == "pattern" and k > 2.5
+        for i in (0, 0, 1, 0):
+            if corner and "small" in name:  # a pattern that was given is not found anew
+                with pytest.raises(ValueError, match="pattern"):
+                    derivative(Tensor(POINTS[i]))
+                continue
+            if "entries" in name and around in NOT_FOLLOWED:
+                with pytest.raises(ValueError, match="mode='entries' is for"):
+                    derivative(Tensor(POINTS[i]))
+                continue
+            found = derivative(Tensor(POINTS[i])).toarray()
+            close(found, expected(POINTS[i], k, corner)[what], f"where the number is {k}")
+
+
+#: what no guard can follow
+NOT_FOLLOWED = {"array of objects"}
+
+#: what tensors hold is read anew
+TENSORS = {name for name, make in SURROUNDINGS.items() if isinstance(make()[0](), Tensor)} - {
+    "tensor of a list",
+    "captured tensor",
+    "attribute of a Cell",
+    "array as a tensor",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("name", DERIVATIVES)
+@pytest.mark.parametrize("around", SURROUNDINGS)
+def test_plans_raise_where_they_do_not_hold(around, name, use):
+    read, change = SURROUNDINGS[around]()
+    what, derivative = derivative_of(name, *functions(read, use))
+    if "entries" in name and around in NOT_FOLLOWED:
+        with pytest.raises(ValueError, match="mode='entries' is for"):
+            derivative.prepare(Tensor(POINTS[0]))
+        return
+    plan = derivative.prepare(Tensor(POINTS[0]))
+    changed = False
+    for k in (None, *STATES):
+        if k is None:
+            k = 1.0  # nothing has changed yet
+        else:
+            change(k)
+            changed = True
+        corner = use == "pattern" and k > 2.5
+        raised = False
+        for i in (0, 1):
+            wanted = expected(POINTS[i], k, corner)[what]
+            try:
+                found = plan(Tensor(POINTS[i]))
+            except ValueError as error:
+                raised = str(error)
+                assert "changed" in str(error) or "pattern does not hold" in str(error)
+                continue
+            close(found.toarray(), wanted, f"where the number is {k}")
+        assert changed or not raised, raised
+        assert not raised or use == "pattern" or around not in TENSORS, "values are not frozen"
+        if corner and "small" in name:
+            assert raised
+        elif raised:
+            plan = derivative.prepare(Tensor(POINTS[0]))
+            for i in (0, 1):
+                close(plan(Tensor(POINTS[i])).toarray(), expected(POINTS[i], k, corner)[what], f"prepared at {k}")
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+@pytest.mark.parametrize("around", VOLATILE)
+def test_values_are_not_kept_where_each_call_gives_another(around, kind):
+    read = VOLATILE[around]()
+    f, e = functions(read, "factor")
+    what, ask = OBJECTS[kind](f, e, POINTS[0])[0]
+    one = expected(POINTS[0], 1.0, False)[what]
+    former = 0.0
+    for _ in range(6):
+        found = ask(POINTS[0]) / one
+        assert np.ptp(found) < 1e-12 * np.max(found)
+        assert np.min(found) > former + 0.5
+        former = np.max(found)
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+@pytest.mark.parametrize("around", VOLATILE)
+def test_plans_are_refused_where_each_call_gives_another(around, name):
+    read = VOLATILE[around]()
+    what, derivative = derivative_of(name, *functions(read, "factor"))
+    with pytest.raises(ValueError, match="different things|entries|pattern does not hold"):
+        derivative(Tensor(POINTS[0]))
+
+
+# ------------------------------------------------------------------------------------- arguments, branches, indices
+
+
+def given_list():
+    h = [1.0]
+    return h, lambda k: operator.setitem(h, 0, k)
+
+
+def given_object():
+    h = types.SimpleNamespace(k=1.0)
+    return h, lambda k: setattr(h, "k", k)
+
+
+def given_array():
+    h = np.ones(())
+    return h, lambda k: h.fill(k)
+
+
+def given_tensor():
+    h = Tensor(np.ones(()))
+    return h, lambda k: operator.setitem(h, (), k)
+
+
+#: further arguments of a function: how they are made, and how the function reads its number of them
+GIVEN = {
+    "list": (given_list, lambda h: h[0]),
+    "object": (given_object, lambda h: h.k),
+    "array": (given_array, lambda h: h if isinstance(h, Tensor) else float(h)),
+    "tensor": (given_tensor, lambda h: h),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("given", GIVEN)
+def test_arguments_of_objects_of_scipy_may_be_changed_in_place(given, form, use):
+    make, read = GIVEN[given]
+    h, change = make()
+    with_k = lambda fn: lambda x, h: fn(x, read(h), USES[use](read(h)))
+    o = dg.scipy.objective(with_k(energy), POINTS[0], h, hess=form)
+    s = dg.scipy.system(with_k(equations), POINTS[0], h, jac=form)
+    for k in STATES:
+        change(k)
+        for x in (POINTS[0], POINTS[0], POINTS[1]):
+            wanted = expected(x, k, use == "pattern" and k > 2.5)
+            close(o.fun(x), wanted["value"], "value")
+            close(o.jac(x), wanted["gradient"], "gradient")
+            for shown, what in ((o.hess(x), "hessian"), (s.jac(x), "jacobian"), (s.hess(x, V), "curvature")):
+                close(shown if form == "dense" else shown.toarray(), wanted[what], what)
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("name", [name for name in DERIVATIVES if "small" not in name])
+@pytest.mark.parametrize("given", GIVEN)
+def test_arguments_of_sparse_derivatives_may_be_changed_in_place(given, name, use):
+    make, read = GIVEN[given]
+    h, change = make()
+    if given in ("array", "tensor"):
+        use = "factor"  # an argument that is a tensor does not decide in Python here
+    with_k = lambda fn: lambda x, h: fn(x, read(h), USES[use](read(h)))
+    what, derivative = derivative_of(name, with_k(energy), with_k(equations))
+    plan = derivative.prepare(Tensor(POINTS[0]), h)
+    for k in STATES:
+        change(k)
+        for x in (POINTS[0], POINTS[0], POINTS[1]):
+            wanted = expected(x, k, use == "pattern" and k > 2.5)[what]
+            close(derivative(Tensor(x), h).toarray(), wanted, "derivative")
+            try:
+                found = plan(Tensor(x), h)
+            except ValueError:
+                assert given in ("list", "object")
+            else:
+                close(found.toarray(), wanted, "plan")
+
+
+SAME_TO_PYTHON = {
+    "zeros": (0.0, -0.0, lambda x, h: (x * x * (2.0 + np.copysign(1.0, h))).sum()),
+    "zeros of NumPy": (np.float64(0.0), np.float64(-0.0), lambda x, h: (x * x * (2.0 + np.copysign(1.0, h))).sum()),
+    "truth": (1, True, lambda x, h: (x * x * (2 if h is True else 3)).sum()),
+    "integers": (1, 1.0, lambda x, h: (x * x * (2 if isinstance(h, int) else 3)).sum()),
+    "zeros of lists": ([0.0], [-0.0], lambda x, h: (x * x * (2.0 + np.copysign(1.0, h[0]))).sum()),
+    "objects": (None, None, lambda x, h: (x * x * h.k).sum()),
+    "orders": ({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}, lambda x, h: (x * x * list(h.values())[0]).sum()),  # noqa: RUF015
+}
+
+
+class AllEqual:
+    """All of them are equal to each other."""
+
+    def __init__(self, k):
+        self.k = k
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("mode", ["auto", "entries", "stars"])
+@pytest.mark.parametrize("name", SAME_TO_PYTHON)
+def test_arguments_that_are_equal_and_not_the_same(name, mode):
+    a, b, fn = SAME_TO_PYTHON[name]
+    if name == "objects":
+        a, b = AllEqual(2.0), AllEqual(3.0)
+    x = Tensor(POINTS[0])
+    for first, second in ((a, b), (b, a)):
+        plan = dg.sparse_hessian(fn, mode=mode).prepare(x, first)
+        for given in (first, copy.deepcopy(first)) if name != "objects" else (first,):
+            close(plan(x, given).toarray(), dg.hessian(fn)(x, first).asnumpy(), "the same")
+        try:
+            found = plan(x, second).toarray()
+        except ValueError:
+            continue
+        close(found, dg.hessian(fn)(x, second).asnumpy(), "the other")
+
+
+#: Python looks at numbers of the argument: (function, its derivative by hand)
+def bent(x):
+    y = (x**3).sum()
+    return y + x[1] * x[2] if x[0].item() > 0.75 else y
+
+
+@pytest.mark.parametrize("mode", ["auto", "stars"])
+def test_branches_taken_elsewhere_are_found(mode):
+    derivative = dg.sparse_hessian(bent, mode=mode)
+    o = dg.scipy.objective(bent, POINTS[0], hess="sparse")
+    for i in (0, 1, 0, 0, 1, 1):
+        x = Tensor(POINTS[i])
+        wanted = dg.hessian(bent)(x).asnumpy()
+        close(derivative(x).toarray(), wanted, "derivative")
+        close(o.hess(POINTS[i]).toarray(), wanted, "objective")
+        close(o.fun(POINTS[i]), bent(x).item(), "value")
+        close(o.jac(POINTS[i]), dg.grad(bent)(x).asnumpy(), "gradient")
+    plan = derivative.prepare(Tensor(POINTS[0]))
+    with pytest.raises(ValueError, match="pattern does not hold"):
+        plan(Tensor(POINTS[1]))
+
+
+#: places that a function picks, and how they change
+INDICES = {
+    "tensor": (lambda: Tensor(np.array([0, 1])), lambda h, v: operator.setitem(h, 1, v)),
+    "array": (lambda: np.array([0, 1]), lambda h, v: operator.setitem(h, 1, v)),
+    "list": (lambda: [0, 1], lambda h, v: operator.setitem(h, 1, v)),
+    "mask": (
+        lambda: np.array([True, True, False, False, False]),
+        lambda h, v: (h.fill(False), operator.setitem(h, [0, v], True)),
+    ),
+    "mask as a tensor": (
+        lambda: Tensor(np.array([True, True, False, False, False])),
+        lambda h, v: operator.setitem(h, slice(None), Tensor(np.arange(5) % 5 == np.array([v] * 5)) | (np.arange(5) == 0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ["captured", "given"])
+@pytest.mark.parametrize("mode", ["auto", "entries", "stars"])
+@pytest.mark.parametrize("name", INDICES)
+def test_indices_may_change(name, mode, how):
+    make, change = INDICES[name]
+    h = make()
+
+    def picked(x, h):
+        y = ops.where(Tensor(h) if isinstance(h, np.ndarray) else h, x, 0.0) if "mask" in name else x[h]
+        return (y.sum() ** 2 * x.sum()).sum() if mode == "stars" else (y[0] * y[-1] * x).sum() + (y**3).sum()
+
+    fn = (lambda x: picked(x, h)) if how == "captured" else picked
+    args = () if how == "captured" else (h,)
+    derivative = dg.sparse_hessian(fn, mode=mode)
+    x = Tensor(POINTS[0])
+    plan = derivative.prepare(x, *args)
+    for v in (1, 3, 2, 2, 4):
+        change(h, v)
+        now = h.copy() if isinstance(h, np.ndarray) else h
+        for point in POINTS:
+            x = Tensor(point)
+            wanted = dg.hessian(lambda x: picked(x, now))(x).asnumpy()  # noqa: B023
+            close(derivative(x, *args).toarray(), wanted, "derivative")
+            try:
+                found = plan(x, *args)
+            except ValueError as error:
+                assert any(word in str(error) for word in ("changed", "does not hold", "prepared for"))  # noqa: PT017
+            else:
+                close(found.toarray(), wanted, "plan")
+
+
+def test_draws_are_those_of_one_call():
+    """Of a function that draws, a matrix is that of one sample: here it has rank one beside its diagonal."""
+    fn = lambda x: (lambda y: y.sum() ** 2)(ops.dropout(x, 0.5))
+    x = Tensor(np.ones(6))
+    for make in (
+        lambda: dg.sparse_hessian(fn, mode="stars"),
+        lambda: dg.sparse_hessian(fn),
+        lambda: dg.sparse_hessian(fn, pattern=np.ones((6, 6), bool)),
+    ):
+        hessian = make()
+        for _ in range(6):
+            try:
+                h = hessian(x).toarray()
+            except ValueError:
+                continue
+            mask = np.diag(h) / 8
+            np.testing.assert_allclose(h, 8 * np.outer(mask, mask), rtol=1e-14)
+
+
+def test_threads_ask_one_objective_at_different_points():
+    points = [np.full(N, 1.0 + k) for k in range(4)]
+    o = dg.scipy.objective(lambda x: (x**3).sum(), points[0])
+    failures = []
+
+    def work(k):
+        for _ in range(300):
+            if o.fun(points[k]) != N * (1.0 + k) ** 3 or o.jac(points[k])[0] != 3 * (1.0 + k) ** 2:
+                failures.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+def test_a_pattern_found_for_another_function_is_compared():
+    x = Tensor(POINTS[0])
+    found = dg.sparsity.jacobian_pattern(dg.grad(lambda x: (x**3).sum()), x)
+    dense_one = dg.sparse_hessian(lambda x: (x**3).sum() + x[0] * x[1], pattern=found)
+    with pytest.raises(ValueError, match="pattern does not hold"):
+        dense_one(x)
+    close(dg.sparse_hessian(lambda x: (x**4).sum(), pattern=found)(x).diagonal(), 12 * POINTS[0] ** 2, "fits")
