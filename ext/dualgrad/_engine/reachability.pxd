@@ -42,6 +42,7 @@ cdef class Reach:
     cdef bint only_called(self, object x) except -1
     cdef int class_of_module(self, object x, object label) except -1
     cdef int runnable(self, object f, Trust trust) except -1
+    cdef int state_of(self, object f) except -1
     cdef int leaf(self, object x, object parts, object label) except -1
     cdef int function(self, object f) except -1
     cdef int module(self, object x, object label) except -1

@@ -619,9 +619,8 @@ cdef class Reach:
             self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, f"the defaults of {f.__qualname__}")
         self.meet(f.__defaults__, f"the defaults of {f.__qualname__}")
         self.meet(f.__kwdefaults__, f"the defaults of {f.__qualname__}")
-        if trust == OURS and f.__module__ == "dualgrad.context":
-            self.guards.content(f.__globals__["_settings"], "the context")
-            self.guards.entries(f.__globals__, ("_mode",), f, "the mode")
+        if trust == OURS:
+            self.state_of(f)
         for i, cell in enumerate(f.__closure__ or ()):
             name = code.co_freevars[i]
             if trust != OURS:
@@ -630,6 +629,17 @@ cdef class Reach:
             if p is not NULL:
                 chains = n.free.get(name)
                 self.follow(<object>p, {()} if chains is None or n.nested else chains, name)
+        return 0
+
+    cdef int state_of(self, object f) except -1:
+        """What a function of this package gives that users' code asks for the package's state."""
+        if f.__module__ == "dualgrad.context":
+            self.guards.content(f.__globals__["_settings"], "the context")
+            self.guards.entries(f.__globals__, ("_mode",), f, "the mode")
+        elif f.__module__ == "dualgrad.random":
+            if f.__name__ != "get_seed":
+                return self.refuse(f"it calls dualgrad.random.{f.__name__}, whose results a program cannot repeat")
+            self.guards.entries(f.__globals__, ("_seed",), f, "the seed")
         return 0
 
     cdef int module(self, object x, object label) except -1:
