@@ -1,11 +1,12 @@
 """Guards of recorded functions, enumerated: places that a factor comes from, times ways to change it, times modes.
 
-Each run has two modules of a place, one for eager execution and one that is recorded. Both are called and changed alike;
-what they give, or the type of the error that they raise, must be the same at every call.
+Each run has two modules of a place, one for eager execution and one that is recorded. Both are called and changed
+alike; what they give, or the type of the error that they raise, must be the same at every call.
 """
 
 import warnings
 from contextlib import contextmanager
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from places import PLACES, Instance
 import dualgrad as dg
 from dualgrad import Tensor, nn
 from dualgrad._engine.replay import forget_programs, programs
+
+for part in ("names", "objects", "data", "world", "misleading"):
+    import_module(f"places_{part}")  # fills the table
 
 CALLS = 4  # two are recorded, two replayed
 X = np.array([1.0, -2.0, 3.5])
@@ -57,7 +61,7 @@ def outcome(g, x):
 
 
 def story(place, how, make):
-    """The outcomes of the calls of a module, with a change after each few of them; whether each few end with a replay."""
+    """The outcomes of the calls of a module, with a change after each few; whether each few end with a replay."""
     outcomes, replayed = [], []
     x = Tensor(X)
     with Instance(place) as instance:
@@ -98,25 +102,30 @@ def compare(place, how, name):
     return all(replayed) and not said, said
 
 
-OUTCOMES = {}
-
-
 def check(place, how, name):
+    """Compare; whether it was replayed. What is common has to be."""
     replayed, said = compare(place, how, name)
-    OUTCOMES[place.name, how, name] = replayed, said
-    if place.common:
-        assert replayed, f"{place.name}, {how}, {name}: {said or 'not replayed'}"
+    assert replayed or not place.common, f"{place.name}, {how}, {name}: {said or 'not replayed'}"
+    return replayed
 
 
-@pytest.mark.parametrize(("place", "how", "name"), [
-    pytest.param(*case, list(MODES)[k % len(MODES)], id=f"{case[0]}-{case[1]}") for k, case in enumerate(CASES)
-])  # fmt: skip
-def test_places(place, how, name):
-    check(place, how, name)
+def test_the_table_is_large_enough():
+    assert len(PLACES) >= 500
+    assert len(CASES) >= 800
+    assert sum(place.common for place in PLACES.values()) >= 80
+
+
+@pytest.mark.parametrize("part", range(32))
+def test_places(part):
+    """Every change once, in one of the modes; of a part of the places at least this many are replayed."""
+    cases = CASES[part::32]
+    replayed = [check(place, how, list(MODES)[(k + part) % len(MODES)]) for k, (place, how) in enumerate(cases)]
+    assert sum(replayed) >= len(cases) // 2
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", MODES)
-@pytest.mark.parametrize(("place", "how"), [pytest.param(*case, id=f"{case[0]}-{case[1]}") for case in CASES])
-def test_places_in_all_modes(place, how, name):
-    check(place, how, name)
+@pytest.mark.parametrize("place", [pytest.param(place, id=str(place)) for place in PLACES.values()])
+def test_places_in_all_modes(place, name):
+    for how in place.changes:
+        check(place, how, name)

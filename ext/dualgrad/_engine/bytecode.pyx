@@ -17,7 +17,6 @@ import _string
 import opcode
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_FromVoidPtr
-from cpython.object cimport PyObject
 
 cdef extern from "Python.h":
     int PY_VERSION_HEX

@@ -14,7 +14,7 @@ import sys
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_FromVoidPtr
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject
 
 cdef extern from *:
     """
@@ -115,8 +115,8 @@ cdef Trust trust_of(dict around):
     return found
 
 
-cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compile", "globals", "__import__", "breakpoint",
-                                         "id"})
+cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compile", "globals", "__import__",
+                                         "breakpoint", "id"})
 
 
 cdef str call_refused(object f):
@@ -255,7 +255,8 @@ cdef class Executed:
 
     cdef int stop(self) except -1:
         self.complete = dg_profile_function() is on_event
-        PyEval_SetProfile(<Py_tracefunc>self.former, <PyObject *>self.former_argument if self.former is not NULL else NULL)
+        PyEval_SetProfile(<Py_tracefunc>self.former,
+                          <PyObject *>self.former_argument if self.former is not NULL else NULL)
         return 0
 
     cdef bint same_as(self, Executed other) except -1:
