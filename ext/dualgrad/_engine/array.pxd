@@ -49,7 +49,6 @@ cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape)
 cdef int take_over(Array a, Array numbers) except -1
 cdef void compute_late_by(compute_t compute)
 cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape)
-cdef Array new_like(Array a, int typenum)
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data)
 cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value)
 cdef Array scalar(int typenum, double value)

@@ -184,11 +184,6 @@ cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
     return a
 
 
-cdef Array new_like(Array a, int typenum):
-    """An array of the shape of another, undefined contents."""
-    return new_array(typenum, a.ndim, a.shape)
-
-
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data):
     """An array that shares the memory of another."""
     cdef Array v = blank(ndim)

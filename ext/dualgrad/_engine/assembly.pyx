@@ -158,7 +158,7 @@ cdef class Deposits:
         edges = np.minimum(np.arange(self.blocks + 1) * BLOCK, size)
         for k in range(len(deposits)):
             output, source, target, scale, alone = deposits[k]
-            if np.any(target[1:] < target[:-1]):
+            if np.any(np.diff(target) < 0):
                 order = np.argsort(target, kind="stable")
                 target = target[order]
                 if not alone:

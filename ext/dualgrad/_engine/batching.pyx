@@ -214,14 +214,16 @@ cdef Value frugal_matmul(Value a, Value b):
     are the same at all points do, and their product with a layer is one row of it."""
     cdef Value v = (<Batch>a).value if a.kind == BATCH else a
     cdef Array x
-    cdef tuple shape
-    cdef int ndim = ndim_of(a)
+    cdef tuple shape, found
+    cdef int ndim = ndim_of(a), lead
     if v.kind == ARRAY and ndim >= 2:
         x = <Array>v
         shape = shape_of(a)
         if x.strides[x.ndim - 2] == 0 and shape[ndim - 2] > 1:
             v = bind2(OP_MATMUL, None, first_along(a, ndim - 2, shape), b)
-            return bind1(OP_BROADCAST_TO, shape_of(v)[:-2] + (shape[ndim - 2],) + shape_of(v)[-1:], v)
+            found = shape_of(v)
+            lead = len(found) - 2
+            return bind1(OP_BROADCAST_TO, found[:lead] + (shape[ndim - 2],) + found[lead + 1:], v)
         if x.strides[x.ndim - 1] == 0 and shape[ndim - 1] > 1:
             return bind2(OP_MATMUL, None, first_along(a, ndim - 1, shape), bind1(OP_SUM, ((ndim_of(b) - 2,), True), b))
     return bind2(OP_MATMUL, None, a, b)
