@@ -1,4 +1,4 @@
-"""What is kept from call to call, plans of sparse derivatives and latest values, is never used where it does not hold."""
+"""What is kept from call to call, sparse plans and latest values, is never used where it does not hold."""
 
 import copy
 import itertools
@@ -143,7 +143,7 @@ VOLATILE = {
     "counter in a list": lambda: (lambda h: lambda: (operator.setitem(h, 0, h[0] + 1.0), h[0])[1])([0.0]),
     "deque": lambda: (lambda h: lambda: h.popleft())(deque(map(float, range(1, 10_000)))),
     "counter in an attribute": lambda: (lambda h: lambda: (setattr(h, "scale", h.scale + 1.0), h.scale)[1])(Plain()),
-    "np.random": lambda: (lambda: (np.random.rand(), ticks())[1]),  # noqa: NPY002
+    "np.random": lambda: lambda: (np.random.rand(), ticks())[1],  # noqa: NPY002
     "np.random.Generator": lambda: (lambda r: lambda: (r.random(), ticks(r))[1])(np.random.default_rng(0)),
 }
 
@@ -363,7 +363,8 @@ def test_plans_raise_where_they_do_not_hold(around, name, use):
                 found = plan(Tensor(POINTS[i]))
             except ValueError as error:
                 raised = str(error)
-                assert "changed" in str(error) or "pattern does not hold" in str(error)
+                if "changed" not in raised and "pattern does not hold" not in raised:
+                    raise
                 continue
             close(found.toarray(), wanted, f"where the number is {k}")
         assert changed or not raised, raised
@@ -395,8 +396,8 @@ def test_values_are_not_kept_where_each_call_gives_another(around, kind):
 @pytest.mark.parametrize("around", VOLATILE)
 def test_plans_are_refused_where_each_call_gives_another(around, name):
     read = VOLATILE[around]()
-    what, derivative = derivative_of(name, *functions(read, "factor"))
-    with pytest.raises(ValueError, match="different things|entries|pattern does not hold"):
+    _, derivative = derivative_of(name, *functions(read, "factor"))
+    with pytest.raises(ValueError, match=r"different things|entries|pattern does not hold"):
         derivative(Tensor(POINTS[0]))
 
 
@@ -549,7 +550,9 @@ INDICES = {
     ),
     "mask as a tensor": (
         lambda: Tensor(np.array([True, True, False, False, False])),
-        lambda h, v: operator.setitem(h, slice(None), Tensor(np.arange(5) % 5 == np.array([v] * 5)) | (np.arange(5) == 0)),
+        lambda h, v: operator.setitem(
+            h, slice(None), Tensor(np.arange(5) % 5 == np.array([v] * 5)) | (np.arange(5) == 0)
+        ),
     ),
 }
 

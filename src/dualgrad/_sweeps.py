@@ -48,8 +48,11 @@ def fits(x: Any, kind: Any) -> bool:
 
 
 def same(x: Any, y: Any) -> bool:
-    """Whether two arguments that are no tensors cannot be told apart: numbers and texts by type and value (zeros of
-    either sign are different), nests of them entry by entry, anything else by identity."""
+    """Whether two arguments that are no tensors are identical or equal.
+
+    Numbers and texts are compared by type and value (signed zeros differ), nests of them entry by entry, anything else
+    by identity.
+    """
     if x is y:
         return True
     if type(x) is not type(y):

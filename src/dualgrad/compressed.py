@@ -382,8 +382,10 @@ class SparseDerivative:
         return pattern
 
     def __call__(self, *args: Any, check: bool = False) -> Any:
-        """The matrix at these arguments, a ``scipy.sparse.csr_array``; a plan is prepared when their kind changes, or
-        when the pattern is seen not to hold."""
+        """The matrix at these arguments, a ``scipy.sparse.csr_array``.
+
+        A plan is prepared when the kind of the arguments changes, or when the pattern does not hold.
+        """
         _scipy_sparse()
         plan = self._plan
         if plan is not None and plan.suits(*args):

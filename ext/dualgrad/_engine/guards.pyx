@@ -27,7 +27,6 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport signbit
-from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from collections import OrderedDict, deque
@@ -39,8 +38,8 @@ cnp.import_array()
 cdef extern from *:
     """
     #include <structmember.h>
-    /* The word that changes whenever a dict does; NULL where the interpreter keeps none that can be relied on: from 3.13
-       on attributes may be written past it. */
+    /* The word that changes whenever a dict does; NULL where the interpreter keeps none that is reliable: from 3.13 on
+       attributes may be written past it. */
     static size_t *dg_version_of(PyObject *dict)
     {
     #if PY_VERSION_HEX < 0x030D0000 && SIZEOF_SIZE_T == 8

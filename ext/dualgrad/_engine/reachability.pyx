@@ -11,8 +11,8 @@ The walk is complete or says why it is not. Each object is of a kind that cannot
 sees, or the walk is refused, and the function runs eagerly. Executed code whose function the walk has not met is
 refused too: it was reached on a way that no guard follows.
 
-Names can also turn up on the way: `getattr` under another name, an `attrgetter`, the descriptor of a slot. Then the walk
-begins anew, with these.
+Names can also turn up on the way: `getattr` under another name, an `attrgetter`, the descriptor of a slot. Then the
+walk begins anew, with these.
 
 No code of the user's runs during a walk: objects are looked at past what their classes make of attributes, of iteration
 and of `__class__`.
@@ -66,7 +66,8 @@ cdef extern from *:
         const PyMemberDef *member;
         if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return NULL;
         member = ((PyMemberDescrObject *)descriptor)->d_member;
-        return member->type == T_OBJECT_EX || member->type == T_OBJECT ? (PyObject **)((char *)holder + member->offset) : NULL;
+        if (member->type != T_OBJECT_EX && member->type != T_OBJECT) return NULL;
+        return (PyObject **)((char *)holder + member->offset);
     }
     static PyObject **dg_cell_at(PyObject *cell) { return &((PyCellObject *)cell)->ob_ref; }
     static PyObject **dg_field_of_function(PyObject *f, int field)
@@ -222,8 +223,8 @@ cdef list slots_of(object kind):
     held = SLOTS.get(address(kind))
     if held is None:
         found = [(name, member) for base in mro_of(kind) for name, member in attributes_of_class(base).items()
-                 if type(member) is types.MemberDescriptorType and (of_python(base)
-                                                                   or trust_of_class(base) == OURS)]
+                 if type(member) is types.MemberDescriptorType
+                 and (of_python(base) or trust_of_class(base) == OURS)]
         if len(SLOTS) > 4096:
             SLOTS.clear()
         held = SLOTS[address(kind)] = (kind, found)
@@ -692,7 +693,8 @@ cdef class Reach:
         members = attributes_of_class(t)
         self.guards.attributes(members, None if trust == OURS or self.dynamic else self.attributes, t)
         for name, value in list(members.items()):
-            if self.runs(value) or (trust != OURS and (self.dynamic or name in self.attributes or special(name, value))):
+            if self.runs(value) or (
+                    trust != OURS and (self.dynamic or name in self.attributes or special(name, value))):
                 if not accessor(value):
                     self.meet(value, f"{QUALNAME_OF(t)}.{name}")
         for base in mro_of(t)[1:]:
