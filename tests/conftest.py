@@ -16,6 +16,8 @@ from dualgrad.programs import verified
 
 pytest.register_assert_rewrite("support")
 
+collect_ignore_glob = ["places*.py"]  # tables that enter themselves when they are imported, without examples
+
 REHEARSAL = pytest.StashKey[Rehearsal]()
 
 # The fixture `mode` is the same for all examples of a property, so it need not be set anew for each of them.

@@ -21,11 +21,11 @@ place(
     "builtin replaced",
     """
     import builtins
-    ORIGINAL = builtins.abs
-    def read(): return float(abs(-2))
+    ORIGINAL = builtins.ord
+    def read(): return float(ord('a'))
 """,
-    change=["builtins.abs = lambda x: 7", "builtins.abs = ORIGINAL"],
-    after="builtins.abs = ORIGINAL",
+    change=["builtins.ord = lambda x: 7", "builtins.ord = ORIGINAL"],
+    after="builtins.ord = ORIGINAL",
 )
 place(
     "builtin that appears",

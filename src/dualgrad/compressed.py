@@ -25,10 +25,6 @@ from .tensor import Tensor
 __all__ = ["SparseDerivative", "SparsePlan", "sparse_hessian", "sparse_jacobian"]
 
 
-class _MisfitError(ValueError):
-    """A pattern does not hold at some arguments."""
-
-
 class SparsePlan:
     """A sparse derivative of a function for arguments of a kind: what stays the same from call to call.
 
@@ -203,7 +199,7 @@ class SparsePlan:
         wrong &= np.isfinite(expected)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise _MisfitError(
+            raise ValueError(
                 f"{self._name}: row {row} of the matrix times a random vector is {found[row]:.6g}, but the derivative "
                 f"along it is {expected[row]:.6g}: the pattern does not hold at these arguments; prepare the plan there"
             )
@@ -391,7 +387,7 @@ class SparseDerivative:
         if plan is not None and plan.suits(*args):
             try:
                 return plan(*args, check=check)
-            except _MisfitError:
+            except ValueError:  # the pattern may not hold here: it is found anew
                 pass
         plan = self._plan = self.prepare(*args)
         return plan(*args, check=check)

@@ -48,8 +48,8 @@ class LeavesDerivativeError(TypeError):
     >>> try:
     ...     dg.grad(lambda x: x * math.exp(x))(x)
     ... except dg.LeavesDerivativeError as error:
-    ...     print(str(error)[:57])
-    grad: float() takes plain numbers of a tensor (Float32, sh
+    ...     print(str(error).partition(",")[0])
+    grad: float() takes plain numbers of a tensor (Float32
     >>> print(dg.grad(lambda x: x * dg.ops.exp(x))(x), dg.grad(lambda x: x * math.exp(x.item()))(x))
     2.473082 1.6487212
     """

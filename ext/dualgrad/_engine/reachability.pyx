@@ -693,10 +693,9 @@ cdef class Reach:
         members = attributes_of_class(t)
         self.guards.attributes(members, None if trust == OURS or self.dynamic else self.attributes, t)
         for name, value in list(members.items()):
-            if self.runs(value) or (
-                    trust != OURS and (self.dynamic or name in self.attributes or special(name, value))):
-                if not accessor(value):
-                    self.meet(value, f"{QUALNAME_OF(t)}.{name}")
+            if not accessor(value) and (self.runs(value) or (trust != OURS and (
+                    self.dynamic or name in self.attributes or special(name, value)))):
+                self.meet(value, f"{QUALNAME_OF(t)}.{name}")
         for base in mro_of(t)[1:]:
             self.meet(base, label)
         return 0
@@ -808,6 +807,8 @@ cdef class Reach:
         cdef bint whole = is_a(x, NAMESPACE)      # its text and comparisons read all of them
         if at is not NULL:
             attributes = PyObject_GenericGetDict(x, NULL)
+            if type(attributes) is not dict:
+                return self.refuse(f"it can reach a {QUALNAME_OF(kind)} whose attributes are no plain dict")
             self.guards.pointer(at, x, f"the attributes of a {QUALNAME_OF(kind)}")
             self.guards.attributes(attributes, None if whole else names, x)
             if "__array_interface__" in attributes or "__array_struct__" in attributes:

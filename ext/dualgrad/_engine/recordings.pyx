@@ -39,7 +39,7 @@ cdef extern from *:
 
 cdef enum:
     FAILURES = 4                    # recordings of a kind that do not confirm the one before
-    WEIGHED = 1 << 20               # bytes of contents from which on a look at them is timed
+    WEIGHED = 1 << 26               # bytes of contents from which on a look at them is timed
     CHANGES = 8                     # of what a function reaches, after few calls each, before it runs eagerly
 
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
