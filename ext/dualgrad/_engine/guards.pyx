@@ -375,10 +375,13 @@ cdef class Guards:
 
 
 cdef str described(Guard g):
-    """The place of a guard in words."""
-    if g.label is None:
-        return f"the attribute {g.changed!r} of {named(g.holder)}"
-    return f"{g.label}, {g.changed!r}" if g.changed is not None else str(g.label)
+    """The place of a guard in words; what is there may raise when its name is asked for."""
+    try:
+        if g.label is None:
+            return f"the attribute {g.changed!r} of {named(g.holder)}"
+        return f"{g.label}, {g.changed!r}" if g.changed is not None else str(g.label)
+    except Exception:
+        return "something that it can reach"
 
 
 cdef str named(object x):
