@@ -10,6 +10,8 @@ import dualgrad as dg
 from dualgrad import Tensor
 from dualgrad._engine.replay import forget_programs, programs
 
+pytestmark = pytest.mark.eager("records by itself")
+
 #: name -> a module with a function `f` of a tensor
 COMMON = {
     "logging that is not used": "import logging\ndef f(x): return ops.sum(x * 2)",

@@ -19,6 +19,8 @@ from dualgrad._engine.replay import forget_programs, programs
 for part in ("names", "objects", "data", "world", "misleading"):
     import_module(f"places_{part}")  # fills the table
 
+pytestmark = pytest.mark.eager("records by itself")
+
 CALLS = 4  # two are recorded, two replayed
 X = np.array([1.0, -2.0, 3.5])
 
