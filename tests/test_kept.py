@@ -19,7 +19,7 @@ N = 5
 V = np.array([0.3, -1.2, 0.8, 2.0])  # multipliers of the equations
 SCALE = 1.0
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*runs eagerly")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*runs eagerly"), pytest.mark.eager("records by itself")]
 
 
 @pytest.fixture(autouse=True)

@@ -345,6 +345,7 @@ class SparseDerivative:
                 raise ValueError(
                     f"{self._name}: mode='entries' is for elementwise operations on slices, sums and picked elements "
                     f"of float32 or float64 arrays, without branches in Python; use mode='auto'"
+                    + (f"; {program.dependence.why}" if program.dependence.why else "")
                 ) from None
         return None
 

@@ -66,6 +66,7 @@ def capture(fn, tuple args, others=()):
 
 cdef list traced(Probe probe, object fn, tuple args, Executed executed):
     inputs = [wrap(probe.input(<Array>(<TensorBase>x).value)) for x in args]
+    probe.pause()                       # finalizers of others' garbage are no code of the function
     start_tracing(probe)
     try:
         executed.start()
@@ -77,6 +78,7 @@ cdef list traced(Probe probe, object fn, tuple args, Executed executed):
         return results
     finally:
         stop_tracing(probe)
+        probe.resume()
 
 
 cdef list slots_of(Probe probe, list results):

@@ -330,7 +330,7 @@ cdef list aligned(object like, object given, bint more):
 cdef int deeper() except -1:
     """A walk goes down one level; every call is followed by `back`, unless it raises."""
     global dg_levels
-    if dg_levels >= MOST_LEVELS:
+    if dg_levels > MOST_LEVELS:
         raise ValueError(f"a nest given to a transform, or returned to one, has more than {MOST_LEVELS} levels, or "
                          f"holds itself; expected a nest of finite depth, put its tensors in a flat list")
     dg_levels += 1
