@@ -27,6 +27,7 @@ cdef extern from *:
 
 cdef enum:
     MOST_LEVELS = 1000
+    OUR_LEVELS = 8                  # of tuples and lists that are put around the nests of a recorded call
 
 cdef dict FUNCTIONS = {}            # registered class -> (flatten, unflatten)
 cdef set PLAIN = set()              # subclasses of tuple in whose place a plain tuple is made
@@ -330,7 +331,7 @@ cdef list aligned(object like, object given, bint more):
 cdef int deeper() except -1:
     """A walk goes down one level; every call is followed by `back`, unless it raises."""
     global dg_levels
-    if dg_levels > MOST_LEVELS:
+    if dg_levels >= MOST_LEVELS + OUR_LEVELS:
         raise ValueError(f"a nest given to a transform, or returned to one, has more than {MOST_LEVELS} levels, or "
                          f"holds itself; expected a nest of finite depth, put its tensors in a flat list")
     dg_levels += 1
