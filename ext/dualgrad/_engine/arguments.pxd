@@ -14,6 +14,8 @@ cdef class Given:
     cdef list tensors               # all tensors among them, in order
     cdef list others                # what is compared by identity
     cdef list inputs                # the tensors that are no parameters, each once
+    cdef int depth                  # of the nest that is read,
+    cdef bint deep                  # which is too much for a key
     cdef list containers            # (list, dict or record; what it held; its keys, of a dict)
     cdef tuple key(self)
     cdef object flatten(self, object x)
@@ -27,6 +29,7 @@ cdef class Template:
     cdef object nest
     cdef list outputs               # slots of the leaves
     cdef list made                  # lists, dicts and records that are returned
+    cdef int depth                  # of the nest that is read
     cdef bint repeats               # something is returned at two places
     cdef dict met                   # id of what is returned -> its template, while it is made
     cdef Recorder recorder

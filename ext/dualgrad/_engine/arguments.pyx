@@ -21,6 +21,9 @@ from .pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED
 from .recorder cimport Recorder
 from .tensor cimport TensorBase, wrap
 
+cdef enum:
+    DEEPEST = 64                    # levels of a nest; keys are compared by recursion
+
 cdef type GENERIC = np.generic
 
 
@@ -76,9 +79,12 @@ cdef class Given:
             self.others.append(x)
             return ByIdentity(x)
         deeper()
+        self.depth += 1
+        self.deep = self.deep or self.depth > DEEPEST
         try:
-            return self.flatten_nest(x, kind_of(x))
+            return None if self.deep else self.flatten_nest(x, kind_of(x))
         finally:
+            self.depth -= 1
             back()
 
     cdef tuple flatten_nest(self, object x, int kind):
@@ -100,6 +106,8 @@ cdef class Given:
         cdef Array a
         for name in self.kwargs:
             key.append((name, self.flatten(self.kwargs[name])))
+        if self.deep:
+            return None
         for x in self.tensors:
             t = <TensorBase>x
             if t.value is None or t.value.kind != ARRAY:
@@ -197,10 +205,14 @@ cdef class Template:
             return x
         if kind_of(x) == LEAF:
             raise TypeError(f"a {type(x).__name__} is returned")
+        if self.depth == DEEPEST:
+            raise TypeError(f"a nest of more than {DEEPEST} levels is returned")
         deeper()
+        self.depth += 1
         try:
             return self.template_of_nest(x, kind_of(x))
         finally:
+            self.depth -= 1
             back()
 
     cdef object template_of_nest(self, object x, int kind):
