@@ -75,7 +75,7 @@ class Subject:
     def __init__(self, workload):
         self.workload = workload
         self.walk = Walk(workload.function)
-        self.handles = self.walk.tensors
+        self.handles = self.walk.tensors  # those of now: a change may bring others
         self.base = self.outcome(workload.eager)
 
     def outcome(self, call):
@@ -126,12 +126,14 @@ class Subject:
             TALLY["illegal"] += 1
             return
         try:
+            self.handles = Walk(self.workload.function).tensors
             expected = self.outcome(self.workload.eager)
             for k in range(1 if isinstance(expected[0], type) and issubclass(expected[0], Exception) else CALLS):
                 self.agrees(expected, f"{change}, call {k} after the change")
             TALLY["replayed after the change"] += self.replayed()
         finally:
             undo()
+            self.handles = self.walk.tensors
         TALLY["changes"] += 1
         TALLY["changes of the result"] += difference(expected, self.base) is not None
         self.agrees(self.base, f"{change}, and changed back")

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
@@ -106,7 +107,10 @@ def example(name: str) -> ModuleType:
     spec = spec_from_file_location(f"example_{name}", ROOT / "docs" / "examples" / f"{name}.py")
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{name} needs {error.name}, which is not installed")
     return module
 
 
