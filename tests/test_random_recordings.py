@@ -4,22 +4,26 @@ Each is recorded in several forms: its value, its gradient, many tangents of its
 and many samples of it. Those have an axis that is long enough for a plan to run them block by block; so have programs
 of tables, whose inputs have hundreds of rows. A program is replayed at another point, with other weights, than it was
 recorded at.
+
+Programs with surroundings read places outside (`random_surroundings`), some of which change between the calls.
 """
 
 import itertools
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from random_programs import ENGINE, TABLES, Line, Program, programs
+from random_surroundings import KINDS, Surrounded, other_numbers, surrounded
 from random_sweep import EXHAUSTIVE, TALLY, WILD, leaves, size_of, sweep
 from rounding import allowed, largest
 from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.replay import forget_programs
+from dualgrad._engine.replay import forget_programs, recorded_call
 from dualgrad._engine.replay import programs as recorded_programs
 
 pytestmark = pytest.mark.eager("records by itself")
@@ -66,16 +70,25 @@ class Form:
     """A program in one form, with weights and arguments of one type, and how to call it."""
 
     def __init__(self, program, form, dtype=np.float64):
-        self.weights = program.parameters(dtype)
+        self.places = None
+        if isinstance(program, Surrounded):
+            program, around = program.program, program
+            self.weights = program.parameters(dtype)
+            function, self.places = around.compiled(NAMES, self.weights, dtype)
+        else:
+            self.weights = program.parameters(dtype)
+            function = program.compiled(NAMES, self.weights)
         self.dtype = dtype
-        self.call = FORMS[form](program.compiled(NAMES, self.weights), list(self.weights.values()), len(program.points))
+        self.call = FORMS[form](function, list(self.weights.values()), len(program.points))
 
     def recorded(self):
         self.call = dg.jit(self.call)
         return self
 
-    def __call__(self, points, weights):
-        """All results, by name."""
+    def __call__(self, points, weights, numbers=None):
+        """All results, by name; `numbers`: what the places around it hold."""
+        if numbers is not None:
+            self.places.put(numbers)
         for name, w in weights.items():
             self.weights[name].set_data(Tensor(w.astype(self.dtype)))
         out = self.call(*[Tensor(x.astype(self.dtype)) for x in points])
@@ -113,6 +126,46 @@ def compare(program, form, way, size):
     return True
 
 
+CHANGING = 8  # calls while the surroundings change
+STEADY = 3  # after which they are replayed again
+
+
+def compare_among_changes(around, form, way, size):
+    """A form of a program, while what lies around it changes; whether it could be recorded."""
+    program = around.program
+    rng = np.random.default_rng(len(program.text))
+    places = [arguments(program, form, rng) for _ in range(2)]
+    weights = [{n: w + 0.1 * rng.standard_normal(w.shape) for n, w in program.weights.items()} for _ in range(2)]
+    forget_programs()
+    recorded = Form(around, form).recorded()
+    numbers = dict(recorded.places.numbers)
+    with programs_run(way), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for call in range(CHANGING + STEADY):
+            if 2 < call < CHANGING and rng.random() < 0.5:
+                numbers = other_numbers(numbers, rng)
+            k = int(rng.integers(2))
+            expected = Form(around, form)(places[k], weights[k], numbers)
+            if not all(np.abs(b).max(initial=0.0) < WILD**2 for b in expected.values()):
+                return False
+            held = [Tensor(x) for x in places[k]]
+            TALLY["replayed"] += recorded_call(recorded.call.__wrapped__, tuple(held), {})["program"] is not None
+            found = recorded(places[k], weights[k], numbers)
+            where = f"{around.kinds}, {numbers}, {form}, {way}, call {call}"
+            run = lambda dtype, points, k=k, n=numbers: Form(around, form, dtype)(points, weights[k], n)
+            judge(where, found, expected, size, run, places[k])
+        replayed = recorded_programs()[-1][1]
+        forget_programs()
+    assert not [w for w in caught if "runs eagerly" not in str(w.message)], caught
+    if caught:
+        TALLY[f"eager: {str(caught[0].message).split(': ')[1].split(' (')[0]}"] += 1
+        return False
+    assert replayed, "recorded, but not replayed in the end"
+    TALLY[way] += 1
+    TALLY.update(set(around.kinds.values()))
+    return True
+
+
 def judge(where, found, expected, size, run, points):
     """Whether results are those expected, but for rounding; `run` gives them for another type or other points."""
     rounding = None
@@ -147,6 +200,26 @@ def examine(program, forms):
     return True
 
 
+def examine_among_changes(program, forms, every_way):
+    """The same for a program among surroundings; in one of the ways, or in every one."""
+    try:
+        size = size_of(program, 2)
+        if not size < WILD:
+            return False
+        around = surrounded(program, np.random.default_rng(len(program.text)))
+        if not around.kinds:
+            return False
+        for k, (form, way) in enumerate(itertools.product(forms, WAYS)):
+            if every_way or k % len(WAYS) == len(program.text) % len(WAYS):
+                if not compare_among_changes(around, form, way, size):
+                    return False
+    except NotImplementedError as error:
+        if "own.sine" not in program.text or "bprop" not in str(error):
+            raise
+        return False
+    return True
+
+
 def sweep_small(examples):
     sweep(examples, programs(), examine, list(FORMS))
     by_rows(examples, "tangents", "samples")
@@ -169,6 +242,17 @@ def test_recorded_programs():
 
 def test_recorded_tables():
     sweep_tables(8)
+
+
+def test_recorded_programs_among_changes():
+    sweep(20, programs(most=12), examine_among_changes, ["value", "gradient"], False)
+    assert len(KINDS.keys() & TALLY.keys()) > len(KINDS) // 2
+
+
+@pytest.mark.exhaustive
+def test_many_recorded_programs_among_changes():
+    sweep(EXHAUSTIVE // 10, programs(), examine_among_changes, ["value", "gradient", "samples"], True)
+    assert KINDS.keys() <= TALLY.keys()
 
 
 @pytest.mark.exhaustive
@@ -194,3 +278,14 @@ def test_what_a_replay_computes_otherwise_is_found(form, monkeypatch):
     monkeypatch.setattr(dg, "jit", lambda f: right(lambda *xs: off(f(*xs))))
     with pytest.raises(AssertionError, match="instead of"):
         examine(program, [form])
+
+
+def test_what_a_replay_reads_no_more_is_found(monkeypatch):
+    lines = (Line(("v1",), "own.cube(x0)"), Line((), "return v1"))
+    line = replace(lines[0], code=KINDS["list"].read.format(e=lines[0].code, s="s0"))
+    around = Surrounded(Program((line, lines[1]), (np.ones((70, 2)),), {}), {"s0": "list"})
+    assert compare_among_changes(around, "value", "planned", 1.0)
+    right = dg.jit
+    monkeypatch.setattr(dg, "jit", lambda f: right(f, pure=True))
+    with pytest.raises(AssertionError, match="instead of"):
+        compare_among_changes(around, "value", "planned", 1.0)
