@@ -401,7 +401,7 @@ def of_instance(x: Any, where: str, names: set[str]) -> Iterator[Change]:
     if trusted(type(x).__module__):
         return
     for name in sorted(names - own.keys()):
-        if hasattr(type(x), name) and not inspect.isdatadescriptor(getattr(type(x), name)):
+        if hasattr(type(x), name) and hasattr(x, name) and not inspect.isdatadescriptor(getattr(type(x), name)):
             for other in instead(getattr(x, name)):
                 yield Change(f"{where}.{name}", "an attribute in front", lambda n=name, o=other: attribute(x, n, o))
     yield Change(where, "another class", lambda: reclassed(x))

@@ -149,6 +149,7 @@ def compare_among_changes(around, form, way, size):
             if not all(np.abs(b).max(initial=0.0) < WILD**2 for b in expected.values()):
                 return False
             held = [Tensor(x) for x in places[k]]
+            recorded.places.put(numbers)
             TALLY["replayed"] += recorded_call(recorded.call.__wrapped__, tuple(held), {})["program"] is not None
             found = recorded(places[k], weights[k], numbers)
             where = f"{around.kinds}, {numbers}, {form}, {way}, call {call}"

@@ -1,7 +1,7 @@
 """Whatever a recorded function can reach may change between two calls: it gives what the function itself gives.
 
-The functions are those of the documentation and of the benchmarks (`workloads`); the places are found by a walk of its
-own (`reached`). Each place is changed, one after the other, and back.
+The functions are those of the documentation, of the benchmarks and of `menagerie` (`workloads`); the places are found
+by a walk of its own (`reached`). Each place is changed, one after the other, and back.
 """
 
 import random
@@ -107,9 +107,11 @@ class Subject:
             if self.replayed():
                 return
             forget_programs()  # it may have run eagerly: after many changes, or for what a change has led to
-        raise AssertionError(
-            recorded_call(self.workload.function, self.workload.arguments, {})["eager"] or "no program"
-        )
+        raise AssertionError(self.eager() or "no program")
+
+    def eager(self):
+        """Why the function runs eagerly."""
+        return recorded_call(self.workload.function, self.workload.arguments, {})["eager"]
 
     def agrees(self, expected, where):
         found = self.outcome(self.workload)

@@ -1,4 +1,4 @@
-"""What is recorded in the documentation and in the benchmarks, in small: functions with their arguments.
+"""What is recorded in the documentation, in the benchmarks and in `menagerie`, in small: functions with arguments.
 
 The scripts in docs/examples and the files in benchmarks are imported by their paths, as they are.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import menagerie
 import numpy as np
 import pytest
 
@@ -157,10 +158,19 @@ def hessian_row() -> Workload:
     return Workload(dg.jit(row), (Tensor(rng.standard_normal(4)), Tensor(np.eye(4)[1])))
 
 
+# ---------------------------------------------------------------------------------------------------- made for tests
+
+
+def sort(name: str) -> Workload:
+    """A function that reads objects of some sort."""
+    return Workload(dg.jit(menagerie.FUNCTIONS[name]), menagerie.POINT)
+
+
+SORTS = {name: functools.partial(sort, name) for name in menagerie.FUNCTIONS}
 SMALL_EXAMPLES = {f.__name__: f for f in (burgers, reference_forces, matched_forces, hessian_row)}
 
 
 def workloads(quick: bool = False) -> dict[str, Callable[[], Workload]]:
     """How to make each of them."""
     made = {f"{n}, {c}": functools.partial(benchmark, n, c) for n, c in recorded_contenders(quick)}
-    return SMALL_EXAMPLES | made
+    return SMALL_EXAMPLES | made | SORTS
