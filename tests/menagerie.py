@@ -109,7 +109,7 @@ class Slotted(Base):
         return x > self.rate
 
     def __getitem__(self, k: int) -> float:
-        return self.rate * k
+        return (0.0, self.rate, 2 * self.rate)[k]  # it ends: a loop comes here where there is no __iter__
 
     def __mul__(self, x: Any) -> Any:
         return x * self.rate
