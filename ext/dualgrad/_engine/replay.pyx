@@ -24,7 +24,6 @@ from .dependence cimport dependence_on
 from .execute cimport tracing
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .program cimport FROM_HANDLE
-from .pytrees cimport back, deeper
 from .recordings cimport Function, Kind, Recording, changed, checked, checking, current, go_eager, record, replay
 from .tensor cimport CellCall, TensorBase
 from .tensor import set_call_hook
@@ -35,6 +34,7 @@ cdef enum:
     CACHE_BYTES = 1 << 29           # that their guards and constants may keep in memory
     KINDS_SIZE = 64                 # kinds of arguments kept of one function
     WORTH = 8                       # replays that pay for a recording
+    DEPTH = 32                      # functions and tuples in the key of a function
     MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
 
 # Key of a function -> Function, the one called last at the end; a weak reference where a Cell holds it.
@@ -293,26 +293,32 @@ def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None):
     return through(key, alive, name, call, args, kwargs, fn)
 
 
-def function_key(fn, inside=()):
-    """What a function is known by: (key, object whose life it depends on, name). `inside`: the functions whose closures
-    lead here; one that closes over itself is known by its place among them."""
+def function_key(fn):
+    """What a function is known by: (key, object whose life it depends on, name)."""
+    return key_of_function(fn, [], 0)
+
+
+cdef tuple key_of_function(object fn, list met, int depth):
+    """`met`: the functions and tuples in the key so far; one that is met again (a function may close over itself) is
+    known by its place among them. What lies deep inside is known by identity, so that keys stay small."""
     if isinstance(fn, CellCall):
         return ("cell", id(fn)), fn, type(fn).__name__
+    if depth > DEPTH or len(met) > DEPTH:
+        return ("object", ByIdentity(fn)), None, type(fn).__name__
     if isinstance(fn, types.FunctionType):
-        for i, outer in enumerate(inside):
-            if outer is fn:
-                return ("function", i), None, fn.__qualname__
-        inside = inside + (fn,)
-        held = [key_of_value(cell.cell_contents, inside) if filled_cell(cell) else None
+        again = place_among(met, fn)
+        if again is not None:
+            return again, None, fn.__qualname__
+        held = [key_of_value(cell.cell_contents, met, depth) if filled_cell(cell) else None
                 for cell in fn.__closure__ or ()]
-        held += [key_of_value(value, inside) for value in fn.__defaults__ or ()]
-        held += [(name, key_of_value(value, inside)) for name, value in (fn.__kwdefaults__ or {}).items()]
+        held += [key_of_value(value, met, depth) for value in fn.__defaults__ or ()]
+        held += [(name, key_of_value(value, met, depth)) for name, value in (fn.__kwdefaults__ or {}).items()]
         attributes = ByIdentity(fn) if fn.__dict__ else None
         return ("function", ByIdentity(fn.__code__), ByIdentity(fn.__globals__), attributes, tuple(held)), None, \
             fn.__qualname__
     if isinstance(fn, types.MethodType):
-        inner = function_key(fn.__func__, inside)
-        return ("method", inner[0], key_of_value(fn.__self__, inside)), None, inner[2]
+        inner = key_of_function(fn.__func__, met, depth + 1)
+        return ("method", inner[0], key_of_value(fn.__self__, met, depth)), None, inner[2]
     return ("object", ByIdentity(fn)), None, type(fn).__name__
 
 
@@ -324,20 +330,26 @@ cdef bint filled_cell(object cell):
     return True
 
 
-cdef object key_of_value(object x, tuple inside):
+cdef object key_of_value(object x, list met, int depth):
     """A value a function closes over, as part of its key: by value where it cannot change, else by identity."""
     key = value_key(x)
     if key is not None:
         return key
     if isinstance(x, types.FunctionType):
-        return function_key(x, inside)[0]
-    if type(x) is tuple:
-        deeper()
-        try:
-            return tuple([key_of_value(item, inside) for item in x])
-        finally:
-            back()
+        return key_of_function(x, met, depth + 1)[0]
+    if type(x) is tuple and depth <= DEPTH and len(met) <= DEPTH:
+        again = place_among(met, x)
+        return tuple([key_of_value(item, met, depth + 1) for item in x]) if again is None else again
     return ByIdentity(x)
+
+
+cdef tuple place_among(list met, object x):
+    """Where something was met before; None if it was not, but now is."""
+    for i, other in enumerate(met):
+        if other is x:
+            return "again", i
+    met.append(x)
+    return None
 
 
 def _cell_called(CellCall cell, tuple args, dict kwargs):
