@@ -13,8 +13,10 @@ cdef class Names:
     cdef bint dynamic               # attributes are read or set by computed names
     cdef bint tests_class           # isinstance and its like are called
     cdef str refused                # a name whose effect no guard can follow, or None
+    cdef bint branches              # some instructions may not run
 
 
 cdef Names names_of(object code)
+cdef Names names_executed(object code, object offsets)
 cdef set DYNAMIC, REFUSED, TESTS_CLASS
 cdef object CALLED

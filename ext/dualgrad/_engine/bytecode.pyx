@@ -10,10 +10,14 @@ Some names read attributes without naming them (`getattr`, `vars`, `__dict__`): 
 attribute of every object counts. But `getattr(x, "name")` and `"{0.name}".format(x)` name what they read. Other names
 lead where no walk can follow (`__globals__`, `f_back`): such code is refused.
 
+Where a recording has noted which instructions ran, only these are read. In a block of code that is entered at its
+beginning alone, all instructions before one that has run have run.
+
 A chain ends with `CALLED` where what it leads to is called at once. Then the hook of a recording (executed.pyx) sees it
 if it is compiled and runs.
 """
 import _string
+import dis
 import opcode
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_FromVoidPtr
@@ -40,6 +44,9 @@ cdef set NAMES = {opcode.opmap[name] for name in (
     "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
     if name in opcode.opmap}
 cdef set CALLS = {opcode.opmap[name] for name in ("PRECALL", "CALL") if name in opcode.opmap}
+cdef set LEAVES_BLOCK = {*opcode.hasjrel, *opcode.hasjabs, *[opcode.opmap[name] for name in (
+    "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE") if name in opcode.opmap]}
+cdef int NOP = opcode.opmap["NOP"]
 cdef object CALLED = "()"
 
 cdef enum Use:
@@ -113,13 +120,18 @@ cdef Names names_of(object code):
     if found is None:
         if len(KEPT) >= MANY:
             KEPT.clear()
-        found = KEPT[identity] = read(code)
+        found = KEPT[identity] = read(code, None)
     return <Names>found
 
 
-cdef Names read(object code):
+cdef Names names_executed(object code, object offsets):
+    """The names in those blocks of a code object that have run; None: in all."""
+    return names_of(code) if offsets is None or not names_of(code).branches else read(code, offsets)
+
+
+cdef Names read(object code, object offsets):
     cdef Names n = Names()
-    cdef list ops = instructions_of(code)
+    cdef list ops = instructions_of(code, offsets)
     cdef Py_ssize_t i
     cdef int op, arg
     cdef tuple names = code.co_names
@@ -129,6 +141,7 @@ cdef Names read(object code):
     cdef set known = named_by_constants(n, code, ops)   # where a constant names an attribute, and names that say so
     head = None
     n.code = code
+    n.branches = any([op in LEAVES_BLOCK for op, _ in ops[:len(ops) - 1]])
     n.nested = tuple([constant for constant in code.co_consts if PyCode_Check(constant)])
     for i in range(len(ops)):
         op, arg = ops[i]
@@ -163,9 +176,10 @@ cdef Names read(object code):
     return classified(n, code)
 
 
-cdef list instructions_of(object code):
-    """(instruction, argument), one by one."""
+cdef list instructions_of(object code, object offsets):
+    """(instruction, argument), one by one; NOP in place of those that have not run."""
     cdef bytes instructions = code.co_code
+    cdef set skipped = set() if offsets is None else not_run(code, <set>offsets)
     cdef const unsigned char *p = <const unsigned char *>PyBytes_AS_STRING(instructions)
     cdef Py_ssize_t i
     cdef int op, high = 0
@@ -175,9 +189,26 @@ cdef list instructions_of(object code):
         if op == CACHE:
             continue
         if op != EXTENDED_ARG:
-            ops.append((op, high | p[i + 1]))
+            ops.append((NOP if i in skipped else op, high | p[i + 1]))
         high = (high | p[i + 1]) << 8 if op == EXTENDED_ARG else 0
     return ops
+
+
+cdef set not_run(object code, set offsets):
+    """The offsets of the instructions that have not run: those after the last one of their block that has."""
+    cdef bytes instructions = code.co_code
+    cdef set entered = set(dis.findlabels(instructions)), skipped = set()
+    cdef list block = []
+    cdef Py_ssize_t i, last = -2
+    for i in range(0, len(instructions), 2):
+        if i in entered or (block and instructions[i - 2] in LEAVES_BLOCK):
+            skipped.update(block)
+            block = []
+        block.append(i)
+        if i in offsets or (i == last + 2 and instructions[last] == EXTENDED_ARG):
+            block = []                          # and so have those before it
+            last = i
+    return skipped.union(block)
 
 
 cdef set named_by_constants(Names n, object code, list ops):

@@ -12,6 +12,8 @@ cdef enum Trust:
 cdef class Executed:
     """What runs between `start` and `stop` on this thread."""
     cdef dict codes                 # address of a code object -> (code, dict of globals, ...)
+    cdef bint traced                # instructions are wanted
+    cdef dict offsets               # address of users' code -> offsets of its instructions that ran; None: not known
     cdef set calls                  # addresses of the definitions of compiled functions that users' code has called
     cdef str impure                 # the first call from users' code that cannot be repeated, or None
     cdef bint imported              # a module was imported

@@ -7,6 +7,9 @@ not run needs no guards. The interpreter's profiling hook tells each Python func
 reached, and each compiled function that Python code calls. The hook is set for the time of a recording and only on its
 thread; a hook that was there before is called as well.
 
+The tracing hook tells each instruction of users' code besides. It is slow, and set only where names that may not have
+been used keep a function from being followed. A debugger may hold it; then nobody knows, and all names count.
+
 Code is trusted by the module it belongs to. This package, NumPy and the part of the standard library without state are
 taken as constant. Of the others in the standard library (clocks, files, random numbers, threads) none can be repeated.
 """
@@ -20,6 +23,7 @@ cdef extern from *:
     """
     #include <frameobject.h>
     static Py_tracefunc dg_profile_function(void) { return PyThreadState_Get()->c_profilefunc; }
+    static Py_tracefunc dg_trace_function(void) { return PyThreadState_Get()->c_tracefunc; }
     static PyObject *dg_profile_argument(void)
     {
         PyObject *found = PyThreadState_Get()->c_profileobj;
@@ -50,13 +54,18 @@ cdef extern from *:
     ctypedef struct PyFrameObject
     ctypedef int (*Py_tracefunc)(PyObject *, PyFrameObject *, int, PyObject *) except -1
     Py_tracefunc dg_profile_function()
+    Py_tracefunc dg_trace_function()
     object dg_profile_argument()
     void *dg_method_of(PyObject *f)
     PyObject *dg_globals_of(PyFrameObject *frame)
     PyFrameObject *dg_caller_of(PyFrameObject *frame)
     void *dg_code_of(PyFrameObject *frame)
     void PyEval_SetProfile(Py_tracefunc hook, PyObject *argument)
+    void PyEval_SetTrace(Py_tracefunc hook, PyObject *argument)
+    int PyFrame_GetLasti(PyFrameObject *frame)
+    int PY_VERSION_HEX
     int PyTrace_CALL
+    int PyTrace_OPCODE
     int PyTrace_C_CALL
     bint PyCFunction_Check(PyObject *x)
 
@@ -241,6 +250,18 @@ cdef int called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
     return 0
 
 
+cdef int on_trace(PyObject *argument, PyFrameObject *frame, int what, PyObject *detail) except -1:
+    cdef Executed e = <Executed>argument
+    if what == PyTrace_CALL:
+        around = <object>dg_globals_of(frame)
+        if PyDict_CheckExact(around) and trust_of(<dict>around) == USERS and not borrowed(<dict>around):
+            e.offsets.setdefault(PyLong_FromVoidPtr(dg_code_of(frame)), set())
+            (<object><PyObject *>frame).f_trace_opcodes = True
+    elif what == PyTrace_OPCODE:
+        (<set>(<dict>e.offsets)[PyLong_FromVoidPtr(dg_code_of(frame))]).add(PyFrame_GetLasti(frame))
+    return 0
+
+
 cdef class Executed:
 
     def __cinit__(self):
@@ -248,13 +269,21 @@ cdef class Executed:
         self.calls = set()
 
     cdef int start(self) except -1:
+        """Set the hooks; that for instructions if it is wanted and can be had."""
         self.former = <void *>dg_profile_function()
         self.former_argument = dg_profile_argument()
+        if self.traced and traceable():
+            self.offsets = {}
+            PyEval_SetTrace(on_trace, <PyObject *>self)
         PyEval_SetProfile(on_event, <PyObject *>self)
         return 0
 
     cdef int stop(self) except -1:
         self.complete = dg_profile_function() is on_event
+        if self.offsets is not None and dg_trace_function() is on_trace:
+            PyEval_SetTrace(<Py_tracefunc>NULL, NULL)
+        elif self.offsets is not None:
+            self.complete = False
         PyEval_SetProfile(<Py_tracefunc>self.former,
                           <PyObject *>self.former_argument if self.former is not NULL else NULL)
         return 0
@@ -269,7 +298,12 @@ cdef class Executed:
                 return False
             if not all([a is b for a, b in zip(<tuple>found, <tuple>before)]):
                 return False
-        return True
+        return self.offsets == other.offsets
+
+
+cdef bint traceable() noexcept:
+    """Whether this interpreter tells instructions one by one, and nobody else is listening."""
+    return PY_VERSION_HEX < 0x030C0000 and dg_trace_function() is NULL
 
 
 cdef bint imports(dict around) except -1:

@@ -1,4 +1,5 @@
 # All that a call can reach besides its arguments. See reachability.pyx.
+from .bytecode cimport Names
 from .executed cimport Executed, Trust
 from .guards cimport Guards
 
@@ -12,13 +13,15 @@ cdef class Reach:
     cdef set attributes             # names that executed code reads or sets as attributes, this package's code aside,
     cdef set all_attributes         # and that included
     cdef bint dynamic               # some of it reads attributes by computed names
+    cdef bint compares              # some of it compares by identity
     cdef bint tests_class           # some of it asks for classes
     cdef bint again                 # a name has turned up on the way
     cdef dict seen                  # id -> what was met
     cdef list work                  # (what was met, and not looked into yet; how a text names it)
     cdef set explained              # addresses of the code objects whose functions were met
-    cdef dict free                  # (address of a code object, name of a variable) -> chains
     cdef int walk(self, object call, list others) except -1
+    cdef Names names(self, object code)
+    cdef bint branches(self) except -1
     cdef int read_code(self) except -1
     cdef int read_globals(self) except -1
     cdef int check_explained(self) except -1

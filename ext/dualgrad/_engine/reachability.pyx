@@ -39,7 +39,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
 
-from .bytecode cimport CALLED, DYNAMIC, REFUSED, TESTS_CLASS, Names, names_of
+from .bytecode cimport CALLED, DYNAMIC, REFUSED, TESTS_CLASS, Names, names_executed, names_of
 from .executed cimport IMPURE, IMPURE_BUILTINS, OURS, PURE, USERS, Executed, Trust, trust_of, trust_of_name
 from .guards cimport Guards, is_a, items_of
 from .tensor cimport CellCall, TensorBase, wrap
@@ -262,7 +262,6 @@ cdef class Reach:
         self.seen = {}
         self.work = []
         self.explained = set()
-        self.free = {}
 
     cdef int refuse(self, str why) except -1:
         if self.why is None:
@@ -327,7 +326,8 @@ cdef class Reach:
             around = entry[1]
             if trust_of(<dict>around) != USERS:
                 continue
-            for name in names_of(entry[0]).identities:
+            for name in self.names(entry[0]).identities:
+                self.compares = True
                 if name is None or number_or_text(around.get(name, getattr(builtins, name, None))):
                     return True
         return False
@@ -348,12 +348,27 @@ cdef class Reach:
 
     # ---- code
 
+    cdef Names names(self, object code):
+        """The names in a code object, as far as it is known to have run."""
+        offsets = self.executed.offsets
+        return names_executed(code, None if offsets is None else offsets.get(address(code)))
+
+    cdef bint branches(self) except -1:
+        """Whether users' code may have left out some of what it names."""
+        cdef tuple entry
+        if not self.executed.complete or self.executed.impure is not None:
+            return False                        # which did run
+        for entry in self.executed.codes.values():
+            if names_of(entry[0]).branches and trust_of(<dict>entry[1]) == USERS:
+                return True
+        return False
+
     cdef int read_code(self) except -1:
         """Gather the names of all executed code."""
         cdef Names n
         cdef tuple entry
         for entry in self.executed.codes.values():
-            n = names_of(entry[0])
+            n = self.names(entry[0])
             trust = trust_of(<dict>entry[1])
             self.all_attributes |= n.attributes
             if trust == OURS:
@@ -378,7 +393,7 @@ cdef class Reach:
             for around in entry[1:]:
                 if trust_of(around) != USERS:
                     continue
-                n = names_of(entry[0])
+                n = self.names(entry[0])
                 held = named.setdefault(id(around), (around, {}))[1]
                 for name, chains in n.globals.items():
                     held[name] = held.get(name, frozenset()) | chains
@@ -614,7 +629,7 @@ cdef class Reach:
         cdef int field
         cdef PyObject *p
         cdef object code = f.__code__
-        cdef Names n = names_of(code)
+        cdef Names n = self.names(code)
         self.explain(code)
         for field in range(1, 1 if trust == OURS else 3):
             self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, f"the defaults of {f.__qualname__}")
@@ -627,6 +642,8 @@ cdef class Reach:
             if trust != OURS:
                 self.guards.pointer(dg_cell_at(<PyObject *>cell), cell, name)
             p = PyCell_GET(<PyObject *>cell)
+            if name not in n.free and not n.nested and name != "__class__" and self.executed.offsets is not None:
+                continue                        # nothing that has run reads it
             if p is not NULL:
                 chains = n.free.get(name)
                 self.follow(<object>p, {()} if chains is None or n.nested else chains, name)
@@ -780,6 +797,7 @@ cdef class Reach:
             for item in items_of(x):
                 self.meet(item, label)
             if is_a(x, DEFAULTS):
+                self.guards.pointer(dg_slot_at(<PyObject *>x, <PyObject *>DEFAULTS.default_factory), x, label)
                 self.meet(DEFAULTS.default_factory.__get__(x), label)
         elif isinstance(x, (tuple, frozenset)):
             for item in tuple.__iter__(x) if isinstance(x, tuple) else frozenset.__iter__(x):

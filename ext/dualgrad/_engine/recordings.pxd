@@ -17,6 +17,7 @@ cdef class Recording:
     cdef bint guarded               # the guards held from before the call until after it
     cdef dict captured              # id -> tensor: those that the function can reach otherwise than as arguments
     cdef dict shared                # number of an input -> tensor, for inputs that are captured too
+    cdef object reached             # ids of what an argument must not be, since code compares by identity; or None
     cdef list fixed                 # (handle, array) for captured tensors whose numbers Python looked at
     cdef int agreed                 # recordings in a row that are the same
     cdef double seconds             # of the call
@@ -43,6 +44,7 @@ cdef class Function:
     cdef object kinds               # key of the arguments -> Kind
     cdef Kind latest                # of the last call that was replayed: tried first
     cdef bint pure                  # nothing but its arguments and tensors can change what it does
+    cdef bint traced                # is recorded instruction by instruction
     cdef bint eager                 # runs eagerly from now on,
     cdef object why                 # for this reason,
     cdef object line                # because of (file, line), or None
@@ -54,6 +56,7 @@ cdef class Function:
 
 
 cdef bint current(Recording r, list inputs) except -1
+cdef bint apart(Recording r, Given g) except -1
 cdef object record(Function function, Kind kind, object call, Given g, object fn)
 cdef object replay(Recording r, list inputs)
 cdef str changed(Guards guards)

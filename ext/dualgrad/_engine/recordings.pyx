@@ -7,6 +7,9 @@ executed code can reach (reachability.pyx) gives the guards, or a reason to run 
 second call shows that the function does not change itself what its guards watch: if they hold before and after it, if
 the same code has run, and if both recordings are the same, the program is good and replayed from then on.
 
+Where the walk is stopped by a name, and code has branches, the next calls are recorded instruction by instruction, and
+only names that were used count.
+
 A program is good while its guards hold. The tensors that it reads are read anew; where Python has looked at the numbers
 of one, it must hold the same array. A pure function (`jit(f, pure=True)`) has no guards by its user's promise.
 """
@@ -26,7 +29,7 @@ from .promises cimport Promises
 from .pytrees cimport LEAF, kind_of
 from .reachability cimport Reach, reach_of
 from .recorder cimport Recorder
-from .tensor cimport TensorBase
+from .tensor cimport TensorBase, is_plain
 
 cdef extern from *:
     """
@@ -97,6 +100,8 @@ cdef class Kind:
             return 0
         for x in g.args:
             if isinstance(x, TensorBase):
+                if not is_plain(x):
+                    return 0
                 a = <Array>(<TensorBase>x).value
                 leaves.append((a.typenum, shape_tuple(a), x if (<TensorBase>x).captured else None))
             elif kind_of(x) != LEAF:
@@ -121,7 +126,7 @@ cdef class Kind:
                     return False
                 continue
             t = <TensorBase>x
-            if len(leaf) != 3 or t.parameter or t.value is None or t.value.kind != ARRAY:
+            if len(leaf) != 3 or not is_plain(t) or t.value is None or t.value.kind != ARRAY:
                 return False
             if t.captured and leaf[2] is not t or leaf[2] is not None and leaf[2] is not t:
                 return False
@@ -151,6 +156,12 @@ cdef bint current(Recording r, list inputs) except -1:
     return r.guards is None or r.guards.hold()
 
 
+cdef bint apart(Recording r, Given g) except -1:
+    """Whether no list, dict or record among the arguments is one that the function reaches otherwise, as far as it
+    matters."""
+    return r.reached is None or not g.among(r.reached)
+
+
 # ---------------------------------------------------------------------------------------------------- a recording
 
 cdef object record(Function function, Kind kind, object call, Given g, object fn):
@@ -161,6 +172,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     cdef str change = None if held or former is None else changed(former.guards)
     if not function.pure:
         made.executed = Executed()
+        made.executed.traced = function.traced
     made.call = call
     start = perf_counter()
     result = run(recorder, made, former, call, g)
@@ -260,14 +272,23 @@ cdef bint guard(Function function, Kind kind, Recording made, Recording former, 
         made.guards = former.guards
         made.captured = former.captured
         made.shared = former.shared
+        made.reached = former.reached
         made.guarded = True
         return True
     handles = [source for slot, source in zip(recorder.program.kinds, recorder.program.sources) if slot == FROM_HANDLE]
     reach = reach_of(start, g.others + handles, made.executed)
+    if reach.why is None and g.containers and reach.compares:
+        made.reached = frozenset([id(x) for x in reach.seen.values() if kind_of(x) != LEAF])
+        if g.among(made.reached):
+            reach.refuse("it compares by identity, and an argument is a list, dict or record that it reaches otherwise "
+                         "too")
     if reach.why is None and made.template.made:
         for x in made.template.made:
             if id(x) in reach.seen or any([x is y for y, _, _ in g.containers]):
                 reach.refuse(f"it returns a {type(x).__name__} that was there before")
+    if reach.why is not None and not function.traced and reach.branches():
+        function.traced = True          # what stands in the way may be named by code that has not run
+        return False
     if reach.why is not None:
         kind.failures += 1
         if kind.failures >= FAILURES or not made.executed.imported:   # a module is imported once
