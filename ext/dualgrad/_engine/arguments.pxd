@@ -17,10 +17,13 @@ cdef class Given:
     cdef int depth                  # of the nest that is read,
     cdef bint deep                  # which is too much for a key
     cdef list containers            # (list, dict or record; what it held; its keys, of a dict)
+    cdef dict met                   # id of a node -> its number
     cdef tuple key(self)
     cdef object flatten(self, object x)
+    cdef tuple flatten_subclass(self, TensorBase x)
     cdef tuple flatten_nest(self, object x, int kind)
     cdef list arrays(self)
+    cdef bint among(self, object reached) except -1
     cdef bint changed(self) except -1
 
 

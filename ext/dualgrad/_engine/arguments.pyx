@@ -19,7 +19,7 @@ from .array cimport ARRAY, Array, shape_tuple
 from .pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back, children_of, deeper,
                        kind_of, labels_of, rebuilt)
 from .recorder cimport Recorder
-from .tensor cimport TensorBase, wrap
+from .tensor cimport TensorBase, is_plain, wrap
 
 cdef enum:
     DEEPEST = 64                    # levels of a nest; keys are compared by recursion
@@ -50,7 +50,7 @@ cdef object value_key(object x):
     if kind is bool or kind is int or kind is str or kind is bytes or x is None:
         return kind, x
     if isinstance(x, GENERIC) and not isinstance(x, np.void):
-        return kind, x.tobytes()
+        return kind, x.dtype.str, x.tobytes()   # times have units
     return None
 
 
@@ -62,6 +62,7 @@ cdef Given given(tuple args, dict kwargs):
     g.others = []
     g.inputs = []
     g.containers = []
+    g.met = {}
     return g
 
 
@@ -71,21 +72,34 @@ cdef class Given:
         """What is not a tensor in a nest of arguments, as a key; the tensors go to a list."""
         if isinstance(x, TensorBase):
             self.tensors.append(x)
-            return TensorBase
+            return TensorBase if is_plain(x) else self.flatten_subclass(x)
         key = value_key(x)
         if key is not None:
             return key
         if kind_of(x) == LEAF or has_more(x):
             self.others.append(x)
             return ByIdentity(x)
+        if id(x) in self.met:
+            return Given, self.met[id(x)]       # one object at two places
         deeper()
         self.depth += 1
         self.deep = self.deep or self.depth > DEEPEST
         try:
-            return None if self.deep else self.flatten_nest(x, kind_of(x))
+            key = None if self.deep else self.flatten_nest(x, kind_of(x))
+            self.met[id(x)] = len(self.met)
+            return key
         finally:
             self.depth -= 1
             back()
+
+    cdef tuple flatten_subclass(self, TensorBase x):
+        """The key of a tensor of a derived class: attributes that it may have make it known by identity, as parameters
+        are."""
+        if type(x).__dictoffset__ or x.parameter:
+            self.others.append(x)
+            return type(x), None if x.parameter else ByIdentity(x)
+        self.others.append(type(x))
+        return type(x), None
 
     cdef tuple flatten_nest(self, object x, int kind):
         """The key of a node: its class, and the keys of its children."""
@@ -129,6 +143,13 @@ cdef class Given:
         """The numbers of the inputs."""
         cdef TensorBase t
         return [t.value for t in self.inputs]
+
+    cdef bint among(self, object reached) except -1:
+        """Whether a list, dict or record among the arguments is one of those with these identities."""
+        for x, _, _ in self.containers:
+            if id(x) in reached:
+                return True
+        return False
 
     cdef bint changed(self) except -1:
         """Whether a list, dict or record among the arguments holds something else than it did."""
@@ -245,7 +266,7 @@ cdef class Template:
         elif t.birth < self.recorder.start:
             leaf.output = -1
             leaf.handle = t
-        elif type(t) is not type(wrap(None)) or t.value.kind != ARRAY:
+        elif not is_plain(t) or t.value.kind != ARRAY:
             raise TypeError(f"a {type(t).__name__} is returned")
         else:
             a = <Array>t.value

@@ -17,6 +17,7 @@ cdef class CellCall:
 
 
 cdef object wrap(Value v)
+cdef bint is_plain(object x) noexcept
 cdef Value read(TensorBase t)
 cdef bint graph_mode() noexcept
 cdef Value value_of(object x)

@@ -66,6 +66,11 @@ cdef object wrap(Value v):
     return t
 
 
+cdef bint is_plain(object x) noexcept:
+    """Whether something is a Tensor of no derived class, so that it has no attributes of its user's."""
+    return type(x) is TENSOR
+
+
 cdef inline Value held(TensorBase t):
     """The value of a tensor by itself."""
     if t.value is None:
@@ -753,4 +758,15 @@ cdef class CellCall:
         return self.__reduce_ex__(2)
 
     def __reduce_ex__(self, protocol):
+        """A copy of a Cell that is recorded is recorded as well."""
+        if self.recorded:
+            return recorded_cell, (self.pure, type(self)), self.__getstate__()
         return copyreg.__newobj__, (type(self),), self.__getstate__()
+
+
+def recorded_cell(bint pure, kind):
+    """A new Cell whose calls are recorded, before its attributes are set."""
+    cdef CellCall cell = kind.__new__(kind)
+    cell.recorded = True
+    cell.pure = pure
+    return cell
