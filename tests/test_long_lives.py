@@ -1,12 +1,16 @@
 """Programs that live long: memory, threads, forks and interrupts."""
 
+import copy
 import gc
+import itertools
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -127,6 +131,279 @@ def test_recordings_stay_within_the_cache():
 @pytest.mark.exhaustive
 def test_a_hundred_thousand_recordings_stay_within_the_cache():
     recordings_are_bounded(20_000)  # five recordings each
+
+
+SCALE = [1.0]
+
+
+def raising(error):
+    def f(x):
+        y = ops.sin(x)
+        if SCALE:
+            raise error("mine")
+        return y
+
+    return f
+
+
+def caught(call, *errors):
+    try:
+        call()
+    except errors:
+        return
+    raise AssertionError("no error")
+
+
+def fresh_lambdas():
+    """Each is another function: its number is part of its key."""
+    numbers, x = itertools.count(), f64([0.5, 1.5])
+
+    def call():
+        k = float(next(numbers))
+        f = dg.jit(lambda x: ops.sin(x) * k)
+        for _ in range(3):
+            f(x)
+
+    return call
+
+
+def fresh_cells():
+    x = f64([[0.5, 1.5]])
+
+    def call():
+        cell = dg.jit(Doubled())
+        for _ in range(3):
+            cell(x)
+
+    return call
+
+
+class Doubled(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.weight = Parameter(np.ones(500), name="w")
+        self.itself = [self]  # freed by the collector alone
+
+    def construct(self, x):
+        return x * self.weight.sum()
+
+
+def broken_guards():
+    """A program that has paid is recorded again, for ever."""
+    x, numbers = f64([0.5, 1.5]), itertools.count()
+    holder = [0.0]
+    f = dg.jit(lambda x: ops.sin(x) * holder[0])
+
+    def call():
+        holder[0] = float(next(numbers))
+        for _ in range(12):
+            f(x)
+
+    return call
+
+
+def errors_while_recorded():
+    x = f64([0.5, 1.5])
+    functions = [dg.jit(raising(error)) for error in (ValueError, KeyError, RecursionError)]
+    functions += [dg.jit(dg.grad(f)) for f in functions]
+
+    def call():
+        for f in functions:
+            caught(lambda f=f: f(x), ValueError, KeyError, RecursionError)
+
+    return call
+
+
+def errors_of_leaving():
+    x = f64([0.5, 1.5])
+    transforms = [dg.grad, lambda f: dg.jit(dg.grad(f)), lambda f: lambda x: dg.vjp(f, x)]
+    functions = [transform(lambda x: (x * np.asarray(x)).sum()) for transform in transforms]
+
+    def call():
+        for f in functions:
+            caught(lambda f=f: f(x), dg.LeavesDerivativeError)
+
+    return call
+
+
+def pullbacks():
+    x, v = f64([0.5, 1.5]), f64([1.0, -1.0])
+
+    def call():
+        _, pull = dg.vjp(lambda x: ops.sin(x) * x, x)
+        _, tangent = dg.linearize(lambda x: ops.sin(x) * x, x)
+        for _ in range(4):
+            pull(v)
+            tangent(v)
+
+    return call
+
+
+def kept_tangents():
+    x = f64([0.5, 1.5])
+    _, tangent = dg.linearize(lambda x: ops.sin(x) * x, x)
+    return lambda: tangent(x)
+
+
+def fresh_objectives():
+    x = np.array([0.5, 1.5, -1.0])
+
+    def call():
+        f = dg.scipy.objective(lambda x: (x**3).sum() * SCALE[0], x, hess="dense")
+        for _ in range(3):
+            f.fun(x), f.jac(x), f.hess(x)
+
+    return call
+
+
+def one_objective():
+    x, numbers = np.array([0.5, 1.5, -1.0]), itertools.count()
+    f = dg.scipy.objective(lambda x: (x**3).sum() * SCALE[0], x, hess="sparse")
+
+    def call():
+        x[0] = next(numbers) % 7
+        SCALE[0] = 1.0 + (x[0] == 3)
+        f.fun(x), f.jac(x)
+
+    return call
+
+
+def sparse_plans():
+    x = f64([0.5, 1.5, -1.0, 2.0])
+
+    def call():
+        for mode in ("entries", "stars"):
+            dg.sparse_hessian(lambda x: (x[1:] * x[:-1]).sum() ** 1 * SCALE[0], mode=mode)(x)
+
+    return call
+
+
+def checked_replays():
+    x = f64([0.5, 1.5])
+    w = Parameter(np.ones(2), name="w")
+
+    def step(x):
+        w.set_data(w * 0.5 + x)
+        return (ops.sin(x) * w).sum()
+
+    f = dg.jit(step)
+
+    def call():
+        with dg.programs.checked():
+            f(x)
+
+    return call
+
+
+def junk():
+    """Arguments that no program is for."""
+    x, numbers = f64([0.5, 1.5]), itertools.count()
+    f, g = dg.jit(lambda x: ops.sin(x)), dg.grad(lambda x: ops.sin(x).sum())
+
+    class Odd:
+        __hash__ = None
+
+    def call():
+        for thing in (None, "text", object(), Odd(), [x], {"a": x}, next(numbers), b"", Odd, call):
+            for function in (f, g):
+                caught(lambda a=thing, f=function: f(a), TypeError, ValueError)
+
+    return call
+
+
+def copies():
+    x = f64([0.5, 1.5])
+    f = dg.jit(dg.grad(ops.sin))
+    _, pull = dg.vjp(ops.sin, x)
+
+    def call():
+        for made in (f, pull):
+            for twin in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+                twin(x)
+
+    return call
+
+
+def transforms_in_graph_mode():
+    x, numbers = f64([0.5, 1.5]), itertools.count()
+
+    def call():
+        k = float(next(numbers))
+        dg.set_context(mode=dg.GRAPH_MODE)
+        try:
+            gradient = dg.grad(lambda x: (ops.sin(x) * k).sum())
+            for _ in range(3):
+                gradient(x)
+        finally:
+            dg.set_context(mode=dg.PYNATIVE_MODE)
+
+    return call
+
+
+#: pattern -> how many replays one of its calls is worth
+PATTERNS = {
+    fresh_lambdas: 10,
+    fresh_cells: 10,
+    broken_guards: 10,
+    errors_while_recorded: 10,
+    errors_of_leaving: 4,
+    pullbacks: 10,
+    kept_tangents: 1,
+    fresh_objectives: 50,
+    one_objective: 4,
+    sparse_plans: 50,
+    checked_replays: 2,
+    junk: 20,
+    copies: 20,
+    transforms_in_graph_mode: 10,
+}
+
+
+def flat_life(make, calls):
+    """Memory, blocks and objects after many calls are what they were after some, which filled all caches."""
+    call = make()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*runs eagerly")
+        for _ in range(max(calls // 4, 300)):
+            call()
+        before = (*held(), len(gc.get_objects()))
+        for _ in range(calls):
+            call()
+        after = (*held(), len(gc.get_objects()))
+    assert after[0] - before[0] < 2 << 20
+    assert after[1] - before[1] < max(200, calls // 20)
+    assert after[2] - before[2] < max(100, calls // 50)
+
+
+@needs_proc
+@pytest.mark.parametrize("make", PATTERNS, ids=lambda make: make.__name__)
+def test_no_pattern_of_use_leaks(make):
+    flat_life(make, 20_000 // PATTERNS[make] // 4)
+
+
+@needs_proc
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("make", PATTERNS, ids=lambda make: make.__name__)
+def test_no_pattern_of_use_leaks_in_a_long_life(make):
+    flat_life(make, 1_000_000 // PATTERNS[make])
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("round_about", [False, True], ids=["alone", "in a circle"])
+def test_a_cell_that_dies_frees_its_programs(round_about, pure):
+    """And the arrays that they hold."""
+    cell = dg.jit(Doubled(), pure=pure)
+    if not round_about:
+        cell.itself = None
+    gradient = dg.grad(cell)
+    for _ in range(4):
+        cell(f64([1.0])), gradient(f64([1.0]))
+    dead = weakref.ref(cell), weakref.ref(cell.weight)
+    known = len(known_functions())
+    del gradient, cell
+    gc.collect()
+    assert [ref() for ref in dead] == [None, None]
+    assert len(known_functions()) < known
 
 
 # --------------------------------------------------------------------------------------------------------- threads

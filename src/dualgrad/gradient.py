@@ -19,6 +19,7 @@ from ._engine.inputs import as_input, as_inputs
 from ._engine.nests import differentiable
 from ._engine.tensor import CellCall, stop
 from ._nests import mapped
+from ._transformed import transformation
 from .parameter import Parameter
 from .tensor import Tensor
 
@@ -183,6 +184,9 @@ def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> t
     return tuple(changed) if changed else args
 
 
+_NO_WEIGHTS: list[Parameter] = []  # one for all, so that gradient functions made anew are alike
+
+
 def _make(
     name: str,
     fn: Any,
@@ -198,8 +202,7 @@ def _make(
         if not isinstance(value, bool):
             raise TypeError(f"{name}: {flag} is {value!r}; expected True or False")
     _check_callable(name, fn)
-    parameters: list[Parameter] = []
-    single = False
+    parameters, single = _NO_WEIGHTS, False
     if weights is not None:
         parameters, single = _checked_weights(name, weights)
 
@@ -235,6 +238,7 @@ def _make(
     return gradient
 
 
+@transformation
 def grad(
     fn: Callable,
     grad_position: int | tuple[int, ...] | None = 0,
@@ -297,6 +301,7 @@ def grad(
     return _make("grad", fn, grad_position, weights, has_aux, return_ids, sens_param, False)
 
 
+@transformation
 def value_and_grad(
     fn: Callable,
     grad_position: int | tuple[int, ...] | None = 0,
@@ -498,8 +503,7 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
     [9.] [6.]
     """
     _check_callable("vjp", fn)
-    parameters: list[Parameter] = []
-    single = False
+    parameters, single = _NO_WEIGHTS, False
     if weights is not None:
         parameters, single = _checked_weights("vjp", weights)
 

@@ -14,12 +14,14 @@ from ._engine.forward import run_jvp
 from ._engine.gradient import run_gradient, run_outermost
 from ._engine.inputs import as_input
 from ._selection import Selected, Selection
+from ._transformed import transformation
 from .jacobians import columns_of, jacobian_of, rows_of
 from .tensor import Tensor
 
 __all__ = ["hessian", "hvp"]
 
 
+@transformation
 def hessian(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -79,6 +81,7 @@ def hessian(
     return second
 
 
+@transformation
 def hvp(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,

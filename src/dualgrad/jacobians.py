@@ -19,6 +19,7 @@ from ._engine.mapping import basis, run_vmap
 from ._engine.tensor import OPCODES, apply
 from ._nests import arranged, mapped, pruned, refilled, tensors_in
 from ._selection import Selected, Selection
+from ._transformed import transformation
 from .tensor import Tensor
 
 __all__ = ["jacfwd", "jacrev"]
@@ -28,6 +29,7 @@ FIRST = 16  # of more, so many show what the others cost
 BATCH_BYTES = 1 << 26  # which decides how many share a batch: its largest array stays below this
 
 
+@transformation
 def jacfwd(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -88,6 +90,7 @@ def jacfwd(
     return jacobian_of("jacfwd", fn, grad_position, has_aux, weights, chunk_size, columns_of)
 
 
+@transformation
 def jacrev(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._engine.remake import filled, pulled_back, recording, template_of, tensors_of, under_reverse, whole
+from ._engine.transformed import Transformed
 from .tensor import Tensor
 
 __all__ = ["recompute"]
@@ -75,7 +76,7 @@ def recompute(
     def recomputed(*args: Any, **kwargs: Any) -> Any:
         return called(block, args, kwargs)
 
-    return recomputed
+    return Transformed(recomputed, __name__, "recompute", (block,), {})
 
 
 def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._engine.mapping import run_vmap
 from ._engine.nests import checked_result, with_leaves
+from ._transformed import transformation
 from .tensor import Tensor
 
 __all__ = ["vmap"]
@@ -17,6 +18,7 @@ __all__ = ["vmap"]
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
+@transformation
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """A function that applies `fn` to every sample of its inputs at once.
 

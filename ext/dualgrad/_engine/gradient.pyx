@@ -15,8 +15,10 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.string cimport memset
 
+import numpy as np
+
 from .arguments cimport ByIdentity
-from .array cimport NODE, Value
+from .array cimport NODE, Value, copy_of
 from .composite cimport SubGradient
 from .nests cimport (arranged, collect, collect_quietly, holds_tensor, in_place, lift, match, match_tangents,
                      replaced, split_aux, tensors_of)
@@ -30,6 +32,8 @@ from .execute cimport tracing
 from .inputs import as_input
 from .replay import call_recorded, function_key
 from .tensor cimport TensorBase, graph_mode, read, wrap
+from .tensor import watch_rebinding
+from .transformed import check_weights
 from .values cimport Level, array_of, current_level, pop_level, push_level, show_leaving, type_of
 
 
@@ -209,7 +213,12 @@ cdef class GradientFunction:
         found = (<list>result[3])[0] if self.single else tuple(<list>result[3])
         return (tuple(<list>result[2]), found) if self.get_all else found
 
+    def __copy__(self):
+        return GradientFunction(self.fn, self.get_all, self.by_list, self.sens_param, self.parameters, self.single,
+                                self.parameters_of)
+
     def __reduce__(self):
+        check_weights("GradOperation", self.fn, self.parameters or ())
         return GradientFunction, (self.fn, self.get_all, self.by_list, self.sens_param, self.parameters, self.single,
                                   self.parameters_of)
 
@@ -424,16 +433,17 @@ cdef class Pullback:
         raise TypeError("Pullback: is made by vjp, at a point")
 
     def __reduce__(self):
-        """A pullback is pickled as the call that made it, if that gives the same value now."""
+        """A pullback is pickled as the call that made it, if that gives the same value and derivative now."""
+        cdef Pullback again
         for link in self.links:
             if settled(<Node>link).kind == NODE:
                 raise TypeError(f"{self.name}: a pullback inside of a derivative cannot be pickled; its outer "
                                 f"derivative would be lost")
-        value = run_vjp(*self.made_of)[0]
-        for a, b in zip(tensors_of(value), tensors_of(self.out)):
-            if a.asnumpy().tobytes() != b.asnumpy().tobytes():
-                raise ValueError(f"{self.name}: the function gives another value now than when the pullback was made, "
-                                 f"so the pullback cannot be pickled")
+        check_weights(self.name, self.made_of[1], self.made_of[3])
+        value, again = without_effects(self.made_of)
+        if not same_bits(value, self.out) or not same_bits(again.pulled(*probes(value)), self.pulled(*probes(value))):
+            raise ValueError(f"{self.name}: the function gives another value or derivative now than when the pullback "
+                             f"was made, so the pullback cannot be pickled")
         return made_again, self.made_of
 
     def __copy__(self):
@@ -547,6 +557,44 @@ cdef list paired(list outputs, list along):
 def made_again(*call):
     """A pullback that was pickled."""
     return run_vjp(*call)[1]
+
+
+cdef tuple without_effects(tuple call):
+    """The value and the pullback of a call, whose changes of tensors are undone."""
+    cdef dict before = {}
+    former = watch_rebinding(lambda handle: before.setdefault(id(handle), (handle, handle._detached())))
+    try:
+        return run_vjp(*call)[:2]
+    finally:
+        watch_rebinding(former)
+        for handle, value in before.values():
+            handle._rebind(value)
+
+
+cdef bint same_bits(object a, object b) except -1:
+    """Whether the tensors of two nests have the same types, shapes and numbers."""
+    cdef list first = tensors_of(a), second = tensors_of(b)
+    if len(first) != len(second):
+        return False
+    for x, y in zip(first, second):
+        x, y = x.asnumpy(), y.asnumpy()
+        if x.dtype != y.dtype or x.shape != y.shape or x.tobytes() != y.tobytes():
+            return False
+    return True
+
+
+cdef list probes(object nest):
+    """A cotangent for each tensor of a nest, in a direction that nothing else singles out."""
+    cdef list found = []
+    for x in tensors_of(nest):
+        a = x.asnumpy()
+        numbers = np.cos(np.arange(1.0, a.size + 1)).reshape(a.shape)
+        if a.dtype.kind == "c":
+            numbers = numbers + 1j * np.sin(3 * numbers)
+        elif a.dtype.kind not in "f":
+            numbers = np.arange(a.size).reshape(a.shape) % 2
+        found.append(wrap(copy_of(numbers.astype(a.dtype))))
+    return found
 
 
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):

@@ -13,7 +13,6 @@ Programs are kept by function: identity for Cells; code, globals and closure for
 how for gradient functions. Those of a Cell are held by the Cell, so that they end with it. The cache is bounded, in
 functions and in bytes; the programs used longest ago go first.
 """
-import sys
 import types
 import weakref
 from collections import OrderedDict
@@ -22,11 +21,14 @@ from time import perf_counter
 from .arguments cimport ByIdentity, Given, given, value_key
 from .dependence cimport dependence_on
 from .execute cimport tracing
+from .naming import found_at, place_of
 from .opcodes cimport OP_DRAW, OP_INSPECT
 from .program cimport FROM_HANDLE
-from .recordings cimport Function, Kind, Recording, changed, checked, checking, current, go_eager, record, replay
+from .recordings cimport (Function, Kind, Recording, apart, changed, checked, checking, current, go_eager, record,
+                          replay)
 from .tensor cimport CellCall, TensorBase
 from .tensor import set_call_hook
+from .transformed cimport Transformed
 from .values cimport current_level
 
 cdef enum:
@@ -69,7 +71,7 @@ cdef class Recorded:
         key, alive, name = function_key(self.__wrapped__)
         result = through(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
         # A method is another object at each call, and what it closes over is known by its key alone.
-        if isinstance(self.__wrapped__, (types.FunctionType, CellCall)):
+        if isinstance(self.__wrapped__, (types.FunctionType, CellCall, Transformed)):
             self.function = known_as((self.pure, key), alive)
             self.known = None if self.function is None else self.__wrapped__
         return result
@@ -96,8 +98,9 @@ cdef class Recorded:
             if slot == FROM_HANDLE])
 
     def __reduce__(self):
-        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
-            return self.__qualname__            # the decorated function of a module
+        place = place_of(self, self)
+        if place is not None:
+            return found_at, place              # the decorated function of a module or class
         return restored, (self.__wrapped__, self.pure, dict(vars(self)))
 
     def __copy__(self):
@@ -191,10 +194,20 @@ cdef object replay_latest(Function function, object call, tuple args):
     inputs = [x for x in args if isinstance(x, TensorBase)]
     if not current(good, inputs):
         return NotImplemented
-    result = replay(good, inputs)
+    try:
+        result = replay(good, inputs)
+    except Exception:
+        if drawing(good):
+            raise
+        return NotImplemented                   # and is replayed in vain once more
     if result is not NotImplemented:
         kind.replays += 1
     return result
+
+
+cdef bint drawing(Recording r) except -1:
+    """Whether a program draws random numbers, so that it cannot be begun again."""
+    return any([step[0] == OP_DRAW for step in r.program.steps])
 
 
 cdef object called(Function function, object call, tuple args, dict kwargs, object fn=None):
@@ -230,10 +243,15 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
         function.kinds.move_to_end(kind_key)
     good = kind.good
     if good is not None:
-        if current(good, g.inputs):
+        if current(good, g.inputs) and apart(good, g):
             if checking():
                 return checked(function, good, g.inputs, call, args, kwargs)
-            result = replay(good, g.inputs)
+            try:
+                result = replay(good, g.inputs)
+            except Exception:                   # the function may catch it, or tell more of it
+                if drawing(good):
+                    raise
+                return call(*args, **kwargs)
             if result is not NotImplemented:
                 kind.replays += 1
                 function.latest = kind
@@ -305,6 +323,8 @@ cdef tuple key_of_function(object fn, list met, int depth):
         return ("cell", id(fn)), fn, type(fn).__name__
     if depth > DEPTH or len(met) > DEPTH:
         return ("object", ByIdentity(fn)), None, type(fn).__name__
+    if isinstance(fn, Transformed):
+        return key_of_function((<Transformed>fn).fn, met, depth)
     if isinstance(fn, types.FunctionType):
         again = place_among(met, fn)
         if again is not None:
@@ -314,8 +334,8 @@ cdef tuple key_of_function(object fn, list met, int depth):
         held += [key_of_value(value, met, depth) for value in fn.__defaults__ or ()]
         held += [(name, key_of_value(value, met, depth)) for name, value in (fn.__kwdefaults__ or {}).items()]
         attributes = ByIdentity(fn) if fn.__dict__ else None
-        return ("function", ByIdentity(fn.__code__), ByIdentity(fn.__globals__), attributes, tuple(held)), None, \
-            fn.__qualname__
+        return ("function", ByIdentity(fn.__code__), ByIdentity(fn.__globals__), attributes, fn.__name__,
+                fn.__qualname__, value_key(fn.__doc__), value_key(fn.__module__), tuple(held)), None, fn.__qualname__
     if isinstance(fn, types.MethodType):
         inner = key_of_function(fn.__func__, met, depth + 1)
         return ("method", inner[0], key_of_value(fn.__self__, met, depth)), None, inner[2]
@@ -335,7 +355,7 @@ cdef object key_of_value(object x, list met, int depth):
     key = value_key(x)
     if key is not None:
         return key
-    if isinstance(x, types.FunctionType):
+    if isinstance(x, (types.FunctionType, Transformed)):
         return key_of_function(x, met, depth + 1)[0]
     if type(x) is tuple and depth <= DEPTH and len(met) <= DEPTH:
         again = place_among(met, x)

@@ -11,6 +11,7 @@ import numpy as np
 from .._engine import tensor as _engine
 from .._engine.nests import beside
 from .._engine.remake import explored, filled, pulled_back, template_of, tensors_of
+from .._engine.transformed import Transformed
 from ..gradient import jvp, stop_gradient
 from ..ops import concat, stack
 from ..tensor import Tensor
@@ -72,6 +73,8 @@ def _key(value: Any) -> Any:
     """What decides which function a function is, tensors it closes over left out: those are operands."""
     if isinstance(value, Tensor):
         return Tensor
+    if isinstance(value, Transformed):
+        return _key(value.fn)
     if isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value]
         return (value.__code__, *[_key(held) for held in (*cells, *(value.__defaults__ or ()))])

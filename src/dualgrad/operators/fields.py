@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._transformed import transformation
 from ..tensor import Tensor
 from .algebras import gradient_scheme
 from .evaluation import Derivatives, check_rows, checked_point, coefficients
@@ -15,6 +16,7 @@ from .evaluation import Derivatives, check_rows, checked_point, coefficients
 __all__ = ["curl", "divergence"]
 
 
+@transformation
 def divergence(f: Callable[..., Any], *, lower: bool = False, check: bool = False) -> Callable[..., Any]:
     """The divergence of a vector field, the sum of the slopes of each component by its own variable.
 
@@ -56,6 +58,7 @@ def divergence(f: Callable[..., Any], *, lower: bool = False, check: bool = Fals
     return apply
 
 
+@transformation
 def curl(f: Callable[..., Any], *, lower: bool = False, check: bool = False) -> Callable[..., Any]:
     """The curl of a vector field in three dimensions; in two, its only component.
 

@@ -11,6 +11,7 @@ import numpy as np
 from .. import ops
 from .._engine.algebra import jets
 from .._engine.forward import run_forward
+from .._transformed import transformation
 from ..gradient import grad, jvp
 from ..tensor import Tensor
 from ..vectorize import vmap
@@ -24,6 +25,7 @@ __all__ = ["biharmonic", "derivatives", "laplacian", "linear_operator", "mixed_p
 Function = Callable[..., Any]
 
 
+@transformation
 def laplacian(
     f: Function,
     *,
@@ -88,6 +90,7 @@ def laplacian(
     )
 
 
+@transformation
 def biharmonic(
     f: Function,
     *,
@@ -140,6 +143,7 @@ def biharmonic(
     )
 
 
+@transformation
 def mixed_partial(
     f: Function,
     multi_index: tuple[int, ...],
@@ -269,6 +273,7 @@ def linear_operator(
     return operator
 
 
+@transformation
 def derivatives(
     f: Function, wanted: Mapping[str, Any], *, check: bool = False, explain: bool = False
 ) -> Callable[..., Any]:

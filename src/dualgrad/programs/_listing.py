@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from .._engine.gradient import GradientFunction
@@ -13,6 +13,7 @@ from .._engine.plan import Plan
 from .._engine.program import Program
 from .._engine.replay import Recorded, recorded_call
 from .._engine.tensor import CellCall
+from .._engine.transformed import Transformed
 
 __all__ = ["CONSTANT", "HANDLE", "INPUT", "STEP", "Listing", "Recording", "recording_of", "title_of"]
 
@@ -66,6 +67,9 @@ class Recording:
 
 def recording_of(fn: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
     """The recording of a call; if there is none, the function is called until there is one."""
+    if isinstance(fn, MethodType) and isinstance(fn.__func__, Recorded):
+        args = (fn.__self__, *args)
+        fn = fn.__func__
     pure = fn.pure if isinstance(fn, Recorded | CellCall) else False
     while isinstance(fn, Recorded):
         fn = fn.__wrapped__
@@ -86,6 +90,8 @@ def recording_of(fn: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def title_of(fn: Any) -> str:
     """What a function is called in texts; for a derivative, what it differentiates."""
+    if isinstance(fn, Transformed):
+        fn = fn.fn
     if isinstance(fn, GradientFunction):
         return f"gradient of {title_of(fn.fn)}"
     if isinstance(fn, FunctionType) and fn.__module__ == "dualgrad.gradient" and fn.__closure__:

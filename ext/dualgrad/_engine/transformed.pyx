@@ -1,0 +1,77 @@
+"""Transformed functions: what `grad`, `hessian`, `vmap` and their like return.
+
+Design
+------
+The result of a transform is a closure, and Python copies and pickles functions by their names alone. A `Transformed` is
+called like the closure, and is copied and pickled as the call of the transform: it can be pickled wherever the function
+can that was transformed, and in the copy of an object it belongs to the copy.
+
+A function in a module is pickled as a name, and parameters are pickled as numbers. So the parameters would be others
+than those of the function, and gradients by them zero. This is refused.
+"""
+import functools
+import inspect
+import types
+
+from .naming import found_at, place_of
+from .tensor cimport TensorBase
+
+
+cdef class Transformed:
+    """A function that a transform has made."""
+
+    def __init__(self, fn, str module, str maker, tuple args, dict kwargs):
+        self.fn = fn
+        self.module = module
+        self.maker = maker
+        self.args = args
+        self.kwargs = kwargs
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(fn, name):
+                setattr(self, name, getattr(fn, name))
+        vars(self).update(getattr(fn, "__dict__", {}))
+
+    def __call__(self, *args, **kwargs):
+        return self.fn(*args, **kwargs) if kwargs else self.fn(*args)
+
+    def __get__(self, instance, owner):
+        return self if instance is None else types.MethodType(self, instance)
+
+    @property
+    def of(self):
+        """What was transformed."""
+        return self.args[0] if self.args else next(iter(self.kwargs.values()))
+
+    @property
+    def __signature__(self):
+        return inspect.signature(self.fn)
+
+    def __repr__(self):
+        return f"<{self.maker} of {getattr(self.of, '__qualname__', type(self.of).__name__)}>"
+
+    def __reduce__(self):
+        place = place_of(self, self) or place_of(self, self.of)
+        if place is not None:
+            return found_at, place
+        check_weights(self.maker, self.of, [*self.args[1:], *self.kwargs.values()])
+        return made_again, (self.module, self.maker, self.args, self.kwargs)
+
+    def __copy__(self):
+        return made_again(self.module, self.maker, self.args, self.kwargs)
+
+
+def made_again(str module, str maker, tuple args, dict kwargs):
+    """A function that was copied or pickled: the transform is called again."""
+    return found_at(module, maker)(*args, **kwargs)
+
+
+def check_weights(str name, fn, values):
+    """Refuse to copy parameters beside a function that is copied as a name."""
+    cdef list weights = [p for x in values for p in (x if isinstance(x, (list, tuple)) else (x,))]
+    if place_of(fn, fn) is None or not any([
+            isinstance(p, TensorBase) and (<TensorBase>p).parameter for p in weights]):
+        return
+    raise TypeError(
+        f"{name}: {fn.__qualname__} is pickled as the name of a function in {fn.__module__}, and the parameters by "
+        f"which it is differentiated as copies, which it would not use; make the gradient function where it is used, "
+        f"or differentiate a Cell or a method of one")
