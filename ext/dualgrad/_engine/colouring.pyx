@@ -127,48 +127,74 @@ cdef order_of(Graph *g, str kind):
     return order
 
 
+cdef int describe(Graph *g, const long long[::1] starts, const int[::1] members, long long[::1] seen) except -1:
+    """A graph whose edges are the entries of a symmetric pattern."""
+    g.starts = &starts[0]
+    g.members = &members[0]
+    g.rows = NULL
+    g.columns = NULL
+    g.n = starts.shape[0] - 1
+    g.seen = &seen[0]
+    g.stamp = 0
+    return 0
+
+
+cdef long long smallest_allowed(const long long *forbidden, long long v) noexcept nogil:
+    """The smallest colour that is not forbidden to v."""
+    cdef long long c = 0
+    while forbidden[c] == v:
+        c += 1
+    return c
+
+
 def colour_columns(const long long[::1] rows, const int[::1] columns, const long long[::1] starts,
                    const int[::1] members, str order):
     """A colour for each column, from 0 on; -1 where a column is empty. `starts`, `members`: the same by columns."""
     cdef Graph g
-    cdef Py_ssize_t n = starts.shape[0] - 1, k, c
-    cdef long long v, i, j
-    seen = np.zeros(n + 1, np.int64)
-    cdef long long[::1] seen_view = seen
+    cdef Py_ssize_t n = starts.shape[0] - 1, k
+    cdef long long v
     result = np.full(n, -1, np.int64)
     if columns.shape[0] == 0:
         return result
-    g.starts = &starts[0]
-    g.members = &members[0]
+    cdef long long[::1] seen = np.zeros(n + 1, np.int64)     # held while the graph points to it
+    describe(&g, starts, members, seen)
     g.rows = &rows[0]
     g.columns = &columns[0]
-    g.n = n
-    g.seen = &seen_view[0]
-    g.stamp = 0
     cdef const long long[::1] sequence = order_of(&g, order)
-    taken = np.full(n + 1, -1, np.int64)
     cdef long long[::1] colour = result
-    cdef long long[::1] forbidden = taken
+    cdef long long[::1] forbidden = np.full(n + 1, -1, np.int64)
     with nogil:
         for k in range(n):
             v = sequence[k]
-            if starts[v] == starts[v + 1]:
-                continue
-            for i in range(starts[v], starts[v + 1]):
-                for j in range(rows[members[i]], rows[members[i] + 1]):
-                    if colour[columns[j]] >= 0:
-                        forbidden[colour[columns[j]]] = v
-            c = 0
-            while forbidden[c] == v:
-                c += 1
-            colour[v] = c
+            if starts[v] < starts[v + 1]:
+                forbid_sharing(&g, v, &colour[0], &forbidden[0])
+                colour[v] = smallest_allowed(&forbidden[0], v)
     return result
 
 
+cdef void forbid_sharing(Graph *g, long long v, const long long *colour, long long *forbidden) noexcept nogil:
+    """The colours of all columns that share a row with v are not for v."""
+    cdef long long i, j
+    for i in range(g.starts[v], g.starts[v + 1]):
+        for j in range(g.rows[g.members[i]], g.rows[g.members[i] + 1]):
+            if colour[g.columns[j]] >= 0:
+                forbidden[colour[g.columns[j]]] = v
+
+
+# ---------------------------------------------------------------------------------------------------- star colouring
+
 cdef struct Stars:
-    const long long *starts
-    const int *members
-    const long long *colour
+    const long long *starts         # of the edges of each vertex
+    const int *members              # for each edge the vertex it leads to,
+    const long long *mates          # and the same edge from there
+    long long *colour               # of each vertex; -1: none so far
+    long long *forbidden            # for each colour the vertex it is not for
+    long long *first_from           # for each colour the vertex that last met it among its neighbours,
+    long long *first_edge           # and the first edge to one
+    long long *treated              # for each vertex that for which the colours around it were forbidden
+    long long *star                 # of each edge
+    long long *hub                  # the centre of each star; -1: it has one edge, and no centre yet
+    long long n_stars
     long long *sample               # for each vertex one edge to each colour among its neighbours,
     long long *samples
     long long *hubs                 # and the centres of stars it is the end of; both begin where its edges do
@@ -195,11 +221,80 @@ cdef void add_hub(Stars *s, long long w, long long centre) noexcept nogil:
     s.n_hubs[w] += 1
 
 
-cdef void forbid_around(Stars *s, long long w, long long v, long long *forbidden) noexcept nogil:
+cdef void forbid_around(Stars *s, long long w, long long v) noexcept nogil:
     """The colours of all neighbours of w are not for v."""
     cdef long long j
     for j in range(s.starts[w], s.starts[w] + s.samples[w]):
-        forbidden[s.colour[s.members[s.sample[j]]]] = v
+        s.forbidden[s.colour[s.members[s.sample[j]]]] = v
+    s.treated[w] = v
+
+
+cdef void forbid_stars(Stars *s, long long v) noexcept nogil:
+    """Forbid v the colours that would make a path of four vertices with two colours."""
+    cdef long long i, j, w, c, first
+    for i in range(s.starts[v], s.starts[v + 1]):
+        w = s.members[i]
+        c = s.colour[w]
+        if w == v or c < 0:
+            continue
+        s.forbidden[c] = v
+        if s.first_from[c] == v:                    # two neighbours share a colour: v will be the centre
+            first = s.members[s.first_edge[c]]
+            if s.treated[first] != v:
+                forbid_around(s, first, v)
+            forbid_around(s, w, v)
+            continue
+        s.first_from[c] = v
+        s.first_edge[c] = i
+        for j in range(s.starts[w], s.starts[w] + s.n_hubs[w]):
+            s.forbidden[s.colour[s.hubs[j]]] = v
+
+
+cdef long long join(Stars *s, long long edge, long long centre, long long end) noexcept nogil:
+    """The star of an edge, which another edge joins now. Its end and that of the new edge note the centre."""
+    cdef long long star = s.star[edge]
+    if s.hub[star] < 0:
+        s.hub[star] = centre
+        add_hub(s, s.members[edge], centre)
+    add_hub(s, end, centre)
+    return star
+
+
+cdef void note_stars(Stars *s, long long v) noexcept nogil:
+    """Put each edge of v, which has a colour now, into a star."""
+    cdef long long i, w, other, first, star
+    for i in range(s.starts[v], s.starts[v + 1]):
+        w = s.members[i]
+        if w == v:
+            continue
+        if s.colour[w] >= 0:
+            other = edge_to(s, w, s.colour[v])
+            first = s.first_edge[s.colour[w]]
+            if other >= 0:                          # another neighbour of w has the colour of v
+                star = join(s, other, w, v)
+            elif s.members[first] != w:             # another neighbour of v, which came before, that of w
+                star = join(s, first, v, w)
+            else:
+                star = s.n_stars
+                s.n_stars += 1
+            s.star[i] = star
+            s.star[s.mates[i]] = star
+        add_sample(s, w, s.mates[i])
+
+
+cdef void read_ends(Stars *s, Py_ssize_t n, long long *at) noexcept nogil:
+    """For each entry the end at which it is read: that which is no centre."""
+    cdef long long v, w, i, hub
+    for v in range(n):
+        for i in range(s.starts[v], s.starts[v + 1]):
+            w = s.members[i]
+            hub = v if w == v else s.hub[s.star[i]]
+            if w == v:
+                at[i] = v
+            elif hub < 0:                           # either end would do; the same one for both entries
+                at[i] = min(v, w)
+            else:
+                at[i] = w if hub == v else v
 
 
 def colour_stars(const long long[::1] starts, const int[::1] members, const long long[::1] mates, str order):
@@ -209,105 +304,30 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
     that adds up the colour of the other; both entries are read at the same place.
     """
     cdef Graph g
-    cdef Py_ssize_t n = starts.shape[0] - 1, k, c, m = members.shape[0]
-    cdef long long v, w, i, j, e, stars = 0, star
-    seen = np.zeros(n + 1, np.int64)
-    cdef long long[::1] seen_view = seen
+    cdef Stars s
+    cdef Py_ssize_t n = starts.shape[0] - 1, k, m = members.shape[0]
+    cdef long long v
     colours = np.full(n, -1, np.int64)
     read_at = np.empty(m, np.int64)
     if m == 0:
         return colours, read_at
-    g.starts = &starts[0]
-    g.members = &members[0]
-    g.rows = NULL
-    g.columns = NULL
-    g.n = n
-    g.seen = &seen_view[0]
-    g.stamp = 0
+    cdef long long[::1] seen = np.zeros(n + 1, np.int64)     # held while the graph points to it
+    describe(&g, starts, members, seen)
     cdef const long long[::1] sequence = order_of(&g, order)
-    work = np.full((4, n + 1), -1, np.int64)
-    edges = np.full(m, -1, np.int64)
-    centres = np.full(m + 1, -1, np.int64)
-    lists = np.empty((2, m), np.int64)
-    lengths = np.zeros((2, n), np.int64)
-    cdef long long[:, ::1] table = work
-    cdef long long[:, ::1] lists_view = lists
-    cdef long long[:, ::1] lengths_view = lengths
-    cdef Stars s
-    cdef long long *forbidden = &table[0, 0]
-    cdef long long *first_from = &table[1, 0]       # the vertex that last met a colour among its neighbours
-    cdef long long *first_edge = &table[2, 0]       # and its first edge to one
-    cdef long long *treated = &table[3, 0]
-    cdef long long[::1] colour = colours
-    cdef long long[::1] star_of = edges             # for each entry (i, j) with i != j
-    cdef long long[::1] hub = centres               # -1: a star of one edge has no centre yet
-    cdef long long[::1] at = read_at
-    s.starts = &starts[0]
-    s.members = &members[0]
-    s.colour = &colour[0]
-    s.sample = &lists_view[0, 0]
-    s.samples = &lengths_view[0, 0]
-    s.hubs = &lists_view[1, 0]
-    s.n_hubs = &lengths_view[1, 0]
+    cdef long long[::1] colour = colours, at = read_at
+    cdef long long[:, ::1] of_vertices = np.full((4, n + 1), -1, np.int64)
+    cdef long long[:, ::1] of_edges = np.full((2, m + 1), -1, np.int64)
+    cdef long long[:, ::1] lists = np.empty((2, m), np.int64)
+    cdef long long[:, ::1] lengths = np.zeros((2, n), np.int64)
+    s = Stars(&starts[0], &members[0], &mates[0], &colour[0], &of_vertices[0, 0], &of_vertices[1, 0],
+              &of_vertices[2, 0], &of_vertices[3, 0], &of_edges[0, 0], &of_edges[1, 0], 0, &lists[0, 0],
+              &lengths[0, 0], &lists[1, 0], &lengths[1, 0])
     with nogil:
         for k in range(n):
             v = sequence[k]
-            if starts[v] == starts[v + 1]:
-                continue
-            for i in range(starts[v], starts[v + 1]):
-                w = members[i]
-                if w == v or colour[w] < 0:
-                    continue
-                c = colour[w]
-                forbidden[c] = v
-                if first_from[c] == v:              # two neighbours share a colour: v will be the centre
-                    e = first_edge[c]
-                    if treated[members[e]] != v:
-                        forbid_around(&s, members[e], v, forbidden)
-                        treated[members[e]] = v
-                    forbid_around(&s, w, v, forbidden)
-                    treated[w] = v
-                else:
-                    first_from[c] = v
-                    first_edge[c] = i
-                    for j in range(starts[w], starts[w] + s.n_hubs[w]):
-                        forbidden[colour[s.hubs[j]]] = v
-            c = 0
-            while forbidden[c] == v:
-                c += 1
-            colour[v] = c
-            for i in range(starts[v], starts[v + 1]):
-                w = members[i]
-                if w == v:
-                    continue
-                if colour[w] >= 0:
-                    j = edge_to(&s, w, c)
-                    e = first_edge[colour[w]]
-                    if j >= 0:                      # another neighbour of w has the colour of v
-                        star = star_of[j]
-                        if hub[star] < 0:
-                            hub[star] = w
-                            add_hub(&s, members[j], w)
-                        add_hub(&s, v, w)
-                    elif members[e] != w:           # another neighbour of v, which came before, that of w
-                        star = star_of[e]
-                        if hub[star] < 0:
-                            hub[star] = v
-                            add_hub(&s, members[e], v)
-                        add_hub(&s, w, v)
-                    else:
-                        star = stars
-                        stars += 1
-                    star_of[i] = star
-                    star_of[mates[i]] = star
-                add_sample(&s, w, mates[i])
-        for v in range(n):
-            for i in range(starts[v], starts[v + 1]):
-                w = members[i]
-                if w == v:
-                    at[i] = v
-                elif hub[star_of[i]] < 0:           # either end would do; the same one for both entries
-                    at[i] = min(v, w)
-                else:
-                    at[i] = w if hub[star_of[i]] == v else v
+            if starts[v] < starts[v + 1]:
+                forbid_stars(&s, v)
+                colour[v] = smallest_allowed(s.forbidden, v)
+                note_stars(&s, v)
+        read_ends(&s, n, &at[0])
     return colours, read_at

@@ -95,74 +95,94 @@ cdef void sort(int *c, Py_ssize_t n) noexcept nogil:
         c[j] = x
 
 
+cdef struct Growing:
+    int *members                    # of all sets so far,
+    long long count
+    long long room
+    long long most                  # that there may be
+
+
+cdef bint reserve(Growing *out, long long more) noexcept nogil:
+    """Make room for more members; False if there is no memory, or if there are too many."""
+    cdef long long wanted = 2 * out.room + more
+    cdef int *bigger
+    if out.count + more <= out.room:
+        return True
+    if out.count > out.most:
+        return False
+    bigger = <int *>realloc(out.members, wanted * sizeof(int))
+    if bigger is NULL:
+        return False
+    out.members = bigger
+    out.room = wanted
+    return True
+
+
+cdef void add_new(Growing *out, const int *members, long long length, long long *stamp, long long i) noexcept nogil:
+    """Add the members that the set of number i does not have yet."""
+    cdef long long j
+    for j in range(length):
+        if stamp[members[j]] != i:
+            stamp[members[j]] = i
+            out.members[out.count] = members[j]
+            out.count += 1
+
+
+cdef void put_in_order(Growing *out, long long first, Py_ssize_t n, const long long *stamp, long long i) noexcept nogil:
+    """Put the members of the last set in order: one by one where it has a large part of all that there may be."""
+    cdef Py_ssize_t j
+    if 16 * (out.count - first) <= n:
+        sort(out.members + first, out.count - first)
+        return
+    out.count = first
+    for j in range(n):
+        if stamp[j] == i:
+            out.members[out.count] = <int>j
+            out.count += 1
+
+
 @cython.wraparound(False)
 def gathered(const long long[::1] groups, const long long[::1] sources, const long long[::1] p, const int[::1] a,
              Py_ssize_t n, long long most):
     """For each group of sources the union of their sets, whose members are below n."""
-    cdef Py_ssize_t m = groups.shape[0] - 1, i, j
-    cdef long long g, s, k = 0, first, room = a.shape[0] + 1024, wanted
-    cdef long long length
-    cdef int *out
-    cdef int *bigger
-    cdef int x
-    cdef bint failed = False, several
+    cdef Py_ssize_t m = groups.shape[0] - 1, i
+    cdef long long g, s, first
+    cdef bint fits = True, several
+    cdef Growing out = Growing(NULL, 0, a.shape[0] + 1024, most)
     starts = np.empty(m + 1, np.int64)
-    seen = np.full(n, -1, np.int64)
     cdef long long[::1] r = starts
-    cdef long long[::1] stamp = seen
-    out = <int *>malloc(room * sizeof(int))
-    if out is NULL:
+    cdef long long[::1] stamp = np.full(n + 1, -1, np.int64)
+    out.members = <int *>malloc(out.room * sizeof(int))
+    if out.members is NULL:
         raise MemoryError()
     try:
         with nogil:
             r[0] = 0
             for i in range(m):
-                first = k
+                first = out.count
                 several = False
                 for g in range(groups[i], groups[i + 1]):
                     s = sources[g]
-                    length = p[s + 1] - p[s]
-                    if length == 0:
+                    if p[s] == p[s + 1]:
                         continue
-                    if k + length > room:
-                        wanted = 2 * room + length
-                        bigger = <int *>realloc(out, wanted * sizeof(int))
-                        if bigger is NULL or k > most:
-                            if bigger is not NULL:
-                                out = bigger
-                            failed = True
-                            break
-                        out = bigger
-                        room = wanted
-                    several = several or k > first
-                    for j in range(p[s], p[s + 1]):
-                        x = a[j]
-                        if stamp[x] != i:
-                            stamp[x] = i
-                            out[k] = x
-                            k += 1
-                    if k - first == n:
+                    fits = reserve(&out, p[s + 1] - p[s])
+                    if not fits or out.count - first == n:
                         break
-                if failed:
+                    several = several or out.count > first
+                    add_new(&out, &a[p[s]], p[s + 1] - p[s], &stamp[0], i)
+                if not fits:
                     break
                 if several:
-                    if 16 * (k - first) > n:
-                        k = first
-                        for j in range(n):
-                            if stamp[j] == i:
-                                out[k] = <int>j
-                                k += 1
-                    else:
-                        sort(out + first, k - first)
-                r[i + 1] = k
-        if failed or k > most:
+                    put_in_order(&out, first, n, &stamp[0], i)
+                r[i + 1] = out.count
+        if not fits or out.count > most:
             raise TooDenseError()
-        members = np.empty(k, np.int32)
-        if k:
-            fill(members, out, k)
+        members = np.empty(out.count, np.int32)
+        if out.count:
+            fill(members, out.members, out.count)
         return starts, members
     finally:
-        free(out)
+        free(out.members)
 
 
 cdef int fill(int[::1] c, const int *source, long long n) except -1:
