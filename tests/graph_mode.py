@@ -41,7 +41,6 @@ from ways import programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor, random
-from dualgrad._engine import gradient as engine
 from dualgrad._engine import recordings, replay
 from dualgrad._engine.arguments import ByIdentity
 from dualgrad._engine.capture import capture
@@ -88,14 +87,14 @@ class Rehearsal:
         self._call = _Call()
         # whether a program of a function has loops in it, and whether all its plans keep the order of operations
         self._plans: dict[Any, tuple[bool, bool]] = {}
-        self._call_recorded = engine.call_recorded
+        self._call_recorded = replay.call_recorded
 
     # ------------------------------------------------------------------------------------------------ calls taken over
 
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Inside the block, outermost calls go through this object."""
-        patched = [(engine, "call_recorded", self._call_recorded, self._recorded)]
+        patched = [(replay, "call_recorded", self._call_recorded, self._recorded)]
         patched += [
             (m, "recording", recording, self._unrolling) for m in (_stepping, import_module("dualgrad.recompute"))
         ]

@@ -17,7 +17,6 @@ from libc.string cimport memset
 
 import numpy as np
 
-from .arguments cimport ByIdentity
 from .array cimport NODE, Value, copy_of
 from .composite cimport SubGradient
 from .nests cimport (arranged, collect, collect_quietly, holds_tensor, in_place, lift, match, match_tangents,
@@ -28,10 +27,8 @@ from .sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape,
                       tangent_sweep)
 from .tape cimport Node, Slots, Tape, holds_node, new_slots, new_tape, settled, stripped, target_of
 from .tape import observers
-from .execute cimport tracing
 from .inputs import as_input
-from .replay import call_recorded, function_key
-from .tensor cimport TensorBase, graph_mode, read, wrap
+from .tensor cimport TensorBase, outermost_in_graph_mode, read, transform_called, wrap
 from .tensor import watch_rebinding
 from .transformed import check_weights
 from .values cimport Level, array_of, current_level, pop_level, push_level, show_leaving, type_of
@@ -66,15 +63,13 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
 
     Returns (value, aux, gradients of inputs, gradients of parameters); value and aux are None where not asked for.
     """
-    if graph_mode() and not tracing() and current_level() is None:
-        key, alive, label = function_key(fn)
-        key = (name, positions, tuple([ByIdentity(p) for p in parameters or ()]), has_sens, has_aux, want_value, key)
-
+    if outermost_in_graph_mode():
         def call(sens, *args, **kwargs):
             return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux,
                              want_value)
 
-        return call_recorded(key, alive, f"{name} of {label}", call, (sens,) + args, kwargs, fn)
+        return transform_called(name, fn, (positions, has_sens, has_aux, want_value), parameters, call, (sens,) + args,
+                                kwargs)
     return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux, want_value)
 
 
@@ -83,9 +78,8 @@ def run_outermost(str name, fn, tuple settings, call, tuple args, dict kwargs):
 
     `settings` is all that decides, beside `fn` and the arguments, what is computed.
     """
-    if graph_mode() and not tracing() and current_level() is None:
-        key, alive, label = function_key(fn)
-        return call_recorded((name, settings, key), alive, f"{name} of {label}", call, args, kwargs, fn)
+    if outermost_in_graph_mode():
+        return transform_called(name, fn, settings, None, call, args, kwargs)
     return call(*args, **kwargs)
 
 
@@ -179,8 +173,10 @@ cdef class GradientFunction:
         self.parameters_of = parameters_of
 
     def __call__(self, *args, **kwargs):
-        if graph_mode() and not tracing() and current_level() is None:
-            return recorded_gradient(self, args, kwargs)
+        if outermost_in_graph_mode():
+            settings = self.get_all, self.by_list, self.sens_param, self.single
+            return transform_called("GradOperation", self.fn, settings, self.parameters,
+                                    lambda *a, **k: self.compute(a, k), args, kwargs)
         return self.compute(args, kwargs)
 
     def compute(self, tuple args, dict kwargs):
@@ -224,14 +220,6 @@ cdef class GradientFunction:
 
     def __repr__(self):
         return f"<gradient of {self.fn!r}>"
-
-
-def recorded_gradient(GradientFunction g not None, tuple args, dict kwargs):
-    """A gradient function called in Graph mode."""
-    key, alive, name = function_key(g.fn)
-    parameters = None if g.parameters is None else tuple([ByIdentity(p) for p in g.parameters])
-    key = ("GradOperation", g.get_all, g.by_list, g.sens_param, g.single, parameters, key)
-    return call_recorded(key, alive, f"the gradient of {name}", lambda *a, **k: g.compute(a, k), args, kwargs, g.fn)
 
 
 cdef tuple links_of(Tape tape):

@@ -27,7 +27,7 @@ from .program cimport FROM_HANDLE
 from .recordings cimport (Function, Kind, Recording, apart, changed, checked, checking, current, go_eager, record,
                           replay)
 from .tensor cimport CellCall, TensorBase
-from .tensor import set_call_hook
+from .tensor import set_call_hook, set_transform_hook
 from .transformed cimport Transformed
 from .values cimport current_level
 
@@ -384,7 +384,15 @@ def _cell_called(CellCall cell, tuple args, dict kwargs):
     return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
 
 
+def _transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
+    """A transform of a function is called in Graph mode, as an outermost call."""
+    key, alive, label = function_key(fn)
+    weights = None if parameters is None else tuple([ByIdentity(p) for p in parameters])
+    return call_recorded((name, settings, weights, key), alive, f"{name} of {label}", call, args, kwargs, fn)
+
+
 set_call_hook(_cell_called)
+set_transform_hook(_transform_called)
 
 
 cdef list functions():

@@ -17,9 +17,10 @@ cdef class CellCall:
 
 
 cdef object wrap(Value v)
+cdef bint outermost_in_graph_mode() noexcept
+cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs)
 cdef bint is_plain(object x) noexcept
 cdef Value read(TensorBase t)
-cdef bint graph_mode() noexcept
 cdef Value value_of(object x)
 cdef Region current_region()
 cdef Region swap_region(Region region)

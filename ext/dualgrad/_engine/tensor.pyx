@@ -704,8 +704,9 @@ cdef class TensorBase:
         return <Py_hash_t>(<size_t><PyObject *>self >> 4)
 
 
-# Who is told of calls of Cells in Graph mode and while recording (replay.pyx), and whether Graph mode is on.
+# What calls of Cells and of transforms go through where they are recorded (replay.pyx), and whether Graph mode is on.
 cdef object CALL_HOOK = None
+cdef object TRANSFORM_HOOK = None
 cdef bint GRAPH_MODE = False
 
 
@@ -715,14 +716,28 @@ def set_call_hook(hook):
     CALL_HOOK = hook
 
 
+def set_transform_hook(hook):
+    """Have outermost calls of transforms in Graph mode go through a function of (name of the transform, function,
+    settings, parameters, what to call, args, kwargs)."""
+    global TRANSFORM_HOOK
+    TRANSFORM_HOOK = hook
+
+
+cdef bint outermost_in_graph_mode() noexcept:
+    """Whether what is called now is to be recorded by itself."""
+    return GRAPH_MODE and not tracing() and current_level() is None
+
+
+cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
+    """Call what a transform of a function is called for, recorded. `settings` and `parameters` are all that decides,
+    beside the function and the arguments, what is computed."""
+    return TRANSFORM_HOOK(name, fn, settings, parameters, call, args, kwargs)
+
+
 def set_graph_mode(bint on):
     """Whether outermost calls of Cells and gradient functions are recorded."""
     global GRAPH_MODE
     GRAPH_MODE = on
-
-
-cdef bint graph_mode() noexcept:
-    return GRAPH_MODE
 
 
 cdef class PrimitiveCall:
