@@ -402,3 +402,9 @@ place(
     set="cell.k = (V)",
     replace="C.bprop = lambda self, x, out, dout: (dout * 9,)",
 )
+for made in ("dg.jit", "dg.grad", "dg.value_and_grad", "dg.vmap"):
+    place(
+        f"absent attribute of what {made} makes",
+        f"g = {made}(lambda x: ops.sum(x))\ndef f(x): return ops.sum(x * getattr(g, 'k', 1.0) * (5.0 if hasattr(g, '_h') else 1.0))",
+        appear=["g.k = (V)", "g._h = 1", "g._h = 2", "del g.k"],
+    )

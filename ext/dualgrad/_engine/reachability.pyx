@@ -722,15 +722,17 @@ cdef class Reach:
         return PyFunction_Check(x) and PyLong_FromVoidPtr(<void *>x.__code__) in self.executed.codes
 
     cdef int own(self, object x, object kind) except -1:
-        """An object of this package: what it is set to (private attributes are its own affair), and what of the user's
-        it is wrapped around."""
+        """An object of this package: what it is set to (private attributes are its own affair, unless users' code names
+        them), and what of the user's it is wrapped around."""
         cdef PyObject **at
         if getattr(kind, "_outside_of_programs", False):
             return 0
         attributes = getattr(x, "__dict__", None)
-        if isinstance(attributes, dict) and attributes:
+        if isinstance(attributes, dict):
             public = {name for name in attributes if not name.startswith("_") or name == "__wrapped__"}
-            self.guards.entries(attributes, tuple(public), x, f"an attribute of a {kind.__name__}")
+            self.guards.entries(attributes, tuple(public | self.attributes), x, f"an attribute of a {kind.__name__}")
+            if self.dynamic:
+                self.guards.attributes(attributes, None, x)
             for name, item in attributes.items():
                 self.meet(item, name)
         for name, slot in slots_of(kind):
