@@ -682,3 +682,19 @@ place("argument of an exception", "e = ValueError(1.0)\ndef read(): return e.arg
 place(
     "attribute of an exception", "class E(Exception): pass\ne = E()\ne.a = 1.0\ndef read(): return e.a", set="e.a = 2.0"
 )
+
+for base, made, read in (
+    ("dict", "a=1.0", "__getitem__(self, k): return super().__getitem__(k) * A"),
+    ("dict", "a=1.0", "get(self, k, d=None): return dict.get(self, k, d) * A"),
+    ("list", "[1.0]", "__getitem__(self, k): return super().__getitem__(0) * A"),
+    ("collections.OrderedDict", "a=1.0", "get(self, k): return super().get(k) * A"),
+):
+    name = read.partition("(")[0]
+    place(
+        f"method that calls {name} of {base}",
+        f"A = 1.0\nclass C({base}):\n    def {read}\nc = C({made})\ndef read(): return c.{name}('a')",
+        common=True,
+        set="A = (V)",
+        replace=f"C.{name} = lambda *_: 7.0",
+        delete=f"del C.{name}",
+    )

@@ -68,6 +68,7 @@ cdef extern from *:
     int PyTrace_OPCODE
     int PyTrace_C_CALL
     bint PyCFunction_Check(PyObject *x)
+    bint PyFunction_Check(object x)
 
 # ---------------------------------------------------------------------------------------------------------- trust
 
@@ -139,7 +140,7 @@ cdef str call_refused(object f):
         return None if trust_of_name(module) in (OURS, PURE) else f"{module}.{name}"
     for kinds in (owner.__mro__ if isinstance(owner, type) else (), type(owner).__mro__):
         for kind in kinds:
-            if name in kind.__dict__:
+            if name in kind.__dict__ and not PyFunction_Check(kind.__dict__[name]):    # a method that calls its super's
                 if trust_of_name(kind.__module__) in (OURS, PURE):
                     return None
                 return f"{kind.__module__}.{kind.__qualname__}.{name}"
