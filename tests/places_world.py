@@ -408,3 +408,39 @@ for made in ("dg.jit", "dg.grad", "dg.value_and_grad", "dg.vmap"):
         f"g = {made}(lambda x: ops.sum(x))\ndef f(x): return ops.sum(x * getattr(g, 'k', 1.0) * (5.0 if hasattr(g, '_h') else 1.0))",
         appear=["g.k = (V)", "g._h = 1", "g._h = 2", "del g.k"],
     )
+for what, does in {
+    "a number": "np.float64(1) / 0.0",
+    "an array": "np.log(np.zeros(2))",
+    "a captured array": "np.sqrt(a)",
+}.items():
+    place(
+        f"numpy.seterr for {what}",
+        f"a = -np.ones(2)\ndef read():\n {does}\n return 1.0",
+        set=["OLD = np.seterr(all='ignore')", "np.seterr(all='raise')", "np.seterr(**OLD)"],
+        after="np.seterr(divide='warn', over='warn', under='ignore', invalid='warn')",
+    )
+for who, does in {
+    "numpy": "np.log(np.zeros(2))",
+    "a function of numpy": "np.mean(np.ones(0))",
+    "a partial": "warn()",
+    "the interpreter": "list(map(warnings.warn, ['a']))",
+    "this package": "Tensor(np.ones(1, complex)).astype(dg.float64)",
+}.items():
+    place(
+        f"warnings by {who} as errors",
+        f"import warnings\nwarnings.simplefilter('ignore')\nwarn = functools.partial(warnings.warn, 'a')\ndef read():\n {does}\n return 1.0",
+        set="warnings.simplefilter('error')",
+        later=["warnings.filters.insert(0, ('error', None, Warning, None, 0))"],
+        inside="FILTERS = list(warnings.filters); warnings.filters[:] = [('error', None, Warning, None, 0)]",
+        after="warnings.simplefilter('error')",
+    )
+place(
+    "class statement's function",
+    "import builtins\nORIGINAL = builtins.__build_class__\nA = 1.0\ndef read():\n class C: k = A\n return C.k",
+    replace=[
+        "builtins.__build_class__ = lambda f, n, *a, **k: types.SimpleNamespace(k=9.0)",
+        "builtins.__build_class__ = ORIGINAL",
+    ],
+    set="A = (V)",
+    after="builtins.__build_class__ = ORIGINAL",
+)

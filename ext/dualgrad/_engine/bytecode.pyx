@@ -35,6 +35,7 @@ cdef int EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
 cdef int MATCH_CLASS = opcode.opmap["MATCH_CLASS"]
 cdef int ATTRIBUTE_SHIFT = 0 if PY_VERSION_HEX < 0x030C0000 else 1
 
+cdef int LOAD_BUILD_CLASS = opcode.opmap["LOAD_BUILD_CLASS"]
 cdef int LOAD_CONST = opcode.opmap["LOAD_CONST"]
 cdef int LOAD_METHOD = opcode.opmap.get("LOAD_METHOD", -1)
 cdef int LOAD_GLOBAL = opcode.opmap["LOAD_GLOBAL"]
@@ -167,6 +168,8 @@ cdef Names read(object code, object offsets):
             n.attributes.add(names[arg])
         elif USE[op] == IMPORT:
             n.modules.add(imported(names[arg], code.co_consts, ops, i))
+        elif op == LOAD_BUILD_CLASS:
+            n.globals.setdefault("__build_class__", set())
         elif op == MATCH_CLASS:
             n.dynamic = n.tests_class = True
         elif op == IS_OP:

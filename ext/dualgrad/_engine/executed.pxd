@@ -17,7 +17,6 @@ cdef class Executed:
     cdef set calls                  # addresses of the definitions of compiled functions that users' code has called
     cdef str impure                 # the first call from users' code that cannot be repeated, or None
     cdef bint imported              # a module was imported
-    cdef bint warned                # users' code has given a warning
     cdef void *last                 # the code that has begun last,
     cdef void *last_globals         # and its globals
     cdef bint complete              # nothing has taken the place of the hook

@@ -246,7 +246,6 @@ cdef int called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
     if borrowed(<dict>around) and not for_users(frame):
         return 0                                # the next time it may be called from elsewhere
     e.calls.add(identity)
-    e.warned = e.warned or (<object>f).__module__ == "_warnings"
     e.impure = call_refused(<object>f)
     return 0
 

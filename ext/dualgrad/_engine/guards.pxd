@@ -34,6 +34,7 @@ cdef class Guards:
     cdef int attributes(self, dict d, set names, object holder) except -1
     cdef int content(self, object x, object label) except -1
     cdef int asked(self, object ask, object label) except -1
+    cdef int raising(self) except -1
     cdef int token(self, object of) except -1
     cdef int settle(self) except -1
     cdef bint hold(self) except -1

@@ -29,6 +29,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport signbit
 from libc.string cimport memcmp
 
+import warnings
 from collections import OrderedDict, deque
 
 import numpy as np
@@ -266,6 +267,49 @@ cdef class Asked(Guard):
         return now is self.found or (type(now) is type(self.found) and bool(now == self.found))
 
 
+cdef class Raising(Guard):
+    """Which warnings are errors, and which numbers are to NumPy. Whatever else is done about them is no matter, since a
+    replay does not warn."""
+    cdef object filters                 # as they were at the last look: the list, and what it held
+    cdef tuple entries
+    cdef object treatment               # NumPy's
+
+    cdef bint holds(self) except -1:
+        cdef PyObject *p = PyDict_GetItem(WARNINGS, "filters")
+        cdef object now = None if p is NULL else <object>p
+        cdef object treatment = EXTENSION.get(None) if EXTENSION is not None else np.geterr()
+        if now is self.filters and treatment is self.treatment and type(now) is list \
+                and PyList_GET_SIZE(now) == PyTuple_GET_SIZE(self.entries) \
+                and memcmp(dg_items_of_list(<PyObject *>now), dg_items_of_tuple(<PyObject *>self.entries),
+                           PyTuple_GET_SIZE(self.entries) * sizeof(PyObject *)) == 0:
+            return True
+        raising = (errors_of_warnings(now), errors_of_numpy())
+        if self.found is None:
+            self.found = raising
+        elif self.found != raising:
+            return False
+        self.filters = now
+        self.entries = tuple(now) if type(now) is list else ()
+        self.treatment = treatment
+        return True
+
+
+cdef dict WARNINGS = vars(warnings)
+cdef object EXTENSION = getattr(np._core.umath, "_extobj_contextvar", None)     # which holds NumPy's settings
+
+
+cdef list errors_of_warnings(object filters):
+    """The filters of warnings if some of them make errors; else none."""
+    entries = list(filters) if isinstance(filters, (list, tuple)) else []
+    return entries if any([entry[0] == "error" for entry in entries]) else []
+
+
+cdef tuple errors_of_numpy():
+    """The kinds of numbers for which NumPy raises or calls a function, and that function."""
+    kinds = {kind: how for kind, how in np.geterr().items() if how in ("raise", "call", "log")}
+    return kinds, np.geterrcall() if kinds else None
+
+
 cdef class Guards:
 
     def __cinit__(self):
@@ -335,6 +379,12 @@ cdef class Guards:
         cdef Asked g = Asked()
         g.ask = ask
         return self.add(g, None, label, ask())
+
+    cdef int raising(self) except -1:
+        """Guard what makes errors of warnings and of numbers that are not finite."""
+        cdef Raising g = Raising()
+        self.add(g, None, "what becomes an error: the filters of warnings, or numpy.seterr", None)
+        return g.holds()
 
     cdef int token(self, object of) except -1:
         return self.add(Token(), of, "the classes registered with it", get_cache_token())

@@ -34,7 +34,6 @@ import re
 import sys
 import types
 import typing
-import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
@@ -315,8 +314,7 @@ cdef class Reach:
         for names, ask, label in SETTINGS:
             if not self.attributes.isdisjoint(names) or (prints and "get_printoptions" in names):
                 self.guards.asked(ask, label)
-        if self.executed.warned:
-            self.guards.asked(lambda: list(warnings.filters), "the filters of warnings")
+        self.guards.raising()
         return 0
 
     cdef bint by_identity(self) except -1:
