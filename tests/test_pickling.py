@@ -444,3 +444,15 @@ def test_pullbacks_of_all_types_are_pickled():
     again = through_cloudpickle(pull)
     cotangents = [ops.ones_like(v) for v in value]
     same(again(*cotangents), pull(*cotangents))
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+@pytest.mark.parametrize("transform", [dg.jit, dg.grad, dg.value_and_grad, dg.vmap, dg.jacrev, dg.hessian])
+def test_attributes_of_what_transforms_return_are_copied(transform, way):
+    f = transform(energy)
+    f.note = ["set"]
+    again = way(f)
+    assert again.note == ["set"]
+    again.other = 1
+    assert not hasattr(f, "other")
+    assert again.__name__ == f.__name__

@@ -1,4 +1,4 @@
-# Functions that transforms make. See made.pyx.
+# Functions that transforms make. See transformed.pyx.
 
 
 cdef class Transformed:
@@ -8,3 +8,5 @@ cdef class Transformed:
     cdef readonly tuple args        # and what it was called with
     cdef readonly dict kwargs
     cdef dict __dict__
+    cdef dict made                  # its attributes as the transform left them
+    cdef dict own(self)

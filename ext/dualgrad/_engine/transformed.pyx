@@ -30,6 +30,7 @@ cdef class Transformed:
             if hasattr(fn, name):
                 setattr(self, name, getattr(fn, name))
         vars(self).update(getattr(fn, "__dict__", {}))
+        self.made = dict(vars(self))
 
     def __call__(self, *args, **kwargs):
         return self.fn(*args, **kwargs) if kwargs else self.fn(*args)
@@ -54,10 +55,17 @@ cdef class Transformed:
         if place is not None:
             return found_at, place
         check_weights(self.maker, self.of, [*self.args[1:], *self.kwargs.values()])
-        return made_again, (self.module, self.maker, self.args, self.kwargs)
+        return made_again, (self.module, self.maker, self.args, self.kwargs), self.own() or None
 
     def __copy__(self):
-        return made_again(self.module, self.maker, self.args, self.kwargs)
+        again = made_again(self.module, self.maker, self.args, self.kwargs)
+        vars(again).update(self.own())
+        return again
+
+    cdef dict own(self):
+        """The attributes that were set since it was made."""
+        return {name: value for name, value in vars(self).items()
+                if name not in self.made or self.made[name] is not value}
 
 
 def made_again(str module, str maker, tuple args, dict kwargs):
