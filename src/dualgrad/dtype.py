@@ -13,13 +13,15 @@ counters must not slide into double precision by doing so. The three parts of th
 
 =================  ==========================================================================
 floats             Float64 > Float32 > Float16 > every integer type and Bool
-integers and Bool  as NumPy (Int8 with UInt8 is Int16), but UInt64 with a signed type is Int64
+integers and Bool  as NumPy: Int8 with UInt8 is Int16, UInt64 with a signed type is Float64
 complex            Complex128 when one side is Complex128 or Float64, otherwise Complex64
 =================  ==========================================================================
 
-UInt64 with a signed type has no exact answer. NumPy's is Float64, which turns counters and indices into
-numbers that cannot index; here the result stays an integer that can be negative, and values from 2**63 up
-wrap around. A Python number next to a tensor is weaker than any tensor: see `scalar_result`.
+UInt64 and a signed type have no integer type in common. Float64 rounds what has more than 53 bits, and does
+not wrap around; comparisons are exact. Cast one of the operands where the result shall be an integer. Among
+three operands or more, floats are looked for first.
+
+A Python number next to a tensor is weaker than any tensor: see `scalar_result`.
 """
 
 from __future__ import annotations
@@ -334,8 +336,8 @@ def from_num(num: int) -> DType:
 def promote(a: DType, b: DType) -> DType:
     """The type of a result of two tensors: the wider wins, and any float beats any integer.
 
-    Neither the order of the operands nor the grouping of three of them matters; 0-d tensors take part like
-    others. The rule is stated in full at the top of this module.
+    The order of the operands does not matter, nor does the grouping of three of them, unless UInt64 meets a
+    signed type and a float; 0-d tensors take part like others. The rule is stated in full at the top of this module.
 
     Parameters
     ----------
@@ -366,8 +368,7 @@ def promote(a: DType, b: DType) -> DType:
         return a if a.itemsize > b.itemsize else b
     if a.is_float or b.is_float:
         return a if a.is_float else b
-    common = np.promote_types(a.numpy, b.numpy)
-    return int64 if common.kind == "f" else _BY_NUM[common.num]
+    return _BY_NUM[np.promote_types(a.numpy, b.numpy).num]
 
 
 def promotion_table() -> dict[tuple[int, int], int]:

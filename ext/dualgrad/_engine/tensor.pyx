@@ -45,6 +45,7 @@ OPCODES = {row.name: code for code, row in enumerate(ROWS)}
 
 cdef long long LATER = (<long long>1 << 62)
 cdef type TENSOR = None             # dualgrad.Tensor, once it exists
+cdef int UINT64 = np.dtype(np.uint64).num
 cdef dict DTYPES = {}               # type number -> dualgrad.dtype object
 cdef int[N_TYPES][N_TYPES] PROMOTED
 cdef tuple EMPTY = ()
@@ -300,11 +301,43 @@ cdef object apply_binary(int op, object x, object y):
         ta = type_of(a)
         tb = type_of(b)
         common = ta if ta == tb else PROMOTED[ta][tb]
+        if is_inexact(common) and not is_inexact(ta) and not is_inexact(tb):
+            if OP_GT <= op <= OP_NE:
+                return wrap(compared(op, a, b))
+            if OP_BITWISE_AND <= op <= OP_BITWISE_XOR:
+                raise TypeError(f"{op_name(op)}: {DTYPES[ta]} and {DTYPES[tb]} have no integer type in common; cast "
+                                f"one of them (x.astype(...))")
+            if wants_float(op):
+                common = cnp.NPY_FLOAT
     if wants_float(op) and not is_inexact(common):
         common = cnp.NPY_FLOAT
     a = number_as(x, common) if a is None else as_type(a, common)
     b = number_as(y, common) if b is None else as_type(b, common)
     return wrap(bind2(op, None, a, b))
+
+
+cdef int mirrored(int op) noexcept:
+    """The comparison that says the same of exchanged operands."""
+    if op == OP_LT:
+        return OP_GT
+    if op == OP_GT:
+        return OP_LT
+    if op == OP_LE:
+        return OP_GE
+    return OP_LE if op == OP_GE else op
+
+
+cdef Value compared(int op, Value a, Value b):
+    """UInt64 compared with a signed type, exactly: no type that both are cast to holds all numbers of both."""
+    cdef Value zero, found, negative
+    if type_of(b) == UINT64:
+        a, b, op = b, a, mirrored(op)
+    zero = scalar(type_of(b), 0)
+    negative = bind2(OP_LT, None, b, zero)
+    found = bind2(op, None, a, as_type(bind2(OP_MAXIMUM, None, b, zero), UINT64))
+    if op == OP_NE or op == OP_GT or op == OP_GE:
+        return bind2(OP_LOGICAL_OR, None, found, negative)
+    return bind2(OP_LOGICAL_AND, None, found, bind1(OP_LOGICAL_NOT, None, negative))
 
 
 cdef object binary(int op, object x, object y):
@@ -435,16 +468,21 @@ def apply(int op, params, *operands):
 
 def common_type(*operands):
     """The type number of tensors, arrays and numbers together."""
-    cdef int common = -1, t
+    cdef int common = -1, integers = -1, t
     numbers = []
     for x in operands:
         if isinstance(x, (TensorBase, np.ndarray)):
             t = type_of(value_of(x))
-            common = t if common < 0 or common == t else PROMOTED[common][t]
+            if is_inexact(t):
+                common = t if common < 0 else PROMOTED[common][t]
+            else:
+                integers = t if integers < 0 else PROMOTED[integers][t]
         elif is_number(x):
             numbers.append(plain_number(x))
         else:
             raise TypeError(f"expected Tensors, NumPy arrays or numbers, got {type(x).__name__}")
+    if common < 0:
+        common = integers  # else a floating type beats them all, whatever they have in common
     for number in numbers:
         common = scalar_type(cnp.NPY_BOOL if common < 0 else common, number)
     return common
