@@ -1,6 +1,8 @@
 """Junk given to every public name: no crash, no error from within, and a library that works afterwards."""
 
 import ast
+import copy
+import inspect
 import linecache
 import signal
 import time
@@ -147,3 +149,33 @@ def test_every_public_name_is_called():
 
 def test_what_is_excluded_has_a_reason():
     assert all(len(reason) > 10 for reason in fuzz.EXCLUDED.values())
+
+
+# ------------------------------------------------------------------------------------- classes that functions fill
+
+FILLED = {
+    dg.programs.Explanation: "is made by dualgrad.explain",
+    dg.programs.Profile: "is made by dualgrad.profile",
+    dg.scipy.Objective: "is made by dualgrad.scipy.objective",
+}
+
+
+@pytest.mark.parametrize("cls", FILLED, ids=lambda cls: cls.__name__)
+def test_a_class_that_a_function_fills_says_so(cls):
+    """For whatever it is called with."""
+    count = len(inspect.signature(cls).parameters)
+    for junk_of_all in (None, "text", 3, [None], Tensor([1.0])):
+        with pytest.raises(TypeError, match=FILLED[cls]):
+            cls(*[junk_of_all] * count)
+
+
+@pytest.mark.parametrize("make", [dg.explain, dg.profile])
+def test_what_a_program_is_told_by_is_for_reading(make):
+    found = make(lambda x: x * 2)(Tensor([1.0]))
+    for name in vars(found):
+        with pytest.raises(AttributeError, match="for reading"):
+            setattr(found, name, None)
+        with pytest.raises(AttributeError, match="for reading"):
+            delattr(found, name)
+    assert found.svg().startswith("<svg")
+    assert str(copy.copy(found)) == str(found)

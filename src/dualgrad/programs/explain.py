@@ -10,6 +10,7 @@ from typing import Any
 from .._engine.replay import known_functions
 from ..tensor import Tensor
 from ._drawing import dot_of, svg_of
+from ._fixed import Fixed
 from ._graph import Graph, graph_of
 from ._instructions import Instruction, kind_of, label
 from ._listing import CONSTANT, HANDLE, INPUT, Listing, Recording, recording_of
@@ -101,8 +102,8 @@ def functions() -> str:
     return "\n".join(lines)
 
 
-class Explanation:
-    """A recorded program, to be read.
+class Explanation(Fixed):
+    """A recorded program, to be read; `explain` makes it.
 
     Attributes
     ----------
@@ -117,32 +118,23 @@ class Explanation:
     """
 
     def __init__(self, recording: Recording) -> None:
+        if not isinstance(recording, Recording):
+            raise TypeError(
+                f"Explanation: expected a recording, got {type(recording).__name__}; it is made by "
+                "dualgrad.explain(fn)(*args)"
+            )
         self._recording = recording
         self.name = recording.name
         self.why = recording.why
-        self.flops = self.bytes_moved = self.arena_bytes = self.block_bytes = 0
-        self.regions: list[dict[str, Any]] = []
-        if recording.program is None:
-            return
-        self._layout = recording.layout()
-        self._steps = Listing.of(self._layout["program"])
-        self._names = _names_of(self._steps, self._layout)
-        self.arena_bytes = self._layout["arena"]
-        self.block_bytes = self._layout["block_bytes"]
-        for region in self._layout["regions"]:
-            work = work_of_region(region)
-            self.flops += work.flops
-            self.bytes_moved += work.read + work.written
-            self.regions.append(
-                {
-                    "rows": region.get("n_rows", 1),
-                    "block": region.get("block", 1),
-                    "instructions": max(1, len(region["instructions"])),
-                    "flops": work.flops,
-                    "read": work.read,
-                    "written": work.written,
-                }
-            )
+        self._layout = {} if recording.program is None else recording.layout()
+        self.arena_bytes = self._layout.get("arena", 0)
+        self.block_bytes = self._layout.get("block_bytes", 0)
+        self.regions = [_summary(region) for region in self._layout.get("regions", ())]
+        self.flops = sum(region["flops"] for region in self.regions)
+        self.bytes_moved = sum(region["read"] + region["written"] for region in self.regions)
+        if recording.program is not None:
+            self._steps = Listing.of(self._layout["program"])
+            self._names = _names_of(self._steps, self._layout)
 
     def __str__(self) -> str:
         if self._recording.program is None:
@@ -279,6 +271,19 @@ class Explanation:
     def _place(self, base: int, offset: int) -> str:
         name = self._names.get(base, f"base {base}")
         return f"{name}+{offset}" if base < self._layout["first_root"] else name
+
+
+def _summary(region: dict[str, Any]) -> dict[str, Any]:
+    """What an explanation tells of a region."""
+    work = work_of_region(region)
+    return {
+        "rows": region.get("n_rows", 1),
+        "block": region.get("block", 1),
+        "instructions": max(1, len(region["instructions"])),
+        "flops": work.flops,
+        "read": work.read,
+        "written": work.written,
+    }
 
 
 def _names_of(p: Listing, layout: dict[str, Any]) -> dict[int, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._engine.inspection import plan_of, run_timed
 from ._drawing import svg_document
+from ._fixed import Fixed
 from ._instructions import label
 from ._listing import Recording, recording_of
 from ._tokens import name_of
@@ -132,8 +133,8 @@ def _by_name(region: dict[str, Any], seconds: list[float]) -> list[Row]:
     return sorted(rows.values(), key=lambda row: -row.seconds)
 
 
-class Profile:
-    """The times of a recorded program.
+class Profile(Fixed):
+    """The times of a recorded program; `profile` makes it.
 
     Attributes
     ----------
@@ -147,6 +148,11 @@ class Profile:
     """
 
     def __init__(self, name: str, regions: list[Row]) -> None:
+        if not isinstance(name, str) or not isinstance(regions, list) or not all(isinstance(r, Row) for r in regions):
+            raise TypeError(
+                f"Profile: expected a name and the times of regions, got {type(name).__name__} and "
+                f"{type(regions).__name__}; it is made by dualgrad.profile(fn)(*args)"
+            )
         self.name = name
         self.regions = regions
         self.seconds = sum(row.seconds for row in regions)

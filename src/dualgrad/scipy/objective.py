@@ -45,6 +45,8 @@ class Objective:
     _both: Any  # a recorded function: the value and the gradient
 
     def __init__(self, name: str, hess: str, given: tuple[Any, ...]) -> None:
+        if type(self) is Objective:
+            raise TypeError("Objective: is made by dualgrad.scipy.objective(fn, x0)")
         self._name = name
         self._hess = hess
         self._given = given  # what `objective` was called with
