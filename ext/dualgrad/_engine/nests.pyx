@@ -375,27 +375,27 @@ def like_gradient(x, list tensors not None):
     return arranged(x, tensors, &at)
 
 
-def with_leaves(x, change):
+def with_leaves(x, change, whole=None):
     """A nest with change(leaf, named) in place of what is no tensor and holds nothing; named: it is a field, or below
-    one, or below an object of a registered class."""
-    return changed_leaves(x, change, False)
+    one, or below an object of a registered class. What `whole` says yes to is a leaf."""
+    return changed_leaves(x, change, whole, False)
 
 
-cdef object changed_leaves(object x, object change, bint named):
+cdef object changed_leaves(object x, object change, object whole, bint named):
     cdef list children
     cdef Py_ssize_t i
     cdef int kind
     if isinstance(x, TensorBase):
         return x
     kind = kind_of(x)
-    if kind == LEAF:
+    if kind == LEAF or whole is not None and whole(x):
         return change(x, named)
     named = named or kind == NAMED or kind == RECORD or kind == REGISTERED
     children = children_of(x)
     deeper()
     try:
         for i in range(len(children)):
-            children[i] = changed_leaves(children[i], change, named)
+            children[i] = changed_leaves(children[i], change, whole, named)
     finally:
         back()
     return rebuilt(x, children)

@@ -9,8 +9,8 @@ function         for                                         gives
 `rhs`            ``scipy.integrate.solve_ivp``               ``fun, jac``
 ===============  ==========================================  =====================================
 
-The variables are one array, or a nest of tuples, lists and dicts of arrays, or the Parameters of a Cell; they are
-packed into one vector of float64 and unpacked again. What is computed is recorded (`dualgrad.jit`), and a value and its
+The variables are one array, or a pytree of floats, arrays and Tensors, or the Parameters of a Cell; they are packed
+into one vector of float64 and unpacked again. What is computed is recorded (`dualgrad.jit`), and a value and its
 gradient are computed together and kept for the next question at the same point.
 
 SciPy is needed for sparse matrices and linear operators only: ``pip install 'dualgrad[scipy]'``.

@@ -1,4 +1,4 @@
-"""Variables as SciPy has them, in one vector of float64, and as functions have them, in nests of arrays."""
+"""Variables as SciPy has them, in one vector of float64, and as functions have them, in pytrees of Tensors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._engine.dependence import Dependence
+from .._engine.nests import in_words, placed, with_leaves
+from .._nests import mapped, tensors_in
 from ..ops._arguments import to_shape
 from ..tensor import Tensor
 
@@ -15,48 +17,36 @@ __all__ = ["Latest", "Leaf", "Packing", "checked_function", "checked_mode", "ope
 
 
 class Leaf:
-    """One array among the variables: its shape and type, and where it stands in the vector."""
+    """One tensor among the variables: its shape and type, and where it stands in the vector."""
 
-    def __init__(self, x: Any, start: int) -> None:
-        array = x.asnumpy() if isinstance(x, Tensor) else np.asarray(x, np.float64)
-        if array.dtype.kind != "f":
-            raise TypeError(f"the variables hold an array of {array.dtype}; expected floats")
-        self.shape = array.shape
-        self.dtype = x.dtype if isinstance(x, Tensor) else None
-        self.numbers = array.astype(np.float64).ravel()
-        self.part = slice(start, start + array.size)
+    def __init__(self, x: Tensor, given: bool, start: int) -> None:
+        self.shape = x.shape
+        self.dtype = x.dtype if given else None  # of a Tensor that was given; the rest has the type of the vector
+        self.numbers = x.asnumpy().astype(np.float64).ravel()
+        self.part = slice(start, start + x.size)
 
 
 class Packing:
-    """Between a nest of arrays and one vector."""
+    """Between a pytree with floats, arrays and Tensors of floats and one vector."""
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, name: str, x: Any) -> None:
+        given = {id(t) for t in tensors_in(x)}
+        nest = with_leaves(x, lambda leaf, named: _variable(name, leaf, named), _is_vector)
         self.size = 0
         self.leaves: list[Leaf] = []
-        self.template = self._walk(x)
-
-    def _walk(self, x: Any) -> Any:
-        if isinstance(x, tuple | list) and not self._is_vector(x):
-            return type(x)([self._walk(item) for item in x])
-        if isinstance(x, dict):
-            return {key: self._walk(item) for key, item in x.items()}
-        leaf = Leaf(x, self.size)
-        self.size = leaf.part.stop
-        self.leaves.append(leaf)
-        return leaf
-
-    @staticmethod
-    def _is_vector(x: Any) -> bool:
-        """A list of numbers is an array, as SciPy has it."""
-        return isinstance(x, list) and all(isinstance(item, int | float) for item in x)
+        for t in tensors_in(nest):
+            if not t.dtype.is_float:
+                raise TypeError(f"{name}: the variables hold a Tensor of {t.dtype}; expected floats")
+            self.leaves.append(Leaf(t, id(t) in given, self.size))
+            self.size += t.size
+        # Its nodes are others than those that were given, which may change.
+        self.nest = mapped(nest, lambda t: Tensor(0.0))
+        if not self.leaves:
+            raise TypeError(f"{name}: no floats among the variables, {in_words(x)}; expected floats, arrays or Tensors")
 
     def vector(self) -> np.ndarray:
         """The numbers it was made of."""
-        return np.concatenate([leaf.numbers for leaf in self.leaves]) if self.leaves else np.empty(0)
-
-    def fill(self, make: Callable[[Leaf], Any]) -> Any:
-        """The nest with something for each leaf."""
-        return _filled(self.template, make)
+        return np.concatenate([leaf.numbers for leaf in self.leaves])
 
     def tensors(self, z: Tensor) -> Any:
         """The nest of the pieces of a vector."""
@@ -66,19 +56,40 @@ class Packing:
             found = found if found.shape == leaf.shape else to_shape(found, leaf.shape)
             return found if leaf.dtype is None or leaf.dtype == z.dtype else found.astype(leaf.dtype)
 
-        return self.fill(piece)
+        return placed(self.nest, [piece(leaf) for leaf in self.leaves])
 
     def arrays(self, x: np.ndarray) -> Any:
         """The nest of the pieces of a vector of numbers."""
-        return self.fill(lambda leaf: x[leaf.part].reshape(leaf.shape))
+        return placed(self.nest, [x[leaf.part].reshape(leaf.shape) for leaf in self.leaves])
 
 
-def _filled(template: Any, make: Callable[[Leaf], Any]) -> Any:
-    if isinstance(template, Leaf):
-        return make(template)
-    if isinstance(template, dict):
-        return {key: _filled(item, make) for key, item in template.items()}
-    return type(template)([_filled(item, make) for item in template])
+def _is_vector(x: Any) -> bool:
+    """A list of numbers is an array, as SciPy has it."""
+    return type(x) is list and all(isinstance(item, int | float) for item in x)
+
+
+def _variable(name: str, x: Any, named: bool) -> Any:
+    """A tensor for what is no tensor; what is no float stays as it is in fields, and is refused elsewhere."""
+    kind = _kind_of(x)
+    if kind == "f" or (not named and kind in ("b", "i", "u")):
+        return Tensor(np.asarray(x, np.float64))
+    if named and kind != "c":
+        return x
+    what = f"complex numbers ({type(x).__name__})" if kind == "c" else in_words(x)
+    raise TypeError(
+        f"{name}: the variables hold {what}; expected floats, arrays or Tensors of floats, or pytrees of them "
+        "(a class of your own is one after dualgrad.register_pytree)"
+    )
+
+
+def _kind_of(x: Any) -> str:
+    """The kind of numbers that something holds, as NumPy names it; empty if it is none."""
+    if x is None or isinstance(x, str | bytes):
+        return ""
+    try:
+        return np.asarray(x).dtype.kind
+    except Exception:  # whatever an object raises that is asked for an array
+        return ""
 
 
 class Latest:

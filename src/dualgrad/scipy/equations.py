@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.nests import in_words
+from .._nests import matched
 from ..compressed import sparse_jacobian
 from ..dtype import float64
 from ..gradient import jvp, vjp
@@ -72,7 +74,7 @@ class Equations:
     """
 
     def __init__(self, name: str, fn: Callable[..., Any], x0: Any, args: tuple[Any, ...], jac: str) -> None:
-        self._packing = packing = Packing(x0)
+        self._packing = packing = Packing(name, x0)
         self.x0 = packing.vector()
         self._name = name
         self._jac = jac
@@ -112,7 +114,7 @@ class Equations:
         return self._curvature.matrix(self._jac, point, vector_of(self._name, v, self._values(point).size))
 
     def unpack(self, x: Any) -> Any:
-        """The nest of arrays that a vector stands for."""
+        """The pytree of arrays that a vector stands for."""
         return self._packing.arrays(vector_of(self._name, x, self.x0.size))
 
 
@@ -132,7 +134,7 @@ def residuals(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -
     ----------
     fn : callable
         ``fn(x, *args)`` returns a Tensor, or a tuple of them, of any shape.
-    x0 : array, Tensor, or nest of tuples, lists and dicts of them
+    x0 : float, array, Tensor, or pytree of them
         The starting point, as for `objective`.
     *args
         Further arguments of `fn`.
@@ -147,7 +149,7 @@ def residuals(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -
     Raises
     ------
     TypeError, ValueError
-        If `fn` cannot be called or returns no tensors, or variables hold no floats.
+        If `fn` cannot be called or returns no tensors, or variables hold something else than floats.
 
     Examples
     --------
@@ -224,12 +226,12 @@ class Rhs:
 
     def __init__(self, fn: Callable[..., Any], y0: Any, args: tuple[Any, ...], jac: str) -> None:
         self._made_of = (fn, y0, args, jac)
-        self._packing = packing = Packing(y0)
+        self._packing = packing = Packing("rhs", y0)
         self.y0 = packing.vector()
         self._wanted = jac
 
         def value(t: Tensor, z: Tensor) -> Tensor:
-            found = _flattened("rhs", _listed(fn(t, packing.tensors(z), *args)))
+            found = _flattened("rhs", _parts_of_state(packing, fn(t, packing.tensors(z), *args)))
             if found.size != packing.size:
                 raise ValueError(f"rhs: the function returned {found.size} numbers for a state of {packing.size}")
             return found
@@ -248,20 +250,24 @@ class Rhs:
         return self._map.jacobian(self.y0.size, *self._given(t, y))
 
     def unpack(self, y: Any) -> Any:
-        """The nest of arrays that a vector stands for."""
+        """The pytree of arrays that a vector stands for."""
         return self._packing.arrays(vector_of("rhs", y, self.y0.size))
 
     def _given(self, t: float, y: Any) -> tuple[Tensor, Tensor]:
         return Tensor(np.float64(t)), Tensor(vector_of("rhs", y, self.y0.size))
 
 
-def _listed(x: Any) -> Any:
-    """The tensors of a nest, in the order in which they are packed."""
-    if isinstance(x, dict):
-        x = list(x.values())
-    if isinstance(x, tuple | list):
-        return [leaf for item in x for leaf in (_listed(item) if isinstance(item, tuple | list | dict) else [item])]
-    return x
+def _parts_of_state(packing: Packing, y: Any) -> Any:
+    """The derivatives of the parts of a state, in the order in which those are packed."""
+    if isinstance(y, Tensor) or isinstance(packing.nest, Tensor):
+        return y
+    parts = matched("rhs", packing.nest, y, "the derivative of the state")
+    for part, leaf in zip(parts, packing.leaves, strict=True):
+        if not isinstance(part, Tensor):
+            raise TypeError(f"rhs: the derivative of the state holds {in_words(part)}; expected Tensors")
+        if part.shape != leaf.shape:
+            raise ValueError(f"rhs: the derivative of a part of shape {leaf.shape} has shape {part.shape}")
+    return parts
 
 
 def rhs(fn: Callable[..., Any], y0: Any, *args: Any, jac: str = "dense") -> Rhs:
@@ -270,9 +276,10 @@ def rhs(fn: Callable[..., Any], y0: Any, *args: Any, jac: str = "dense") -> Rhs:
     Parameters
     ----------
     fn : callable
-        ``fn(t, y, *args)`` returns the derivative of the state, in its nesting; ``t`` is a Tensor without axes.
-    y0 : array, Tensor, or nest of tuples, lists and dicts of them
-        The initial state.
+        ``fn(t, y, *args)`` returns the derivative of the state, in its nesting or in one Tensor; ``t`` is a Tensor
+        without axes.
+    y0 : float, array, Tensor, or pytree of them
+        The initial state, as `x0` of `objective`.
     *args
         Further arguments of `fn`.
     jac : {"dense", "sparse"}, default "dense"
@@ -286,7 +293,7 @@ def rhs(fn: Callable[..., Any], y0: Any, *args: Any, jac: str = "dense") -> Rhs:
     Raises
     ------
     TypeError, ValueError
-        If `fn` cannot be called or its result has another size than the state.
+        If `fn` cannot be called, or its result has another size or nesting than the state.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Objective:
         return self._matrix(self._point(x))
 
     def unpack(self, x: Any) -> Any:
-        """The nest of arrays that a vector stands for."""
+        """The pytree of arrays that a vector stands for."""
         raise NotImplementedError
 
     def _point(self, x: Any) -> np.ndarray:
@@ -97,7 +97,7 @@ class _OfArrays(Objective):
 
     def __init__(self, fn: Callable[..., Any], x0: Any, args: tuple[Any, ...], hess: str) -> None:
         super().__init__("objective", hess, (fn, x0, args, None))
-        self._packing = packing = Packing(x0)
+        self._packing = packing = Packing("objective", x0)
         self.x0 = packing.vector()
 
         def value(z: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ class _OfWeights(Objective):
     def __init__(self, fn: Callable[..., Any], weights: list[Parameter], args: tuple[Any, ...], hess: str) -> None:
         super().__init__("objective", hess, (fn, None, args, weights))
         self._weights = weights
-        self._packing = packing = Packing(list(weights))
+        self._packing = packing = Packing("objective", list(weights))
         self.x0 = packing.vector()
 
         def value(*given: Any) -> Tensor:
@@ -207,9 +207,11 @@ def objective(
     ----------
     fn : callable
         ``fn(x, *args)`` returns a Tensor with one element. With `weights` it is called as ``fn(*args)``.
-    x0 : array, Tensor, or nest of tuples, lists and dicts of them
+    x0 : float, array, Tensor, or pytree of them
         The starting point; `fn` is called with Tensors of this nesting and these shapes, and of these types where they
-        are Tensors. With `weights` the first argument of `fn`, if it takes any.
+        are Tensors. A list of numbers is an array. In fields of dataclasses and the like, and in registered classes
+        (`register_pytree`), floats are variables; what holds none stays as it is. With `weights` the first argument of
+        `fn`, if it takes any.
     *args
         Further arguments of `fn`.
     weights : list of Parameters, optional
@@ -223,12 +225,12 @@ def objective(
     -------
     Objective
         With the methods ``fun, jac, hess, hessp`` of flat vectors, ``x0``, and ``unpack(x)``, which turns a vector into
-        a nest of arrays.
+        a pytree of arrays.
 
     Raises
     ------
     TypeError, ValueError
-        If `fn` cannot be called, returns more than one number, or variables hold no floats.
+        If `fn` cannot be called, returns more than one number, or variables hold something else than floats.
 
     Examples
     --------
@@ -252,6 +254,18 @@ def objective(
     >>> result = minimize(f.fun, f.x0, jac=f.jac, hessp=f.hessp, method="trust-ncg")
     >>> f.unpack(np.round(result.x, 4))
     {'centre': array([1., 1.]), 'radius': array(2.)}
+
+    Or a dataclass of them:
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Line:
+    ...     slope: object
+    ...     offset: object
+    ...     unit: str = "m"
+    >>> f = dg.scipy.objective(lambda line: (line.slope - 2) ** 2 + (line.offset + 1) ** 2, Line(0.0, 0.0))
+    >>> f.unpack(minimize(f.fun, f.x0, jac=f.jac).x.round(6))
+    Line(slope=array(2.), offset=array(-1.), unit='m')
     """
     checked_function("objective", fn)
     checked_mode("objective", "hess", hess, ("product", "dense", "sparse"))
