@@ -168,6 +168,19 @@ PLACES = {
         lambda k, a, b, s, t: k.parts(dg.hvp(f(k))(k.make(a, b), k.make(s, t))),
         [2 * B * S + 2 * A * T, 2 * A * S],
     ),
+    "a point of jet": (
+        lambda k, a, b, s, t: k.parts(
+            dg.jet(g(k), (k.make(a, b),), (k.make(ops.stack((s, t)), ops.stack((t, s))),))[1]
+        ),
+        [
+            np.stack([2 * A * S, 2 * S * S + 2 * A * T]),
+            np.stack([S * B + A * T, T * B + 2 * S * T + A * S]),
+        ],
+    ),
+    "a point of derivative": (
+        lambda k, a, b, s, t: k.parts(dg.derivative(g(k), (k.make(a, b),), 2)[1]),
+        [2 + 0 * A, 2 + 0 * A],
+    ),
     "jet": (
         lambda k, a, b, s, t: k.parts(dg.jet(lambda a: k.make(a * a, 3 * a), a, ops.stack((s, t)))[1]),
         [np.stack([2 * A * S, 2 * S * S + 2 * A * T]), np.stack([3 * S, 3 * T])],

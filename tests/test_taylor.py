@@ -213,3 +213,10 @@ def test_errors():
         ops.jet(ops.add, (x, x), (f64(np.ones((1, 2))), f64(np.ones((2, 2)))))
     with pytest.raises(TypeError, match="series 0 is a list"):
         ops.jet(ops.exp, (x,), ([1.0],))
+    with pytest.raises(ValueError, match="jet: there are no inputs"):
+        ops.jet(lambda: x, (), ())
+    with pytest.raises(ValueError, match=r"jet: series 0 does not have the keys \['a'\]; got one tensor"):
+        ops.jet(ops.exp, {"a": x}, f64(np.ones((1, 2))))
+    for nothing in ("text", {"a": None}, object()):
+        with pytest.raises(TypeError, match=r"derivative: input 0 is an? .*pytree of them"):
+            ops.derivative(ops.exp, (nothing,), 1)

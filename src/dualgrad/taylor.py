@@ -17,10 +17,10 @@ from ._engine.algebra import jets
 from ._engine.forward import run_forward
 from ._engine.gradient import run_outermost
 from ._engine.inputs import as_inputs
-from ._engine.nests import checked_result
+from ._engine.nests import checked_result, in_words
 from ._engine.tensor import OPCODES, apply
 from ._engine.values import Algebra
-from ._nests import refilled, tensors_in
+from ._nests import mapped, matched, refilled, tensors_in
 from .dtype import float32
 from .gradient import _check_callable
 from .tensor import Tensor
@@ -38,12 +38,12 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     ----------
     fn : callable
         A function or Cell of the inputs.
-    primals : Tensor, or tuple or list of Tensors
-        The point x(0). Tensors of integers are converted to float32. Floating numbers and NumPy arrays are tensors of
-        their type.
+    primals : input, or tuple or list of inputs
+        The point x(0). An input is a Tensor or a pytree of them. Tensors of integers are converted to float32. Floating
+        numbers and NumPy arrays are tensors of their type.
     series : Tensor or array, or tuple or list of them
-        The derivatives of x: ``series[i]`` has order i + 1 and the shape of its input. All inputs have the same number
-        of them. Ones and then zeros are those of a straight line.
+        The derivatives of x: ``series[i]`` has order i + 1 and the shape of its input; for a pytree, a pytree of such
+        series. All have the same number of derivatives. Ones and then zeros are those of a straight line.
 
     Returns
     -------
@@ -55,9 +55,9 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     Raises
     ------
     TypeError
-        If `fn` cannot be called, or an input is neither a Tensor nor floating.
+        If `fn` cannot be called, or an input holds neither a Tensor nor a floating number.
     ValueError
-        If numbers of inputs, or shapes, do not fit, or there is no derivative in a series.
+        If numbers of inputs, nestings or shapes do not fit, or there is no derivative in a series.
 
     See Also
     --------
@@ -76,36 +76,58 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     >>> value, derivatives = ops.jet(ops.exp, x, series)
     >>> print(value, derivatives.reshape((3,)))
     [1.] [1. 1. 1.]
+
+    A curve in the plane, by the names of its coordinates:
+
+    >>> place = {"x": dg.Tensor(2.0), "y": dg.Tensor(3.0)}
+    >>> speed = {"x": dg.Tensor([1.0, 0.0]), "y": dg.Tensor([-1.0, 0.0])}
+    >>> value, derivatives = ops.jet(lambda p: p["x"] * p["y"], place, speed)
+    >>> print(value, derivatives)
+    6.0 [ 1. -2.]
     """
     _check_callable("jet", fn)
     points = _points("jet", primals)
-    curves = as_inputs("jet", "series", tuple(series) if isinstance(series, tuple | list) else (series,))
-    if len(points) != len(curves):
-        raise ValueError(f"jet: {len(points)} inputs but {len(curves)} series; expected one for each")
-    order = 0
-    for i, (x, s) in enumerate(zip(points, curves, strict=True)):
-        if not isinstance(s, Tensor):
-            raise TypeError(f"jet: series {i} is a {type(s).__name__}; expected a Tensor")
-        if s.ndim == 0 or s.shape[1:] != x.shape or s.shape[0] < 1:
-            raise ValueError(
-                f"jet: series {i} has shape {s.shape}; expected (order, *{x.shape}), the first axis counting the "
-                f"derivatives of an input of shape {x.shape}"
-            )
-        if order and s.shape[0] != order:
-            raise ValueError(
-                f"jet: series {i} has {s.shape[0]} derivatives, those before it {order}; expected equally many"
-            )
-        order = s.shape[0]
+    curves, order = _curves(points, series)
 
-    def compute(*tensors: Tensor) -> tuple[Any, Any]:
-        given: list[list[Tensor | None]] = []
-        for x, s in zip(tensors[: len(points)], tensors[len(points) :], strict=True):
+    def compute(*given: Any) -> tuple[Any, Any]:
+        inputs, along = given[: len(points)], given[len(points) :]
+        parts: list[list[Tensor | None]] = []
+        for x, s in zip(tensors_in(inputs), along, strict=True):
             s = s.astype(x.dtype)
-            given.append([x, *[s[k] * (1.0 / math.factorial(k + 1)) for k in range(order)]])
-        values, coefficients = _coefficients("jet", fn, order, given)
-        return values, refilled(values, [_stacked(parts) for parts in coefficients])
+            parts.append([x, *[s[k] * (1.0 / math.factorial(k + 1)) for k in range(order)]])
+        values, coefficients = _coefficients("jet", fn, order, inputs, parts)
+        return values, refilled(values, [_stacked(found) for found in coefficients])
 
     return run_outermost("jet", fn, (order,), compute, (*points, *curves), {})
+
+
+def _curves(points: tuple[Any, ...], series: Any) -> tuple[list[Tensor], int]:
+    """A series for each tensor of the inputs, and their order."""
+    given = series if isinstance(series, tuple | list) else (series,)
+    if len(points) != len(given):
+        raise ValueError(f"jet: {len(points)} inputs but {len(given)} series; expected one for each")
+    if not points:
+        raise ValueError("jet: there are no inputs; expected one or more, each with its series")
+    found: list[Tensor] = []
+    for i, (x, nest) in enumerate(zip(points, given, strict=True)):
+        what = f"series {i}"
+        for t, s in zip(tensors_in(x), matched("jet", x, nest, what), strict=True):
+            (s,) = as_inputs("jet", what, (s,))
+            _check_series(what, t, s, found[0].shape[0] if found else 0)
+            found.append(s)
+    return found, found[0].shape[0]
+
+
+def _check_series(what: str, x: Tensor, s: Any, order: int) -> None:
+    if not isinstance(s, Tensor):
+        raise TypeError(f"jet: {what} is {in_words(s)}; expected a Tensor")
+    if s.ndim == 0 or s.shape[1:] != x.shape or s.shape[0] < 1:
+        raise ValueError(
+            f"jet: {what} has shape {s.shape}; expected (order, *{x.shape}), the first axis counting the "
+            f"derivatives of an input of shape {x.shape}"
+        )
+    if order and s.shape[0] != order:
+        raise ValueError(f"jet: {what} has {s.shape[0]} derivatives, those before it {order}; expected equally many")
 
 
 def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, Any]:
@@ -117,9 +139,9 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
     ----------
     fn : callable
         A function or Cell of the inputs.
-    primals : Tensor, or tuple or list of Tensors
-        The point. Tensors of integers are converted to float32. Floating numbers and NumPy arrays are tensors of their
-        type.
+    primals : input, or tuple or list of inputs
+        The point. An input is a Tensor or a pytree of them. Tensors of integers are converted to float32. Floating
+        numbers and NumPy arrays are tensors of their type.
     order : int
         1 or more.
 
@@ -131,7 +153,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
     Raises
     ------
     TypeError
-        If `fn` cannot be called, an input is neither a Tensor nor floating, or `order` is no int.
+        If `fn` cannot be called, an input holds neither a Tensor nor a floating number, or `order` is no int.
     ValueError
         If `order` is below 1.
 
@@ -158,23 +180,30 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
         raise ValueError(f"derivative: order is {order}; expected 1 or more")
     points = _points("derivative", primals)
 
-    def compute(*tensors: Tensor) -> tuple[Any, Any]:
-        given: list[list[Tensor | None]] = [
-            [x, Tensor(np.ones(x.shape, x.dtype.numpy)), *[None] * (order - 1)] for x in tensors
+    def compute(*inputs: Any) -> tuple[Any, Any]:
+        parts: list[list[Tensor | None]] = [
+            [x, Tensor(np.ones(x.shape, x.dtype.numpy)), *[None] * (order - 1)] for x in tensors_in(inputs)
         ]
-        values, coefficients = _coefficients("derivative", fn, order, given)
-        last = [_times(parts[order], math.factorial(order), parts[0]) for parts in coefficients]
+        values, coefficients = _coefficients("derivative", fn, order, inputs, parts)
+        last = [_times(found[order], math.factorial(order), found[0]) for found in coefficients]
         return values, refilled(values, last)
 
     return run_outermost("derivative", fn, (order,), compute, points, {})
 
 
-def _points(name: str, primals: Any) -> tuple[Tensor, ...]:
+def _points(name: str, primals: Any) -> tuple[Any, ...]:
+    """The inputs, with tensors of floats or complex numbers in them."""
     points = as_inputs(name, "input", tuple(primals) if isinstance(primals, tuple | list) else (primals,))
     for i, x in enumerate(points):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"{name}: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
-    return tuple([x if x.dtype.is_float or x.dtype.is_complex else x.astype(float32) for x in points])
+        if not tensors_in(x):
+            raise TypeError(
+                f"{name}: input {i} is {in_words(x)}; expected a Tensor, a floating number, or a pytree of them"
+            )
+    return tuple([mapped(x, _floating) for x in points])
+
+
+def _floating(x: Tensor) -> Tensor:
+    return x if x.dtype.is_float or x.dtype.is_complex else x.astype(float32)
 
 
 @functools.lru_cache(maxsize=64)
@@ -183,13 +212,13 @@ def _algebra(order: int) -> Algebra:
 
 
 def _coefficients(
-    name: str, fn: Callable[..., Any], order: int, given: list[list[Tensor | None]]
+    name: str, fn: Callable[..., Any], order: int, inputs: tuple[Any, ...], given: list[list[Tensor | None]]
 ) -> tuple[Any, list[list[Tensor | None]]]:
     """The value of a function, and the Taylor coefficients of all its tensors, None where zero."""
     nest: list[Any] = []
 
-    def flat(*args: Tensor) -> tuple[Tensor, ...]:
-        out = checked_result(name, fn(*args))
+    def flat(*tensors: Tensor) -> tuple[Tensor, ...]:
+        out = checked_result(name, fn(*refilled(inputs, tensors)))
         nest.append(out)
         return tuple(tensors_in(out))
 
