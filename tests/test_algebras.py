@@ -6,7 +6,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
-from dualgrad._engine.algebra import hyper_duals, jets, laplacian_algebra, quadratic_algebra
+from dualgrad._engine.algebra import jets, quadratic_algebra
 from dualgrad._engine.forward import run_forward
 from dualgrad._engine.values import Algebra, open_levels
 from dualgrad.testing import taped_backward
@@ -43,6 +43,18 @@ def test_jets_of_order_eight_against_mpmath(name):
     scale = max(abs(float(e)) for e in expected)
     for coefficient, e in zip(jet, expected, strict=True):
         np.testing.assert_allclose(float(coefficient), float(e), rtol=1e-12, atol=1e-14 * scale)
+
+
+def hyper_duals(m):
+    """R[e1..em]/(ei^2): element b is the product of the ei whose bit is set in b."""
+    products = [(a, b, a | b, 1.0) for a in range(1, 1 << m) for b in range(1, 1 << m) if not a & b]
+    return Algebra(f"hyper-duals of {m}", [b.bit_count() for b in range(1 << m)], products)
+
+
+def laplacian_algebra(dimensions):
+    """Basis 1, e1..eD, s with ei ej = delta_ij s: the coefficient of s is half the Laplacian."""
+    s = dimensions + 1
+    return Algebra("Laplacian", [0] + [1] * dimensions + [2], [(i, i, s, 1.0) for i in range(1, s)])
 
 
 def test_hyper_duals_give_a_mixed_third_derivative():

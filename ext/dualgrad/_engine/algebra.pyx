@@ -1,4 +1,4 @@
-"""Duals over any finite algebra: jets, hyper-duals, the forward Laplacian, as data.
+"""Duals over any finite algebra, as data: jets, those of second-order operators, and whatever else is a table.
 
 Design
 ------
@@ -36,19 +36,6 @@ def jets(int order):
     """R[t]/t^(K+1): Taylor coefficients of one direction."""
     return Algebra(f"R[t]/t^{order + 1}", list(range(order + 1)),
                    [(i, j, i + j, 1.0) for i in range(1, order + 1) for j in range(1, order + 1 - i)])
-
-
-def hyper_duals(int m):
-    """R[e1..em]/(ei^2): element b is the product of the ei whose bit is set in b."""
-    return Algebra(f"hyper-duals of {m}", [bin(b).count("1") for b in range(1 << m)],
-                   [(a, b, a | b, 1.0) for a in range(1, 1 << m) for b in range(1, 1 << m) if not a & b])
-
-
-def laplacian_algebra(int dimensions):
-    """Basis 1, e1..eD, s with ei ej = delta_ij s: the coefficient of s is half the Laplacian."""
-    cdef int s = dimensions + 1
-    return Algebra(f"Laplacian in {dimensions} dimensions", [0] + [1] * dimensions + [2],
-                   [(i, i, s, 1.0) for i in range(1, s)])
 
 
 def quadratic_algebra(int plus, int minus):
