@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dualgrad import Tensor, extend
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import BY_NAME
 
 NAMES = [row.name for row in BY_NAME.values() if row.vector]

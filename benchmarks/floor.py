@@ -92,7 +92,7 @@ def calls() -> Iterator[str]:
 def kernels() -> Iterator[str]:
     """Nanoseconds per element of each elementwise primitive, in three columns."""
     from dualgrad import Tensor
-    from dualgrad._engine.tensor import apply
+    from dualgrad._engine.transforms.tensor import apply
     from dualgrad._table import ROWS
 
     cells = []

@@ -36,7 +36,7 @@ from dualgrad import (
     sparsity,
     testing,
 )
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import Row
 
 DOCS = Path(__file__).parent

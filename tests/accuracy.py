@@ -39,9 +39,9 @@ import numpy as np
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.algebra import jets
-from dualgrad._engine.forward import run_forward
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.forward import run_forward
+from dualgrad._engine.transforms.tensor import OPCODES, apply
+from dualgrad._engine.values.algebra import jets
 from dualgrad._table import ROWS, Row
 
 mp = mpmath.mp

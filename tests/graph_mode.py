@@ -41,12 +41,12 @@ from ways import programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor, random
-from dualgrad._engine import recordings, replay
-from dualgrad._engine.arguments import ByIdentity
-from dualgrad._engine.capture import capture
-from dualgrad._engine.remake import recording
-from dualgrad._engine.tensor import TensorBase, set_call_hook, watch_rebinding
-from dualgrad._engine.values import open_levels
+from dualgrad._engine.trace import recordings, replay
+from dualgrad._engine.trace.capture import capture
+from dualgrad._engine.trace.signature import ByIdentity
+from dualgrad._engine.transforms.rematerialisation import recording
+from dualgrad._engine.transforms.tensor import TensorBase, set_call_hook, watch_rebinding
+from dualgrad._engine.values.levels import open_levels
 from dualgrad.ops import _stepping
 from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers
 from dualgrad.testing import Calls
@@ -96,7 +96,8 @@ class Rehearsal:
         """Inside the block, outermost calls go through this object."""
         patched = [(replay, "call_recorded", self._call_recorded, self._recorded)]
         patched += [
-            (m, "recording", recording, self._unrolling) for m in (_stepping, import_module("dualgrad.recompute"))
+            (m, "recording", recording, self._unrolling)
+            for m in (_stepping, import_module("dualgrad.transforms.recompute"))
         ]
         patched += [place for name in (*MAKERS, *CALLERS, *LINEAR) for place in self._places(name)]
         for module, name, _, new in patched:

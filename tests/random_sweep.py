@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from random_programs import ENGINE
 
 from dualgrad import Tensor
-from dualgrad._engine.algebra import jets
-from dualgrad._engine.forward import run_forward
+from dualgrad._engine.transforms.forward import run_forward
+from dualgrad._engine.values.algebra import jets
 
 EXHAUSTIVE = int(os.environ.get("DUALGRAD_PROGRAMS", "5000"))
 SEED = os.environ.get("DUALGRAD_SEED")  # other programs than those of every run

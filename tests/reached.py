@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine.tensor import TensorBase
+from dualgrad._engine.transforms.tensor import TensorBase
 
 Undo = Callable[[], None]
 # What a Cell or a class keeps for itself.
@@ -271,7 +271,7 @@ class Walk:
         wrapped = getattr(x, "__wrapped__", None)
         if wrapped is not None:
             self.meet(wrapped, where)
-        elif type(x).__module__ != "dualgrad._engine.replay":
+        elif type(x).__module__ != "dualgrad._engine.trace.replay":
             for held in gc.get_referents(x):
                 if isinstance(held, types.FunctionType | types.MethodType | nn.Cell | np.ndarray | TensorBase | tuple):
                     self.meet(held, where)

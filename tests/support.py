@@ -21,7 +21,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine import replay
+from dualgrad._engine.trace import replay
 
 #: relative error allowed when a test does not say more, by the dtype of the result
 TOLERANCE = {"float16": 1e-3, "float32": 2e-6, "complex64": 2e-6, "float64": 1e-12, "complex128": 1e-12}

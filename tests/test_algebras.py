@@ -6,9 +6,9 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
-from dualgrad._engine.algebra import jets, quadratic_algebra
-from dualgrad._engine.forward import run_forward
-from dualgrad._engine.values import Algebra, open_levels
+from dualgrad._engine.transforms.forward import run_forward
+from dualgrad._engine.values.algebra import jets, quadratic_algebra
+from dualgrad._engine.values.levels import Algebra, open_levels
 from dualgrad.testing import taped_backward
 
 

@@ -1,10 +1,12 @@
-"""The layers of the package: a file imports only from layers below its own.
+"""The layers of the package are its folders: a file imports only from its own folder and from those below.
 
 At the top of a file there is no exception. Inside a function an import may reach upwards where that is listed
 here with its reason: it runs when the package is complete. Stubs and imports for type checkers do not count.
 """
 
 import ast
+import functools
+import graphlib
 import inspect
 import os
 import re
@@ -20,70 +22,42 @@ import dualgrad as dg
 PACKAGE = Path(dg.__file__).parent
 EXT = Path(__file__).parents[1] / "ext"
 
-# Lowest first. A name stands for a module and all below it; members of a layer do not import each other. The
-# empty name is the package's own __init__. Headers have their places among the files that include them.
+# Lowest first: a folder imports only from folders before it, and inside of a folder no import leads back. A folder of
+# headers comes with the engine. The last ones are single modules beside the folders.
 LAYERS = (
-    ("_table", "_engine.opcodes", "generated/kernels.h"),
-    ("dg_thread_local.h", "dg_pages.h", "dg_loop.h", "dg_threads.h", "dg_functions.h", "dg_bessel.h", "dg_gamma.h"),
-    ("dg_slopes.h", "dg_igamma.h", "dg_vector.h"),
-    ("dg_vector_exp.h", "dg_vector_trig.h", "dg_fused.h", "dg_cast.h", "dg_gather.h", "dg_product.h"),
-    ("dg_vector_log.h", "dg_vector_erf.h"),
-    ("dg_vector_float.h", "dg_erf.h"),
-    ("dg_vector_loops.h",),
-    ("dg_memory.h", "dg_kernels.h", "dg_ufunc.h", "dg_foreign.h", "dg_scalar.h", "dg_executor.h"),
-    ("_engine.array", "_engine.sets", "_engine.colouring"),
-    ("_engine.primitives", "_engine.assembly"),
-    ("_engine.executor",),
-    ("_engine.elementwise", "_engine.structural"),
-    ("_engine.execute",),
-    ("_engine.promises", "_engine.watch"),
-    ("_engine.values",),
-    ("_engine.rules",),
-    ("_engine.batching",),
-    ("_engine.series",),
-    ("_engine.duality",),
-    ("_engine.tape",),
-    ("_engine.sweeps",),
-    ("_engine.composite", "_engine.region"),
-    ("_engine.tensor",),
-    ("_engine.pytrees",),
-    ("_engine.nests",),
-    ("_engine.program", "_engine.tables"),
-    ("_engine.identities", "_engine.views"),
-    ("_engine.multiples",),
-    ("_engine.lowering",),
-    ("_engine.regions",),
-    ("_engine.fusion", "_engine.joining", "_engine.placement"),
-    ("_engine.encoding",),
-    ("_engine.emission",),
-    ("_engine.blocks", "_engine.scalars"),
-    ("_engine.plan",),
-    ("_engine.naming",),
-    ("_engine.inspection", "_engine.recorder", "_engine.bytecode", "_engine.executed", "_engine.guards"),
-    ("_engine.transformed",),
-    ("_engine.arguments", "_engine.reachability"),
-    ("_engine.dependence",),
-    ("_engine.recordings", "_engine.capture"),
-    ("_engine.replay",),
-    ("_engine.algebra", "_engine.substitution"),
-    ("_engine.inputs",),
-    ("_engine.gradient",),
-    ("_engine.forward", "_engine.custom", "_engine.extension", "_engine.mapping", "_engine.remake"),
-    ("_transformed",),
-    ("_archive", "_boxes", "_format", "_joined", "context", "dtype", "finite", "leaving", "modes", "random"),
-    ("tensor",),
-    ("parameter", "_nests", "pytrees"),
-    ("gradient", "vectorize", "extend", "threads", "recompute", "_reads"),
-    ("_selection", "linearization", "taylor", "sparsity"),
-    ("jacobians",),
-    ("hessians",),
-    ("ops", "_colour"),
-    ("branches", "_sweeps", "common", "implicit", "numpy", "sparse"),
-    ("_accumulation", "_coloured"),
-    ("compressed",),
-    ("dataset", "nn", "operators", "scipy"),
-    ("amp", "programs", "self_check", "serialization", "testing"),
-    ("",),
+    "_table",
+    "include.memory",
+    "include.vector",
+    "include.generated",
+    "include.kernels",
+    "include.executor",
+    "_engine.arrays",
+    "_engine.sparse",
+    "_engine.primitives",
+    "_engine.values",
+    "_engine.tape",
+    "_engine.transforms",
+    "_engine.compiler",
+    "_engine.trace",
+    ".",  # the modules beside the folders, where they are not named below
+    "transforms",
+    "ops",
+    "common",
+    "sparse",
+    "sparsity",
+    "branches",
+    "implicit",
+    "numpy",
+    "operators",
+    "nn",
+    "dataset",
+    "scipy",
+    "amp",
+    "programs",
+    "serialization",
+    "self_check",
+    "testing",
+    "",  # the package itself
 )
 
 UPWARDS = {
@@ -93,18 +67,24 @@ UPWARDS = {
 }
 
 
+# Inside of a folder, lazily: the reason why a file may import what imports it.
+ALIASES = dict.fromkeys(("ops.composite", "ops.functional", "ops.operations"), "another name for the package `ops`")
+ALIASES["ops.numpy_protocol"] = "NumPy's functions are looked up in `ops` by name, when they are called"
+
+
 def layer_of(name):
-    """The layer of a module or header, and the member of it that the name belongs to."""
-    for level, members in enumerate(LAYERS):
-        for member in members:
-            if name == member or (member and name.startswith(f"{member}.")):
-                return level, member
-    raise LookupError(f"{name} belongs to no layer; give it a place in LAYERS")
+    """The folder that a module or header belongs to, as its number and name."""
+    for level, folder in enumerate(LAYERS):
+        if name == folder or (folder.strip(".") and name.startswith(f"{folder}.")):
+            return level, folder
+    if "." in name:
+        raise LookupError(f"{name} belongs to no layer; give its folder a place in LAYERS")
+    return LAYERS.index("."), "."
 
 
 def python_files():
     """Every Python module of the package by its name below `dualgrad`; the engine's own __init__ is empty."""
-    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent.name != "_engine"]
+    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if "_engine" not in path.parts]
     return {name_of(path, PACKAGE): path for path in paths}
 
 
@@ -169,14 +149,20 @@ def imports_of_python(name, path):
 
 CYTHON_FROM = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^\n(#]*))", re.MULTILINE)
 CYTHON_IMPORT = re.compile(r"^\s*c?import\s+([\w.]+)", re.MULTILINE)
-CYTHON_HEADER = re.compile(r'^\s*cdef extern from "((?:dg_|generated/)[\w./]+)"', re.MULTILINE)
-C_INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:dg_|generated/)[\w./]+)"', re.MULTILINE)
+CYTHON_HEADER = re.compile(r'^\s*cdef extern from "([\w./]+)\.h"', re.MULTILINE)
+C_INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w./]+)\.h"', re.MULTILINE)
+
+
+def headers_in(text):
+    """The headers of this project that C or Cython includes, by name below the folder of each."""
+    found = {*CYTHON_HEADER.findall(text), *C_INCLUDE.findall(text)}
+    return sorted("include." + name.replace("/", ".") for name in found if (EXT / f"include/{name}.h").exists())
 
 
 def imports_of_cython(name, path):
     """The modules and headers of this project that a Cython file uses."""
     text = path.read_text()
-    found = CYTHON_HEADER.findall(text)
+    found = headers_in(text)
     for dots, module, several, few in CYTHON_FROM.findall(text):
         base = absolute(name.rpartition(".")[0], len(dots), module)
         if base is not None:
@@ -187,36 +173,56 @@ def imports_of_cython(name, path):
 
 
 def faults_of(name, targets):
-    """The imports of a file that do not go downwards."""
-    level, member = layer_of(name)
+    """The imports of a file that lead to folders above its own."""
+    level, folder = layer_of(name)
     for target in targets:
         at, owner = layer_of(target)
-        if at >= level and owner != member:
-            yield f"{name or 'dualgrad'} (layer {level}) imports {target or 'dualgrad'} (layer {at})"
+        if at >= level and owner != folder:
+            yield f"{name or 'dualgrad'} (in {folder}) imports {target or 'dualgrad'} (in {owner})"
 
 
-@pytest.mark.parametrize("name", python_files())
-def test_python_files_import_downwards(name):
-    imports = imports_of_python(name, python_files()[name])
-    ours = {(target, lazy) for target, lazy, foreign in imports if not foreign}
-    member = layer_of(name)[1]
-    excepted = {(target, True) for target, _ in ours if (member, layer_of(target)[1]) in UPWARDS}
-    assert not [*faults_of(name, sorted(target for target, _ in ours - excepted))]
+def headers():
+    """Every header by its name, generated ones included."""
+    root = EXT / "include"
+    return {f"include.{name_of(path, root)}": path for path in sorted(root.rglob("*.h"))}
 
 
-@pytest.mark.parametrize(("name", "path"), engine_files(), ids=lambda x: x.name if isinstance(x, Path) else "")
-def test_engine_files_import_downwards(name, path):
-    assert not [*faults_of(name, imports_of_cython(name, path))]
+@functools.cache
+def graph():
+    """Every file of the package, and what it imports, inside of functions as well; without the exceptions."""
+    found = {}
+    for name, path in python_files().items():
+        imports = imports_of_python(name, path)
+        found[name] = {t for t, lazy, foreign in imports if not foreign and not (lazy and excepted(name, t))}
+        found[name] -= {"ops"} if name in ALIASES else set()
+    for name, path in engine_files():
+        found.setdefault(name, set()).update(imports_of_cython(name, path))
+    for name, path in headers().items():
+        found[name] = set(headers_in(path.read_text()))
+    return {name: targets - {name} for name, targets in found.items()}
 
 
-@pytest.mark.parametrize("path", sorted((EXT / "include").glob("*.h")), ids=lambda path: path.name)
-def test_headers_include_downwards(path):
-    assert not [*faults_of(path.name, C_INCLUDE.findall(path.read_text()))]
+def excepted(name, target):
+    return (name, layer_of(target)[1]) in UPWARDS
+
+
+@pytest.mark.parametrize("name", graph())
+def test_imports_lead_downwards(name):
+    assert not [*faults_of(name, sorted(graph()[name]))]
+
+
+def test_no_import_leads_back():
+    """There is an order in which every file comes after all that it imports."""
+    sorter = graphlib.TopologicalSorter({name: targets & graph().keys() for name, targets in graph().items()})
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        pytest.fail("imports lead back: " + " <- ".join(name or "dualgrad" for name in error.args[1]))
 
 
 def test_every_exception_is_needed():
     pairs = {
-        (layer_of(name)[1], layer_of(target)[1])
+        (name, layer_of(target)[1])
         for name, path in python_files().items()
         for target, lazy, foreign in imports_of_python(name, path)
         if lazy and not foreign
@@ -226,18 +232,17 @@ def test_every_exception_is_needed():
 
 def test_the_parsers_see_imports():
     """The tests above find nothing to complain about; here is that they would."""
-    engine = {name: path for name, path in engine_files() if path.suffix == ".pyx"}
-    primitives = imports_of_cython("_engine.primitives", engine["_engine.primitives"])
-    assert {"_table", "_engine.array", "_engine.opcodes", "dg_kernels.h"} <= {*primitives}
-    assert "dg_pages.h" in C_INCLUDE.findall((EXT / "include/dg_memory.h").read_text())
+    registry = graph()["_engine.primitives.registry"]
+    assert {"_table", "_engine.arrays.array", "_engine.primitives.opcodes", "include.kernels.kernels"} <= registry
+    assert "include.memory.pages" in graph()["include.memory.memory"]
     tensor = imports_of_python("tensor", PACKAGE / "tensor.py")
-    assert ("_engine.tensor", False, False) in tensor
+    assert ("_engine.transforms.tensor", False, False) in tensor
     assert ("ops", True, False) in tensor
     assert ("numpy", False, True) in tensor
-    assert [*faults_of("_engine.execute", ["_engine.values"])]
+    assert [*faults_of("_engine.primitives.execute", ["_engine.values.levels"])]
     assert [*faults_of("tensor", ["ops.indexing"])]
-    assert [*faults_of("dtype", ["context"])]
-    assert not [*faults_of("ops.shape", ["ops.gather", "tensor", "_engine.tensor"])]
+    assert [*faults_of("transforms.gradient", ["ops.shape"])]
+    assert not [*faults_of("ops.shape", ["ops.gather", "tensor", "_engine.transforms.tensor"])]
 
 
 @pytest.mark.parametrize("name", python_files())

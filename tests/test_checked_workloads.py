@@ -13,8 +13,8 @@ from workloads import EXAMPLES, Workload, catalogue, example, recorded_contender
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine import recordings
-from dualgrad._engine.replay import forget_programs, known_functions
+from dualgrad._engine.trace import recordings
+from dualgrad._engine.trace.replay import forget_programs, known_functions
 from dualgrad.programs import ReplayError, checked, checking, verified
 
 pytestmark = pytest.mark.eager("records by itself")

@@ -9,7 +9,7 @@ from support import f64, steps, work
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine import replay
+from dualgrad._engine.trace import replay
 
 RNG = np.random.default_rng(11)
 

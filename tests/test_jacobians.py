@@ -213,7 +213,7 @@ def test_rows_of_the_identity_keep_their_mark_only_while_they_are_rows(first, ro
         lambda v: ops.expand_dims(v, 0).T,
         lambda v: v.astype(dg.float32).astype(dg.float64),
     ]
-    from dualgrad._engine.mapping import basis
+    from dualgrad._engine.transforms.vmap import basis
 
     x = f64(np.zeros(7))
     for change in changes:

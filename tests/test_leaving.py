@@ -22,7 +22,7 @@ import pytest
 import dualgrad as dg
 import dualgrad.numpy as mnp
 from dualgrad import LeavesDerivativeError, Parameter, Tensor, ops
-from dualgrad._engine.values import open_levels
+from dualgrad._engine.values.levels import open_levels
 from dualgrad.ops._numpy_arguments import ARRAYS, COLLECTIONS, STATIC
 from dualgrad.ops._numpy_functions import FUNCTIONS, on_numbers
 

@@ -18,7 +18,7 @@ from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.replay import forget_programs, known_functions, programs
+from dualgrad._engine.trace.replay import forget_programs, known_functions, programs
 
 WORKER_TIME = 120  # seconds that a process may take on a busy machine
 
@@ -600,7 +600,7 @@ warnings.simplefilter("ignore")
 dg.set_num_threads({threads})
 {f}
 small = dg.jit(lambda x: f(x))
-from dualgrad._engine import replay
+from dualgrad._engine.trace import replay
 for _ in range({calls}):
     small(x)
 print("ready", flush=True)

@@ -10,7 +10,7 @@ from cases import Case, all_cases
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import ROWS
 
 NARROW = [pytest.param(case, np.dtype(name), id=f"{case}-{name}") for case in all_cases() for name in case.narrow]

@@ -14,9 +14,9 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, extend, nn, ops
-from dualgrad._engine.algebra import jets
-from dualgrad._engine.forward import run_forward
-from dualgrad._engine.values import open_levels
+from dualgrad._engine.transforms.forward import run_forward
+from dualgrad._engine.values.algebra import jets
+from dualgrad._engine.values.levels import open_levels
 from dualgrad.testing import taped_backward
 
 A, B = 0.7, -1.3

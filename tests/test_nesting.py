@@ -7,7 +7,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
-from dualgrad._engine.values import open_levels
+from dualgrad._engine.values.levels import open_levels
 
 
 def t(x):

@@ -11,8 +11,8 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import nn, ops
-from dualgrad._engine.replay import forget_programs, programs
-from dualgrad._engine.values import open_levels
+from dualgrad._engine.trace.replay import forget_programs, programs
+from dualgrad._engine.values.levels import open_levels
 from dualgrad.operators.symbols import power_of_laplacian
 
 RNG = np.random.default_rng(7)

@@ -11,7 +11,7 @@ from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.replay import forget_programs
+from dualgrad._engine.trace.replay import forget_programs
 from dualgrad.programs import interpreted, verify
 from dualgrad.programs._listing import recording_of
 
@@ -131,7 +131,7 @@ def test_nothing_is_left_to_numpy(name):
     f = dg.grad(lambda *args: ({**PICKS, **CONVERSIONS}[name](*args) ** 3).sum(), (0, 3))
     found = recording_of(dg.jit(f), tuple(args), {})
     alone = [region["generic"]["op"] for region in found.layout()["regions"] if region["generic"]]
-    names = [row.name for row in map(dg._engine.primitives.table().__getitem__, alone)]
+    names = [row.name for row in map(dg._engine.primitives.registry.table().__getitem__, alone)]
     assert not set(names) & {"gather", "scatter_add", "cast", "where"}
 
 

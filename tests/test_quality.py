@@ -19,8 +19,8 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import nn, ops
-from dualgrad._engine import algebra, array, custom, tape, values
-from dualgrad._engine.replay import forget_programs
+from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.values import algebra, array, custom, tape, values
 
 pytestmark = pytest.mark.eager("measures memory")
 

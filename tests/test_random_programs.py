@@ -20,8 +20,8 @@ from rounding import allowed, from_single, saturated, spread
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
-from dualgrad._engine.algebra import jets
-from dualgrad._engine.forward import run_forward
+from dualgrad._engine.transforms.forward import run_forward
+from dualgrad._engine.values.algebra import jets
 from dualgrad.testing import check
 
 pytestmark = pytest.mark.eager("runs each program in every mode by itself")

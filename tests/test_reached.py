@@ -15,8 +15,8 @@ from reached import Illegal, Walk, changes
 from workloads import workloads
 
 import dualgrad as dg
-from dualgrad._engine.replay import forget_programs, recorded_call
-from dualgrad._engine.tensor import TensorBase
+from dualgrad._engine.trace.replay import forget_programs, recorded_call
+from dualgrad._engine.transforms.tensor import TensorBase
 
 pytestmark = pytest.mark.eager("records by itself")
 

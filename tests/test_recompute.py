@@ -11,8 +11,8 @@ from support import assert_raises, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops, recompute
-from dualgrad._engine.algebra import jets
-from dualgrad._engine.forward import run_forward
+from dualgrad._engine.transforms.forward import run_forward
+from dualgrad._engine.values.algebra import jets
 from dualgrad.testing import tape_reports, taped_backward
 
 W = Parameter(f64([0.3, 0.7]), name="w")

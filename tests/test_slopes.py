@@ -13,8 +13,8 @@ from support import assert_close, f32, f64, repeated_grad
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.algebra import jets
-from dualgrad._engine.forward import run_forward
+from dualgrad._engine.transforms.forward import run_forward
+from dualgrad._engine.values.algebra import jets
 
 pytestmark = pytest.mark.usefixtures("mode")
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 import dualgrad as dg
 from dualgrad import Tensor, ops, sparsity
-from dualgrad._colour import ORDERINGS, colour_hessian, colour_jacobian
+from dualgrad.sparse.colour import ORDERINGS, colour_hessian, colour_jacobian
 
 
 def t(x):

@@ -9,7 +9,7 @@ from cases import all_cases
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops, sparsity
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import BY_NAME, ROWS
 
 CASES = all_cases()

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ._engine.tensor import TensorBase
+from ._engine.transforms.tensor import TensorBase
 from .tensor import Tensor
 
 class TensorMethods(TensorBase):

@@ -9,7 +9,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 
 N = 1000
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, -1.0, 1.0])

@@ -9,7 +9,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import BY_NAME, ROWS
 from dualgrad.testing import check
 

@@ -10,7 +10,7 @@ from support import f64, work
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
-from dualgrad._engine import replay
+from dualgrad._engine.trace import replay
 
 
 def exp_sin(x):

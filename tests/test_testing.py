@@ -5,7 +5,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, nn, ops
-from dualgrad._engine.values import open_levels
+from dualgrad._engine.values.levels import open_levels
 from dualgrad.testing import Report, check
 
 X = np.array([0.5, -1.0, 2.0])

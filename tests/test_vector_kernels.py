@@ -17,7 +17,7 @@ from mpmath import mp
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.tensor import OPCODES, apply
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import ROWS
 
 pytestmark = pytest.mark.eager("calls kernels without tensors")

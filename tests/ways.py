@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dualgrad._engine import promises, recordings
+from dualgrad._engine.trace import deferred as promises
+from dualgrad._engine.trace import recordings
 
 #: as ever; with everything put off while it is recorded that can be; step by step
 WAYS = ("planned", "put off", "interpreted")

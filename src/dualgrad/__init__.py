@@ -29,41 +29,41 @@ from .dtype import (
     uint64,
 )
 from .finite import check_finite
-from .gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .leaving import LeavesDerivativeError
-from .linearization import linearize
 from .modes import jit, mutable
 from .ops.loops import fori_loop, scan, while_loop
 from .parameter import Parameter, ParameterTuple
 from .pytrees import register_pytree
 from .random import get_seed, set_seed
-from .recompute import recompute
-from .taylor import derivative, jet
 from .tensor import Tensor, tensor
 from .threads import get_num_threads, set_num_threads
-from .vectorize import vmap
+from .transforms.gradient import get_grad, grad, jvp, value_and_grad, vjp
+from .transforms.linearization import linearize
+from .transforms.recompute import recompute
+from .transforms.taylor import derivative, jet
+from .transforms.vectorize import vmap
 
 if TYPE_CHECKING:
     from . import amp, common, dataset, nn, numpy, operators, scipy, sparsity
-    from .compressed import sparse_hessian, sparse_jacobian
     from .dataset import data_sink
-    from .hessians import hessian, hvp
     from .implicit import argmin, fixed_point, linear_solve, root
-    from .jacobians import jacfwd, jacrev
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
     from .programs import explain, profile  # type: ignore[no-redef]
     from .self_check import run_check
     from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
+    from .sparse.compressed import sparse_hessian, sparse_jacobian
+    from .transforms.hessians import hessian, hvp
+    from .transforms.jacobians import jacfwd, jacrev
 
 # By module: the names that it gives to the package when one of them is first asked for.
 _LATER = {
     "amp": (),
     "common": (),
-    "compressed": ("sparse_hessian", "sparse_jacobian"),
+    "sparse.compressed": ("sparse_hessian", "sparse_jacobian"),
     "dataset": ("data_sink",),
-    "hessians": ("hessian", "hvp"),
+    "transforms.hessians": ("hessian", "hvp"),
     "implicit": ("argmin", "fixed_point", "linear_solve", "root"),
-    "jacobians": ("jacfwd", "jacrev"),
+    "transforms.jacobians": ("jacfwd", "jacrev"),
     "nn": (),
     "numpy": (),
     "operators": ("biharmonic", "curl", "derivatives", "divergence", "laplacian", "linear_operator", "mixed_partial"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._engine import tensor as _engine
-from ._engine.tensor import TensorBase
+from ._engine.transforms import tensor as _engine
+from ._engine.transforms.tensor import TensorBase
 
 __all__ = ["holds_tensor", "joined"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._engine.nests import beside, flat, in_words, is_leaf, like_gradient, placed
+from ._engine.transforms.nests import beside, flat, in_words, is_leaf, like_gradient, placed
 from .tensor import Tensor
 
 

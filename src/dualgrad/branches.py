@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.remake import primal
+from ._engine.transforms.rematerialisation import primal
 from .ops._steps import check_same, chosen
 from .tensor import Tensor
 

@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from ._engine.extension import add_elementwise, add_rule
-from ._engine.primitives import table
-from ._engine.tensor import apply, common_type, convert
+from ._engine.primitives.registry import table
+from ._engine.transforms.extension import add_elementwise, add_rule
+from ._engine.transforms.tensor import apply, common_type, convert
 from ._table import BY_NAME, CONSTANTS, Row
 from ._table.partials import check_partial
 from .tensor import Tensor

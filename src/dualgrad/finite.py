@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ._engine.watch import start_watch, stop_watch
+from ._engine.primitives.watch import start_watch, stop_watch
 
 __all__ = ["check_finite"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from ._engine.tensor import carried
-from ._engine.values import install_leaving
+from ._engine.transforms.tensor import carried
+from ._engine.values.levels import install_leaving
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.replay import Recorded
-from ._engine.tensor import CellCall
+from ._engine.trace.replay import Recorded
+from ._engine.transforms.tensor import CellCall
 
 __all__ = ["jit", "mutable"]
 

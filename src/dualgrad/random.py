@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._engine.recordings import unrepeatable
-from ._engine.region import install_random
+from ._engine.tape.closed_call import install_random
+from ._engine.trace.recordings import unrepeatable
 
 __all__ = ["generator", "get_seed", "set_seed"]
 

@@ -1,6 +1,6 @@
 """`Tensor`: the value users hold.
 
-The handle, its operators and the type rules of operands are compiled (`_engine/tensor.pyx`); this file adds
+The handle, its operators and the type rules of operands are compiled (`_engine/transforms/tensor.pyx`); this file adds
 making tensors from data, reading them back, printing, DLPack and pickling. Methods that are operators under
 another name (`x.sum()`, `x[i]`, NumPy's functions) are attached by `dualgrad.ops`, from the same functions.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtype as _dtype
-from ._engine import tensor as _engine
+from ._engine.transforms import tensor as _engine
 from ._format import format_repr, format_str
 from ._joined import holds_tensor, joined
 from .dtype import DType, as_dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ._engine import plan
+from ._engine.compiler import plan
 
 __all__ = ["get_num_threads", "set_num_threads"]
 

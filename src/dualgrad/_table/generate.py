@@ -68,7 +68,7 @@ def kernels() -> str:
 def write(root: Path) -> None:
     """Write the generated files below ``root`` (the folder that holds ``ext``)."""
     for path, text in (
-        (root / "ext/dualgrad/_engine/opcodes.pxd", opcodes()),
+        (root / "ext/dualgrad/_engine/primitives/opcodes.pxd", opcodes()),
         (root / "ext/include/generated/kernels.h", kernels()),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
-from .._engine.nests import beside
-from .._engine.remake import explored, filled, pulled_back, template_of, tensors_of
-from .._engine.transformed import Transformed
-from ..gradient import jvp, stop_gradient
+from .._engine.transforms import tensor as _engine
+from .._engine.transforms.nests import beside
+from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
+from .._engine.transforms.transformed import Transformed
 from ..ops import concat, stack
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.gradient import jvp, stop_gradient
+from ..transforms.vectorize import vmap
 from ._solvers import answer, iterated, minimised, newton, scipy_root, size
 
 __all__ = ["Layout", "Problem", "check_callable", "pulled"]

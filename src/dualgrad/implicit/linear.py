@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import extend
-from .._engine.inputs import as_input
-from .._engine.remake import pulled_back
+from .._engine.transforms.inputs import as_input
+from .._engine.transforms.rematerialisation import pulled_back
 from ..ops import linalg
 from ..ops._arguments import operand
 from ..tensor import Tensor

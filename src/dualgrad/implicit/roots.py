@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import extend
-from .._engine.inputs import as_input
-from ..gradient import grad
+from .._engine.transforms.inputs import as_input
 from ..ops import linalg
 from ..tensor import Tensor
+from ..transforms.gradient import grad
 from ._problem import Layout, Problem, check_callable, pulled
 
 __all__ = ["argmin", "fixed_point", "root"]

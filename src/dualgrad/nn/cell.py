@@ -15,7 +15,7 @@ from typing import Any, Self
 from dualgrad.dtype import as_dtype
 from dualgrad.nn._flags import Flags
 from dualgrad.nn._members import Members
-from dualgrad.recompute import Recomputed
+from dualgrad.transforms.recompute import Recomputed
 
 __all__ = ["Cell"]
 
@@ -213,7 +213,7 @@ class Cell(Members, Flags):
 
 
 def _call_with_bprop(self: Cell, *args: Any, **kwargs: Any) -> Any:
-    from dualgrad.gradient import call_custom
+    from dualgrad.transforms.gradient import call_custom
 
     bprop = self.bprop  # type: ignore[attr-defined]
     return call_custom(self.construct, bprop, args, kwargs, name=type(self).__name__)

@@ -21,8 +21,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .._engine.algebra import quadratic_algebra
-from .._engine.values import Algebra
+from .._engine.values.algebra import quadratic_algebra
+from .._engine.values.levels import Algebra
 from .symbols import Index, Symbol, order_of, unit
 
 __all__ = ["Scheme", "apolar_scheme", "gradient_scheme", "quadratic_scheme"]

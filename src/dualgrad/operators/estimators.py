@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._engine.algebra import jets, quadratic_algebra
-from .._engine.forward import run_forward
-from .._engine.recordings import unrepeatable
+from .._engine.trace.recordings import unrepeatable
+from .._engine.transforms.forward import run_forward
+from .._engine.values.algebra import jets, quadratic_algebra
 from ..random import generator
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.vectorize import vmap
 from .evaluation import checked_result
 from .symbols import Symbol
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._engine import nests as engine
-from .._engine.forward import run_forward
-from .._engine.inputs import as_input
+from .._engine.transforms import nests as engine
+from .._engine.transforms.forward import run_forward
+from .._engine.transforms.inputs import as_input
 from ..tensor import Tensor
 from .algebras import Scheme
 from .symbols import Index

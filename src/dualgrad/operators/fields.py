@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._transformed import transformation
 from ..tensor import Tensor
+from ..transforms.transformed import transformation
 from .algebras import gradient_scheme
 from .evaluation import Derivatives, check_rows, checked_point, coefficients
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._engine.algebra import jets
-from .._engine.forward import run_forward
-from .._transformed import transformation
-from ..gradient import grad, jvp
+from .._engine.transforms.forward import run_forward
+from .._engine.values.algebra import jets
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.gradient import grad, jvp
+from ..transforms.transformed import transformation
+from ..transforms.vectorize import vmap
 from .estimators import drawn_symbol, gaussian_biharmonic, hutchinson
 from .evaluation import Derivatives, check_rows, checked_point, coefficients, moved, read
 from .planner import Setup, directions_of, setup_of, setup_of_laplacian, way_named

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from .._engine.values import Algebra
+from .._engine.values.levels import Algebra
 from .algebras import Scheme, apolar_scheme, quadratic_scheme
 from .symbols import Index, Symbol, order_of, power_of_laplacian
 

@@ -7,13 +7,13 @@ are imported first and their names after.
 
 from __future__ import annotations
 
-from ..gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad, vjp
-from ..hessians import hessian, hvp
-from ..jacobians import jacfwd, jacrev
-from ..linearization import linearize
-from ..taylor import derivative, jet
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad, vjp
+from ..transforms.hessians import hessian, hvp
+from ..transforms.jacobians import jacfwd, jacrev
+from ..transforms.linearization import linearize
+from ..transforms.taylor import derivative, jet
+from ..transforms.vectorize import vmap
 from . import activations as _activations
 from . import arithmetic as _arithmetic
 from . import choice as _choice

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import DType, as_dtype, float32
 from ..tensor import Tensor
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, Primitive, floating, integer, operand, permuted, to_shape, together, total
 from ._indices import as_int64

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, Primitive, alike, permuted, several_axes, to_shape, together
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, Primitive, integer, one_axis, operand, operands, permuted, to_shape, total

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, dropped, expanded, floating, one_axis, operand, reduced_axes, to_shape, total
 from ._reduction import check_reduction, positive, reduce_loss, same_or_broadcast

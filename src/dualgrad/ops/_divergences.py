@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, Primitive, floating, operand, to_shape, total
 from ._reduction import check_reduction, positive, reduce_loss, same_or_broadcast

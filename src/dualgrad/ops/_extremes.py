@@ -10,7 +10,7 @@ import builtins
 from typing import Any
 
 from .. import dtype as _dtype
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
 from ._arguments import (

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import extend
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import complex64, complex128, float16, float32, float64
 from ..tensor import Tensor
 from ._arguments import floating, integer, lengths, one_axis, respelled_axis, several_axes

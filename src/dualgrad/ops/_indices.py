@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from .._joined import holds_tensor
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, to_shape

@@ -10,7 +10,7 @@ import builtins
 import math
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
 from ._arguments import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from .._joined import holds_tensor, joined
 from ..tensor import Tensor
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import beside, floating, one_axis, operand, several_axes, to_shape
 from ._numpy_creation import tensor_of

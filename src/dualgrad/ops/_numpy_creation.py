@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as _dtype
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, to_shape
 from ._joining import cat, stack

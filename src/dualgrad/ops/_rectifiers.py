@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, floating, operand, to_shape
 from .choice import clamp, where

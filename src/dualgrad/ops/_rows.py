@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from .._table import BY_NAME, UNDEFINED, Row
 from ..tensor import Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, floating, one_axis, respell, type_or
 from ._exponentials import Exponentials

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtype as _dtype
-from .._engine.recordings import unrepeatable
-from .._engine.remake import (
+from .._engine.trace.recordings import unrepeatable
+from .._engine.transforms.rematerialisation import (
     drawn,
     filled,
     kept,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as _dtype
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, expanded, floating, operand, to_shape
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, operand, permuted, to_shape
 from ._sliding import Windows, channels_first, image, laid, margins, numbers, windows

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtype as _dtype
 from .. import random as _random
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import DType, as_dtype
 from ..tensor import Tensor
 from ._arguments import IS_FLOAT, Primitive, expanded, integer, new_shape, operand, type_or, unpacked

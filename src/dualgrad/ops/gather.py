@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from . import _scatter, _windows
 from ._arguments import ALL_AXES, OP, Primitive, integer, one_axis, operand, permuted, respell, to_shape

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
-from .._engine.recordings import unrepeatable
+from .._engine.trace.recordings import unrepeatable
+from .._engine.transforms import tensor as _engine
 from ..parameter import Parameter
 from ..random import generator
 from ..tensor import Tensor

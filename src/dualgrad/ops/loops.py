@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._engine.remake import tensors_of
+from .._engine.transforms.rematerialisation import tensors_of
 from ..tensor import Tensor
 from ._arguments import Primitive
 from ._stepping import Loop

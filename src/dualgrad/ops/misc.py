@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtype as _dtype
-from .._engine import tensor as _engine
-from ..gradient import stop_gradient
+from .._engine.transforms import tensor as _engine
 from ..parameter import Parameter
 from ..tensor import Tensor
+from ..transforms.gradient import stop_gradient
 from ._arguments import ALL_AXES, OP, Primitive, floating, operand, operands, total
 from .elementwise import maximum
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..parameter import Parameter
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, floating, integer, lengths, operand, to_shape

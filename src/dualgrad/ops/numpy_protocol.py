@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from .._table import ROWS
 from ..leaving import stay
 from ..tensor import Tensor

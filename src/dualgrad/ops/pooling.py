@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, OP, Primitive, floating, operand, to_shape, total
 from ._sliding import Windows, channels_first, image, laid, margins, numbers, windows

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from . import _contractions
 from ._arguments import Primitive, operand, permuted

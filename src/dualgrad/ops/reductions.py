@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as _dtype
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
 from . import _extremes, _moments, _norms, _scans, _truth

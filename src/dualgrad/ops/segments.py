@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, integer, operand, to_shape
 from ._indices import added, index_tensor, one_axis_pattern, read

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..tensor import Tensor
 from . import _diagonals, _joining, _order, _padding, _patches, _repeating, _turning

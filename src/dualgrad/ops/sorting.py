@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as _dtype
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from .._joined import holds_tensor
 from ..tensor import Tensor
 from ._arguments import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import floating, integer, operand, permuted, to_shape, total
 from .choice import clip, where

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import tensor as _engine
+from .._engine.transforms import tensor as _engine
 from ..tensor import Tensor
 from ._arguments import OP, Primitive, one_axis, operand, to_shape
 from ._indices import added, index_tensor, many_axes_pattern, one_axis_pattern, points_for, read

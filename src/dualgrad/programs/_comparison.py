@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.inspection import describe
-from .._engine.nests import flat
-from .._engine.plan import Plan
-from .._engine.tensor import TensorBase
+from .._engine.compiler.inspection import describe
+from .._engine.compiler.plan import Plan
+from .._engine.transforms.nests import flat
+from .._engine.transforms.tensor import TensorBase
 from ._tokens import TYPES
 
 __all__ = ["ROUNDING", "difference", "in_order", "near", "numbers"]

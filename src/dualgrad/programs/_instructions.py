@@ -1,8 +1,8 @@
 """What the instructions of a plan read, write and compute: one table, by kind.
 
 Whoever reads plans (the verifier, the text of a program, the profile) asks this table. A kind that is missing here is
-an error, not a guess: see `dg_executor.h` for what the executor does, and `describe` in the engine's plan.pyx for the
-fields.
+an error, not a guess: see `executor/executor.h` for what the executor does, and `describe` in the engine's plan.pyx for
+the fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.tensor import OPCODES
+from .._engine.transforms.tensor import OPCODES
 from ._tokens import (
     ITEM,
     Tokens,
@@ -109,7 +109,7 @@ def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[
     return [result]
 
 
-#: The operations of superinstructions, as ext/include/dg_fused.h numbers them; the last takes its operands exchanged.
+#: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
 _FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
 
-from .._engine.gradient import GradientFunction
-from .._engine.inspection import describe, plan_of
-from .._engine.plan import Plan
-from .._engine.program import Program
-from .._engine.replay import Recorded, recorded_call
-from .._engine.tensor import CellCall
-from .._engine.transformed import Transformed
+from .._engine.compiler.inspection import describe, plan_of
+from .._engine.compiler.plan import Plan
+from .._engine.compiler.program import Program
+from .._engine.trace.replay import Recorded, recorded_call
+from .._engine.transforms.gradient import GradientFunction
+from .._engine.transforms.tensor import CellCall
+from .._engine.transforms.transformed import Transformed
 
 __all__ = ["CONSTANT", "HANDLE", "INPUT", "STEP", "Listing", "Recording", "recording_of", "title_of"]
 
@@ -94,7 +94,7 @@ def title_of(fn: Any) -> str:
         fn = fn.fn
     if isinstance(fn, GradientFunction):
         return f"gradient of {title_of(fn.fn)}"
-    if isinstance(fn, FunctionType) and fn.__module__ == "dualgrad.gradient" and fn.__closure__:
+    if isinstance(fn, FunctionType) and fn.__module__ == "dualgrad.transforms.gradient" and fn.__closure__:
         held = dict(zip(fn.__code__.co_freevars, (cell.cell_contents for cell in fn.__closure__), strict=True))
         if "fn" in held and "name" in held:
             return f"{held['name']} of {title_of(held['fn'])}"

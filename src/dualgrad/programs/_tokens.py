@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.primitives import table
+from .._engine.primitives.registry import table
 
 __all__ = ["ITEM", "TYPES", "Draws", "constant_tokens", "given_tokens", "name_of", "operation_tokens"]
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import random
-from .._engine.plan import Plan
-from .._engine.recordings import check_replays, compare_replays_by
-from .._engine.tensor import TensorBase, watch_rebinding
+from .._engine.compiler.plan import Plan
+from .._engine.trace.recordings import check_replays, compare_replays_by
+from .._engine.transforms.tensor import TensorBase, watch_rebinding
 from ._comparison import ROUNDING, difference, in_order, numbers
 
 __all__ = ["ReplayError", "checked"]

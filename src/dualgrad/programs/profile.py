@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._engine.inspection import plan_of, run_timed
+from .._engine.compiler.inspection import plan_of, run_timed
 from ._drawing import svg_document
 from ._fixed import Fixed
 from ._instructions import label

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.inspection import describe
-from .._engine.plan import Plan
-from .._engine.primitives import table
-from .._engine.program import Program
-from .._engine.tensor import apply
+from .._engine.compiler.inspection import describe
+from .._engine.compiler.plan import Plan
+from .._engine.compiler.program import Program
+from .._engine.primitives.registry import table
+from .._engine.transforms.tensor import apply
 from ..tensor import Tensor
 from ._instructions import Access, Instruction, kind_of, label
 from ._listing import CONSTANT, HANDLE, INPUT, STEP, Listing, recording_of

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compressed import sparse_hessian
-from ..gradient import grad, jvp
 from ..modes import jit
+from ..sparse.compressed import sparse_hessian
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.gradient import grad, jvp
+from ..transforms.vectorize import vmap
 from ._packing import operator_of
 
 __all__ = ["Curvature"]

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.nests import in_words
+from .._engine.transforms.nests import in_words
 from .._nests import matched
-from ..compressed import sparse_jacobian
 from ..dtype import float64
-from ..gradient import jvp, vjp
 from ..modes import jit
 from ..ops._arguments import to_shape
 from ..ops._joining import concat
+from ..sparse.compressed import sparse_jacobian
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.gradient import jvp, vjp
+from ..transforms.vectorize import vmap
 from ._curvature import Curvature
 from ._packing import Latest, Packing, checked_function, checked_mode, operator_of, vector_of
 

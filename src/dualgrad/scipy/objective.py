@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.dependence import Dependence
-from ..gradient import grad, value_and_grad
+from .._engine.trace.dependence import Dependence
 from ..modes import jit
 from ..ops._arguments import to_shape
 from ..parameter import Parameter
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.gradient import grad, value_and_grad
+from ..transforms.vectorize import vmap
 from ._curvature import Curvature
 from ._packing import Latest, Packing, checked_function, checked_mode, operator_of, vector_of
 

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._engine.algebra import jets
-from .._engine.forward import run_forward
+from .._engine.transforms.forward import run_forward
+from .._engine.values.algebra import jets
 from .._nests import tensors_in
-from ..gradient import grad, jvp, vjp
 from ..tensor import Tensor
-from ..vectorize import vmap
+from ..transforms.gradient import grad, jvp, vjp
+from ..transforms.vectorize import vmap
 from .tapes import taped_backward
 
 __all__ = ["Report", "check"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._engine.gradient import tape_backward
-from .._engine.replay import forget_programs
-from .._engine.tape import observers
+from .._engine.tape.tape import observers
+from .._engine.trace.replay import forget_programs
+from .._engine.transforms.gradient import tape_backward
 
 __all__ = ["tape_reports", "taped_backward"]
 

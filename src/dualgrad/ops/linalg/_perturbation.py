@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ... import extend
-from ...gradient import stop_gradient
 from ...tensor import Tensor
+from ...transforms.gradient import stop_gradient
 from .._arguments import expanded
 from ._matrices import (
     as_column,

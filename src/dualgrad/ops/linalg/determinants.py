@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ... import extend
-from ..._engine import tensor as _engine
+from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, expanded, to_shape, total
 from ..choice import where

@@ -1,7 +1,0 @@
-# Duals over any graded algebra. See algebra.pyx.
-from .array cimport Value
-from .values cimport Algebra, Level
-
-cdef Value make(Level level, Algebra algebra, list parts)
-cdef Value truncated(Value v, Level level, Algebra quotient)
-cdef Value derived(Value v, Level level, Algebra quotient)

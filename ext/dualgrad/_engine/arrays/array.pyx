@@ -1,0 +1,442 @@
+"""Arrays: a type, a shape, strides and a buffer.
+
+Design
+------
+An `Array` is immutable once the primitive that made it has returned: handles (Tensors) are rebound, buffers never
+written, so a retained tape cannot be changed behind its back. The one exception is the sweep, which adds into a
+cotangent that it alone holds.
+
+Derivatives of high order are made of many operations on very small arrays, so an array of up to 16 bytes and three
+axes is a single object: data, shape and strides lie inside it. Objects and data come from `memory/memory.h`. Views
+(transposes, slices, broadcasts) share the buffer of their `base`.
+
+While a recording goes on there are arrays whose numbers are put off (deferred.pyx): they have no data yet.
+
+Arrays refer to nothing that could refer back to them, so they take no part in garbage collection: a tape of
+millions of them costs the collector nothing.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "memory/memory.h":
+    void *dg_alloc(size_t n)
+    void dg_free(void *p, size_t n)
+    void dg_use_slabs(PyTypeObject *type)
+    bint dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
+    const size_t DG_OBJECT_HEAD
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, cnp.npy_intp *dims,
+                                cnp.npy_intp *strides, void *data, int flags, object obj)
+    int PyArray_SetBaseObject(cnp.ndarray arr, PyObject *obj) except -1
+    int PyArray_CopyInto(cnp.ndarray dest, cnp.ndarray src) except -1
+    void PyArray_UpdateFlags(cnp.ndarray arr, int flags)
+
+cdef extern from *:
+    """
+    #include "memory/thread_local.h"
+    static DG_THREAD_LOCAL size_t dg_largest = 0;
+    """
+    size_t dg_largest
+
+cdef compute_t COMPUTE = NULL
+cdef int[N_TYPES] ITEM_SIZE
+memset(ITEM_SIZE, 0, sizeof(ITEM_SIZE))
+
+# Several of NumPy's type numbers can mean the same type (long and long long); we keep one of each.
+_CANONICAL = {}
+for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+              "float16", "float32", "float64", "complex64", "complex128"):
+    ITEM_SIZE[np.dtype(_name).num] = np.dtype(_name).itemsize
+    _CANONICAL[np.dtype(_name).str] = np.dtype(_name).num
+
+cdef dict LIVE = dict.fromkeys(
+    ("Array", "Batch", "Dual", "Level", "Node", "Plan", "Program", "Region", "Run", "Tape"), 0)
+live = LIVE             # objects alive; counted in debug builds only
+
+
+cdef void count(str name, int change):
+    """Keep count of the objects of a type, also after the module's names are gone at the end of the interpreter."""
+    LIVE[name] += change
+
+
+cdef int item_size(int typenum) noexcept nogil:
+    return ITEM_SIZE[typenum]
+
+
+cdef bint is_inexact(int typenum) noexcept nogil:
+    return (typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT or typenum == NPY_HALF
+            or typenum == cnp.NPY_CDOUBLE or typenum == cnp.NPY_CFLOAT)
+
+
+cdef bint is_complex(int typenum) noexcept nogil:
+    return typenum == cnp.NPY_CDOUBLE or typenum == cnp.NPY_CFLOAT
+
+
+cdef class Value:
+    """What primitives work on: an array, a dual, a batch or a node."""
+
+
+@cython.final
+@cython.no_gc
+cdef class Array(Value):
+    """A type, a shape, strides and a buffer; see the module's design note."""
+
+    def __cinit__(self):
+        self.kind = ARRAY
+        if DG_DEBUG:
+            count("Array", 1)
+
+    def __dealloc__(self):
+        if self.owner and self.data is not <char *>self.inline_data:
+            dg_free(self.data, self.size * self.itemsize)
+        if self.shape is not self.inline_dims:
+            free(self.shape)
+        if DG_DEBUG:
+            count("Array", -1)
+
+    def numpy(self):
+        """A read-only view of the data."""
+        return to_ndarray(self)
+
+
+dg_use_slabs(<PyTypeObject *>Array)
+
+
+def _check_layout():
+    cdef Array a = Array.__new__(Array)
+    if <size_t>a.inline_dims - <size_t><void *>a > DG_OBJECT_HEAD:
+        raise ImportError("array objects are laid out differently than their allocation expects")
+
+
+_check_layout()
+
+
+def largest_array(bint forget):
+    """Bytes of the largest array this thread has made since it was last told to forget."""
+    global dg_largest
+    if forget:
+        dg_largest = 0
+    return dg_largest
+
+
+cdef inline Array blank(int ndim):
+    """An array without data: room for the shape and strides only."""
+    cdef Array a = Array.__new__(Array)
+    a.ndim = ndim
+    if ndim <= INLINE_DIMS:
+        a.shape = a.inline_dims
+        a.strides = a.inline_dims + INLINE_DIMS
+    else:
+        a.shape = <Py_ssize_t *>malloc(2 * ndim * sizeof(Py_ssize_t))
+        if a.shape is NULL:
+            raise MemoryError(f"no memory for the shape of an array with {ndim} axes")
+        a.strides = a.shape + ndim
+    return a
+
+
+cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
+    """An array without data: its numbers come later, from another one."""
+    cdef Array a = blank(ndim)
+    cdef Py_ssize_t size = 1, nbytes = ITEM_SIZE[typenum]
+    cdef int i
+    a.typenum = typenum
+    a.itemsize = ITEM_SIZE[typenum]
+    for i in range(ndim - 1, -1, -1):
+        a.shape[i] = shape[i]
+        a.strides[i] = nbytes
+        if dg_exceeds(&nbytes, shape[i]):
+            raise too_large(ndim, shape)
+        size *= shape[i]
+    a.size = size
+    a.contiguous = True
+    a.data = NULL
+    return a
+
+
+cdef object too_large(int ndim, const Py_ssize_t *shape):
+    """The error for a shape of more bytes than an address can tell apart."""
+    return ValueError(f"an array of shape {tuple([shape[i] for i in range(ndim)])} is larger than any memory")
+
+
+cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
+    """An array with memory of its own and undefined contents."""
+    cdef Array a = without_numbers(typenum, ndim, shape)
+    cdef size_t nbytes = a.size * a.itemsize
+    global dg_largest
+    if nbytes <= INLINE_BYTES:
+        a.data = <char *>a.inline_data
+    else:
+        if nbytes > dg_largest:
+            dg_largest = nbytes
+        a.data = <char *>dg_alloc(nbytes)
+        if a.data is NULL:
+            raise MemoryError(f"no memory for an array of shape {shape_tuple(a)} ({nbytes} bytes)")
+    a.owner = True
+    return a
+
+
+cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data):
+    """An array that shares the memory of another."""
+    cdef Array v = blank(ndim)
+    cdef Py_ssize_t size = 1, nbytes = a.itemsize, expected
+    cdef int i
+    v.typenum = a.typenum
+    v.itemsize = a.itemsize
+    for i in range(ndim):
+        v.shape[i] = shape[i]
+        v.strides[i] = strides[i]
+        if dg_exceeds(&nbytes, shape[i]):
+            raise too_large(ndim, shape)
+        size *= shape[i]
+    v.size = size
+    expected = a.itemsize
+    v.contiguous = True
+    for i in range(ndim - 1, -1, -1):
+        if shape[i] != 1:
+            if strides[i] != expected and size > 0:
+                v.contiguous = False
+                break
+            expected *= shape[i]
+    if not a.owner:
+        v.base = a.base            # the owner itself: chains of views stay one link long
+    else:
+        v.base = a
+    v.data = data
+    return v
+
+
+cdef int take_over(Array a, Array numbers) except -1:
+    """Give an array the numbers that were put off: those of another one of the same type and shape."""
+    if a.typenum != numbers.typenum or not same_shape(a, numbers):
+        raise AssertionError(f"an array of type {np_type(a.typenum)} and shape {shape_tuple(a)} was put off, and has "
+                             f"type {np_type(numbers.typenum)} and shape {shape_tuple(numbers)}")
+    memcpy(a.strides, numbers.strides, a.ndim * sizeof(Py_ssize_t))
+    a.contiguous = numbers.contiguous
+    a.base = numbers
+    a.data = numbers.data
+    return 0
+
+
+cdef void compute_late_by(compute_t compute):
+    """Set what is called when the numbers of an array are needed that were put off."""
+    global COMPUTE
+    COMPUTE = compute
+
+
+cdef inline int numbers_needed(Array a) except -1:
+    if a.data is NULL and a.size > 0:
+        COMPUTE(a)
+    return 0
+
+
+cdef Array scalar(int typenum, double value):
+    """A number as an array without axes."""
+    cdef Array a = new_array(typenum, 0, NULL)
+    if typenum == cnp.NPY_DOUBLE:
+        (<double *>a.data)[0] = value
+    elif typenum == cnp.NPY_FLOAT:
+        (<float *>a.data)[0] = <float>value
+    else:
+        return copy_of(np.asarray(value).astype(np_type(typenum)))
+    return a
+
+
+cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value):
+    """Every element the same number, in memory of its own."""
+    cdef Array a = new_array(typenum, ndim, shape)
+    cdef Py_ssize_t i
+    cdef double *d
+    cdef float *f
+    if value == 0.0:
+        memset(a.data, 0, a.size * a.itemsize)
+    elif typenum == cnp.NPY_DOUBLE:
+        d = <double *>a.data
+        for i in range(a.size):
+            d[i] = value
+    elif typenum == cnp.NPY_FLOAT:
+        f = <float *>a.data
+        for i in range(a.size):
+            f[i] = <float>value
+    else:
+        writable(a)[...] = value
+    return a
+
+
+cdef bint uniform(Array a) except -1:
+    """Whether every element is the same number, bit for bit; no elements are none."""
+    cdef int i
+    cdef bint one_place = True                  # all strides are zero
+    if a.size == 0:
+        return False
+    numbers_needed(a)
+    for i in range(a.ndim):
+        one_place = one_place and (a.shape[i] == 1 or a.strides[i] == 0)
+    if not one_place:
+        a = contiguous(a)
+    return one_place or memcmp(a.data, a.data + a.itemsize, (a.size - 1) * a.itemsize) == 0
+
+
+cdef double first_number(Array a) except? -1:
+    """The first element of an array of real numbers that has one."""
+    numbers_needed(a)
+    if a.typenum == cnp.NPY_DOUBLE:
+        return (<double *>a.data)[0]
+    if a.typenum == cnp.NPY_FLOAT:
+        return (<float *>a.data)[0]
+    return float(to_ndarray(a).item(0))
+
+
+cdef Array contiguous(Array a):
+    """The array itself if its elements lie in order, else a copy in which they do."""
+    cdef Array c
+    numbers_needed(a)
+    if a.contiguous:
+        return a
+    c = new_array(a.typenum, a.ndim, a.shape)
+    PyArray_CopyInto(writable(c), to_ndarray(a))
+    return c
+
+
+_NP_TYPES = {}
+
+
+cdef object np_type(int typenum):
+    cdef object t = _NP_TYPES.get(typenum)
+    if t is None:
+        t = cnp.PyArray_DescrFromType(typenum)
+        _NP_TYPES[typenum] = t
+    return t
+
+
+cdef object _as_ndarray(Array a, int flags):
+    cdef cnp.npy_intp[MAX_DIMS] dims
+    cdef cnp.npy_intp[MAX_DIMS] strides
+    cdef int i
+    cdef object descr = np_type(a.typenum)
+    cdef object r
+    numbers_needed(a)
+    for i in range(a.ndim):
+        dims[i] = a.shape[i]
+        strides[i] = a.strides[i]
+    Py_INCREF(descr)            # stolen by the call below
+    r = PyArray_NewFromDescr(<PyTypeObject *>cnp.ndarray, descr, a.ndim, dims, strides, a.data, flags, None)
+    Py_INCREF(a)
+    PyArray_SetBaseObject(r, <PyObject *>a)
+    return r
+
+
+cdef object writable(Array a):
+    """A writable view, for filling an array that was just made."""
+    return _as_ndarray(a, cnp.NPY_ARRAY_WRITEABLE | cnp.NPY_ARRAY_ALIGNED)
+
+
+cdef object to_ndarray(Array a):
+    """A read-only NumPy view of the data; it keeps the array alive."""
+    return _as_ndarray(a, cnp.NPY_ARRAY_ALIGNED)
+
+
+cdef Array from_ndarray(object array):
+    """An array that shares the memory of a NumPy array (copied if misaligned, swapped or of an odd type)."""
+    cdef cnp.ndarray n
+    cdef Array a
+    cdef int i
+    cdef Py_ssize_t size = 1, expected
+    num = _CANONICAL.get(array.dtype.str)
+    if num is None:
+        if array.dtype.isnative or array.dtype.kind not in "biufc":
+            raise TypeError(f"Tensor: arrays of type {array.dtype} are not numbers dualgrad computes with; expected "
+                            f"bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 or complex128")
+        return from_ndarray(array.astype(array.dtype.newbyteorder("=")))
+    if not array.flags.aligned or array.ndim > MAX_DIMS:
+        array = array.copy()
+    n = array
+    a = blank(n.ndim)
+    a.typenum = num
+    a.itemsize = ITEM_SIZE[a.typenum]
+    for i in range(n.ndim):
+        a.shape[i] = n.shape[i]
+        a.strides[i] = n.strides[i]
+        size *= n.shape[i]
+    a.size = size
+    expected = a.itemsize
+    a.contiguous = True
+    for i in range(n.ndim - 1, -1, -1):
+        if a.shape[i] != 1:
+            if a.strides[i] != expected and size > 0:
+                a.contiguous = False
+                break
+            expected *= a.shape[i]
+    a.base = array
+    a.data = <char *>cnp.PyArray_DATA(n)
+    return a
+
+
+cdef Array copy_of(object array):
+    """An array with memory of its own and the contents of a NumPy array."""
+    cdef Array view = from_ndarray(array)
+    cdef Array a = new_array(view.typenum, view.ndim, view.shape)
+    if view.contiguous:
+        memcpy(a.data, view.data, a.size * a.itemsize)
+    else:
+        PyArray_CopyInto(writable(a), to_ndarray(view))
+    return a
+
+
+cdef tuple shape_tuple(Array a):
+    cdef int i
+    if a.ndim == 1:
+        return (a.shape[0],)
+    if a.ndim == 2:
+        return (a.shape[0], a.shape[1])
+    return tuple([a.shape[i] for i in range(a.ndim)])
+
+
+cdef bint same_shape(Array a, Array b) noexcept:
+    return a.ndim == b.ndim and memcmp(a.shape, b.shape, a.ndim * sizeof(Py_ssize_t)) == 0
+
+
+cdef bint has_form(Array a, int typenum, tuple shape) except -1:
+    """Whether an array has a type and a shape."""
+    cdef int i
+    if a.typenum != typenum or a.ndim != len(shape):
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != <Py_ssize_t>shape[i]:
+            return False
+    return True
+
+
+cdef Array cast(Array a, int typenum):
+    cdef Array out
+    if a.typenum == typenum:
+        return a
+    out = new_array(typenum, a.ndim, a.shape)
+    if a.size == 1 and a.typenum == cnp.NPY_DOUBLE and typenum == cnp.NPY_FLOAT:
+        (<float *>out.data)[0] = <float>(<double *>a.data)[0]
+    elif a.size == 1 and a.typenum == cnp.NPY_FLOAT and typenum == cnp.NPY_DOUBLE:
+        (<double *>out.data)[0] = (<float *>a.data)[0]
+    else:
+        fill(out, to_ndarray(a))
+    return out
+
+
+cdef int fill(Array out, object source) except -1:
+    """Copy (and convert) the elements of a NumPy array into an array that was just made."""
+    cdef object view = writable(out)
+    if source.dtype.kind == "c" and view.dtype.kind not in "cb":
+        source = source.real                    # the transpose of the cast from real to complex
+    if view.dtype is source.dtype:
+        PyArray_CopyInto(view, source)
+        return 0
+    with np.errstate(all="ignore"):     # what does not fit is inf; nan has no integer, NumPy's choice stands
+        PyArray_CopyInto(view, source)
+    return 0

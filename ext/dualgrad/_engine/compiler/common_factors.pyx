@@ -1,0 +1,179 @@
+"""Multiples: matrix products that need not be done, since a product of which they are a multiple is there already.
+
+Design
+------
+A loss that contains derivatives sends the same direction through the same linear maps more than once: the direction
+itself when its derivative is taken, and that direction times a cotangent, another number for each sample, when the loss
+is differentiated. A factor for each row goes through everything that is linear along the rows,
+
+    (c x) w = c (x w)        (c x) y = c (x y)        c x + c y = c (x + y)
+
+so where ``x w`` is a result already, the matrix product is a multiplication by c. A slot that is a factor times another
+slot is remembered as such, and so is what is computed from it, as long as the same was computed from the other slot.
+
+This changes the order of operations, so the last digits may differ. Rounding errors have the same bound: each element
+is a sum over the same products, multiplied by c before or after.
+"""
+from ..arrays.array cimport Array, contiguous, first_number, to_ndarray, uniform
+from .identities cimport is_real
+from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_CONCAT, OP_MATMUL, OP_MUL, OP_SUB
+from .program cimport FROM_CONSTANT, Program
+from .tables cimport StepIndex
+
+
+cdef class Search:
+    """What is known of the slots of a program."""
+    cdef Program program
+    cdef StepIndex index            # the steps so far
+    cdef dict multiples             # slot -> (the product's opcode, factor, the other slot)
+    cdef dict seeds                 # (type, shape, column) -> constant with ones in that column, and zeros
+
+    cdef bint varies_by_row(self, int c, int x, int out) except -1:
+        """Whether a slot is a factor for each row of another one, their product."""
+        cdef tuple f = self.program.shapes[c], shape = self.program.shapes[out]
+        return (f != shape and len(shape) > 0 and self.program.shapes[x] == shape and self.broadcasts(c, x, out)
+                and (not f or f[len(f) - 1] == 1))
+
+    cdef bint broadcasts(self, int c, int x, int out) except -1:
+        """Whether the product of two slots has the type and shape of a third."""
+        cdef Program p = self.program
+        cdef tuple f = p.shapes[c], g = p.shapes[x], shape = p.shapes[out]
+        cdef int i, n = len(shape)
+        if max(len(f), len(g)) != n or p.typenums[c] != p.typenums[out] or p.typenums[x] != p.typenums[out]:
+            return False
+        for i in range(1, n + 1):
+            extent = 1
+            for s in (f, g):
+                if i <= len(s) and s[len(s) - i] != 1:
+                    if extent != 1 and extent != s[len(s) - i]:
+                        return False
+                    extent = s[len(s) - i]
+            if extent != shape[n - i]:
+                return False
+        return True
+
+    cdef tuple seeded(self, int axis, tuple ins, int out):
+        """One column put between zeros: a multiple of a one between zeros."""
+        cdef Program p = self.program
+        cdef tuple shape = p.shapes[out]
+        cdef int column = -1, place = 0
+        cdef Array a
+        if axis != len(shape) - 1:
+            return None
+        for slot in ins:
+            if p.kinds[slot] == FROM_CONSTANT:
+                a = <Array>p.sources[slot]
+                if not uniform(a) or first_number(a) != 0.0:
+                    return None
+            elif column >= 0 or p.shapes[slot][axis] != 1:
+                return None
+            else:
+                column = place
+                c = slot
+            place += p.shapes[slot][axis]
+        if column < 0:
+            return None
+        seed = self.seeds.get((p.typenums[out], shape, column))
+        return None if seed is None else (OP_ABSORB_MUL, c, seed)
+
+    cdef int note_seed(self, int slot) except -1:
+        """A constant that is one and the same unit vector in every row."""
+        cdef Program p = self.program
+        cdef tuple shape = p.shapes[slot]
+        if p.kinds[slot] != FROM_CONSTANT or len(shape) < 2 or 0 in shape:
+            return 0
+        numbers = to_ndarray(contiguous(<Array>p.sources[slot])).reshape(-1, shape[len(shape) - 1])
+        row = numbers[0]
+        if (row == 1).sum() == 1 and (row != 0).sum() == 1 and (numbers == row).all():
+            self.seeds.setdefault((p.typenums[slot], shape, int(row.argmax())), slot)
+        return 0
+
+    cdef int result_of(self, int op, int a, int b) except -3:
+        """The slot of a step without settings; -1 if there is none."""
+        cdef int[2] ins
+        ins[0] = a
+        ins[1] = b
+        return self.index.find(op, None, ins, 2)
+
+    cdef tuple derived(self, int op, tuple ins, int out):
+        """What a step computes as (opcode of the product, factor, a result that is there); None if it is not known."""
+        cdef int i, result
+        cdef tuple one, other
+        if op == OP_MATMUL:
+            if len(self.program.shapes[ins[1]]) < 2 or len(self.program.shapes[out]) < len(self.program.shapes[ins[0]]):
+                return None
+            one = self.multiples.get(ins[0])
+            if one is None:
+                return None
+            result = self.result_of(op, one[2], ins[1])
+            return None if result < 0 or not self.broadcasts(one[1], result, out) else (one[0], one[1], result)
+        if op == OP_ADD or op == OP_SUB:
+            one = self.multiples.get(ins[0])
+            other = self.multiples.get(ins[1])
+            if one is None or other is None or one[1] != other[1]:
+                return None
+            result = self.result_of(op, one[2], other[2])
+            if result < 0 or not self.broadcasts(one[1], result, out):
+                return None
+            return (one[0] if one[0] == other[0] else OP_MUL), one[1], result
+        for i in range(2):
+            one = self.multiples.get(ins[i])
+            if one is not None:
+                result = self.result_of(op, one[2], ins[1 - i])
+                if result >= 0 and self.broadcasts(one[1], result, out):
+                    return (OP_ABSORB_MUL if op == OP_ABSORB_MUL else one[0]), one[1], result
+        for i in range(2):
+            if self.varies_by_row(ins[i], ins[1 - i], out):
+                return op, ins[i], ins[1 - i]
+        return None
+
+    cdef int note(self, int op, tuple operands, int out) except -1:
+        """Note a step without settings; of equal ones the first."""
+        cdef int[2] ins = [operands[0], operands[1]]
+        return 0 if self.index.find(op, None, ins, 2) >= 0 else self.index.add(op, None, ins, 2, out)
+
+    cdef bint replace(self) except -1:
+        """Do multiplications in place of products; whether there are any."""
+        cdef list steps = []
+        cdef bint found = False
+        cdef tuple multiple, ins
+        cdef int op
+        for step in self.program.steps:
+            op, params, ins, out = step
+            multiple = None
+            if op == OP_CONCAT:
+                multiple = self.seeded(params, ins, out)
+            elif op == OP_MATMUL or ((op == OP_MUL or op == OP_ABSORB_MUL or op == OP_ADD or op == OP_SUB)
+                                     and params is None):
+                if op == OP_MATMUL:
+                    self.note_seed(ins[0])
+                if is_real(self.program.typenums[out]):
+                    multiple = self.derived(op, ins, out)
+                self.note(op, ins, out)
+            if multiple is not None:
+                self.multiples[out] = multiple
+                if op == OP_MATMUL:
+                    step = (multiple[0], None, multiple[1:], out)
+                    found = True
+            steps.append(step)
+        if found:
+            self.program.steps = steps
+        return found
+
+
+cdef Program without_multiples(Program program):
+    """The program itself, with fewer matrix products, prepared again."""
+    cdef Search search
+    cdef int products = 0
+    for step in program.steps:
+        products += step[0] == OP_MATMUL
+    if products < 2:
+        return program
+    search = Search()
+    search.program = program
+    search.index = StepIndex()
+    search.multiples = {}
+    search.seeds = {}
+    if search.replace():
+        program.prepare()
+    return program

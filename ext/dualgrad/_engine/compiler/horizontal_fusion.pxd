@@ -1,0 +1,5 @@
+# Matrix products that share a factor. See horizontal_fusion.pyx.
+from .partition cimport Region
+
+
+cdef int join_products(Region region) except -1

@@ -1,0 +1,325 @@
+"""Identities: a program with fewer steps that gives the same numbers, to the last bit.
+
+Design
+------
+Derivative rules leave signs and constant factors behind: a slope is the negative of something, a square brings a two.
+Rounding is symmetric, and a power of two only shifts the exponent, so these may go where they cost nothing:
+
+* A negation is not done but remembered: the slot is the negative of another one. Products and linear operations pass it
+  on, two of them cancel, sums become differences. It is done where somebody needs the number itself: a function that
+  is not linear, a result.
+* c1 * (c2 * x) is (c1 * c2) * x where one of the constants is a power of two, and division by one is a product.
+* c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
+* A square is a product, since products can be fused with what reads them.
+
+Steps that have become the same are one. Whatever nobody reads any more is dropped in the end.
+
+A sum that cancels is a positive zero, and so is the sum of the negatives. Who needs the negative of a sum gets the sum
+of the negatives, therefore, as it was recorded. Two things may differ all the same: the sign of a zero that is a
+product of `absorb_mul`, or that is added to others, and the last digit of numbers too small to be normal.
+
+Only real types of four and eight bytes are looked at.
+"""
+cimport numpy as cnp
+from libc.math cimport INFINITY, frexp
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
+from ..arrays.array cimport Array, first_number, new_array, uniform
+from ..primitives.opcodes cimport *
+from .program cimport FROM_CONSTANT, FROM_STEP, Program
+from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
+
+cdef enum:
+    SAFE = 64                       # powers of two up to this one, and constants of that size, are moved
+    DEEPEST = 8                     # sums within sums whose negation is put off
+
+
+cdef class Rewriting:
+    """A program in the making, and what is known of its slots."""
+    cdef Program new
+    cdef SlotMap same               # slot -> the slot that it is equal to
+    cdef SlotMap minus              # slot -> the slot that it is the negative of,
+    cdef SlotMap depths             # how many sums within sums wait for that,
+    cdef dict put_off               # and the step as it was recorded: (opcode, parameters, operands)
+    cdef dict scaled                # slot -> (constant, slot): their product
+    cdef dict shifted               # slot -> (opcode, operands): a sum or difference with a constant
+    cdef StepIndex index            # the steps of the new program
+    cdef dict numbers               # slot of a constant, or (type, number) -> number, or slot of it
+
+    cdef int equal(self, int slot) noexcept:
+        """The slot that another one is equal to."""
+        cdef int other = self.same.get(slot)
+        while other >= 0:
+            slot = other
+            other = self.same.get(slot)
+        return slot
+
+    cdef int positive(self, int slot, bint *negative) noexcept:
+        """The slot that another one is equal to, up to the sign."""
+        cdef int other
+        while True:
+            slot = self.equal(slot)
+            other = self.minus.get(slot)
+            if other < 0:
+                return slot
+            negative[0] = not negative[0]
+            slot = other
+
+    cdef int needed(self, int slot) except -1:
+        """The slot that holds just this number; the step that computes it is done now if it was put off."""
+        cdef int result, other
+        cdef int[2] ins
+        slot = self.equal(slot)
+        other = self.minus.get(slot)
+        if other < 0:
+            return slot
+        op, params, operands = self.put_off.pop(slot)
+        self.minus.put(slot, -1)
+        if other in self.scaled:
+            constant, x = self.scaled[other]
+            ins[0] = self.number(-constant, self.new.typenums[slot])
+            ins[1] = x
+            result = self.add(OP_MUL, None, ins, 2, slot)
+        elif self.depths.get(slot) > 0:
+            result = self.add_needed(op, params, operands, slot)
+        else:
+            result = self.add(OP_NEG, None, &other, 1, slot)
+        if result != slot:
+            self.same.put(slot, result)
+        return result
+
+    cdef int depth(self, tuple ins) except -1:
+        """How many sums within sums wait for their negation, those of the operands included."""
+        cdef int depth = 0, slot
+        for slot in ins:
+            slot = self.equal(slot)
+            if self.minus.get(slot) >= 0:
+                depth = max(depth, self.depths.get(slot))
+        return depth + 1
+
+    cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot, bint other=False) except -1:
+        """The slot of a step: the given one, another like it, or that of an equal step."""
+        cdef int found = NO_KEY
+        if op != OP_DRAW and op != OP_INSPECT:
+            found = self.index.find(op, params, ins, n)
+            if found >= 0:
+                return found
+        if other:
+            slot = self.fresh(slot)
+        if found != NO_KEY:
+            self.index.add(op, params, ins, n, slot)
+        self.new.steps.append((op, params, tuple_of(ins, n), slot))
+        return slot
+
+    cdef int add_needed(self, int op, object params, tuple operands, int slot) except -1:
+        """The slot of a step on just these numbers."""
+        cdef Py_ssize_t n = len(operands), i
+        cdef object memory = PyBytes_FromStringAndSize(NULL, n * sizeof(int))
+        cdef int *ins = <int *>PyBytes_AS_STRING(memory)
+        for i in range(n):
+            ins[i] = self.needed(operands[i])
+        return self.add(op, params, ins, n, slot)
+
+    cdef int fresh(self, int like) except -1:
+        """A slot for a result of the type and shape of another one."""
+        cdef Program p = self.new
+        p.kinds.append(FROM_STEP)
+        p.sources.append(None)
+        p.typenums.append(p.typenums[like])
+        p.shapes.append(p.shapes[like])
+        return len(p.kinds) - 1
+
+    cdef int number(self, double value, int typenum) except -1:
+        """The slot of a constant."""
+        cdef Array a
+        slot = self.numbers.get((typenum, value))
+        if slot is None:
+            a = new_array(typenum, 0, NULL)
+            if typenum == cnp.NPY_DOUBLE:
+                (<double *>a.data)[0] = value
+            else:
+                (<float *>a.data)[0] = <float>value
+            slot = self.numbers[typenum, value] = self.new.new_slot(FROM_CONSTANT, a, a)
+        return slot
+
+    cdef double constant(self, int slot, int other, int out) except? -1:
+        """The factor that an operand is; 0 if it is none, or not one to be moved."""
+        cdef Program p = self.new
+        cdef Array a
+        cdef double value
+        if p.kinds[slot] != FROM_CONSTANT or p.shapes[other] != p.shapes[out]:
+            return 0.0
+        found = self.numbers.get(slot)
+        if found is None:
+            a = <Array>p.sources[slot]
+            found = self.numbers[slot] = first_number(a) if is_real(a.typenum) and uniform(a) else INFINITY
+        value = found
+        return value if 2.0 ** -SAFE <= abs(value) <= 2.0 ** SAFE else 0.0
+
+    cdef int is_equal(self, int out, int slot) except -1:
+        """Note that a result is that of another step."""
+        if slot != out:
+            self.same.put(out, slot)
+        return 0
+
+    cdef int is_minus(self, int out, int slot, int op, object params, tuple ins, int depth=0) except -1:
+        """Note that a result is the negative of that of another step."""
+        self.minus.put(out, slot)
+        self.depths.put(out, depth)
+        self.put_off[out] = op, params, ins
+        return 0
+
+    cdef int rewrite(self, int op, object params, tuple ins, int out) except -1:
+        cdef bint negative = False
+        cdef int[2] both
+        cdef int a
+        if not ins or not is_real(self.new.typenums[out]) or not is_real(self.new.typenums[<int>ins[0]]):
+            return self.plain(op, params, ins, out)
+        if op == OP_MUL or op == OP_ABSORB_MUL or op == OP_DIV:
+            return self.product(op, ins, out)
+        if op == OP_ADD or op == OP_SUB:
+            return self.sum(op, ins, out)
+        if is_linear(op) or op == OP_MATMUL:
+            return self.linear(op, params, ins, out)
+        if op == OP_NEG or op == OP_SQUARE or op == OP_ABS:
+            a = self.positive(ins[0], &negative)
+            if op == OP_SQUARE:
+                both[0] = both[1] = a
+                return self.is_equal(out, self.add(OP_MUL, None, both, 2, out))
+            if op == OP_ABS:
+                return self.is_equal(out, self.add(OP_ABS, None, &a, 1, out))
+            return self.is_equal(out, a) if negative else self.is_minus(out, a, op, None, ins)
+        return self.plain(op, params, ins, out)
+
+    cdef int plain(self, int op, object params, tuple ins, int out) except -1:
+        """A step as it is."""
+        return self.is_equal(out, self.add_needed(op, params, ins, out))
+
+    cdef int linear(self, int op, object params, tuple ins, int out) except -1:
+        """A step whose result is negative with its operands: one or two."""
+        cdef bint negative = False
+        cdef int depth = self.depth(ins), i
+        cdef int[2] positive
+        for i in range(len(ins)):
+            positive[i] = self.positive(ins[i], &negative)
+        if not negative:
+            return self.is_equal(out, self.add(op, params, positive, len(ins), out))
+        if depth > DEEPEST:
+            return self.plain(op, params, ins, out)
+        return self.is_minus(out, self.add(op, params, positive, len(ins), out, True), op, params, ins, depth)
+
+    cdef int product(self, int op, tuple operands, int out) except -1:
+        cdef bint negative = False
+        cdef int a = self.positive(operands[0], &negative), b = self.positive(operands[1], &negative), slot
+        cdef int[2] ins
+        cdef double c = self.constant(b, a, out), d
+        if op == OP_DIV:
+            c = 1.0 / c if is_power(c) else 0.0
+        elif c == 0.0:
+            c = self.constant(a, b, out)
+            if c != 0.0:
+                a, b = b, a
+        if c != 0.0:                            # a times c
+            if c < 0.0:
+                c = -c
+                negative = not negative
+            if a in self.scaled:
+                d, inner = self.scaled[a]
+                if (is_power(c) or is_power(d)) and 2.0 ** -SAFE <= c * d <= 2.0 ** SAFE:
+                    c *= d
+                    a = inner
+            if c == 1.0:
+                return self.is_minus(out, a, op, None, operands) if negative else self.is_equal(out, a)
+            if a in self.shifted and c > 1.0 and is_power(c):
+                slot = self.distributed(c, a, out, negative)
+                if slot >= 0:
+                    return self.is_minus(out, slot, op, None, operands) if negative else self.is_equal(out, slot)
+            b = self.number(c, self.new.typenums[out])
+            op = OP_MUL
+        ins[0] = a
+        ins[1] = b
+        slot = self.add(op, None, ins, 2, out, negative)
+        if c != 0.0:
+            self.scaled[slot] = (c, a)
+        return self.is_minus(out, slot, op, None, operands) if negative else self.is_equal(out, slot)
+
+    cdef int distributed(self, double c, int a, int out, bint negative) except -2:
+        """The slot of c times a sum with a constant, from a product that is there; -1 if it is not. Nothing is rounded
+        otherwise, and nothing overflows that would not, since the constant is of moderate size."""
+        cdef double k
+        cdef int typenum = self.new.typenums[out], i, found
+        cdef int[2] ins
+        op, operands = <tuple>self.shifted[a]
+        for i in range(2):
+            k = self.constant(operands[i], operands[1 - i], out)
+            number = self.numbers.get((typenum, c))
+            if k == 0.0 or number is None or abs(c * k) > 2.0 ** SAFE:
+                continue
+            ins[0] = number
+            ins[1] = operands[1 - i]
+            found = self.index.find(OP_MUL, None, ins, 2)
+            if found >= 0:
+                ins[i] = self.number(c * k, typenum)
+                ins[1 - i] = found
+                return self.add(op, None, ins, 2, out, negative)
+        return -1
+
+    cdef int sum(self, int op, tuple operands, int out) except -1:
+        cdef bint na = False, nb = op == OP_SUB
+        cdef int depth = self.depth(operands), slot
+        cdef int[2] ins
+        ins[0] = self.positive(operands[0], &na)
+        ins[1] = self.positive(operands[1], &nb)
+        if na and nb:
+            if depth > DEEPEST:
+                return self.plain(op, None, operands, out)
+            return self.is_minus(out, self.add(OP_ADD, None, ins, 2, out, True), op, None, operands, depth)
+        if na:
+            ins[0], ins[1], nb = ins[1], ins[0], True
+        slot = self.add(OP_SUB if nb else OP_ADD, None, ins, 2, out)
+        if self.new.kinds[ins[0]] == FROM_CONSTANT or self.new.kinds[ins[1]] == FROM_CONSTANT:
+            self.shifted[slot] = OP_SUB if nb else OP_ADD, (ins[0], ins[1])
+        return self.is_equal(out, slot)
+
+
+cdef bint is_real(int typenum):
+    return typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT
+
+
+cdef bint is_linear(int op):
+    """Whether an operation of one operand only moves or adds up numbers."""
+    return (op == OP_RESHAPE or op == OP_TRANSPOSE or op == OP_BROADCAST_TO or op == OP_SLICE or op == OP_UNSLICE
+            or op == OP_SUM or op == OP_SUM_TO or op == OP_IDENTITY)
+
+
+cdef bint is_power(double c):
+    """Whether a number is a power of two."""
+    cdef int exponent
+    return c != 0.0 and abs(frexp(c, &exponent)) == 0.5
+
+
+cdef Program simplified(Program program):
+    """The program, rewritten and prepared."""
+    cdef Rewriting r = Rewriting()
+    cdef Program p = Program()
+    r.new = p
+    p.kinds = list(program.kinds)
+    p.sources = list(program.sources)
+    p.typenums = list(program.typenums)
+    p.shapes = list(program.shapes)
+    p.inputs = list(program.inputs)
+    r.same = SlotMap()
+    r.minus = SlotMap()
+    r.depths = SlotMap()
+    r.put_off = {}
+    r.scaled = {}
+    r.shifted = {}
+    r.index = StepIndex()
+    r.numbers = {}
+    for op, params, ins, out in program.steps:
+        r.rewrite(op, params, ins, out)
+    p.outputs = [r.needed(slot) for slot in program.outputs]
+    p.effects = [(handle, r.needed(slot)) for handle, slot in program.effects]
+    p.prepare()
+    return p

@@ -1,0 +1,35 @@
+# Instructions as the executor reads them. See instructions.pyx.
+cimport numpy as cnp
+
+from .executor cimport dg_instruction
+from ..primitives.registry cimport dg_loop
+from .partition cimport Region
+
+cdef extern from "executor/fused.h":
+    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
+
+cdef extern from "executor/product.h":
+    dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
+
+cdef dict NUMBERS                   # operations on single numbers that need no call
+
+
+cdef enum:
+    UNBOUND = -1                    # rows of an instruction that is not told yet how many
+
+
+cdef class Instruction:
+    cdef dg_instruction code
+    cdef object primitive           # whose loop it calls: (opcode, type number, fusion or type of a conversion)
+    cdef int operand(self, int k, tuple place) except -1
+    cdef int steps(self, list steps) except -1
+    cdef int calls(self, int op, int typenum, object detail) except -1
+    cdef int multiplies(self, int typenum, list dims, list strides) except -1
+    cdef int totals(self, int typenum) except -1
+    cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1
+
+
+cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
+cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)
+cdef int finish_code(Region region, list code) except -1
+cdef int finish_scalars(Region region) except -1

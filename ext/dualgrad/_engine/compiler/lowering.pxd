@@ -1,0 +1,71 @@
+# Programs as operations on views of memory. See lowering.pyx.
+from ..arrays.array cimport Array
+from ..primitives.registry cimport Loop
+from .program cimport Program
+from .views cimport Root, View
+
+
+cdef Loop *add_loop(int typenum) except NULL
+cdef Loop *matmul_loop(int typenum) except NULL
+cdef Loop *power_loop(int typenum) except NULL
+
+
+cdef enum Manner:
+    """How an operation is done."""
+    AS_LOOP                         # an elementwise loop
+    AS_SELECT
+    AS_CAST
+    AS_MATMUL
+    AS_CONTRACT                     # a product over two axes
+    AS_SUM
+    AS_COPIES                       # views put into their places
+    AS_GATHER
+    AS_SCATTER
+    AS_GENERIC                      # as eager execution would
+
+
+cdef tuple MANNERS                  # their names
+
+
+cdef class Operation:
+    """One result from views."""
+    cdef int op
+    cdef object params
+    cdef list ins
+    cdef Root out
+    cdef list mates                 # products that are done together with this one, the first of them for all
+    cdef Manner kind
+
+
+cdef class Lowering:
+    cdef Program program
+    cdef Py_ssize_t rows            # axes of this length come first in memory; 0: none does
+    cdef list views                 # of each slot
+    cdef list roots
+    cdef list operations
+    cdef dict numbers               # id of the root of a constant -> root of the number that it repeats
+    cdef int lower(self) except -1
+    cdef Root made(self, int typenum, tuple shape)
+    cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape)
+    cdef View copied(self, View v)
+    cdef View constant(self, Array a, int typenum, tuple shape)
+    cdef list elements(self, list ins)
+    cdef tuple order(self, tuple shape)
+    cdef View elementwise(self, Manner kind, int op, list ins, int typenum, tuple shape)
+    cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape)
+    cdef int settle(self, int slot) except -1
+    cdef View settled(self, View v)
+    cdef View sliced(self, View x, tuple parts, tuple shape)
+    cdef View turned_merged(self, View x, tuple order, tuple shape)
+    cdef View another_shape(self, View x, tuple shape)
+    cdef View multiplied(self, list ins, int typenum, tuple shape)
+    cdef View step(self, int op, object params, list ins, int typenum, tuple shape)
+    cdef View joined(self, int axis, list ins, int typenum, tuple shape)
+    cdef View picked(self, int op, object params, list ins, int typenum, tuple shape)
+    cdef View index_of(self, View index, Py_ssize_t extent, bint outer)
+    cdef View summed(self, int op, object params, View x, int typenum, tuple shape)
+    cdef bint multiplies(self, list ins)
+
+
+cdef object dtype_of(int typenum)
+cdef Array np_scalar(int typenum)

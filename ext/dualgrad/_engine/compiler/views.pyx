@@ -1,0 +1,178 @@
+"""Views: memory seen through strides.
+
+Design
+------
+A root is memory: of an input, a handle, a constant or one result. A view of it has a shape and strides, so transposes,
+slices, broadcasts and most reshapes cost nothing. A view need not have its axes in the order in which they lie in
+memory: results of many samples along each of many directions, say, are kept with the samples outermost.
+"""
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+from ..arrays.array cimport item_size
+
+
+cdef int put(tuple items, Py_ssize_t i, object x) except -1:
+    """Fill in an item of a new tuple."""
+    Py_INCREF(x)
+    PyTuple_SET_ITEM(items, i, x)
+    return 0
+
+
+cdef Py_ssize_t product(object shape) except? -1:
+    cdef Py_ssize_t n = 1, extent
+    if type(shape) is tuple:
+        for extent in <tuple>shape:
+            n *= extent
+    else:
+        for extent in shape:
+            n *= extent
+    return n
+
+
+cdef tuple packed(tuple shape, Py_ssize_t item):
+    """Strides of elements in order."""
+    cdef Py_ssize_t i, n = len(shape)
+    cdef tuple strides = PyTuple_New(n)
+    for i in range(n - 1, -1, -1):
+        put(strides, i, item)
+        item *= max(<Py_ssize_t>shape[i], 1)
+    return strides
+
+
+cdef Root new_root(int typenum, tuple shape, object source):
+    cdef Root r = Root()
+    r.typenum = typenum
+    r.item = item_size(typenum)
+    r.shape = shape
+    r.size = product(shape)
+    r.source = source
+    r.region = -1
+    r.last = -1
+    r.base = -1
+    return r
+
+
+cdef View view_of(Root root):
+    return view(root, 0, root.shape, packed(root.shape, root.item))
+
+
+cdef View view(Root root, Py_ssize_t offset, tuple shape, tuple strides):
+    cdef View v = View()
+    v.root = root
+    v.offset = offset
+    v.shape = shape
+    v.strides = strides
+    return v
+
+
+cdef bint is_packed(View v):
+    cdef Py_ssize_t expected = v.root.item
+    cdef int i
+    for i in range(len(v.shape) - 1, -1, -1):
+        if v.shape[i] != 1:
+            if v.strides[i] != expected:
+                return False
+            expected *= <Py_ssize_t>v.shape[i]
+    return True
+
+
+cdef tuple broadcast_strides(View v, tuple shape):
+    """The strides of a view that is repeated up to a shape."""
+    cdef Py_ssize_t n = len(shape), lead = n - len(v.shape), i
+    cdef tuple strides = PyTuple_New(n)
+    for i in range(n):
+        put(strides, i, 0 if i < lead or (v.shape[i - lead] == 1 and shape[i] != 1) else v.strides[i - lead])
+    return strides
+
+
+cdef object step_of(tuple strides, tuple shape, bint partition):
+    """Bytes from element to element, if that is the same throughout; else None. The first axis counts even where it is
+    one long if it is that of rows."""
+    cdef Py_ssize_t expected = 0, step = 0
+    cdef bint found = False
+    cdef int i
+    for i in range(len(shape) - 1, -1, -1):
+        if shape[i] == 1 and not (i == 0 and partition):
+            continue
+        if not found:
+            step = strides[i]
+            found = True
+        elif strides[i] != expected:
+            return None
+        expected = <Py_ssize_t>strides[i] * <Py_ssize_t>shape[i]
+    return step
+
+
+# ------------------------------------------------------------------------------------------------------ order of axes
+
+cdef tuple rows_first(tuple shape, Py_ssize_t rows):
+    """The order of axes in which one of so many rows comes first; None where it does already, or is not there."""
+    cdef int k, n = len(shape)
+    if rows == 0 or n < 2 or shape[0] == rows:
+        return None
+    for k in range(1, n):
+        if shape[k] == rows:
+            return (k,) + tuple([i for i in range(n) if i != k])
+    return None
+
+
+cdef tuple permuted(tuple items, tuple order):
+    cdef Py_ssize_t i, n = len(order)
+    cdef tuple made = PyTuple_New(n)
+    for i in range(n):
+        put(made, i, items[<Py_ssize_t>order[i]])
+    return made
+
+
+cdef tuple inverse(tuple order):
+    cdef Py_ssize_t i, n = len(order)
+    cdef tuple made = PyTuple_New(n)
+    for i in range(n):
+        put(made, order[i], i)
+    return made
+
+
+cdef View turned(View v, tuple order):
+    """A view with its axes in another order."""
+    return view(v.root, v.offset, permuted(v.shape, order), permuted(v.strides, order))
+
+
+cdef View repeated(View v, tuple shape):
+    """A view repeated up to a shape."""
+    return view(v.root, v.offset, shape, broadcast_strides(v, shape))
+
+
+cdef View reshaped(View v, tuple shape):
+    """The same elements in the same order under another shape; None where strides cannot say that."""
+    cdef list old = [(n, s) for n, s in zip(v.shape, v.strides) if n != 1]
+    cdef list strides = []
+    cdef int i = 0, j = 0, k, n_new = len(shape), first
+    cdef Py_ssize_t have, want, step
+    if product(shape) == 0:
+        return None
+    while j < n_new:
+        if shape[j] == 1:
+            strides.append(v.root.item)
+            j += 1
+            continue
+        have, want, first = old[i][0], shape[j], j
+        k = i
+        j += 1
+        while have != want:
+            if have < want:
+                if old[k][1] != <Py_ssize_t>old[k + 1][0] * <Py_ssize_t>old[k + 1][1]:
+                    return None                     # two axes that do not lie behind each other would become one
+                k += 1
+                have *= <Py_ssize_t>old[k][0]
+            else:
+                want *= <Py_ssize_t>shape[j]
+                j += 1
+        step = old[k][1]
+        group = []
+        for extent in reversed(shape[first:j]):
+            group.append(step)
+            step *= <Py_ssize_t>extent
+        strides += reversed(group)
+        i = k + 1
+    return view(v.root, v.offset, shape, tuple(strides))

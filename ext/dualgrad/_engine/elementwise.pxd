@@ -1,6 +1,0 @@
-# Elementwise primitives on arrays. See elementwise.pyx.
-from cpython.object cimport PyObject
-from .array cimport Array
-
-cdef Array execute_elementwise(int op, PyObject **args, int n)
-cdef bint add_into(Array total, Array term) except -1

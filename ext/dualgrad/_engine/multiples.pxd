@@ -1,5 +1,0 @@
-# Products of multiples of what was multiplied already. See multiples.pyx.
-from .program cimport Program
-
-
-cdef Program without_multiples(Program program)

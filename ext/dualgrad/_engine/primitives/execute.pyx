@@ -1,0 +1,106 @@
+"""Primitives on arrays: what is left when no derivative is asked for.
+
+Types are equal when a primitive is reached: the public functions have inserted casts.
+
+A recording (recorder.pyx) rides along: while one is active on this thread, its tracer is asked to execute, and notes
+what it does.
+"""
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+
+from ..arrays.array cimport Array
+from .elementwise cimport execute_elementwise
+from .opcodes cimport N_OPS
+from .registry cimport Rule, op_name, rule_of
+from .structural cimport execute_structural, is_structural
+
+cdef extern from *:
+    """
+    #include "memory/thread_local.h"
+    static DG_THREAD_LOCAL PyObject *dg_tracer = NULL;
+    """
+    PyObject *dg_tracer
+
+
+cdef class Tracer:
+    """Whoever records what is executed; see recorder.pyx."""
+
+    cdef Array execute(self, int op, object params, PyObject **args, int n):
+        raise NotImplementedError
+
+    cdef Array reference(self, object handle, Array a):
+        """The array of a handle that was made outside of the recording."""
+        raise NotImplementedError
+
+    cdef int asked(self, Array a, str what) except -1:
+        """Python is given something of an array that the recording knows."""
+        raise NotImplementedError
+
+    cdef int frozen(self, object handle, Array a) except -1:
+        """Python was given the numbers of a handle that was made outside of the recording."""
+        raise NotImplementedError
+
+    cdef int rebound(self, object handle) except -1:
+        """A handle was given a new value."""
+        raise NotImplementedError
+
+    cdef int give_up(self, str why) except -1:
+        """Something happened that a program cannot repeat."""
+        raise NotImplementedError
+
+    cdef int needed(self, Array a) except -1:
+        """The numbers of an array are read that were put off."""
+        raise NotImplementedError
+
+    cdef int settle(self) except -1:
+        """Others are going to execute: nothing may be put off."""
+        return 0
+
+
+cdef Tracer active_tracer():
+    return None if dg_tracer is NULL else <Tracer>dg_tracer
+
+
+cdef bint tracing() noexcept:
+    return dg_tracer is not NULL
+
+
+cdef int start_tracing(Tracer tracer) except -1:
+    global dg_tracer
+    Py_INCREF(tracer)
+    dg_tracer = <PyObject *>tracer
+    return 0
+
+
+cdef int stop_tracing(Tracer tracer) except -1:
+    """No longer record; nothing happens if that tracer is not active."""
+    global dg_tracer
+    if dg_tracer is <PyObject *>tracer:
+        dg_tracer = NULL
+        Py_DECREF(tracer)
+    return 0
+
+
+cdef Array execute(int op, object params, PyObject **args, int n):
+    """Run a primitive on arrays."""
+    if dg_tracer is not NULL:
+        return traced(<Tracer>dg_tracer, op, params, args, n)
+    return run(op, params, args, n)
+
+
+cdef Array traced(Tracer tracer, int op, object params, PyObject **args, int n):
+    """Run a primitive that is written down. An error may depend on numbers: a function that catches it goes another way
+    with others, and no program does."""
+    try:
+        return tracer.execute(op, params, args, n)
+    except BaseException as error:
+        tracer.give_up(f"{op_name(op)} raised {type(error).__name__}")
+        raise
+
+
+cdef Array run(int op, object params, PyObject **args, int n):
+    if op >= N_OPS and (rule := rule_of(op)) is not None:
+        return (<Rule>rule).execute(params, args, n)
+    if is_structural(op):
+        return execute_structural(op, params, args, n)
+    return execute_elementwise(op, args, n)

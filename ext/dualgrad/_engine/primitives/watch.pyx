@@ -1,0 +1,119 @@
+"""A watch for the first number that is not finite.
+
+Design
+------
+A watch is a tracer (execute.pyx): it executes each primitive and looks at the result. Being one, it makes recorded
+functions run eagerly, and costs nothing where it is not active.
+
+Levels that are opened meanwhile are marked. Their tapes note the line of the user's code with each instruction, and
+whoever reads a derivative rule for them has the result looked at (`rules.pyx`, `sweeps.pyx`, `algebra.pyx`). What a
+rule computes on the way is not looked at: an infinite partial that meets a derivative of zero does no harm.
+"""
+import sys
+
+import numpy as np
+
+from ..arrays.array cimport Array, is_inexact, to_ndarray
+from .execute cimport active_tracer, run, start_tracing, stop_tracing
+from .registry cimport op_name
+
+
+cdef class Watch(Tracer):
+
+    def __cinit__(self):
+        self.trace = -1                         # no array belongs to it
+        self.sweeps = []
+
+    cdef Array execute(self, int op, object params, PyObject **args, int n):
+        cdef Array out = run(op, params, args, n)
+        if self.quiet == 0 and self.bad(out):
+            self.complain(op, self.order(), out, [<Array>args[i] for i in range(n)])
+        return out
+
+    cdef int order(self):
+        """The order of the derivative that the sweeps which are going on take together."""
+        return len(self.sweeps) - self.sweeps.count("")
+
+    cdef bint bad(self, Array a) except -1:
+        """Whether an array holds what should not be there."""
+        if not is_inexact(a.typenum) or a.size == 0:
+            return False
+        numbers = to_ndarray(a)
+        return not np.isfinite(numbers).all() if self.infinities else bool(np.isnan(numbers).any())
+
+    cdef int complain(self, int op, int order, Array a, list operands) except -1:
+        """Report an array that does; `order` is that of the derivative, 0 for a value."""
+        line = self.line if self.line is not None and self.sweeps else user_line()
+        self.quiet += 1                         # what the report computes is its own affair
+        try:
+            self.report(op_name(op), order, tuple([name for name in self.sweeps if name]), to_ndarray(a),
+                        [to_ndarray(<Array>operand) for operand in operands], line)
+        finally:
+            self.quiet -= 1
+        return 0
+
+    cdef Array reference(self, object handle, Array a):
+        return a
+
+    cdef int asked(self, Array a, str what) except -1:
+        return 0
+
+    cdef int frozen(self, object handle, Array a) except -1:
+        return 0
+
+    cdef int rebound(self, object handle) except -1:
+        return 0
+
+    cdef int give_up(self, str why) except -1:
+        return 0
+
+
+cdef Watch active_watch():
+    """The watch of this thread, or None."""
+    cdef Tracer tracer = active_tracer()
+    return <Watch>tracer if isinstance(tracer, Watch) else None
+
+
+cdef int go_on() except -1:
+    """The next sweep goes on with the one around it, inside a transform whose order the values themselves have."""
+    cdef Watch watch = active_watch()
+    if watch is not None:
+        watch.joins = True
+    return 0
+
+
+# Packages that stand between the user's code and ours.
+cdef frozenset BETWEEN = frozenset(("dualgrad", "numpy", "scipy", "copy", "copyreg", "statistics", "fractions"))
+
+
+cdef object user_line():
+    """File and line of the innermost frame that is not of this package, nor of one through which it is called."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in BETWEEN:
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def start_watch(report, bint infinities):
+    """Have the results of this thread looked at; returns what `stop_watch` needs. A recording that is going on ends."""
+    cdef Watch watch = Watch()
+    cdef Tracer former = active_tracer()
+    if former is not None and not isinstance(former, Watch):
+        former.give_up("numbers are to be watched")
+        former = None
+    if former is not None:
+        stop_tracing(former)
+    watch.report = report
+    watch.infinities = infinities
+    start_tracing(watch)
+    return watch, former
+
+
+def stop_watch(tuple both):
+    """No longer look, or go on as before."""
+    watch, former = both
+    stop_tracing(<Tracer>watch)
+    if former is not None:
+        start_tracing(<Tracer>former)

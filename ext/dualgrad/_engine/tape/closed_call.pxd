@@ -1,0 +1,20 @@
+# Calls that are one instruction to everything outside. See closed_call.pyx.
+from ..arrays.array cimport Value
+from ..values.levels cimport Level
+
+
+cdef class Region:
+    cdef Level level                # open while it runs: a light tape under a reverse level
+    cdef Region outer               # the region it runs in
+    cdef bint again                 # not the first run: what it reads is known, what it changes is forgotten
+    cdef dict table                 # id of a handle made outside -> its value inside
+    cdef list handles               # those handles, in the order they were first read
+    cdef list values                # and their values outside
+    cdef dict effects               # id of a handle made outside that was given a new value -> the handle
+    cdef object state               # of the random numbers before the first draw; None if there was none
+    cdef Value capture(self, object handle, Value outside)
+
+
+cdef int before_draw(Region region) except -1
+cdef object random_state()
+cdef int set_random_state(object state) except -1

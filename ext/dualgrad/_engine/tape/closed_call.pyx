@@ -1,0 +1,67 @@
+"""Closed calls: a call whose inside is closed to everything outside.
+
+Design
+------
+A call that is one instruction of a tape (rematerialisation.pyx) is run again when it is differentiated, so all it
+depends on has to be known. Besides its arguments that is what it reads from outside: parameters, tensors it closes
+over. They are handles, and every handle is read through one function (tensor.pyx: `read`). While a region is active, a
+handle that is older than the region is looked up in the region's table. At the first run the table is filled: what is
+found outside becomes an operand of the instruction, as an argument is. At a later run the table holds the operands to
+use.
+
+New values given to older handles (running statistics, counters) stay in the table. After the first run they leave the
+call as results and the handles are set, once; those of later runs are forgotten. Random numbers are drawn from the
+state that the first run found.
+"""
+from ..arrays.array cimport NODE, Value
+from .tape cimport Tape, settled, stripped
+
+
+cdef class Region:
+
+    cdef Value capture(self, object handle, Value outside):
+        """The value inside of a handle that is read for the first time."""
+        cdef Value inside = settled(outside)
+        if self.again:
+            if inside.kind == NODE:
+                raise RuntimeError(f"{self.level.name}: the function reads a tensor now that it did not read when it "
+                                   f"was first run, so its derivative would be incomplete; let what it reads not "
+                                   f"change from run to run")
+        else:
+            self.values.append(inside)
+            if inside.kind == NODE and self.level.reverse:
+                inside = (<Tape>self.level).place(stripped(inside))
+        self.handles.append(handle)
+        self.table[id(handle)] = inside
+        return inside
+
+
+# -------------------------------------------------------------------------------------------------- random numbers
+
+cdef object GET_STATE = None
+cdef object SET_STATE = None
+
+
+def install_random(get, put):
+    """Tell the engine how the state of random numbers is read and set."""
+    global GET_STATE, SET_STATE
+    GET_STATE = get
+    SET_STATE = put
+
+
+cdef object random_state():
+    return GET_STATE()
+
+
+cdef int set_random_state(object state) except -1:
+    SET_STATE(state)
+    return 0
+
+
+cdef int before_draw(Region region) except -1:
+    """Random numbers are about to be drawn in a region: at their first run, it and those around it note the state."""
+    while region is not None:
+        if not region.again and region.state is None:
+            region.state = random_state()
+        region = region.outer
+    return 0

@@ -1,0 +1,513 @@
+"""The reverse tape: what a reverse level records.
+
+Design
+------
+A tape owns its instructions in one array; operands are integers (a slot, or a constant), so there is no chain of
+objects to recurse over and a tape of ten million instructions is dropped as safely as one of ten. Slots hold primals.
+
+A reverse level does its work on values stripped of all outer reverse levels. A leaf keeps the *link* to the outer
+value it stands for: an input of the function, or a value the function reads by closure. So neither the function nor
+the sweep (sweeps.pyx) leaves anything on an outer tape, and nothing that influences the result is lost.
+"""
+cimport cython
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.string cimport memcpy, memset
+
+from ..arrays.array cimport ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Value, count
+from ..primitives.opcodes cimport *
+from ..values.rules cimport dual_rule, has_slope
+from ..values.levels cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
+from ..primitives.watch cimport Watch, active_watch, user_line
+
+cdef extern from "Python.h":
+    ctypedef int (*visitproc)(PyObject *, void *) noexcept
+    ctypedef int (*traverseproc)(PyObject *, visitproc, void *) noexcept
+    ctypedef struct PyTypeObject:
+        traverseproc tp_traverse
+
+cdef extern from "memory/pages.h":
+    void *dg_grow(void *p, size_t n)
+
+observers = []      # called with a report for each tape that closes; see dualgrad.testing
+
+
+# ------------------------------------------------------------------------------------------------------- storage
+
+cdef void *resized(void *block, size_t nbytes) except NULL:
+    cdef void *moved = dg_grow(block, nbytes)
+    if moved is NULL:
+        raise MemoryError("no memory for a tape of this length")
+    return moved
+
+
+@cython.final
+cdef class Slots:
+    """An array of values, some of them missing."""
+
+    def __cinit__(self):
+        self.p = self.few           # extension objects start zeroed
+        self.capacity = INLINE_SLOTS
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n - 1, -1, -1):
+            Py_XDECREF(self.p[i])
+        if self.p is not self.few:
+            PyMem_RawFree(self.p)
+
+    cdef int grow(self, Py_ssize_t n) except -1:
+        cdef Py_ssize_t capacity = max(n, self.capacity * 2, 8)
+        if n > self.capacity:
+            if self.p is self.few:
+                self.p = <PyObject **>resized(NULL, capacity * sizeof(PyObject *))
+                memcpy(self.p, self.few, sizeof(self.few))
+            else:
+                self.p = <PyObject **>resized(self.p, capacity * sizeof(PyObject *))
+            memset(self.p + self.capacity, 0, (capacity - self.capacity) * sizeof(PyObject *))
+            self.capacity = capacity
+        return 0
+
+    cdef Py_ssize_t push(self, Value v) except -1:
+        if self.n == self.capacity:
+            self.grow(self.n + 1)
+        Py_INCREF(v)
+        self.p[self.n] = <PyObject *>v
+        self.n += 1
+        return self.n - 1
+
+    cdef int put(self, Py_ssize_t i, Value v) except -1:
+        cdef PyObject *old = self.p[i]
+        if v is None:
+            self.p[i] = NULL
+        else:
+            Py_INCREF(v)
+            self.p[i] = <PyObject *>v
+        Py_XDECREF(old)
+        return 0
+
+    cdef Value get(self, Py_ssize_t i):
+        return None if self.p[i] is NULL else <Value>self.p[i]
+
+    cdef int drop(self, Py_ssize_t i) except -1:
+        cdef PyObject *old = self.p[i]
+        self.p[i] = NULL
+        Py_XDECREF(old)
+        return 0
+
+    cdef int clear(self) except -1:
+        cdef Py_ssize_t i, n = self.n
+        self.n = 0
+        for i in range(n - 1, -1, -1):
+            Py_XDECREF(self.p[i])
+            self.p[i] = NULL
+        return 0
+
+
+cdef Slots new_slots(Py_ssize_t n):
+    """So many slots, all empty."""
+    cdef Slots slots = Slots.__new__(Slots)
+    if n > INLINE_SLOTS:
+        slots.grow(n)
+    slots.n = n
+    return slots
+
+
+# ---------------------------------------------------------------------------------------------------------- tape
+
+cdef class Tape(Level):
+    """The instructions of one reverse level."""
+
+    def __cinit__(self):
+        self.reverse = True
+        self.values = Slots.__new__(Slots)
+        self.constants = Slots.__new__(Slots)
+        self.leaf_slots = []
+        self.leaf_links = []
+        self.exact = True
+        if self.watched:
+            self.lines = []
+        if DG_DEBUG:
+            count("Tape", 1)
+
+    def __dealloc__(self):
+        self.free_entries()
+        if DG_DEBUG:
+            count("Tape", -1)
+
+    cdef int free_entries(self) except -1:
+        cdef Py_ssize_t i, n = self.n_entries
+        self.n_entries = 0
+        self.n_refs = 0
+        self.n_closing = 0
+        for i in range(n - 1, -1, -1):
+            Py_XDECREF(self.entries[i].params)
+        PyMem_RawFree(self.entries)
+        PyMem_RawFree(self.refs)
+        PyMem_RawFree(self.closing)
+        self.closing = NULL
+        self.n_closing = 0
+        self.closing_capacity = 0
+        self.entries = NULL
+        self.refs = NULL
+        self.entry_capacity = 0
+        self.ref_capacity = 0
+        return 0
+
+    cdef int clear(self) except -1:
+        """Forget everything; nodes that escaped keep their own primals."""
+        self.free_entries()
+        self.values.clear()
+        self.constants.clear()
+        self.leaf_slots = []
+        self.leaf_links = []
+        self.linked = None
+        self.parameter_leaves = None
+        return 0
+
+    cdef Node node_at(self, Py_ssize_t slot):
+        cdef Node node = Node.__new__(Node)
+        node.level = self
+        node.primal = <Value>self.values.p[slot]
+        node.slot = slot
+        return node
+
+    cdef Node place(self, Value primal):
+        """A new slot."""
+        cdef Node node
+        if self.light:
+            node = Node.__new__(Node)
+            node.level = self
+            node.primal = primal
+            node.slot = -1
+            return node
+        return self.node_at(self.values.push(primal))
+
+    cdef Node leaf(self, Value primal, Value link):
+        cdef Node node = self.place(primal)
+        self.leaf_slots.append(node.slot)
+        self.leaf_links.append(link)
+        return node
+
+    cdef Node link(self, Node outer):
+        """The leaf that stands for a value of an outer tape; one for each value."""
+        cdef Node node
+        if self.linked is None:
+            self.linked = {}
+        slot = self.linked.get(<size_t><PyObject *>outer)
+        if slot is not None:
+            return self.node_at(slot)
+        node = self.leaf(outer.primal, outer)
+        self.linked[<size_t><PyObject *>outer] = node.slot
+        return node
+
+    cdef Node parameter_leaf(self, object parameter, Value v):
+        """The leaf of a parameter this tape differentiates; v is its value one level down."""
+        cdef Node node
+        if self.parameter_leaves is None:
+            self.parameter_leaves = {}
+            self.parameter_slots = {}
+        key = id(parameter)
+        found = self.parameter_leaves.get(key)
+        if found is not None and found[0] is v:
+            return <Node>found[1]
+        node = self.leaf(stripped(v), v if v.kind == NODE else None)
+        self.parameter_leaves[key] = (v, node)
+        self.parameter_slots.setdefault(key, []).append(node.slot)
+        return node
+
+    cdef Py_ssize_t ref(self, Value v) except? -1:
+        """How an instruction of this tape names an operand."""
+        cdef Node node
+        if v.kind == NODE:
+            node = <Node>v
+            if node.level is not self:
+                node = self.link(node)
+            return node.slot
+        return -1 - self.constants.push(v)
+
+    cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL:
+        """A new instruction; its results are placed next, by the caller."""
+        cdef Entry *entry
+        cdef int i
+        cdef Py_ssize_t r
+        if self.n_entries == self.entry_capacity:
+            self.entry_capacity = max(16, 2 * self.entry_capacity)
+            self.entries = <Entry *>resized(self.entries, self.entry_capacity * sizeof(Entry))
+        while self.n_refs + n > self.ref_capacity:
+            self.ref_capacity = max(32, 2 * self.ref_capacity)
+            self.refs = <Py_ssize_t *>resized(self.refs, self.ref_capacity * sizeof(Py_ssize_t))
+        for i in range(n):
+            r = self.ref(<Value>args[i])        # may place leaves
+            self.refs[self.n_refs + i] = r
+        entry = &self.entries[self.n_entries]
+        entry.op = op
+        entry.n_in = n
+        entry.n_out = n_out
+        entry.first_in = self.n_refs
+        entry.slot = self.values.n
+        if params is None:
+            entry.params = NULL
+        else:
+            Py_INCREF(params)
+            entry.params = <PyObject *>params
+            if op >= OP_SUBTAPE:
+                self.note_closing(self.n_entries)
+        self.n_refs += n
+        self.n_entries += 1
+        if self.lines is not None:
+            self.lines.append(line_now())
+        if op == OP_CUSTOM:
+            self.exact = False
+        elif op == OP_SUBTAPE:
+            self.holds_subtapes = True
+        return entry
+
+    cdef int note_closing(self, Py_ssize_t e) except -1:
+        if self.n_closing == self.closing_capacity:
+            self.closing_capacity = max(8, 2 * self.closing_capacity)
+            self.closing = <Py_ssize_t *>resized(self.closing, self.closing_capacity * sizeof(Py_ssize_t))
+        self.closing[self.n_closing] = e
+        self.n_closing += 1
+        return 0
+
+    cdef int append_list(self, int op, object params, list operands, int n_out) except -1:
+        """`append` for operands in a list."""
+        cdef int n = len(operands), i
+        if self.light:
+            self.exact = self.exact and op != OP_CUSTOM
+            for i in range(n):
+                self.own(<Value>operands[i])
+            return 0
+        cdef PyObject **args = <PyObject **>PyMem_RawMalloc(max(n, 1) * sizeof(PyObject *))
+        if args is NULL:
+            raise MemoryError()
+        try:
+            for i in range(n):
+                args[i] = <PyObject *>operands[i]
+            self.append(op, params, args, n, n_out)
+        finally:
+            PyMem_RawFree(args)
+        return 0
+
+    cdef int own(self, Value v) except -1:
+        """On a light tape: an operand has to be a value of this tape, or a constant."""
+        if v.kind == NODE and (<Node>v).level is not self:
+            raise RuntimeError(f"{self.name}: the function uses a value of {(<Node>v).level.name} that it was not "
+                               f"given as a tensor (a pullback made outside holds some); pass it as an argument, or "
+                               f"make the pullback inside")
+        return 0
+
+    cdef Value operand(self, Slots primals, Py_ssize_t r):
+        return <Value>(primals.p[r] if r >= 0 else self.constants.p[-1 - r])
+
+
+cdef object line_now():
+    """The line of the user's code that an instruction belongs to: while a tape is swept, that of the one swept."""
+    cdef Watch watch = active_watch()
+    return watch.line if watch is not None and watch.sweeps and watch.line is not None else user_line()
+
+
+# The collector of cycles sees what an instruction holds. Inner transforms and functions with rules may hold functions
+# of the user's, which close over tensors, whose values are nodes of this very tape.
+
+cdef traverseproc TRAVERSE_REST = (<PyTypeObject *>Tape).tp_traverse
+
+
+cdef int traverse(PyObject *self, visitproc visit, void *arg) noexcept:
+    cdef Py_ssize_t i
+    cdef PyObject *params
+    cdef int stop = TRAVERSE_REST(self, visit, arg)
+    if stop != 0:
+        return stop
+    for i in range((<Tape>self).n_closing):
+        params = (<Tape>self).entries[(<Tape>self).closing[i]].params
+        if params is not NULL:
+            stop = visit(params, arg)
+            if stop != 0:
+                return stop
+    return 0
+
+
+(<PyTypeObject *>Tape).tp_traverse = traverse
+
+
+cdef Tape new_tape(str name):
+    """An empty tape of an open level that is on no stack yet."""
+    cdef Tape tape = Tape.__new__(Tape)
+    tape.name = name
+    return tape
+
+
+cdef Tape new_light_tape(str name):
+    """A tape that keeps no instructions and no values."""
+    cdef Tape tape = new_tape(name)
+    tape.light = True
+    return tape
+
+
+# -------------------------------------------------------------------------------------------- the rule of a node
+
+cdef Value settle(Node v):
+    """A node whose tape is closed: a plain value, unless an outer derivative might still need it."""
+    if v.level.depends_on_open():
+        raise misuse(v.level)
+    return v.primal
+
+
+cdef Value settled(Value v):
+    """A value as it may be used now: a node of a closed tape has become plain, or is an error."""
+    return settle(<Node>v) if v.kind == NODE and not (<Node>v).level.open else v
+
+
+cdef Tape highest(list values):
+    """The innermost tape among those of the nodes in a list; None if there are none.
+
+    A batch that is no node (the sign of one, or what stop_gradient left) belongs to the tape of its call all the same:
+    what it meets is recorded there, where samples are known.
+    """
+    cdef Level tape = None
+    cdef Level level
+    cdef Value v
+    cdef bint any_node = False
+    for v in values:
+        if v.kind == NODE:
+            any_node = True
+            level = (<Node>v).level
+        else:
+            level = tape_of_batch(v)
+        if level is not None and (tape is None or level.serial > tape.serial):
+            tape = level
+    return <Tape>tape if any_node else None
+
+
+cdef Level tape_of_batch(Value v):
+    """The tape of the latest open call of vmap that a value is batched by; None if it is not, or there is no tape."""
+    cdef Level tape = None
+    cdef Level level
+    if v is None or v.kind == ARRAY:
+        return None
+    if v.kind == BATCH:
+        return tape_of_batch((<Batch>v).value) if (<Batch>v).level.tape is None else (<Batch>v).level.tape
+    if v.kind == DUAL:
+        for p in (<Dual>v).parts:
+            level = tape_of_batch(<Value>p)
+            if level is not None and (tape is None or level.serial > tape.serial):
+                tape = level
+    return tape
+
+
+cdef Tape target_of(list operands, list results):
+    """The tape for an instruction with these operands, whose results (without nodes) may be batched by more of them."""
+    cdef Level tape = highest(operands)
+    cdef Level level
+    cdef Value v
+    if tape is None:
+        return None
+    for v in results:
+        level = tape_of_batch(v)
+        if level is not None and level.serial > tape.serial:
+            tape = level
+    return <Tape>tape
+
+
+cdef Value stripped(Value v):
+    """The value without reverse levels."""
+    return (<Node>v).primal if v.kind == NODE else v
+
+
+cdef Value node_rule(int op, object params, PyObject **args, int n):
+    """A primitive with a node among its operands: executed one level down and, if it has a slope, recorded."""
+    cdef PyObject *few[8]
+    cdef PyObject **work = few
+    cdef Value v
+    cdef Node node
+    cdef Tape tape = None
+    cdef bint any_node = False
+    cdef int i
+    cdef long long inside = -1          # the latest level of a dual or batch of nodes
+    cdef list held = None
+    cdef unsigned long thread = this_thread()
+    if n > 8:
+        work = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
+        if work is NULL:
+            raise MemoryError()
+    try:
+        for i in range(n):
+            work[i] = args[i]
+            v = <Value>args[i]
+            if v.kind != NODE:
+                if v.kind != ARRAY and holds_node(v):
+                    inside = max(inside, (<Batch>v).level.serial if v.kind == BATCH else (<Dual>v).level.serial)
+                if v.kind == BATCH and (<Batch>v).level.tape is not None:       # see highest
+                    if tape is None or (<Batch>v).level.tape.serial > tape.serial:
+                        tape = <Tape>(<Batch>v).level.tape
+                continue
+            node = <Node>v
+            if not node.level.open:
+                v = settle(node)
+                if held is None:
+                    held = []
+                held.append(v)
+                work[i] = <PyObject *>v
+                continue
+            if node.level.thread != thread:
+                raise misuse(node.level)
+            any_node = True
+            if tape is None or node.level.serial > tape.serial:
+                tape = <Tape>node.level
+        if tape is None or not any_node:
+            return bind(op, params, work, n)
+        if inside > tape.serial:
+            return dual_rule(op, params, work, n)
+        return record(tape, op, params, work, n)
+    finally:
+        if work is not few:
+            PyMem_RawFree(work)
+
+
+cdef bint holds_node(Value v):
+    """Whether a dual or batch has nodes inside, as values of a lifted tape have. To a level that is later than the
+    tapes of the nodes beside it, these are constants."""
+    if v is None or v.kind == ARRAY:
+        return False
+    if v.kind == DUAL:
+        for p in (<Dual>v).parts:
+            if holds_node(<Value>p):
+                return True
+        return False
+    return True if v.kind == NODE else holds_node((<Batch>v).value)
+
+
+cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
+    """Execute on stripped operands and put the instruction on the tape."""
+    cdef PyObject *few[8]
+    cdef PyObject **primals = few
+    cdef Value out, v
+    cdef int i
+    if n > 8:
+        primals = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
+        if primals is NULL:
+            raise MemoryError()
+    try:
+        for i in range(n):
+            v = <Value>args[i]
+            if v.kind == NODE:
+                if tape.light:
+                    tape.own(v)
+                primals[i] = <PyObject *>((<Node>v).primal)
+            else:
+                primals[i] = args[i]
+        out = bind(op, params, primals, n)
+        if not has_slope(op, params, primals, n):
+            return out
+    finally:
+        if primals is not few:
+            PyMem_RawFree(primals)
+    if not tape.light:
+        tape.append(op, params, args, n, 1)
+    return tape.place(out)
+
+
+set_node_rule(node_rule)

@@ -1,0 +1,370 @@
+"""Recording: a program written down while a function is executed.
+
+Design
+------
+A recording rides along an execution. Every primitive on arrays goes through `Recorder.execute`, which executes
+it and appends a step. Whatever else happens (levels, tapes, duals) is Python and engine work that leads to those steps
+and is not needed to repeat them. So nested derivatives of any kind are recorded as the plain array program they come
+down to.
+
+An array the recording knows carries its mark (`trace`) and a slot. What it does not know is constant: work on
+constants alone is done at once and not written down. Handles made outside (Parameters, captured tensors) are slots of
+their own, read anew at each run.
+
+The same primitive on the same slots is one step, and its result is not even computed again while it is alive. This
+is what makes k nested derivatives, 2^k components, a program of the components that differ.
+
+An absorbing product with ones takes the sign from zeros and changes nothing else. It is a step, but another absorbing
+product may read what it was made of: the sign of a zero does not matter there.
+
+Large results may be put off (deferred.pyx): then the recording goes through the function without executing it.
+
+What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
+The execution then goes on as an ordinary one.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+
+from libc.string cimport memset
+
+from ..arrays.array cimport (ARRAY, MAX_DIMS, Array, Value, contiguous, first_number, is_complex, new_view, shape_tuple,
+                             uniform)
+from ..primitives.execute cimport run, stop_tracing
+from ..primitives.opcodes cimport *
+from ..primitives.registry cimport broadcast_shape, is_elementwise
+from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
+from ..compiler.tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
+from ..transforms.tensor cimport TensorBase
+from ..values.levels cimport next_serial
+from ..primitives.watch cimport user_line
+
+cdef extern from "Python.h":
+    bint PyGC_Disable()
+    bint PyGC_Enable()
+
+cdef int TRACES = 0
+cdef enum:
+    KEPT_BYTES = 1 << 22            # of results kept alive so that their equals need not be computed
+    FEW = 8                         # operands of most steps
+    COMPARED_BYTES = 1 << 20        # of a constant that is sought among those already met
+
+
+cdef Array without_repeats(Array a):
+    """What comes from outside as the recording may see it: rows that are one row in memory now need not be so at the
+    next run, and must not be made use of."""
+    cdef int k
+    for k in range(a.ndim):
+        if a.strides[k] == 0 and a.shape[k] > 1:
+            return contiguous(a)
+    return a
+
+
+cdef class Recorder(Tracer):
+
+    def __cinit__(self):
+        global TRACES
+        TRACES += 1
+        self.trace = TRACES
+        self.start = next_serial()
+        self.program = Program()
+        self.handles = {}
+        self.constants = {}
+        self.index = StepIndex()
+        self.kept = []
+        self.effects = {}
+        self.negated = {}
+        self.absorbed = SlotMap()
+        self.held = []
+        self.positions = {}
+        self.fixed = []
+        self.room = KEPT_BYTES
+
+    cdef Array tagged(self, Array a, int slot):
+        """The same data under a mark of this recording."""
+        cdef Array alias = new_view(a, a.ndim, a.shape, a.strides, a.data)
+        alias.trace = self.trace
+        alias.slot = slot
+        return alias
+
+    cdef Array input(self, Array a):
+        """The next input."""
+        cdef int slot = self.program.new_slot(FROM_INPUT, len(self.program.inputs), a)
+        self.program.inputs.append(slot)
+        return self.tagged(without_repeats(a), slot)
+
+    cdef int argument(self, object handle) except -1:
+        """The next input is the array of a tensor that the function is given, and may also capture."""
+        cdef TensorBase t = <TensorBase>handle
+        self.positions[id(t)] = len(self.program.inputs)
+        self.handles[id(t)] = (t, t.value, self.input(<Array>t.value))
+        return 0
+
+    cdef Array reference(self, object handle, Array a):
+        cdef TensorBase t = <TensorBase>handle
+        cdef Array alias
+        # What the function itself has put into a handle is there at every run: a constant, where it is not known.
+        if a.trace == self.trace or t.birth >= self.start or id(t) in self.effects:
+            return a
+        found = self.handles.get(id(t))
+        if found is not None and found[1] is a:
+            return <Array>found[2]
+        alias = self.tagged(without_repeats(a), self.program.new_slot(FROM_HANDLE, t, a))
+        self.handles[id(t)] = (t, a, alias)
+        return alias
+
+    cdef int asked(self, Array a, str what) except -1:
+        """Numbers that depend on handles alone may be looked at: the program is good while those are unchanged."""
+        cdef set needed = {a.slot}
+        cdef list found = []
+        if a.data is NULL and a.size > 0:
+            self.needed(a)
+        for op, _, ins, out in reversed(self.program.steps):
+            if out in needed:
+                if op == OP_DRAW:
+                    return self.give_up(f"Python was given {what} of a tensor that depends on random numbers")
+                needed.update(ins)
+        for slot in needed:
+            if self.program.kinds[slot] == FROM_INPUT:
+                return self.give_up(f"Python was given {what} of a tensor that depends on the arguments")
+            if self.program.kinds[slot] == FROM_HANDLE:
+                found.append(self.program.sources[slot])
+        for handle in found:
+            if id(handle) in self.effects:
+                return self.give_up(f"Python was given {what} of a tensor that the function itself has changed")
+            self.fixed.append((handle, self.handles[id(handle)][1]))
+        return 0
+
+    cdef int frozen(self, object handle, Array a) except -1:
+        if a.trace == self.trace:               # a look at what the program computes or reads: see asked
+            return 0
+        if (<TensorBase>handle).birth < self.start:
+            self.fixed.append((handle, a))
+        return 0
+
+    cdef int rebound(self, object handle) except -1:
+        if (<TensorBase>handle).birth < self.start:
+            self.effects[id(handle)] = handle
+        return 0
+
+    cdef int give_up(self, str why) except -1:
+        if self.failed is None:
+            self.failed = why
+            self.line = user_line()
+        stop_tracing(self)
+        self.resume()
+        return self.settle()
+
+    cdef int pause(self) except -1:
+        """Collect no garbage while the program is written down: it is many small objects, and none of them is any."""
+        self.paused = PyGC_Disable()
+        return 0
+
+    cdef int resume(self) except -1:
+        if self.paused:
+            self.paused = False
+            PyGC_Enable()
+        return 0
+
+    cdef int needed(self, Array a) except -1:
+        return self.promises.keep(a)
+
+    cdef int settle(self) except -1:
+        if self.promises is not None and self.promises.waiting:
+            self.kept = []
+            self.negated = {}
+            self.promises.keep_all()
+        return 0
+
+    cdef int slot_of(self, Array a) except -1:
+        """The slot of an array; constants that hold the same share one."""
+        cdef Array c
+        cdef Py_ssize_t nbytes = a.size * a.itemsize
+        if a.trace == self.trace:
+            return a.slot
+        slot = self.constants.get(id(a))
+        if slot is None:
+            contents = None
+            if uniform(a):
+                contents = (a.typenum, shape_tuple(a), a.data[:a.itemsize])
+                slot = self.constants.get(contents)
+            elif nbytes <= COMPARED_BYTES:
+                c = contiguous(a)
+                contents = (a.typenum, shape_tuple(a), c.data[:nbytes] if nbytes <= 128 else hash(c.data[:nbytes]))
+                slot = self.constants.get(contents)
+                if slot is not None and nbytes > 128 and not same_numbers(<Array>self.program.sources[slot], c):
+                    slot = None
+            if slot is None:
+                slot = self.program.new_slot(FROM_CONSTANT, a, a)
+                if contents is not None:
+                    self.constants[contents] = slot
+            self.constants[id(a)] = slot
+            self.held.append(a)
+        return slot
+
+    cdef Array execute(self, int op, object params, PyObject **args, int n):
+        cdef bint known = op == OP_DRAW
+        cdef int[FEW] few
+        cdef int *slots = few
+        cdef int i, found = NO_KEY
+        cdef tuple ins
+        cdef Array a, out
+        for i in range(n):
+            known = known or (<Array>args[i]).trace == self.trace
+        if not known:
+            return constant_result(op, params, args, n)
+        if n > FEW:
+            memory = PyBytes_FromStringAndSize(NULL, n * sizeof(int))
+            slots = <int *>PyBytes_AS_STRING(memory)
+        for i in range(n):
+            a = <Array>args[i]
+            slots[i] = a.slot if a.trace == self.trace else self.slot_of(a)
+            if op == OP_ABSORB_MUL and self.absorbed.get(slots[i]) >= 0:
+                slots[i] = self.absorbed.get(slots[i])
+        if op != OP_DRAW and op != OP_INSPECT:
+            if op == OP_NEG and (<Array>args[0]).slot in self.negated:
+                return <Array>self.negated[(<Array>args[0]).slot]
+            out = shortcut(op, params, args, n)
+            if out is not None and out.trace == self.trace:
+                return out
+            found = self.index.find(op, params, slots, n)
+            if found >= 0:
+                if found < len(self.kept) and self.kept[found] is not None:
+                    return <Array>self.kept[found]
+                return self.result(op, params, args, n, found)
+        out = self.result(op, params, args, n, -1)
+        for i in range(n):
+            if out is <Array>args[i]:           # nothing to do
+                return out
+        ins = tuple_of(slots, n)
+        self.program.steps.append((op, params, ins, out.slot))
+        if op == OP_NEG and out.size * out.itemsize <= self.room:
+            self.negated[out.slot] = <Array>args[0]
+        if op == OP_ABSORB_MUL:
+            for i in range(2):
+                if is_one(<Array>args[1 - i]) and covers(<Array>args[i], <Array>args[1 - i]):
+                    self.absorbed.put(out.slot, slots[i])
+        if found != NO_KEY:
+            self.index.add(op, params, slots, n, out.slot)
+            if out.size * out.itemsize <= self.room:
+                self.room -= out.size * out.itemsize
+                self.keep(out)
+        return out
+
+    cdef int keep(self, Array out) except -1:
+        """Keep a result, so that its equals need not be computed."""
+        cdef list kept = self.kept
+        while len(kept) < out.slot:
+            kept.append(None)
+        kept.append(out)
+        return 0
+
+    cdef Array result(self, int op, object params, PyObject **args, int n, int slot):
+        """The result of a step, in a slot or (-1) in a new one; it may be put off. An operand that is returned as it
+        came keeps its own."""
+        cdef Array out = None
+        cdef int i
+        if self.promises is not None:
+            if slot >= 0 and (out := self.promises.waits(slot)) is not None:
+                return out
+            out = self.promises.promise(op, params, args, n)
+            if out is not None:
+                out = self.marked(out, slot if slot >= 0 else self.new_step(out))
+                self.promises.remember(out, op, params, args, n)
+                return out
+            for i in range(n):
+                if (<Array>args[i]).data is NULL and (<Array>args[i]).size > 0:
+                    self.promises.keep(<Array>args[i])
+        out = run(op, params, args, n)
+        if slot < 0:
+            for i in range(n):
+                if out is <Array>args[i]:
+                    return out
+            slot = self.new_step(out)
+        return self.marked(out, slot)
+
+    cdef int new_step(self, Array out) except -1:
+        """The slot of the result of the next step."""
+        return self.program.new_slot(FROM_STEP, len(self.program.steps), out)
+
+    cdef Array marked(self, Array out, int slot):
+        """A result that is nobody else's yet; a shared one gets an alias."""
+        if out.trace != 0:
+            return self.tagged(out, slot)
+        out.trace = self.trace
+        out.slot = slot
+        return out
+
+    cdef int finish(self) except -1:
+        """Write down the effects."""
+        cdef TensorBase t
+        cdef Value v
+        for handle in self.effects.values():
+            t = <TensorBase>handle
+            v = t.value
+            if v.kind != ARRAY:
+                self.give_up("a tensor made outside holds a value of a derivative that is still being taken")
+                return 0
+            self.program.effects.append((self.positions.get(id(t), t), self.slot_of(<Array>v)))
+        return 0
+
+
+cdef Array constant_result(int op, object params, PyObject **args, int n):
+    """Work on constants; an elementwise one on numbers that are repeated is done once."""
+    cdef Py_ssize_t[MAX_DIMS] shape
+    cdef Py_ssize_t[MAX_DIMS] strides
+    cdef PyObject *numbers[3]
+    cdef list held = []
+    cdef Array a
+    cdef bint repeated = False
+    cdef int i, j, ndim
+    if params is not None or not 1 <= n <= 3 or op >= N_OPS or not is_elementwise(op):
+        return run(op, params, args, n)
+    for i in range(n):
+        a = <Array>args[i]
+        if a.size == 0:
+            return run(op, params, args, n)
+        for j in range(a.ndim):
+            if a.shape[j] != 1 and a.strides[j] != 0:
+                return run(op, params, args, n)
+        repeated = repeated or a.size > 1
+        held.append(new_view(a, 0, NULL, NULL, a.data))
+        numbers[i] = <PyObject *>held[i]
+    if not repeated:
+        return run(op, params, args, n)
+    ndim = broadcast_shape(op, args, n, shape)
+    memset(strides, 0, ndim * sizeof(Py_ssize_t))
+    a = run(op, params, numbers, n)
+    return new_view(a, ndim, shape, strides, a.data)
+
+
+cdef Array shortcut(int op, object params, PyObject **args, int n):
+    """The operand that the result is equal to, bit for bit, by an identity; None if there is none.
+
+    A complex product with one is none: it adds zeros to both parts.
+    """
+    if is_complex((<Array>args[0]).typenum):
+        return None
+    if op == OP_MUL:
+        if is_one(<Array>args[1]) and covers(<Array>args[0], <Array>args[1]):
+            return <Array>args[0]
+        if is_one(<Array>args[0]) and covers(<Array>args[1], <Array>args[0]):
+            return <Array>args[1]
+    elif op == OP_DIV and is_one(<Array>args[1]) and covers(<Array>args[0], <Array>args[1]):
+        return <Array>args[0]
+    return None
+
+
+cdef bint covers(Array a, Array b):
+    """Whether the shape of a is that of both together."""
+    cdef int i
+    if b.ndim > a.ndim:
+        return False
+    for i in range(1, b.ndim + 1):
+        if b.shape[b.ndim - i] != 1 and b.shape[b.ndim - i] != a.shape[a.ndim - i]:
+            return False
+    return True
+
+
+cdef bint is_one(Array a):
+    """Whether a constant is the number one everywhere."""
+    return a.trace == 0 and a.size > 0 and not is_complex(a.typenum) and first_number(a) == 1.0 and uniform(a)

@@ -1,0 +1,343 @@
+"""Arguments and results of recorded functions.
+
+Design
+------
+The key of a call is what its program depends on: the types, shapes and nesting of tensors, which of them are the
+same, numbers and texts by value, other objects by identity. A parameter is known by identity, its name and whether it
+is differentiated, and is read like one that the function captures. A tensor that some function captures is known by
+identity too: it may be the one that this function captures, and then both change together.
+
+Results are kept as a template: the nest that was returned, with leaves for its tensors. What is one object in the
+results of the function is one object in those of the program.
+"""
+from cpython.ref cimport Py_INCREF, PyObject
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+import numpy as np
+
+from ..arrays.array cimport ARRAY, Array, shape_tuple
+from ..transforms.pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back, children_of,
+                                   deeper, kind_of, labels_of, rebuilt)
+from .recorder cimport Recorder
+from ..transforms.tensor cimport TensorBase, is_plain, wrap
+
+cdef enum:
+    DEEPEST = 64                    # levels of a nest; keys are compared by recursion
+
+cdef type GENERIC = np.generic
+
+
+cdef class ByIdentity:
+    """A key that is equal to another only if both hold the same object, which it keeps alive."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __hash__(self):
+        return <Py_hash_t>(<size_t><PyObject *>self.held >> 4)
+
+    def __eq__(self, other):
+        return isinstance(other, ByIdentity) and self.held is (<ByIdentity>other).held
+
+
+cdef object value_key(object x):
+    """The key of a number or text; None for anything else. Zeros of either sign are different, nan is like nan."""
+    cdef type kind = type(x)
+    if kind is float:
+        return (kind, x) if x == x and x != 0 else (kind, repr(x))
+    if kind is complex:
+        return kind, repr(x)
+    if kind is bool or kind is int or kind is str or kind is bytes or x is None:
+        return kind, x
+    if isinstance(x, GENERIC) and not isinstance(x, np.void):
+        return kind, x.dtype.str, x.tobytes()   # times have units
+    return None
+
+
+cdef Given given(tuple args, dict kwargs):
+    cdef Given g = Given()
+    g.args = args
+    g.kwargs = kwargs
+    g.tensors = []
+    g.others = []
+    g.inputs = []
+    g.containers = []
+    g.met = {}
+    return g
+
+
+cdef class Given:
+
+    cdef object flatten(self, object x):
+        """What is not a tensor in a nest of arguments, as a key; the tensors go to a list."""
+        if isinstance(x, TensorBase):
+            self.tensors.append(x)
+            return TensorBase if is_plain(x) else self.flatten_subclass(x)
+        key = value_key(x)
+        if key is not None:
+            return key
+        if kind_of(x) == LEAF or has_more(x):
+            self.others.append(x)
+            return ByIdentity(x)
+        if id(x) in self.met:
+            return Given, self.met[id(x)]       # one object at two places
+        deeper()
+        self.depth += 1
+        self.deep = self.deep or self.depth > DEEPEST
+        try:
+            key = None if self.deep else self.flatten_nest(x, kind_of(x))
+            self.met[id(x)] = len(self.met)
+            return key
+        finally:
+            self.depth -= 1
+            back()
+
+    cdef tuple flatten_subclass(self, TensorBase x):
+        """The key of a tensor of a derived class: attributes that it may have make it known by identity, as parameters
+        are."""
+        if type(x).__dictoffset__ or x.parameter:
+            self.others.append(x)
+            return type(x), None if x.parameter else ByIdentity(x)
+        self.others.append(type(x))
+        return type(x), None
+
+    cdef tuple flatten_nest(self, object x, int kind):
+        """The key of a node: its class, and the keys of its children."""
+        cdef list children = children_of(x)
+        if kind == LIST or kind == DICT or kind == LISTS or kind == DICTS or kind == RECORD:
+            self.containers.append((x, list(children), list(x) if isinstance(x, dict) else None))
+        if kind != TUPLE and kind != LIST and kind != DICT:
+            self.others.append(type(x))
+        names = tuple([self.flatten(name) for name in x]) if isinstance(x, dict) else \
+            tuple(labels_of(x)) if kind == RECORD else None
+        return (type(x), names, tuple([self.flatten(item) for item in children]))
+
+    cdef tuple key(self):
+        """The key of the arguments, or None if they cannot have one."""
+        cdef list key = [self.flatten(x) for x in self.args]
+        cdef dict seen = {}
+        cdef TensorBase t
+        cdef Array a
+        for name in self.kwargs:
+            key.append((name, self.flatten(self.kwargs[name])))
+        if self.deep:
+            return None
+        for x in self.tensors:
+            t = <TensorBase>x
+            if t.value is None or t.value.kind != ARRAY:
+                return None
+            a = <Array>t.value
+            known = 0
+            if t.parameter:
+                known = (id(t), t.requires_grad, t.name)
+            else:
+                if t.captured:
+                    known = id(t)
+                if id(t) not in seen:
+                    self.inputs.append(t)
+            # the same handle at two places is one input
+            key.append((a.typenum, shape_tuple(a), known, seen.setdefault(id(t), len(seen))))
+        return tuple(key)
+
+    cdef list arrays(self):
+        """The numbers of the inputs."""
+        cdef TensorBase t
+        return [t.value for t in self.inputs]
+
+    cdef bint among(self, object reached) except -1:
+        """Whether a list, dict or record among the arguments is one of those with these identities."""
+        for x, _, _ in self.containers:
+            if id(x) in reached:
+                return True
+        return False
+
+    cdef bint changed(self) except -1:
+        """Whether a list, dict or record among the arguments holds something else than it did."""
+        for x, children, names in self.containers:
+            if not same(children_of(x), children) or names is not None and not same(list(x), names):
+                return True
+        return False
+
+
+cdef bint same(list children, list others):
+    """Whether two lists hold the same objects."""
+    cdef Py_ssize_t i
+    if len(children) != len(others):
+        return False
+    for i in range(len(children)):
+        if children[i] is not others[i]:
+            return False
+    return True
+
+
+cdef bint has_more(object x) except -1:
+    """Whether a node has state beside its children, so that it is known by identity."""
+    cdef int kind = kind_of(x)
+    if kind == TUPLE or kind == LIST or kind == DICT or kind == NAMED:
+        return False
+    if kind == REGISTERED or hasattr(x, "default_factory"):
+        return True
+    attributes = getattr(x, "__dict__", None)
+    return bool(attributes) and (kind != RECORD or len(attributes) > len(children_of(x)))
+
+
+# --------------------------------------------------------------------------------------------------------- results
+
+cdef class Leaf:
+    """Where a tensor stands in a nest of results: a slot, a handle from outside, or a constant."""
+    cdef int output                 # position among the outputs; -1 for a handle, -2 for a constant
+    cdef int argument               # number of the input that is returned as it came, or -1
+    cdef object handle
+    cdef Array constant
+    cdef bint again                 # it stands at another place too
+
+
+cdef class Same:
+    """A list, dict or record: one object, also where it stands at several places."""
+    cdef object nest
+
+
+cdef Template template_of(Given g, Recorder recorder, object x):
+    """A nest of results with leaves in place of tensors; TypeError for what a program cannot return."""
+    cdef Template t = Template()
+    cdef Py_ssize_t i
+    t.recorder = recorder
+    t.outputs = []
+    t.made = []
+    t.met = {}
+    t.positions = {id(g.inputs[i]): i for i in range(len(g.inputs))}
+    t.nest = t.template(x)
+    t.met = t.positions = None
+    t.recorder = None
+    return t
+
+
+cdef class Template:
+
+    cdef object template(self, object x):
+        if isinstance(x, TensorBase):
+            leaf = self.met.get(id(x))
+            if leaf is None:
+                leaf = self.met[id(x)] = self.leaf_of(x)
+            else:
+                self.repeats = (<Leaf>leaf).again = True
+            return leaf
+        if value_key(x) is not None:
+            return x
+        if kind_of(x) == LEAF:
+            raise TypeError(f"a {type(x).__name__} is returned")
+        if self.depth == DEEPEST:
+            raise TypeError(f"a nest of more than {DEEPEST} levels is returned")
+        deeper()
+        self.depth += 1
+        try:
+            return self.template_of_nest(x, kind_of(x))
+        finally:
+            self.depth -= 1
+            back()
+
+    cdef object template_of_nest(self, object x, int kind):
+        if kind == LIST or kind == DICT or kind == RECORD:
+            return self.container(x)
+        if kind == TUPLE or kind == NAMED:
+            return rebuilt(x, [self.template(item) for item in x])
+        raise TypeError(f"a {type(x).__name__} is returned")
+
+    cdef object container(self, object x):
+        """The template of what can be changed in place."""
+        cdef Same found = self.met.get(id(x))
+        if found is not None:
+            if found.nest is None:
+                raise TypeError(f"a {type(x).__name__} that holds itself is returned")
+            self.repeats = True
+            return found
+        found = self.met[id(x)] = Same()
+        self.made.append(x)
+        found.nest = rebuilt(x, [self.template(item) for item in children_of(x)])
+        return found
+
+    cdef object leaf_of(self, TensorBase t):
+        cdef Leaf leaf = Leaf()
+        cdef Array a
+        leaf.argument = -1
+        position = self.positions.get(id(t))
+        if position is not None:
+            leaf.argument = position
+        elif t.birth < self.recorder.start:
+            leaf.output = -1
+            leaf.handle = t
+        elif not is_plain(t) or t.value.kind != ARRAY:
+            raise TypeError(f"a {type(t).__name__} is returned")
+        else:
+            a = <Array>t.value
+            if a.trace == self.recorder.trace:
+                leaf.output = len(self.outputs)
+                self.outputs.append(a.slot)
+            else:
+                leaf.output = -2
+                leaf.constant = a
+        return leaf
+
+    cdef bint same_as(self, Template other) except -1:
+        return same_template(self.nest, other.nest)
+
+    cdef object filled(self, list arrays, list inputs):
+        """The nest of results."""
+        return filled(self.nest, arrays, inputs, {} if self.repeats else None)
+
+
+cdef object leaf_filled(Leaf leaf, list arrays, list inputs):
+    if leaf.argument >= 0:
+        return inputs[leaf.argument]
+    if leaf.output >= 0:
+        return wrap(<Array>arrays[leaf.output])
+    return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
+
+
+cdef object filled(object x, list arrays, list inputs, dict met):
+    """A nest of results. `met` has what stands at several places and was filled before, by the id of its template."""
+    cdef Py_ssize_t i
+    if type(x) is Leaf:
+        if met is None or not (<Leaf>x).again:
+            return leaf_filled(<Leaf>x, arrays, inputs)
+        if id(x) not in met:
+            met[id(x)] = leaf_filled(<Leaf>x, arrays, inputs)
+        return met[id(x)]
+    if type(x) is tuple:
+        nest = PyTuple_New(len(<tuple>x))
+        for i in range(len(<tuple>x)):
+            item = filled((<tuple>x)[i], arrays, inputs, met)
+            Py_INCREF(item)
+            PyTuple_SET_ITEM(nest, i, item)
+        return nest
+    if type(x) is Same:
+        if met is not None and id(x) in met:
+            return met[id(x)]
+        inner = (<Same>x).nest
+        if type(inner) is list:
+            nest = [filled(item, arrays, inputs, met) for item in inner]
+        else:
+            nest = rebuilt(inner, [filled(item, arrays, inputs, met) for item in children_of(inner)])
+        if met is not None:
+            met[id(x)] = nest
+        return nest
+    if isinstance(x, tuple):
+        return rebuilt(x, [filled(item, arrays, inputs, met) for item in x])
+    return x
+
+
+cdef bint same_template(object x, object y) except -1:
+    cdef Leaf a, b
+    if type(x) is not type(y):
+        return False
+    if type(x) is Leaf:
+        a = <Leaf>x
+        b = <Leaf>y
+        return a.output == b.output and a.argument == b.argument and a.handle is b.handle and a.again == b.again and (
+            a.output != -2 or a.constant is b.constant
+            or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
+    if type(x) is Same:
+        return same_template((<Same>x).nest, (<Same>y).nest)
+    if kind_of(x) == LEAF:
+        return x == y or x != x and y != y
+    return labels_of(x) == labels_of(y) and all([same_template(p, q) for p, q in zip(children_of(x), children_of(y))])

@@ -1,0 +1,246 @@
+"""Functions with a gradient rule of their own (a Cell's `bprop`).
+
+Design
+------
+The function runs with no level to record on, since its rule stands for all of it, and goes on the tape as one
+instruction that calls the rule when it is swept. The rule need not be the transpose of a derivative, so the tape is
+marked as not exact (tape.pyx says what follows). In forward mode the tangent is the transpose of the rule, which is
+linear in its cotangent; Taylor coefficients follow degree by degree (`custom_forward`).
+"""
+from ..values.algebra cimport derived, make, truncated
+from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
+from ..values.batch cimport leave
+from ..values.dual cimport coefficient
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
+from .nests cimport HOLE, check_result, emptied, refilled, tensors_in
+from ..primitives.opcodes cimport *
+from .pytrees cimport LEAF, aligned, back, children_of, deeper, described, kind_of, labels_of
+from ..values.rules cimport typed, zeros_like
+from ..values.series cimport times
+from ..tape.sweeps cimport CustomRule
+from ..tape.tape cimport Tape, highest, settled, stripped
+from .tensor cimport TensorBase, read, wrap
+from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_of, current_level, make_batch,
+                              new_level, pop_level, push_level, shape_of, type_of)
+
+
+cdef int gradient_terms(str name, str where, object x, object result, list terms) except -1:
+    """The gradients at the holes of one input, in order; None where the rule gave none."""
+    cdef list children, others
+    cdef Py_ssize_t i
+    if x is HOLE:
+        if result is not None and not isinstance(result, TensorBase):
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a Tensor, or None for "
+                            f"zero")
+        terms.append(result)
+        return 0
+    if kind_of(x) == LEAF:
+        return 0
+    children = children_of(x)
+    others = [None] * len(children) if result is None else aligned(x, result, True)
+    if others is None:
+        expected = f"a dict with the keys of the input, {list(x)}" if isinstance(x, dict) else \
+            f"{described(x)}, the nesting of the input"
+        raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected {expected}, or None for "
+                        f"zero")
+    labels = labels_of(x)
+    deeper()
+    try:
+        for i in range(len(children)):
+            gradient_terms(name, where + labels[i], children[i], others[i], terms)
+    finally:
+        back()
+    return 0
+
+
+cdef list pulled_terms(str name, object backward, tuple template, list ins, object out, object dout):
+    """What the rule gives for each tensor among the inputs: tensors, or None for zero."""
+    cdef list terms = []
+    cdef Py_ssize_t i
+    args = refilled(template, iter([wrap(<Value>v) for v in ins]))
+    result = backward(*args, out, dout)
+    if isinstance(result, TensorBase):
+        result = (result,)
+    if not isinstance(result, (tuple, list)):
+        raise TypeError(f"{name}.bprop: returned {described(result)}; expected one gradient (a Tensor) for each of the "
+                        f"{len(template)} inputs")
+    if len(result) < len(template):
+        raise RuntimeError(f"{name}.bprop: returned {len(result)} gradients for {len(template)} inputs; expected one "
+                           f"for each input")
+    for i in range(len(template)):
+        gradient_terms(name, str(i), template[i], result[i], terms)
+    return terms
+
+
+cdef class CellRule(CustomRule):
+    """A function with a reverse rule written by the user, at one call."""
+    cdef object backward
+    cdef tuple template             # the arguments of the call, with holes for tensors
+    cdef object out_template
+
+    def __init__(self, str name, backward, tuple template, out_template):
+        self.name = name
+        self.backward = backward
+        self.template = template
+        self.out_template = out_template
+
+    cdef list pull(self, list ins, list outs, list cts):
+        cdef list terms = []
+        cdef Py_ssize_t i
+        cdef Value v
+        out = refilled(self.out_template, iter([wrap(<Value>o) for o in outs]))
+        dout = refilled(self.out_template, iter([wrap(zeros_like(<Value>o) if ct is None else <Value>ct)
+                                                 for o, ct in zip(outs, cts)]))
+        for i, term in enumerate(pulled_terms(self.name, self.backward, self.template, ins, out, dout)):
+            if term is None:
+                terms.append(None)
+                continue
+            v = read(<TensorBase>term)
+            if shape_of(v) != shape_of(<Value>ins[i]):
+                raise ValueError(f"{self.name}.bprop: a gradient has shape {shape_of(v)}; expected the shape of its "
+                                 f"input, {shape_of(<Value>ins[i])}")
+            terms.append(typed(v, type_of(<Value>ins[i])) if is_inexact(type_of(<Value>ins[i])) else v)
+        return terms
+
+
+cdef Dual dual_in(Value v):
+    """The latest dual in a value, batches around it looked through; None if there is none."""
+    while v.kind == BATCH:
+        v = (<Batch>v).value
+    return <Dual>v if v.kind == DUAL else None
+
+
+def call_custom(forward, backward, tuple args, dict kwargs, str name):
+    """forward(*args), differentiated by backward(*args, out, dout) -> one gradient for each input."""
+    cdef Level top = None
+    cdef Algebra algebra = None
+    cdef Dual d
+    cdef Value v
+    cdef Tape tape
+    cdef bint reverse = False
+    cdef list values = [], tensors = [], found = [], by_name = []
+    tensors_in(args, tensors)
+    tensors_in(kwargs, by_name)
+    for t in by_name:
+        if (<TensorBase>t).parameter or read(<TensorBase>t).kind != ARRAY:
+            raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own "
+                            f"bprop, which is given positional inputs only; pass it by position")
+    for t in tensors:
+        v = settled(read(<TensorBase>t))
+        values.append(v)
+        if v.kind == NODE:
+            reverse = True
+        elif not reverse:
+            d = dual_in(v)
+            if d is None or not d.level.open:
+                continue
+            if top is None or d.level.serial > top.serial or (d.level is top and d.algebra.top > algebra.top):
+                top = d.level
+                algebra = d.algebra
+    if reverse:
+        top = highest(values)
+    elif top is None:
+        return detached_call(forward, args, kwargs)
+    # one level down: the same call on the primals of the highest level
+    template = emptied(args)
+    primals = [stripped(<Value>v) if reverse else coefficient(<Value>v, top, 0) for v in values]
+    out = call_custom(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name)
+    check_result(name, out)
+    tensors_in(out, found)
+    if not reverse:
+        return custom_forward(backward, template, values, out, found, top, algebra, name)
+    tape = <Tape>top
+    rule = CellRule(name, backward, template, emptied(out))
+    tape.append_list(OP_CUSTOM, rule, values, len(found))
+    return refilled(rule.out_template, iter([wrap(tape.place(stripped(read(<TensorBase>t)))) for t in found]))
+
+
+cdef object detached_call(object forward, tuple args, dict kwargs):
+    """The forward function itself, with no level to record on: its rule stands for all of it."""
+    cdef Level hidden = new_level("a function with its own rule")
+    cdef Level outer = current_level()
+    cdef list found = []
+    push_level(hidden)
+    hidden.outer = None
+    try:
+        out = forward(*args, **kwargs)
+    finally:
+        hidden.outer = outer
+        pop_level(hidden)
+    tensors_in(out, found)
+    return refilled(emptied(out), iter([wrap(constant_of(read(<TensorBase>t))) for t in found]))
+
+
+cdef object custom_forward(object backward, tuple template, list values, object out, list found, Level top,
+                           Algebra algebra, str name):
+    """The forward derivative of a function that has only a reverse rule: the transpose of that rule, which is linear
+    in its cotangent.
+
+    With D the derivation that multiplies a coefficient by its degree, D y = J(x) D x. Read at a degree this gives the
+    coefficients of y there, from those of x and y below in J: a rule may call its own function.
+    """
+    cdef list results = [[(<TensorBase>o).value] + [None] * (algebra.dim - 1) for o in found]
+    cdef list ins, tangents, moved
+    cdef Algebra below, quotient
+    cdef Value t
+    cdef int degree, i
+    out_template = emptied(out)
+    if not algebra.graded:
+        raise NotImplementedError(f"{name}: a Cell with its own bprop inside {top.name}, whose algebra {algebra.name} "
+                                  f"has no degrees; take derivatives there by grad or jvp")
+    for degree in range(1, algebra.top + 1):
+        below = algebra.truncated(degree - 1)
+        quotient = algebra.truncated(degree)
+        ins = [lowered(<Value>v, top, below) for v in values]
+        tangents = [moving(<Value>v, top, quotient) for v in values]
+        outs = [wrap(gathered(top, below, parts)) for parts in results]
+        moved = transposed_rule(backward, template, ins, refilled(out_template, iter(outs)), outs, tangents, name)
+        for parts, m in zip(results, moved):
+            for i in algebra.of_degree[degree]:
+                t = m if algebra.dim == 2 else coefficient(<Value>m, top, i)
+                (<list>parts)[i] = times(t, 1.0 / degree)
+    return refilled(out_template, iter([wrap(gathered(top, algebra, <list>parts)) for parts in results]))
+
+
+cdef list transposed_rule(object backward, tuple template, list ins, object out, list outs, list tangents, str name):
+    """The tangents of the outputs: the gradient of the rule by its cotangents, along the tangents of the inputs."""
+    out_template = emptied(out)
+
+    def pulled(*douts):
+        terms = pulled_terms(name, backward, template, ins, out, refilled(out_template, iter(douts)))
+        return paired([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, ins)], along)
+
+    zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in outs])
+    along = [wrap(<Value>t) for t in tangents]
+    moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
+    return [(<TensorBase>m).value for m in moved]
+
+
+cdef Value lowered(Value v, Level level, Algebra quotient):
+    """A value without the coefficients above the quotient's degree, batches kept around it."""
+    if v.kind == BATCH:
+        return make_batch((<Batch>v).level, lowered((<Batch>v).value, level, quotient))
+    return truncated(v, level, quotient)
+
+
+cdef Value moving(Value v, Level level, Algebra quotient):
+    """D of a value, zeros where it does not move; of a dual number, its tangent."""
+    cdef Value found
+    if v.kind == BATCH:
+        return make_batch((<Batch>v).level, moving((<Batch>v).value, level, quotient))
+    found = derived(v, level, quotient)
+    if found is None:
+        return zeros_like(v)
+    return found if quotient.dim > 2 else coefficient(found, level, 1)
+
+
+cdef Value gathered(Level level, Algebra algebra, list parts):
+    """The dual of these coefficients, with batches of later levels kept around it."""
+    cdef BatchLevel batch = None
+    for p in parts:
+        if p is not None and (<Value>p).kind == BATCH and (<Batch>p).level.serial > level.serial:
+            if batch is None or (<Batch>p).level.serial > batch.serial:
+                batch = (<Batch>p).level
+    if batch is None:
+        return make(level, algebra, parts)
+    return make_batch(batch, gathered(level, algebra, [leave(batch, <Value>p) for p in parts]))

@@ -1,0 +1,282 @@
+"""Forward calls: the engine's side of `jvp`, and of everything that is read off an algebra.
+
+Design
+------
+Inputs become elements of an algebra at a level (`jvp`: dual numbers), the function runs once, the coefficients of its
+results are read. Under an open reverse level the call gets a tape of its own, whose leaves are those elements, and
+becomes one instruction of the outer tape (composite.pyx): nodes stay outermost.
+"""
+from cpython.mem cimport PyMem_RawFree
+
+from ..arrays.array cimport NODE, Value
+from ..tape.composite cimport SubForward
+from ..values.dual cimport entered, left
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release
+from .nests cimport check_result, collect_quietly, in_place, match_tangents, replaced, split_aux, tensors_of
+from ..primitives.opcodes cimport *
+from ..values.rules cimport zeros_like
+from ..tape.sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, sweep
+from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, settled, stripped, target_of
+from ..tape.tape import observers
+from .tensor cimport TensorBase, read, wrap
+from ..values.algebra cimport make
+from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
+                              pop_level, push_level, shape_of, show_leaving)
+
+
+cdef object lift_forward(Tape tape, Level level, TensorBase x, Value d, list inputs, list links):
+    """A tensor as a dual number with its tangent."""
+    cdef Value v = settled(read(x))
+    cdef Node node
+    if tape is None:
+        return wrap(make_dual(level, v, d))
+    node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
+    inputs.append((node.slot, 0))
+    inputs.append((node.slot, 1))
+    links.append(v)
+    links.append(d)
+    return wrap(node)
+
+
+cdef object lifted_input(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
+    """The same nest with dual numbers for its tensors."""
+    cdef list tangents = []
+    match_tangents(name, x, t, where, tangents)
+    return in_place(x, [lift_forward(tape, level, <TensorBase>a, <Value>d, inputs, links)
+                        for a, d in zip(tensors_of(x), tangents)])
+
+
+cdef object forward_part(TensorBase t, Level level, int k):
+    """Value (k = 0) or tangent (k = 1) of a tensor."""
+    cdef Value v = settled(read(t))
+    if k == 0:
+        return wrap(part(v, level, 0))
+    return wrap(zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))
+
+
+cdef object values_of(object out, Level level):
+    """An output with the values of its tensors."""
+    return in_place(out, [forward_part(<TensorBase>t, level, 0) for t in tensors_of(out)])
+
+
+def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
+    """(output, tangent of the output, aux) of a function along a direction."""
+    cdef Level level = new_level(name)
+    cdef Tape tape = new_tape(name) if outer_reverse(current_level()) else None
+    cdef list inputs = [], links = [], outputs = []
+    cdef Level opened = level if tape is None else tape
+    cdef object out, aux = None
+    if len(primals) != len(tangents):
+        raise ValueError(f"{name}: {len(primals)} inputs but {len(tangents)} tangents; expected one tangent for each "
+                         "input")
+    args = [lifted_input(tape, level, name, primals[i], tangents[i], f" of input {i}", inputs, links)
+            for i in range(len(primals))]
+    push_level(opened)
+    try:
+        out = fn(*args)
+        if has_aux:
+            out, aux = split_aux(name, out)
+        check_result(name, out)
+    except ValueError as error:
+        show_leaving(error)
+        raise
+    finally:
+        pop_level(opened)
+    if tape is not None:
+        values = {}
+        moved = {}
+        collect_quietly(tape, out, outputs)
+        if aux is not None:
+            collect_quietly(tape, aux, outputs)
+        for (slot, k), v in compose(tape, level, DUAL_NUMBERS, inputs, links,
+                                    [(slot, k) for slot in outputs for k in (0, 1)]).items():
+            (moved if k else values)[slot] = v
+        return (replaced(tape, out, values),
+                in_place(out, [zeroed(tape, <TensorBase>t, moved) for t in tensors_of(out)]),
+                None if aux is None else replaced(tape, aux, values))
+    return (values_of(out, level), in_place(out, [forward_part(<TensorBase>t, level, 1) for t in tensors_of(out)]),
+            None if aux is None else values_of(aux, level))
+
+
+def run_forward(str name, Algebra algebra, fn, list inputs):
+    """fn on elements with given coefficients, and the coefficients of its tensor results.
+
+    `inputs` holds for each argument of fn a list of tensors, one for each block of the algebra and None for zero. The
+    coefficient of a block of several elements has those along a first axis. So have the results: a list for each tensor
+    that fn returns, or one list if it returns one tensor.
+    """
+    cdef list stacks = None
+    cdef list args = [], operands = [], links = [], outputs = [], found = []
+    cdef Level level, opened
+    cdef Tape tape
+    cdef Node node
+    cdef Value v
+    cdef int k
+    if algebra.stacked:                 # their batches are inside the elements: earlier levels
+        stacks = []
+        for k in range(algebra.dim):
+            batch = None
+            if algebra.sizes[k] > 1:
+                batch = new_batch_level(name)
+                batch.size = algebra.sizes[k]
+            stacks.append(batch)
+        stacks += stacks                # of functionals as of what they read
+    level = new_level(name)
+    level.stacks = stacks
+    tape = new_tape(name) if outer_reverse(current_level()) else None
+    opened = level if tape is None else tape
+    for i, parts in enumerate(inputs):
+        values = checked_coefficients(name, algebra, i, parts)
+        if tape is None:
+            args.append(wrap(make(level, algebra, [entered(level, k, <Value>v) for k, v in enumerate(values)])))
+            continue
+        node = tape.leaf(make(level, algebra, [None if v is None else entered(level, k, stripped(<Value>v))
+                                               for k, v in enumerate(values)]), None)
+        for k, v in enumerate(values):
+            if v is not None:
+                operands.append((node.slot, k))
+                links.append(v)
+        args.append(wrap(node))
+    push_level(opened)
+    try:
+        out = fn(*args)
+        check_result(name, out)
+    except ValueError as error:
+        show_leaving(error)
+        raise
+    finally:
+        pop_level(opened)
+    single = isinstance(out, TensorBase)
+    exported = {}
+    if tape is not None:
+        collect_quietly(tape, out, outputs)
+        exported = compose(tape, level, algebra, operands, links,
+                           [(slot, k) for slot in outputs for k in range(algebra.dim)
+                            if k == 0 or part(tape.values.get(slot), level, k) is not None])
+    for t in tensors_of(out):
+        v = read(<TensorBase>t) if tape is not None else settled(read(<TensorBase>t))
+        if v.kind == NODE and (<Node>v).level is tape:
+            coefficients = [exported.get(((<Node>v).slot, k)) for k in range(algebra.dim)]
+        else:
+            v = settled(v)
+            coefficients = [left(level, k, part(v, level, k)) for k in range(algebra.dim)]
+        found.append([None if c is None else wrap(<Value>c) for c in coefficients])
+    return found[0] if single else found
+
+
+cdef list checked_coefficients(str name, Algebra algebra, object i, list parts):
+    """The coefficients of an input as values."""
+    cdef list values = [None if t is None else settled(read(<TensorBase>t)) for t in parts]
+    cdef tuple shape = shape_of(<Value>values[0])
+    if len(parts) != algebra.dim:
+        raise ValueError(f"{name}: input {i} has {len(parts)} coefficients; expected one for each of the {algebra.dim} "
+                         f"blocks of {algebra!r}, None for zero")
+    for k in range(1, algebra.dim):
+        expected = shape if algebra.sizes[k] == 1 else (algebra.sizes[k],) + shape
+        if values[k] is not None and shape_of(<Value>values[k]) != expected:
+            raise ValueError(f"{name}: coefficient {k} of input {i} has shape {shape_of(<Value>values[k])}; expected "
+                             f"{expected}")
+    return values
+
+
+cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list links, list outputs):
+    """A forward call under a reverse level, as one instruction of the outer tape: its results, by (slot, k).
+
+    `inputs` and `outputs` are the (slot, k) of coefficients, `links` the values the inputs stand for.
+    """
+    cdef SubForward sub = SubForward.__new__(SubForward)
+    cdef Run run = Run()
+    cdef list operands, leaf_slots, leaf_links
+    cdef Tape target
+    cdef Value v, element
+    cdef dict exported = {}
+    sub.name = tape.name
+    sub.level = level
+    sub.algebra = algebra
+    run.tape = tape
+    run.primals = tape.values
+    run.level = level
+    run.algebra = algebra
+    leaf_slots, leaf_links = links_of(tape)
+    operands = links + leaf_links
+    target = target_of(operands, [tape.values.get(slot) for slot, _ in outputs])
+    if target is not None and not tape.exact:
+        if algebra is not DUAL_NUMBERS:
+            raise NotImplementedError(f"{tape.name}: called inside a gradient, of a function that calls a Cell with "
+                                      f"its own bprop, whose rule need not be a derivative; use grad, jvp or vjp there")
+        transposed(run, level, inputs, links, leaf_slots, leaf_links, outputs, exported)
+    elif target is not None:
+        sub.run = run
+        sub.operands_at = inputs
+        sub.leaf_slots = leaf_slots
+        sub.wanted = list(leaf_slots)
+        for (slot, _), v in zip(inputs, links):
+            if v.kind == NODE and slot not in sub.wanted:
+                sub.wanted.append(slot)
+        sub.results_at = outputs
+        target.append_list(OP_SUBTAPE, sub, operands, len(outputs))
+    for slot, k in outputs:
+        if (slot, k) not in exported:
+            element = tape.values.get(slot)
+            v = part(element, level, k)
+            v = left(level, k, zeros_like(element) if v is None else v)
+            exported[slot, k] = v if target is None else target.place(v)
+    for observer in observers:
+        observer(report(tape))
+    release(tape, operands)
+    return exported
+
+
+cdef int transposed(Run run, Level level, list operands, list links, list leaf_slots, list leaf_links, list outputs,
+                    dict exported) except -1:
+    """A forward call whose tape holds a rule that is not exact, as values of outer tapes.
+
+    The tape is lifted on the primals alone. The tangent is then the transpose of its reverse sweep, which is linear in
+    the cotangents: the gradient of <sweep(c), v> by c, where v are the tangents of the inputs.
+    """
+    cdef Tape tape = run.tape
+    cdef Run primal = Run(), lifted = Run()
+    cdef list inputs = [slot for slot, k in operands if k == 0], slots = [slot for slot, k in outputs if k == 0]
+    cdef Py_ssize_t i
+    cdef dict leaves = {}
+    if tape.holds_subtapes:
+        raise NotImplementedError(f"{tape.name}: called inside a gradient, of a function that takes a derivative and "
+                                  f"calls a Cell with its own bprop; use a gradient instead of {tape.name} there")
+    primal.tape = tape
+    primal.primals = new_slots(tape.values.n)
+    for i in range(tape.values.n):
+        primal.primals.put(i, part(tape.values.get(i), level, 0))
+    for i in range(len(inputs)):
+        leaves[inputs[i]] = links[2 * i]
+    for i in range(len(leaf_slots)):
+        leaves[leaf_slots[i]] = leaf_links[i]
+    lifted.tape = tape
+    lifted.primals = lift_tape(primal, leaves, None)
+
+    def pulled(*cotangents):
+        cdef Slots adjoints = new_slots(tape.values.n)
+        cdef char *needed = reach(tape, inputs)
+        try:
+            for slot, c in zip(slots, cotangents):
+                accumulate(adjoints, slot, read(<TensorBase>c))
+            sweep(lifted, adjoints, needed, DROP_SPENT)
+        finally:
+            PyMem_RawFree(needed)
+        return paired([wrap(zeros_like(primal.primals.get(slot)) if adjoints.get(slot) is None
+                            else adjoints.get(slot)) for slot in inputs], along)
+
+    along = [wrap(<Value>links[2 * i + 1]) for i in range(len(inputs))]
+    zeros = tuple([wrap(zeros_like(primal.primals.get(slot))) for slot in slots])
+    moved = gradients(tape.name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
+    for slot, t in zip(slots, moved):
+        exported[slot, 0] = lifted.primals.get(slot)
+        exported[slot, 1] = read(<TensorBase>t)
+    return 0
+
+
+cdef object zeroed(Tape tape, TensorBase t, dict tangents):
+    """The tangent of a tensor of an output; zeros where it does not depend on the inputs."""
+    cdef Value v = read(t)
+    if v.kind == NODE and (<Node>v).level is tape:
+        return wrap(<Value>tangents[(<Node>v).slot])
+    return wrap(zeros_like(v))

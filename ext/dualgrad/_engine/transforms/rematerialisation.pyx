@@ -1,0 +1,325 @@
+"""Calls that are run again when they are differentiated, each as one instruction.
+
+Design
+------
+`Whole` is such a call. Its first run under a reverse level goes over a light tape, which keeps nothing and only tells
+what depends on an input; what it reads from outside is found by its region (closed_call.pyx). The instruction keeps the
+values of its operands, arguments and captured tensors alike. Its reverse rule is a function of tensors that returns
+cotangents: the gradient of the function run again, or the sweep of a loop from checkpoints. Its forward rule is the
+function run on duals. Rules see operands of whatever kind the sweep holds, so higher orders and batches need no other.
+"""
+from ..arrays.array cimport NODE, Array, Value, is_inexact, to_ndarray
+from ..tape.composite cimport dual_slots
+from ..primitives.execute cimport active_tracer, tracing
+from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
+from .nests cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
+from ..primitives.opcodes cimport OP_SUBTAPE
+from ..tape.closed_call cimport Region, random_state, set_random_state
+from ..tape.sweeps cimport Run, SubTape
+from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, settled, stripped, target_of
+from .tensor cimport TensorBase, current_region, read, rebound, swap_region, wrap
+from ..values.levels cimport Level, array_of, current_level, new_level, part, pop_level, push_level, shape_of
+
+import numpy as np
+
+
+cdef object renewed(object x):
+    """A nest with new handles on the same values."""
+    return in_place(x, [wrap(read(<TensorBase>t)) for t in all_tensors(x)])
+
+
+cdef class Inside:
+    """What a call depends on beside its arguments, as its first run found it: captured tensors, random numbers."""
+    cdef str name
+    cdef list handles
+    cdef list changed               # handles outside that the first run gave new values
+    cdef list found                 # the numbers of all results of the first run
+    cdef object state
+
+    @property
+    def draws(self):
+        """Whether the first run drew random numbers."""
+        return self.state is not None
+
+    def run(self, list captured, fn, *args):
+        """fn(*args) with the captured tensors given, random numbers as they are; nothing outside is changed."""
+        return entered(self.region(captured), fn, renewed(args))
+
+    def run_whole(self, list captured, fn, *args):
+        """The tensors that fn(*args) returns, then the new values of tensors outside, as the first run gave them."""
+        cdef Region region = self.region(captured)
+        cdef list results = []
+        tensors_in(entered(region, fn, renewed(args)), results)
+        for handle in self.changed:
+            results.append(wrap(<Value>region.table[id(handle)]))
+        if not tracing():
+            self.compare(results)
+        return results
+
+    cdef Region region(self, list captured):
+        cdef Region region
+        cdef list values = [read(<TensorBase>t) for t in captured]
+        cdef Py_ssize_t i
+        region = new_region(self.name, False)
+        region.again = True
+        for i in range(len(values)):
+            region.table[id(self.handles[i])] = values[i]
+        return region
+
+    cdef int compare(self, list results) except -1:
+        """A function that depends on something else than its inputs cannot be run again."""
+        cdef Py_ssize_t i
+        if len(results) == len(self.found):
+            for i in range(len(results)):
+                if not same_numbers(array_of(read(<TensorBase>results[i])), <Array>self.found[i]):
+                    break
+            else:
+                return 0
+        raise RuntimeError(f"{self.name}: the function gave another result when it was run again to be differentiated, "
+                           f"so the gradient would be that of another function; what it computes has to follow from "
+                           f"its inputs (draw random numbers with dualgrad, not NumPy, inside of it)")
+
+    def repeat(self, fn, *args):
+        """fn(*args) with the random numbers of the first run; the state is put back afterwards."""
+        if self.state is None:
+            return fn(*args)
+        now = random_state()
+        set_random_state(self.state)
+        try:
+            return fn(*args)
+        finally:
+            set_random_state(now)
+
+
+cdef bint same_numbers(Array a, Array b):
+    return a is b or np.array_equal(to_ndarray(a), to_ndarray(b), equal_nan=is_inexact(a.typenum))
+
+
+cdef Region new_region(str name, bint reverse):
+    cdef Region region = Region.__new__(Region)
+    region.level = new_light_tape(name) if reverse else new_level(name)
+    region.table = {}
+    region.handles = []
+    region.values = []
+    region.effects = {}
+    return region
+
+
+cdef object entered(Region region, object fn, object args):
+    """fn(*args) in a region; the tensors of the result hold their values inside."""
+    region.outer = current_region()
+    push_level(region.level)
+    swap_region(region)
+    try:
+        return renewed(fn(*args))
+    finally:
+        swap_region(region.outer)
+        pop_level(region.level)
+
+
+cdef class Whole(SubTape):
+    """A call that is run again when it is differentiated. Operands: the arguments and captured tensors that depend on
+    something outside. Results: the tensors that left the call and depend on them."""
+    cdef Inside inside
+    cdef list active                # which of all arguments and captured tensors are operands
+    cdef list outputs               # which of all results are results of the instruction
+    cdef object forward             # forward(inside, tensors) -> results
+    cdef object backward            # backward(inside, tensors, wanted, cotangents, first) -> cotangents
+
+    cdef list tensors(self, Run run):
+        return [wrap(run.primals.get(i)) for i in range(run.primals.n)]
+
+    cdef list rerun(self, list tensors):
+        cdef list found = self.inside.repeat(self.forward, self.inside, tensors)
+        return [settled(read(<TensorBase>found[i])) for i in self.outputs]
+
+    cdef list pull(self, Run run, list cts):
+        cdef list given = [None] * (max(self.outputs) + 1)
+        for i, ct in zip(self.outputs, cts):
+            given[i] = None if ct is None else wrap(<Value>ct)
+        found = self.inside.repeat(self.backward, self.inside, self.tensors(run), self.active, given, run is self.run)
+        return [None if t is None else read(<TensorBase>t) for t in found]
+
+    cdef list push(self, Run run, list tangents, list record):
+        cdef Level level = new_level(self.name)
+        cdef Slots dots = new_slots(run.primals.n)
+        cdef Slots primals
+        cdef Py_ssize_t i
+        for i in range(len(self.active)):
+            if tangents[i] is not None:
+                dots.put(self.active[i], <Value>tangents[i])
+        primals = dual_slots(run.primals, dots, level)
+        record.append(dots)
+        return [part(<Value>v, level, 1)
+                for v in self.rerun([wrap(primals.get(i)) for i in range(primals.n)])]
+
+    cdef Run enrich(self, Run run, list record, Level level):
+        cdef Run rich = Run()
+        rich.tape = run.tape
+        rich.primals = dual_slots(run.primals, <Slots>record[0], level)
+        return rich
+
+    cdef Run lift(self, Run run, list operands):
+        cdef Run lifted = Run()
+        cdef Py_ssize_t i
+        lifted.tape = run.tape
+        lifted.primals = new_slots(run.primals.n)
+        for i in range(run.primals.n):
+            lifted.primals.put(i, run.primals.get(i))
+        for i in range(len(self.active)):
+            lifted.primals.put(self.active[i], <Value>operands[i])
+        return lifted
+
+    cdef list results(self, Run run):
+        return self.rerun(self.tensors(run))
+
+
+def whole(str name, first, forward, backward, tuple args, bint effects):
+    """first(*args), as one instruction of the tape.
+
+    `first` returns a nest of tensors; `forward(inside, tensors)` the list of its tensors again, `backward` their
+    pullback, both for a list of the tensors in `args` and of what was captured (see Whole). effects: new values given
+    to tensors outside follow the results; otherwise they are an error.
+    """
+    cdef Region region = new_region(name, outer_reverse(current_level()))
+    cdef Whole node
+    cdef Inside inside = Inside()
+    cdef Run run
+    cdef Tape target = None
+    cdef Value v
+    cdef Py_ssize_t i
+    cdef list outside = [], values, found = [], changed, operands, outputs
+    cdef list fresh = inner_tensors(region, args, outside)
+    before = [(<TensorBase>t).value for t in fresh]
+    out = entered(region, first, refilled(emptied(args), iter(fresh)))
+    for t, was in zip(fresh, before):
+        if (<TensorBase>t).value is not was:
+            raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
+    changed = list(region.effects.values())
+    if changed and not effects:
+        raise RuntimeError(f"{name}: the function gives a new value to {described(changed[0])}, which was made "
+                           f"outside; it is run again to be differentiated, so return the value instead (as a part of "
+                           f"what is carried along)")
+    tensors_in(out, found)
+    values = [settled((<TensorBase>t).value) if (<TensorBase>t).value.kind != NODE
+              or (<Node>(<TensorBase>t).value).level is not region.level else (<TensorBase>t).value for t in found]
+    values += [<Value>region.table[id(handle)] for handle in changed]
+    outputs = [i for i in range(len(values)) if (<Value>values[i]).kind == NODE
+               and (<Node>values[i]).level is region.level]
+    outside += region.values
+    operands = [v for v in outside if (<Value>v).kind == NODE]
+    if outputs:
+        inside.name = name
+        inside.handles = region.handles
+        inside.state = region.state
+        inside.changed = changed
+        inside.found = [array_of(<Value>v) for v in values] if effects else None
+        node = Whole.__new__(Whole)
+        node.name = name
+        node.inside = inside
+        node.forward = forward
+        node.backward = backward
+        node.outputs = outputs
+        node.active = [i for i in range(len(outside)) if (<Value>outside[i]).kind == NODE]
+        run = Run()
+        run.tape = new_tape(name)
+        run.primals = new_slots(len(outside))
+        for i in range(len(outside)):
+            run.primals.put(i, stripped(<Value>outside[i]))
+        node.run = run
+        target = target_of(operands, [stripped(<Value>values[i]) for i in outputs])
+        target.append_list(OP_SUBTAPE, node, operands, len(outputs))
+        target.exact = target.exact and (<Tape>region.level).exact
+        for i in outputs:
+            values[i] = target.place(stripped(<Value>values[i]))
+    if region.level.reverse:
+        (<Level>region.level).claim().outer = [(<Node>v).level.claim() for v in operands]
+    for i in range(len(changed)):
+        rebound(<TensorBase>changed[i], <Value>values[len(found) + i])
+    return refilled(emptied(out), iter([wrap(<Value>v) for v in values[:len(found)]]))
+
+
+cdef list inner_tensors(Region region, tuple args, list outside):
+    """The tensors in some arguments as a region's first run sees them; their values outside are noted."""
+    cdef list given = [], fresh = []
+    cdef Value v
+    tensors_in(args, given)
+    for t in given:
+        v = settled(read(<TensorBase>t))
+        outside.append(v)
+        fresh.append(wrap((<Tape>region.level).place(stripped(v)) if region.level.reverse and v.kind == NODE else v))
+    return fresh
+
+
+def explored(str name, fn, tuple args):
+    """(inside, captured tensors, result) of fn(*args), of which only the shapes of the result are good for anything: to
+    find out what the function reads."""
+    cdef Region region = new_region(name, outer_reverse(current_level()))
+    cdef Inside inside = Inside()
+    cdef list fresh = inner_tensors(region, args, [])
+    out = entered(region, fn, refilled(emptied(args), iter(fresh)))
+    if region.effects:
+        raise RuntimeError(f"{name}: the function gives a new value to {described(list(region.effects.values())[0])}, "
+                           f"which was made outside; it is run many times, so compute that value elsewhere")
+    if region.state is not None:
+        raise RuntimeError(f"{name}: the function draws random numbers, so it is another one at each run; draw them "
+                           f"outside of it")
+    inside.name = name
+    inside.handles = region.handles
+    inside.changed = []
+    return inside, [wrap(v) for v in region.values], out
+
+
+cdef object described(object handle):
+    name = getattr(handle, "name", None)
+    return f"the Parameter {name!r}" if (<TensorBase>handle).parameter and name else \
+        f"a tensor of shape {shape_of((<TensorBase>handle).value)}"
+
+
+def pulled_back(str name, fn, list tensors, tuple positions, tuple cotangents):
+    """The cotangents of some of the tensors that a function is given one by one, from those of all it returns."""
+    return gradients(name, fn, tuple(tensors), {}, AT_POSITIONS, positions, NOTHING, cotangents, True, False,
+                     False)[2]
+
+
+def tensors_of(nest):
+    """The tensors in a nest, in order."""
+    return all_tensors(nest)
+
+
+def template_of(nest):
+    """The nest without its tensors."""
+    return emptied(nest)
+
+
+def filled(template, tensors):
+    """A nest with tensors put where those of its template were."""
+    return refilled(template, iter(tensors))
+
+
+def kept(TensorBase t not None):
+    """The tensor as the first run of a region sees it, without the region's own level."""
+    return wrap(stripped(read(t)))
+
+
+def primal(TensorBase t not None):
+    """The numbers behind a tensor, those of all samples, as an array."""
+    cdef Array a = array_of(read(t))
+    if tracing() and a.trace == active_tracer().trace:
+        active_tracer().asked(a, "the numbers")
+    return to_ndarray(a)
+
+
+def under_reverse():
+    """Whether a reverse level is open."""
+    return outer_reverse(current_level())
+
+
+def drawn():
+    """Whether random numbers have been drawn since the call that is run for the first time began."""
+    return current_region() is not None and current_region().state is not None
+
+
+def recording():
+    """Whether a program is being written down."""
+    return tracing()

@@ -1,0 +1,207 @@
+"""Calls on many samples at once: the engine's side of `vmap`.
+
+Design
+------
+Inputs become batches of a level (batch.pyx), the function runs once, its results are unpacked. Under an open reverse
+level the call gets a tape of its own, whose leaves are those batches, and becomes one instruction of the outer tape
+(composite.pyx): nodes stay outermost.
+"""
+cimport numpy as cnp
+
+import numpy as np
+
+from ..arrays.array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
+from ..values.batch cimport enter, leave, moved_axis
+from ..tape.composite cimport SubMap
+from .gradient cimport links_of, outer_reverse, release
+from .nests cimport in_place, tensors_of
+from ..primitives.opcodes cimport *
+from .pytrees cimport LEAF, NAMED, RECORD, REGISTERED, aligned, back, children_of, deeper, described, kind_of
+from ..tape.sweeps cimport Run, report
+from ..tape.tape cimport Node, Tape, holds_node, new_tape, settled, stripped, target_of
+from ..tape.tape import observers
+from .tensor cimport TensorBase, read, wrap
+from ..values.levels cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level,
+                              pop_level, push_level, shape_of, show_leaving, size_of, type_of)
+
+
+cdef class Call:
+    """What the parts of one call share."""
+    cdef str name
+    cdef BatchLevel level
+    cdef Tape tape                  # under an outer reverse level, else None
+    cdef list inputs                # slots of the leaves that are batched
+    cdef list links                 # and the values they stand for
+    cdef list slots                 # slots of the outputs
+    cdef dict results               # slot -> value outside, samples first
+
+
+cdef int axes_of(Call call, object x, object axes, str what, bint named, list found) except -1:
+    """The axis of each tensor of a nest, from one for all of it or a nest of axes like it.
+
+    named: the nest is a field, or below one; what holds no tensor there is kept, whatever stands in its place.
+    """
+    cdef list children, others
+    cdef Py_ssize_t i
+    cdef int kind
+    if isinstance(x, TensorBase):
+        found.append(axes)
+        return 0
+    kind = kind_of(x)
+    if kind == LEAF:
+        if axes is not None and not named and what == "in_axes":
+            raise TypeError(f"{call.name}: in_axes names axis {axes} of {described(x)}; expected a Tensor there, or "
+                            f"None in in_axes")
+        return 0
+    children = children_of(x)
+    others = [axes] * len(children) if axes is None or isinstance(axes, int) else aligned(x, axes, False)
+    if others is None:
+        raise ValueError(f"{call.name}: {what} {axes!r} does not have the nesting of what it belongs to, "
+                         f"{described(x)}; pass one axis for all of it, or a nest of axes like it")
+    deeper()
+    try:
+        for i in range(len(children)):
+            axes_of(call, children[i], others[i], what,
+                    named or kind == NAMED or kind == RECORD or kind == REGISTERED, found)
+    finally:
+        back()
+    return 0
+
+
+cdef int checked_axis(Call call, object axis, int ndim, tuple shape, str what) except -1:
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise TypeError(f"{call.name}: {what} holds {axis!r}; expected an int, or None")
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{call.name}: {what} names axis {axis}, but the tensor there has shape {shape}")
+    return axis % ndim
+
+
+cdef object lift(Call call, TensorBase x, object axes):
+    """A tensor as a batch, if it is mapped."""
+    cdef Value v = settled(read(x))
+    cdef Node node
+    cdef int axis
+    if axes is None:
+        return wrap(v)
+    axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "in_axes")
+    v = moved_axis(v, axis, 0)
+    if call.level.size < 0:
+        call.level.size = shape_of(v)[0]
+    elif call.level.size != shape_of(v)[0]:
+        raise ValueError(f"{call.name}: mapped axes have different lengths, {call.level.size} and "
+                         f"{shape_of(v)[0]}; expected one sample of each input at a time")
+    if call.tape is None or not holds_node(v):
+        return wrap(enter(call.level, v))
+    node = call.tape.leaf(enter(call.level, stripped(v)), None)
+    call.inputs.append(node.slot)
+    call.links.append(v)
+    return wrap(node)
+
+
+cdef object drop_out(Call call, TensorBase t):
+    """A tensor of the output: one that is on the tape is batched, and its slot noted."""
+    cdef Value v = read(t)
+    if call.tape is not None and v.kind == NODE and (<Node>v).level is call.tape:
+        if stripped(v).kind != BATCH or (<Batch>stripped(v)).level is not call.level:   # the same for every sample
+            v = bind2(OP_ADD, None, v, enter(call.level, repeated_zero(call, v)))
+        if (<Node>v).slot not in call.slots:
+            call.slots.append((<Node>v).slot)
+    return wrap(v)
+
+
+cdef Value repeated_zero(Call call, Value v):
+    """A zero for each sample that broadcasts against a value."""
+    return bind1(OP_BROADCAST_TO, (call.level.size,) + (1,) * ndim_of(v), scalar(type_of(v), 0.0))
+
+
+cdef object unpack(Call call, TensorBase t, object axes):
+    """A tensor of the output with the samples along the axis asked for."""
+    cdef Value v = t.value
+    cdef int axis
+    if v.kind == NODE and (<Node>v).level is call.tape:
+        v = <Value>call.results[(<Node>v).slot]
+    else:
+        v = leave(call.level, settled(v))
+    if axes is None:
+        raise ValueError(f"{call.name}: out_axes is None for an output; expected the axis the samples go along")
+    axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "out_axes")
+    return wrap(moved_axis(v, 0, axis))
+
+
+def basis(TensorBase x not None, Py_ssize_t first, Py_ssize_t rows):
+    """Some of the unit vectors of a tensor's space along a new first axis: rows of the identity, in its shape."""
+    cdef tuple shape = shape_of(x.value)
+    cdef Array a
+    units = np.eye(rows, size_of(x.value), first, dtype=cnp.PyArray_DescrFromType(type_of(x.value)))
+    a = from_ndarray(units.reshape((rows,) + shape))
+    a.basis = True
+    return wrap(a)
+
+
+def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
+    """The results of a function for every sample of its inputs."""
+    cdef Call call = Call()
+    cdef Level opened
+    cdef list axes = []
+    call.name = name
+    call.level = new_batch_level(name)
+    call.inputs = []
+    call.links = []
+    call.slots = []
+    call.results = {}
+    if outer_reverse(current_level()):
+        call.tape = new_tape(name)
+    axes_of(call, args, in_axes, "in_axes", False, axes)
+    lifted = in_place(args, [lift(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(args), axes)])
+    if call.level.size < 0:
+        raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input "
+                         f"at least")
+    opened = call.level if call.tape is None else call.tape
+    push_level(opened)
+    call.level.tape = call.tape
+    try:
+        out = fn(*lifted, **kwargs)
+        out = in_place(out, [drop_out(call, <TensorBase>t) for t in tensors_of(out)])
+    except ValueError as error:
+        show_leaving(error)
+        raise
+    finally:
+        pop_level(opened)
+        call.level.open = False
+        call.level.tape = None
+    if call.tape is not None:
+        compose(call)
+    axes = []
+    axes_of(call, out, out_axes, "out_axes", False, axes)
+    return in_place(out, [unpack(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(out), axes)])
+
+
+cdef int compose(Call call) except -1:
+    """A call under a reverse level, as one instruction of the outer tape."""
+    cdef SubMap sub = SubMap.__new__(SubMap)
+    cdef Run run = Run()
+    cdef Tape target
+    cdef list leaf_slots, leaf_links, operands
+    cdef Value v
+    leaf_slots, leaf_links = links_of(call.tape)
+    operands = call.links + leaf_links
+    target = target_of(operands, [call.tape.values.get(slot) for slot in call.slots])
+    if target is not None:
+        run.tape = call.tape
+        run.primals = call.tape.values
+        run.samples = call.level
+        sub.name = call.name
+        sub.run = run
+        sub.level = call.level
+        sub.input_slots = call.inputs
+        sub.leaf_slots = leaf_slots
+        sub.value_slots = call.slots
+        target.append_list(OP_SUBTAPE, sub, operands, len(call.slots))
+        target.exact = target.exact and call.tape.exact
+    for slot in call.slots:
+        v = leave(call.level, call.tape.values.get(slot))
+        call.results[slot] = v if target is None else target.place(v)
+    for observer in observers:
+        observer(report(call.tape))
+    release(call.tape, operands)
+    return 0

@@ -1,0 +1,7 @@
+# Duals over any graded algebra. See algebra.pyx.
+from ..arrays.array cimport Value
+from .levels cimport Algebra, Level
+
+cdef Value make(Level level, Algebra algebra, list parts)
+cdef Value truncated(Value v, Level level, Algebra quotient)
+cdef Value derived(Value v, Level level, Algebra quotient)

@@ -1,0 +1,438 @@
+"""Duals over any finite algebra, as data: jets, those of second-order operators, and whatever else is a table.
+
+Design
+------
+An algebra is a table of products; this file applies primitives to its elements, one rule for each family:
+
+linear        coefficient by coefficient;
+bilinear      sums over the table of products;
+elementwise   in jets degree by degree, from the slope as a series of lower degree (series.pyx); elsewhere by the
+              powers of what is not the primal: phi(u + n) = sum phi^(m)(u) n^m / m!, and n is nilpotent;
+rules         of primitives whose derivative is a function: degree by degree from that function, evaluated in the
+              quotient of the algebra up to the degree; implicit functions by Newton's method;
+not graded    where degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
+              elements, read at t = 1. It ends with the highest power of n that is not zero.
+
+Coefficients are normalised: derivative / k!. A coefficient that is None is zero and costs nothing. Ordinary dual
+numbers, by far the most frequent, have their own short path in rules.pyx.
+"""
+from cpython.object cimport PyObject
+
+from ..arrays.array cimport ARRAY, BATCH, DUAL, Array, Value, scalar
+from .batch cimport contracted, frugal, frugal_matmul
+from ..primitives.registry cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
+                                    Rule, family_of, rule_of)
+from ..primitives.opcodes cimport *
+from .rules cimport Partial, add, has_slope, partial_of, set_algebra_rule, share, widen, zeros_like
+from .series cimport elementwise_series, times
+from .levels cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, look_at, make_batch,
+                      ndim_of, new_level, part, shape_of, type_of)
+from ..primitives.watch cimport Watch, active_watch
+
+
+# ---------------------------------------------------------------------------------------------------- algebras
+
+def jets(int order):
+    """R[t]/t^(K+1): Taylor coefficients of one direction."""
+    return Algebra(f"R[t]/t^{order + 1}", list(range(order + 1)),
+                   [(i, j, i + j, 1.0) for i in range(1, order + 1) for j in range(1, order + 1 - i)])
+
+
+def quadratic_algebra(int plus, int minus):
+    """Basis 1, e1..er, s with ei ej = +-delta_ij s: any second-order operator of that signature, sum of +-half the
+    second derivatives along the directions. The e of one sign are one block, so there are at most four arrays."""
+    cdef list sizes = [1] + [n for n in (plus, minus) if n] + [1]
+    cdef int s = len(sizes) - 1
+    cdef list signs = [sign for n, sign in ((plus, 1.0), (minus, -1.0)) if n]
+    return Algebra(f"second order, signature ({plus}, {minus})", [0] + [1] * (s - 1) + [2],
+                   [(i + 1, i + 1, s, signs[i]) for i in range(s - 1)], sizes)
+
+
+# -------------------------------------------------------------------------------------------------------- rules
+
+cdef Value make(Level level, Algebra algebra, list parts):
+    """A dual of the given coefficients; the primal alone if there are no others."""
+    cdef Dual d
+    cdef int k
+    for k in range(1, algebra.dim):
+        if parts[k] is not None:
+            d = Dual.__new__(Dual)
+            d.level = level
+            d.algebra = algebra
+            d.parts = tuple(parts)
+            return d
+    return <Value>parts[0]
+
+
+cdef Value truncated(Value v, Level level, Algebra quotient):
+    """A value without its coefficients above the quotient's degree."""
+    cdef int k
+    if v.kind != DUAL or (<Dual>v).level is not level:
+        return v
+    return make(level, quotient, [(<Dual>v).parts[k] if quotient.degrees[k] <= quotient.top else None
+                                  for k in range(quotient.dim)])
+
+
+cdef Value derived(Value v, Level level, Algebra quotient):
+    """D of a value: each coefficient times its degree; None where there is nothing but the primal."""
+    cdef list held = [None] * quotient.dim
+    cdef Value c
+    cdef int k
+    for k in range(1, quotient.dim):
+        c = part(v, level, k) if quotient.degrees[k] <= quotient.top else None
+        if c is not None:
+            held[k] = times(c, quotient.degrees[k])
+            held[0] = zeros_like(c)
+    return None if held[0] is None else make(level, quotient, held)
+
+
+cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
+    cdef Watch watch = active_watch() if level.watched else None
+    cdef Value out
+    if watch is None:
+        return by_family(op, params, args, n, level, algebra)
+    watch.quiet += 1
+    try:
+        out = by_family(op, params, args, n, level, algebra)
+    finally:
+        watch.quiet -= 1
+    look_at(watch, op, watch.order(), out, args, n)
+    return out
+
+
+cdef Value by_family(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
+    cdef int family = family_of(op), i, k
+    cdef list primals = [part(<Value>args[i], level, 0) for i in range(n)]
+    cdef list ins
+    cdef list out = [None] * algebra.dim
+    cdef PyObject *p[3]
+    cdef Value weight, tangent
+    if family == FAMILY_ELEMENTWISE and op != OP_MUL and op != OP_ABSORB_MUL:
+        for i in range(n):
+            p[i] = <PyObject *>primals[i]
+        if not has_slope(op, params, p, n):
+            return bind_list(op, params, primals)
+        ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
+        i = the_moving_one(ins)
+        if by_numbers(op, primals, ins, out, algebra):
+            out[0] = bind_list(op, params, primals)
+        elif i >= 0 and by_its_powers(algebra):
+            out = by_powers(op, params, primals, <list>ins[i], i, level, algebra)
+        elif algebra.graded:
+            out = elementwise_series(op, params, ins, algebra, level, None)
+        else:
+            return by_line(op, params, primals, ins, level, algebra)
+        for k in range(1, algebra.dim):
+            if out[k] is not None:
+                out[k] = widen(<Value>out[k], <Value>out[0])
+        return make(level, algebra, out)
+    if family == FAMILY_RULE:
+        if not algebra.graded:
+            ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
+            return by_line(op, params, primals, ins, level, algebra)
+        return by_rule(op, params, args, n, level, algebra, primals)
+    out[0] = bind_list(op, params, primals)
+    if family == FAMILY_CONSTANT or (op == OP_CAST and not cast_has_slope(params, <Value>primals[0])):
+        return <Value>out[0]
+    ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
+    if op == OP_MUL or op == OP_ABSORB_MUL:
+        product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, level, algebra)
+        for k in range(1, algebra.dim):
+            if out[k] is not None:
+                out[k] = widen(<Value>out[k], <Value>out[0])
+        return make(level, algebra, out)
+    if family == FAMILY_BILINEAR:
+        product(op, params, <list>ins[0], <list>ins[1], out, level, algebra)
+        return make(level, algebra, out)
+    for k in range(1, algebra.dim):
+        if op == OP_WHERE:
+            if ins[1][k] is not None or ins[2][k] is not None:
+                out[k] = widen(bind3(OP_WHERE, None, <Value>primals[0], filled(ins[1][k], primals[1]),
+                                     filled(ins[2][k], primals[2])), <Value>out[0])
+        elif op == OP_CONCAT:
+            for i in range(n):
+                if ins[i][k] is not None:
+                    out[k] = bind_list(op, params, [filled(ins[i][k], primals[i]) for i in range(n)])
+                    break
+        elif ins[0][k] is not None:
+            tangent = ins[0][k]
+            if family == FAMILY_SELECTION:
+                weight = share(params, <Value>primals[0], <Value>out[0], type_of(<Value>tangent))
+                out[k] = bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, tangent, weight))
+            elif op == OP_INSPECT:
+                out[k] = tangent
+            else:
+                out[k] = bind_list(op, params, [tangent] + primals[1:])
+    return make(level, algebra, out)
+
+
+cdef int the_moving_one(list ins) except -2:
+    """The operand that alone has coefficients above the unit; -1 if there are several."""
+    cdef int i, found = -1
+    for i in range(len(ins)):
+        for c in ins[i][1:]:
+            if c is not None:
+                if found >= 0:
+                    return -1
+                found = i
+                break
+    return found
+
+
+cdef bint by_numbers(int op, list primals, list ins, list out, Algebra algebra) except -1:
+    """Sums and the like, coefficient by coefficient; False, and nothing is done, if a slope is not a number."""
+    cdef list slopes = []
+    cdef Partial p
+    cdef int i, k
+    if op == OP_POWER:
+        return False
+    for i in range(len(ins)):
+        p = None
+        if any([c is not None for c in ins[i][1:]]):
+            p = partial_of(op, i, <Value>primals[0])
+            if p is not None and not p.is_number:
+                return False
+        slopes.append(p)
+    for i in range(len(ins)):
+        p = slopes[i]
+        if p is not None:
+            for k in range(1, algebra.dim):
+                if ins[i][k] is not None:
+                    out[k] = add(<Value>out[k], bind1(OP_NEG, None, <Value>ins[i][k]) if p.number == -1.0
+                                 else times(<Value>ins[i][k], p.number))
+    return True
+
+
+cdef bint by_its_powers(Algebra algebra) noexcept:
+    """Whether powers cost less than series: not in jets of high degree."""
+    return not algebra.graded or algebra.top == 2 or (algebra.top <= 4 and algebra.dim > algebra.top + 1)
+
+
+cdef list by_powers(int op, object params, list primals, list x, int i, Level level, Algebra algebra):
+    """phi(u + n) = sum phi^(m)(u) n^m / m!, for an elementwise function of one operand that moves."""
+    cdef Value unit = scalar(type_of(<Value>primals[i]), 1.0)
+    cdef list operands = [[p] + [None] * algebra.top for p in primals]
+    cdef list nilpotent = [None] + x[1:]
+    cdef list power = nilpotent, derivatives, out
+    cdef int m, k
+    operands[i][1] = unit
+    derivatives = elementwise_series(op, params, operands, line_of(algebra.top), None, unit)
+    out = [derivatives[0]] + [None] * (algebra.dim - 1)
+    for m in range(1, algebra.top + 1):
+        if m > 1:
+            power = nilpotent_product(power, nilpotent, m == 2, level, algebra)
+        if derivatives[m] is not None:
+            for k in range(1, algebra.dim):
+                if power[k] is not None:
+                    out[k] = add(<Value>out[k], bind2(OP_ABSORB_MUL, None, <Value>power[k], <Value>derivatives[m]))
+    return out
+
+
+cdef list nilpotent_product(list a, list b, bint square, Level level, Algebra algebra):
+    """The product of two elements without unit part; `square`: of one with itself."""
+    cdef list out = [None] * algebra.dim
+    table_product(OP_ABSORB_MUL, None, a, b, square, out, level, algebra)
+    return out
+
+
+cdef int table_product(int op, object params, list a, list b, bint square, list out, Level level,
+                       Algebra algebra) except -1:
+    """Add the products above the unit to `out`; those with one factor and place are added up before they are scaled.
+    `square`: a is b, so that each pair stands for two."""
+    cdef dict sums = {}
+    cdef Value term
+    for i, j, k, c in algebra.products:
+        if a[i] is not None and b[j] is not None and not (square and i > j):
+            if square and i < j:
+                c = 2.0 * c
+            term = coupled(op, params, <Value>a[i], <Value>b[j], i, k, level, algebra)
+            sums[k, c] = frugal(OP_ADD, None, sums[k, c], term) if (k, c) in sums else term
+    for (k, c), total in sums.items():
+        if c != 1.0:
+            total = frugal(OP_MUL, None, <Value>total, scalar(type_of(<Value>total), c))
+        out[k] = total if out[k] is None else frugal(OP_ADD, None, <Value>out[k], <Value>total)
+    return 0
+
+
+cdef dict LINES = {}                # degree -> the jets of that degree
+
+
+cdef Algebra line_of(int degree):
+    if degree not in LINES:
+        LINES[degree] = jets(degree)
+    return <Algebra>LINES[degree]
+
+
+cdef Value by_line(int op, object params, list primals, list ins, Level level, Algebra algebra):
+    """Any primitive, along the line from the primals to the elements."""
+    cdef Level line = new_level("a line in an algebra")
+    cdef Algebra along = line_of(algebra.top)
+    cdef list operands = []
+    cdef Value out, total = None
+    cdef int k
+    for primal, x in zip(primals, ins):
+        moved = make(level, algebra, [zeros_like(<Value>primal)] + x[1:])
+        operands.append(primal if all([c is None for c in x[1:]])
+                        else make(line, along, [primal, moved] + [None] * (algebra.top - 1)))
+    out = bind_list(op, params, operands)
+    line.open = False
+    for k in range(along.dim):
+        total = add(total, part(out, line, k))
+    return total
+
+
+cdef Value coupled(int op, object params, Value a, Value b, int i, int k, Level level, Algebra algebra):
+    """What the product of two coefficients adds at block k, the first of them at block i."""
+    if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
+        return contracted(op, params, a, b, <BatchLevel>level.stacks[i])
+    return frugal(op, params, a, b) if op == OP_ABSORB_MUL else bind2(op, params, a, b)
+
+
+cdef Value by_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
+    """A primitive whose derivative is a function, degree by degree, lowest first.
+
+    With a jvp, D y = jvp(x, y; D x). An implicit function y(x), the solution of R(x, y) = 0, has instead the correction
+    of the residual that is left when y is known to the degree below (Newton's method in the algebra, by one degree a
+    step).
+    """
+    cdef list out = [None] * algebra.dim
+    cdef Rule rule = rule_of(op)
+    out[0] = bind_list(op, params, primals)
+    if rule.implicit:
+        return by_residual(rule, params, args, n, level, algebra, primals, out)
+    if (op, level.serial) in LIFTING:
+        raise NotImplementedError(f"{rule.name}: its jvp applies {rule.name} to what it differentiates, so Taylor "
+                                  f"coefficients cannot be found from it; give residual and correction instead of jvp")
+    LIFTING.append((op, level.serial))
+    try:
+        return by_jvp(rule, params, args, n, level, algebra, out)
+    finally:
+        LIFTING.pop()
+
+
+cdef list LIFTING = []              # primitives whose jvp is being read in an algebra, with the level
+
+
+cdef Value by_residual(Rule rule, object params, PyObject **args, int n, Level level, Algebra algebra, list primals,
+                       list out):
+    cdef list ins
+    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
+    cdef PyObject **p = <PyObject **><char *>room
+    cdef PyObject **bottom = p + n
+    cdef Algebra quotient
+    cdef Value left
+    cdef int degree, i, k
+    for i in range(n):
+        bottom[i] = <PyObject *>primals[i]
+    for degree in range(1, algebra.top + 1):
+        quotient = algebra.truncated(degree)
+        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
+        for i in range(n):
+            p[i] = <PyObject *>ins[i]
+        left = rule.residual(params, p, n, make(level, quotient, out))
+        for k in range(1, algebra.dim):
+            if algebra.degrees[k] == degree and part(left, level, k) is not None:
+                out[k] = rule.correction(params, bottom, n, <Value>out[0], part(left, level, k))
+    return make(level, algebra, out)
+
+
+cdef Value by_jvp(Rule rule, object params, PyObject **args, int n, Level level, Algebra algebra, list out):
+    cdef list ins, dots
+    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
+    cdef PyObject **p = <PyObject **><char *>room
+    cdef PyObject **dot = p + n
+    cdef Algebra quotient
+    cdef Value moved
+    cdef int degree, i, k
+    for degree in range(1, algebra.top + 1):
+        quotient = algebra.truncated(degree)
+        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
+        dots = [derived(<Value>args[i], level, quotient) for i in range(n)]
+        for i in range(n):
+            p[i] = <PyObject *>ins[i]
+            dot[i] = NULL if dots[i] is None else <PyObject *>dots[i]
+        moved = rule.push(params, p, n, make(level, quotient, out), dot)
+        if moved is None:
+            return <Value>out[0]
+        for k in range(1, algebra.dim):
+            if algebra.degrees[k] == degree and part(moved, level, k) is not None:
+                out[k] = times(part(moved, level, k), 1.0 / degree)
+    return make(level, algebra, out)
+
+
+cdef bint cast_has_slope(object params, Value x):
+    cdef PyObject *p = <PyObject *>x
+    return has_slope(OP_CAST, params, &p, 1)
+
+
+cdef Py_ssize_t FEW_ROWS = 64       # for which a product of matrices costs more than putting its operands together
+
+
+cdef Value flat_rows(Array r):
+    """A stack of matrices as one matrix of all their rows."""
+    cdef Py_ssize_t width = r.shape[r.ndim - 1]
+    return bind1(OP_RESHAPE, (r.size // width, width), r)
+
+
+cdef bint rows_together(list a, list b, list out) except -1:
+    """Few rows times a constant matrix: those of all channels as one product. False, and nothing is done, elsewhere."""
+    cdef list moving = [], pieces = []
+    cdef Py_ssize_t rows, start = 0
+    cdef Value v, x = <Value>a[0]
+    cdef BatchLevel stack
+    cdef Array r
+    cdef int k
+    if ndim_of(x) != 2 or (<Value>b[0]).kind != ARRAY or ndim_of(<Value>b[0]) != 2 \
+            or any([c is not None for c in b[1:]]):
+        return False
+    rows = shape_of(x)[0]
+    if rows > FEW_ROWS:
+        return False
+    for k in range(1, len(a)):
+        if a[k] is not None:
+            v = <Value>a[k]
+            if v.kind == BATCH:
+                v = (<Batch>v).value
+            if v.kind != ARRAY:
+                return False
+            r = <Array>v
+            if r.strides[r.ndim - 2] == 0 and rows > 1:         # see frugal_matmul
+                return False
+            moving.append(k)
+            pieces.append(v if r.ndim == 2 else flat_rows(r))
+    if len(moving) < 2 or shape_of(x)[1] == 0 or rows == 0:
+        return False
+    v = bind2(OP_MATMUL, None, bind_list(OP_CONCAT, 0, pieces), <Value>b[0])
+    for k, piece in zip(moving, pieces):
+        rows = shape_of(<Value>piece)[0]
+        x = bind1(OP_SLICE, ((start, rows, 1), (0, shape_of(v)[1], 1)), v)
+        start += rows
+        if (<Value>a[k]).kind == BATCH:
+            stack = (<Batch>a[k]).level
+            x = make_batch(stack, bind1(OP_RESHAPE, (stack.size, rows // stack.size, shape_of(v)[1]), x))
+        out[k] = x
+    return True
+
+
+cdef Value filled(object v, object like):
+    return zeros_like(<Value>like) if v is None else <Value>v
+
+
+cdef int product(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
+    """Coefficients above the unit of a product, by the table."""
+    cdef int k
+    if op == OP_MATMUL and rows_together(a, b, out):
+        return 0
+    for k in range(1, algebra.dim):
+        if algebra.degrees[k] > algebra.top:
+            continue
+        if a[k] is not None:
+            out[k] = (frugal_matmul(<Value>a[k], <Value>b[0]) if op == OP_MATMUL
+                      else bind2(op, params, <Value>a[k], <Value>b[0]))
+        if b[k] is not None:
+            out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
+    table_product(op, params, a, b, False, out, level, algebra)
+    return 0
+
+
+set_algebra_rule(algebra_rule)

@@ -1,0 +1,25 @@
+# Cotangents of algebra elements. See dual.pyx.
+from cpython.object cimport PyObject
+
+from ..arrays.array cimport Value
+from .levels cimport Algebra, Level
+
+
+cdef class Duality:
+    cdef Algebra algebra        # where cotangents live
+    cdef list seeds             # for each coefficient k of a value the (j, c): its cotangent, times c, stands at j
+    cdef list reads             # and back: the cotangent of coefficient k is the sum of c times coefficient j
+    cdef list pairs             # (i, j, c): the functional of a product is the sum of c a_i b_j
+
+
+cdef Duality duality_of(Algebra algebra)
+cdef Value coefficient(Value v, Level level, int k)
+cdef Value joined(Level level, Algebra algebra, list coefficients)
+cdef Value rebuilt(object like, list parts)
+cdef Value entered(Level level, int k, Value v)
+cdef Value left(Level level, int k, Value v)
+cdef bint moves_at(Value v, Level level)
+cdef Value seeded(Level level, Algebra algebra, list cotangents)
+cdef Value cotangent(Level level, Algebra algebra, Value adjoint, int k)
+cdef Value vjp_over(Level level, Algebra algebra, int op, object params, PyObject **ins, int n, Value out, int i,
+                    Value ct)

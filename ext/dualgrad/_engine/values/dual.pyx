@@ -1,0 +1,300 @@
+"""Cotangents of algebra elements: one reverse sweep serves every algebra.
+
+Design
+------
+Let A be the algebra of a forward transform, and `lam` a linear functional on it for which <a, b> = lam(a b) is not
+degenerate. The cotangent of a value y is then the one element y* of A with dLoss = <y*, dy>, and cotangents propagate
+by the ordinary reverse rules, read in A: the differential of a lifted function is multiplication by an element of A,
+and a multiplication is its own adjoint, <y*, c dx> = lam(y* c dx) = <c y*, dx>. (Christianson, Reverse accumulation and
+accurate rounding error estimates for Taylor series coefficients, 1992, has this for jets.)
+
+With the Gram matrix G_ij = lam(e_i e_j) and its inverse P, the cotangents g_k of the coefficients of y stand at
+y*_j = sum_k P_jk g_k, and are read back as g_k = sum_j G_kj y*_j. The functional is a coordinate: that of the highest
+element for which G is regular. For jets it is the top coefficient, and the cotangents stand in reverse order.
+
+Algebras with no such functional (those of several unrelated operators) act on their dual space instead: cotangents live
+in A + A*, where an element of A times a functional f is b -> f(a b), and the product of two functionals is zero.
+
+*Constants.* What does not move at the level of the transform, weights above all, has a differential in R only, so of
+its cotangent lam(x*) is all that can ever be needed. It is found by itself: the products of a cotangent with what moves
+that lam reads, one for each channel, instead of all products of the algebra.
+
+Values of later levels may stand around those of this one; they stay outermost, here as everywhere.
+"""
+from cpython.object cimport PyObject
+
+from ..arrays.array cimport BATCH, DUAL, Value, is_inexact
+from .batch cimport contracted, enter, frugal_matmul, leave
+from ..primitives.opcodes cimport *
+from ..primitives.registry cimport FAMILY_ELEMENTWISE, FAMILY_LINEAR, family_of
+from .rules cimport Partial, add, partial_of, rows, swapped, to_shape_of, vjp, zeros_like
+from .levels cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, ndim_of, part, type_of
+from .series cimport times
+
+
+# ------------------------------------------------------------------------------------------------ the pairing
+
+cdef class Duality:
+    """How the cotangents of an algebra's elements are represented."""
+
+
+cdef Duality duality_of(Algebra algebra):
+    """The pairing of an algebra; found once."""
+    cdef Duality found
+    cdef list gram, inverse
+    if algebra.duality is not None:
+        return <Duality>algebra.duality
+    found = Duality()
+    for top in sorted(range(algebra.dim), key=lambda k: -algebra.degrees[k]):
+        if algebra.sizes[top] == 1:
+            gram = gram_matrix(algebra, top)
+            inverse = inverse_of(gram)
+            if inverse is not None:
+                found.algebra = algebra
+                found.seeds = [[(j, float(inverse[j][k])) for j in range(algebra.dim) if k in inverse[j]]
+                               for k in range(algebra.dim)]
+                found.reads = [[(j, float(c)) for j, c in sorted(gram[k].items())] for k in range(algebra.dim)]
+                found.pairs = [(i, j, c) for i in range(algebra.dim) for j, c in <list>found.reads[i]]
+                break
+    else:
+        found.algebra = with_functionals(algebra)
+        found.seeds = found.reads = [[(algebra.dim + k, 1.0)] for k in range(algebra.dim)]
+        found.pairs = [(k, algebra.dim + k, 1.0) for k in range(algebra.dim)]
+    algebra.duality = found
+    return found
+
+
+cdef list gram_matrix(Algebra algebra, int top):
+    """The coefficients at `top` of the products of basis elements, row by row, zeros left out; exact."""
+    from fractions import Fraction          # takes time to import, and few programs need it
+    cdef list gram = [{} for _ in range(algebra.dim)]
+    gram[0][top] = gram[top][0] = Fraction(1)
+    for i, j, k, c in algebra.products:
+        if k == top and c != 0.0:
+            gram[i][j] = gram[i].get(j, 0) + Fraction(c)
+    return gram
+
+
+cdef list inverse_of(list matrix):
+    """The inverse of a matrix of fractions with few entries, row by row; None if it is singular."""
+    from fractions import Fraction
+    cdef int n = len(matrix), k, r
+    cdef list left = [dict(row) for row in matrix]
+    cdef list right = [{k: Fraction(1)} for k in range(n)]
+    cdef list free = list(range(n)), order = []
+    for k in range(n):
+        candidates = [r for r in free if k in left[r]]
+        if not candidates:
+            return None
+        r = min(candidates, key=lambda r: len(left[r]))
+        free.remove(r)
+        order.append(r)
+        pivot = left[r][k]
+        left[r] = {j: c / pivot for j, c in left[r].items()}
+        right[r] = {j: c / pivot for j, c in right[r].items()}
+        for s in range(n):
+            if s != r and k in left[s]:
+                factor = left[s][k]
+                for own, other in ((left[s], left[r]), (right[s], right[r])):
+                    for j, c in other.items():
+                        c = own.get(j, 0) - factor * c
+                        if c:
+                            own[j] = c
+                        else:
+                            own.pop(j, None)
+    return [right[r] for r in order]
+
+
+cdef Algebra with_functionals(Algebra algebra):
+    """A + A*: block dim + k is the functional that reads coefficient k."""
+    cdef int n = algebra.dim, top = algebra.top + 1
+    cdef list products = list(algebra.products)
+    for i, j, k, c in algebra.products:
+        products += [(i, n + k, n + j, c), (n + k, i, n + j, c)]
+    for i in range(1, n):
+        products += [(i, n + i, n, 1.0), (n + i, i, n, 1.0)]
+    degrees = algebra.degrees + tuple([top - degree for degree in algebra.degrees])
+    return Algebra(f"{algebra.name} and its dual space", degrees, products, algebra.sizes * 2, algebra.graded, top)
+
+
+# ------------------------------------------------------------------------------------------------ coefficients
+
+cdef Value rebuilt(object like, list parts):
+    """A dual of the level of another; its primal is zero where that is missing."""
+    cdef Dual d
+    cdef Py_ssize_t k
+    for k in range(1, len(parts)):
+        if parts[k] is not None:
+            if parts[0] is None:
+                parts[0] = zeros_like(<Value>parts[k])
+            d = Dual.__new__(Dual)
+            d.level = (<Dual>like).level
+            d.algebra = (<Dual>like).algebra
+            d.parts = tuple(parts)
+            return d
+    return <Value>parts[0]
+
+
+cdef Value coefficient(Value v, Level level, int k):
+    """Coefficient k at a level, which later levels may stand around: theirs stay around it."""
+    cdef Dual d
+    cdef Value inner
+    if v is not None and v.kind == BATCH and (<Batch>v).level.serial > level.serial:
+        inner = coefficient((<Batch>v).value, level, k)
+        return None if inner is None else make_batch((<Batch>v).level, inner)
+    if v is None or v.kind != DUAL:
+        return v if k == 0 else None
+    d = <Dual>v
+    if d.level is level:
+        return part(v, level, k)
+    if d.level.serial < level.serial:
+        return v if k == 0 else None
+    return rebuilt(d, [coefficient(<Value>p, level, k) for p in d.parts])
+
+
+cdef Value joined(Level level, Algebra algebra, list coefficients):
+    """The element with these coefficients (None for zero) at a level, later levels in them kept outermost; None for
+    zero."""
+    cdef Dual around = None, d
+    cdef BatchLevel batch = None
+    cdef Value v
+    cdef bint any_above = False
+    cdef int k
+    for k in range(len(coefficients)):
+        v = coefficients[k]
+        if v is None:
+            continue
+        any_above = any_above or k > 0
+        if v.kind == DUAL and (<Dual>v).level.serial > level.serial:
+            if around is None or (<Dual>v).level.serial > around.level.serial:
+                around = <Dual>v
+        elif v.kind == BATCH and (<Batch>v).level.serial > level.serial:
+            if batch is None or (<Batch>v).level.serial > batch.serial:
+                batch = (<Batch>v).level
+    if not any_above:
+        return <Value>coefficients[0]
+    if batch is not None and (around is None or batch.serial > around.level.serial):
+        return make_batch(batch, joined(level, algebra, [leave(batch, <Value>c) for c in coefficients]))
+    if around is not None:
+        return rebuilt(around, [joined(level, algebra, [part(<Value>c, around.level, k) for c in coefficients])
+                                for k in range(around.algebra.dim)])
+    d = Dual.__new__(Dual)
+    d.level = level
+    d.algebra = algebra
+    if coefficients[0] is None:
+        coefficients = list(coefficients)
+        for c in coefficients:
+            if c is not None:
+                coefficients[0] = zeros_like(<Value>c)
+                break
+    d.parts = tuple(coefficients)
+    return d
+
+
+cdef Value entered(Level level, int k, Value v):
+    """A coefficient as it stands in an element: that of a block of several elements is a batch."""
+    if v is None or level.stacks is None or level.stacks[k] is None:
+        return v
+    return enter(<BatchLevel>level.stacks[k], v)
+
+
+cdef Value left(Level level, int k, Value v):
+    """A coefficient as it is seen outside: that of a block has its elements along the first axis."""
+    if v is None or level.stacks is None or level.stacks[k] is None:
+        return v
+    return leave(<BatchLevel>level.stacks[k], v)
+
+
+cdef bint moves_at(Value v, Level level):
+    """Whether a value has coefficients of a level, behind later levels too."""
+    cdef Value p
+    if v.kind == DUAL:
+        if (<Dual>v).level is level:
+            return True
+        if (<Dual>v).level.serial > level.serial:
+            for p in (<Dual>v).parts:
+                if p is not None and moves_at(p, level):
+                    return True
+        return False
+    return v.kind == BATCH and (<Batch>v).level.serial > level.serial and moves_at((<Batch>v).value, level)
+
+
+# -------------------------------------------------------------------------------------------------- cotangents
+
+cdef Value seeded(Level level, Algebra algebra, list cotangents):
+    """The cotangent of an element, from those of its coefficients (None for zero), inside the level."""
+    cdef Duality duality = duality_of(algebra)
+    cdef list parts = [None] * duality.algebra.dim
+    cdef int k
+    for k in range(len(cotangents)):
+        if cotangents[k] is not None:
+            for j, c in <list>duality.seeds[k]:
+                parts[j] = add(<Value>parts[j], times(<Value>cotangents[k], c))
+    return joined(level, duality.algebra, parts)
+
+
+cdef Value cotangent(Level level, Algebra algebra, Value adjoint, int k):
+    """The cotangent of coefficient k, from that of the element; None for zero. k = 0 is the functional itself."""
+    cdef Value total = None
+    for j, c in <list>duality_of(algebra).reads[k]:
+        total = add(total, times(coefficient(adjoint, level, j), c))
+    return total
+
+
+cdef Value functional_of_product(Level level, Algebra algebra, int op, Value a, Value b, bint ct_first):
+    """lam(a b) for an element and a cotangent, by a bilinear primitive: one product for each channel."""
+    cdef Value total = None
+    cdef Value p, q
+    for i, j, c in duality_of(algebra).pairs:
+        if ct_first:
+            i, j = j, i
+        p = coefficient(a, level, i)
+        q = None if p is None else coefficient(b, level, j)
+        if q is not None:
+            i = (j if ct_first else i)
+            if algebra.sizes[i] > 1:
+                p = contracted(op, None, p, q, <BatchLevel>level.stacks[i])
+            else:
+                p = frugal_matmul(p, q) if op == OP_MATMUL else bind2(op, None, p, q)
+            total = add(total, times(p, c))
+    return total
+
+
+cdef Value vjp_over(Level level, Algebra algebra, int op, object params, PyObject **ins, int n, Value out, int i,
+                    Value ct):
+    """`vjp` where primals are elements of the algebra of a level. Cotangents of what does not move there are only
+    known under the functional; the others are elements."""
+    cdef Value x = <Value>ins[i]
+    cdef Value a, b
+    cdef Partial p = None
+    cdef int family = family_of(op)
+    cdef bint x_moves = moves_at(x, level)
+    if not moves_at(out, level):
+        a = vjp(op, params, ins, n, out, i, ct)
+        return seeded(level, algebra, [a]) if x_moves else a
+    if x_moves:
+        return vjp(op, params, ins, n, out, i, ct)
+    if not is_inexact(type_of(x)) and family != FAMILY_LINEAR:      # operands would need one type with the cotangent
+        return cotangent(level, algebra, vjp(op, params, ins, n, out, i, ct), 0)
+    if family == FAMILY_ELEMENTWISE and op != OP_POWER:
+        p = partial_of(op, i, x)
+        if p is None:
+            return None
+    if (family == FAMILY_LINEAR and op < N_OPS) or (p is not None and p.is_number):
+        a = cotangent(level, algebra, ct, 0)
+        return None if a is None else vjp(op, params, ins, n, out, i, a)
+    if p is not None:
+        a = functional_of_product(level, algebra, OP_ABSORB_MUL, ct, p.evaluate(ins, n, out), True)
+        return None if a is None else to_shape_of(a, x)
+    if op == OP_MATMUL:
+        a = <Value>ins[0]
+        b = <Value>ins[1]
+        if i == 0:
+            a = functional_of_product(level, algebra, op, ct, swapped(b), True)
+        else:
+            if ndim_of(b) == 2 and ndim_of(a) > 2:
+                a = rows(a)
+                ct = rows(ct)
+            a = functional_of_product(level, algebra, op, swapped(a), ct, False)
+        return None if a is None else to_shape_of(a, x)
+    return cotangent(level, algebra, vjp(op, params, ins, n, out, i, ct), 0)

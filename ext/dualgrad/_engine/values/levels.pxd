@@ -1,0 +1,104 @@
+# Levels, dual values, and the one way to apply a primitive. See levels.pyx.
+from cpython.object cimport PyObject
+from ..arrays.array cimport Array, Value
+from ..primitives.watch cimport Watch
+
+
+cdef class Claim:
+    cdef bint open
+    cdef list outer                     # claims of the levels it depends on
+    cdef bint stands(self)
+
+
+cdef class Level:
+    cdef readonly long long serial      # later levels have larger numbers
+    cdef readonly str name              # the transform that opened it, for messages
+    cdef public bint open
+    cdef readonly bint reverse
+    cdef bint watched                   # derivatives are looked at, see watch.pyx
+    cdef dict given                     # id of a parameter -> (its value, what stands for that while this is open)
+    cdef unsigned long thread
+    cdef Level outer                    # the level that was innermost when this one was opened
+    cdef Claim own_claim
+    cdef list stacks                    # of a forward transform: for each block the level of its batch, or None
+    cdef Claim claim(self)
+    cdef bint depends_on_open(self)
+
+
+cdef class BatchLevel(Level):
+    cdef public Py_ssize_t size         # number of samples
+    cdef Level tape                     # of the call, while it runs under a reverse level
+
+
+cdef class Algebra:
+    cdef readonly str name
+    cdef readonly int dim               # number of blocks
+    cdef readonly int channels          # number of basis elements
+    cdef readonly tuple products        # (i, j, k, c): block i times block j holds c times k
+    cdef readonly tuple degrees
+    cdef readonly tuple sizes           # basis elements in each block
+    cdef readonly int top               # the highest degree
+    cdef readonly bint graded           # whether degrees add up in every product
+    cdef bint stacked                   # whether a block has several elements
+    cdef object duality                 # how cotangents are represented; see dual.pyx
+    cdef list into                      # for each k the (i, j, c) of the products that land on it
+    cdef list of_degree                 # for each degree its basis elements
+    cdef dict truncations
+    cdef Algebra truncated(self, int degree)
+
+
+cdef class Dual(Value):
+    cdef Level level
+    cdef Algebra algebra
+    cdef tuple parts                    # coefficients, parts[0] the primal; None where zero
+
+
+cdef class Batch(Value):
+    cdef BatchLevel level
+    cdef Value value                    # the mapped axis is its first
+
+
+cdef class Node(Value):
+    cdef Level level                    # the tape it stands on
+    cdef Value primal                   # an array or a dual, never a node
+    cdef Py_ssize_t slot                # its place there
+
+
+ctypedef Value (*rule_t)(int op, object params, PyObject **args, int n)
+ctypedef Value (*batch_rule_t)(int op, object params, PyObject **args, int n, BatchLevel level)
+
+cdef void set_dual_rule(rule_t rule) noexcept
+cdef void set_node_rule(rule_t rule) noexcept
+cdef void set_batch_rule(batch_rule_t rule) noexcept
+cdef batch_rule_t batch_rule() noexcept
+
+cdef Algebra DUAL_NUMBERS
+cdef long long next_serial() noexcept
+cdef long long last_serial() noexcept
+cdef Level new_level(str name)
+cdef BatchLevel new_batch_level(str name)
+cdef Level current_level()
+cdef int push_level(Level level) except -1
+cdef int pop_level(Level level) except -1
+cdef unsigned long this_thread() noexcept nogil
+cdef object misuse(Level level)
+cdef int show_leaving(object error) except -1
+
+cdef Value bind(int op, object params, PyObject **args, int n)
+cdef Value bind1(int op, object params, Value a)
+cdef Value bind2(int op, object params, Value a, Value b)
+cdef Value bind3(int op, object params, Value a, Value b, Value c)
+cdef Value bind_list(int op, object params, list args)
+
+cdef Array array_of(Value v)
+cdef Array shaped_array(Value v, int *first)
+cdef bint same_shape_of(Value a, Value b) noexcept
+cdef Py_ssize_t size_of(Value v) noexcept
+cdef Value make_batch(BatchLevel level, Value v)
+cdef Value constant_of(Value v)
+cdef Value make_dual(Level level, Value primal, Value tangent)
+cdef Value part(Value v, Level level, int k)
+cdef tuple shape_of(Value v)
+cdef int type_of(Value v) noexcept
+cdef int ndim_of(Value v) noexcept
+cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1

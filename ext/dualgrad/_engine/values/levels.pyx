@@ -1,0 +1,512 @@
+"""Levels, dual values and `bind`, the one way to apply a primitive.
+
+Design
+------
+Whoever differentiates opens a *level*: a token with a serial number that is never used again. Values belong to a
+level by identity, so two perturbations can never be confused. `bind` looks at its operands:
+
+* all arrays: the primitive is executed;
+* a node among them: the rule of the reverse tape (tape.pyx);
+* else duals or batches: the rule of the highest level among them (rules.pyx, batch.pyx), which calls `bind` again,
+  one level down.
+
+Nodes are always outermost: the primal of a node is a dual or an array, never another node, because a reverse level
+works on values from which outer reverse levels are stripped (its leaves keep the link). So stripping a node is
+reading one field, and duals of higher order are plain towers of duals over arrays.
+
+A dual is an element of a small commutative algebra with values of lower level as coefficients, `parts`; a part that
+is None is zero and costs nothing. Coefficients are normalised (derivative / k!).
+
+A batch is many values of one shape, one for each sample of a `vmap`; its value has the samples along its first axis,
+which nobody sees: the shape of a batch is that of one sample.
+
+The stack of open levels belongs to the thread: a level is open only while one synchronous call lasts, so tasks of an
+event loop cannot interleave inside it, and a thread-local pointer costs a hundredth of a context variable. The stack is
+consulted only where a parameter is read and where a level is opened or closed.
+"""
+cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdlib cimport free, malloc
+
+from ..arrays.array cimport DG_DEBUG, ARRAY, BATCH, DUAL, NODE, Array, Value, count, shape_tuple
+from ..primitives.execute cimport execute, tracing
+from ..primitives.opcodes cimport *
+from ..primitives.watch cimport Watch, active_watch
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() nogil
+
+cdef extern from *:
+    """
+    #include "memory/thread_local.h"
+    static DG_THREAD_LOCAL PyObject *dg_innermost = NULL;   /* the innermost open level of this thread */
+    """
+    PyObject *dg_innermost
+
+cdef long long SERIAL = 0
+cdef rule_t DUAL_RULE = NULL
+cdef rule_t NODE_RULE = NULL
+cdef batch_rule_t BATCH_RULE = NULL
+
+
+cdef void set_dual_rule(rule_t rule) noexcept:
+    global DUAL_RULE
+    DUAL_RULE = rule
+
+
+cdef void set_node_rule(rule_t rule) noexcept:
+    global NODE_RULE
+    NODE_RULE = rule
+
+
+cdef void set_batch_rule(batch_rule_t rule) noexcept:
+    global BATCH_RULE
+    BATCH_RULE = rule
+
+
+cdef batch_rule_t batch_rule() noexcept:
+    return BATCH_RULE
+
+
+cdef long long next_serial() noexcept:
+    global SERIAL
+    SERIAL += 1
+    return SERIAL
+
+
+cdef long long last_serial() noexcept:
+    return SERIAL
+
+
+cdef unsigned long this_thread() noexcept nogil:
+    return PyThread_get_thread_ident()
+
+
+# --------------------------------------------------------------------------------------------------- levels
+
+cdef class Claim:
+    """Whether a derivative can still be asked of the values of a level: while it or one it depends on is open.
+
+    It is apart from the level because a closed tape remembers the levels it depends on. Those are tapes as well, which
+    hold the instruction that the closed one has become: if it held them, neither would ever be freed.
+    """
+
+    cdef bint stands(self):
+        cdef Claim claim
+        if self.open:
+            return True
+        if self.outer is not None:
+            for claim in self.outer:
+                if claim.stands():
+                    return True
+        return False
+
+
+cdef class Level:
+    """One active transform."""
+
+    def __cinit__(self):
+        self.serial = next_serial()
+        self.open = True
+        self.thread = this_thread()
+        self.watched = tracing() and active_watch() is not None
+        if DG_DEBUG:
+            count("Level", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Level", -1)
+
+    cdef Claim claim(self):
+        if self.own_claim is None:
+            self.own_claim = Claim()
+            self.own_claim.open = self.open
+        return self.own_claim
+
+    cdef bint depends_on_open(self):
+        """Whether a value of this level could still have a derivative somebody waits for."""
+        return self.open or (self.own_claim is not None and self.own_claim.stands())
+
+    def __repr__(self):
+        return f"<level {self.serial} of {self.name}, {'open' if self.open else 'closed'}>"
+
+
+cdef class BatchLevel(Level):
+    """One active `vmap`."""
+
+
+cdef BatchLevel new_batch_level(str name):
+    """A level for samples whose number is not known yet."""
+    cdef BatchLevel level = BatchLevel.__new__(BatchLevel)
+    level.name = name
+    level.size = -1
+    return level
+
+
+cdef Level new_level(str name):
+    """A level that is open, but on no stack."""
+    cdef Level level = Level.__new__(Level)
+    level.name = name
+    return level
+
+
+cdef Level current_level():
+    """The innermost open level of this thread, or None."""
+    return None if dg_innermost is NULL else <Level>dg_innermost
+
+
+cdef int push_level(Level level) except -1:
+    global dg_innermost
+    level.outer = current_level()
+    Py_INCREF(level)
+    dg_innermost = <PyObject *>level
+    return 0
+
+
+cdef int pop_level(Level level) except -1:
+    global dg_innermost
+    level.open = False
+    if level.own_claim is not None:
+        level.own_claim.open = False
+    dg_innermost = NULL if level.outer is None else <PyObject *>level.outer
+    level.outer = None
+    Py_DECREF(level)
+    return 0
+
+
+def open_levels():
+    """The open levels of this thread, innermost first."""
+    cdef Level level = current_level()
+    found = []
+    while level is not None:
+        found.append(level)
+        level = level.outer
+    return found
+
+
+cdef object misuse(Level level):
+    """The error for a value used where its level is not."""
+    if level.open:
+        return RuntimeError(f"a value that {level.name} is differentiating was used on another thread than the one "
+                            f"{level.name} runs on, where its derivative would be lost; pass plain tensors between "
+                            f"threads, or call {level.name} inside the thread")
+    return RuntimeError(f"a value made inside {level.name} is used after that call has returned, while an outer "
+                        f"derivative it may depend on is still being taken; return it from the function (has_aux=True) "
+                        f"instead of storing it, or store ops.stop_gradient(value)")
+
+
+cdef type LEAVING = None            # dualgrad.LeavesDerivativeError, once it exists
+
+
+def install_leaving(type error):
+    """Tell the engine the error for numbers that leave a derivative."""
+    global LEAVING
+    LEAVING = error
+
+
+cdef int show_leaving(object error) except -1:
+    """Raise the error for numbers that left a derivative where NumPy has put one of its own in front of it.
+
+    NumPy reports whatever goes wrong while an element of an array is set as "a sequence".
+    """
+    if LEAVING is not None and isinstance(error.__cause__, LEAVING):
+        raise error.__cause__ from None
+    return 0
+
+
+# -------------------------------------------------------------------------------------------------- algebras
+
+cdef class Algebra:
+    """A finite-dimensional commutative local algebra: degrees of a basis, and the products of its elements.
+
+    Basis element 0 is the unit and alone has degree 0. `products` lists (i, j, k, c) for basis element i times basis
+    element j holding c times element k, both orders, products with the unit left out. In a graded algebra degrees add
+    up; in one that is not (`graded=False`) they mean nothing, and `top` is the highest power of an element without unit
+    part that need not be zero.
+
+    Elements whose products are alike can be one *block*, whose coefficients are one array with the elements along its
+    first axis. `sizes` then has the number of elements in each block. Where a product of a block with itself lands on
+    one element, it is summed over the block: e_i e_j = delta_ij c e_k.
+    """
+
+    def __init__(self, str name, degrees, products, sizes=None, bint graded=True, top=None):
+        self.name = name
+        self.degrees = tuple(degrees)
+        self.dim = len(degrees)
+        self.products = tuple(products)
+        self.sizes = (1,) * self.dim if sizes is None else tuple(sizes)
+        self.channels = sum(self.sizes)
+        self.stacked = self.channels > self.dim
+        self.graded = graded
+        self.top = max(degrees) if top is None else top
+        self.truncations = {}
+        self.into = [[] for _ in degrees]
+        self.of_degree = [[k for k in range(self.dim) if self.degrees[k] == d] for d in range(self.top + 1)]
+        for i, j, k, c in products:
+            (<list>self.into[k]).append((i, j, c))
+        for i, j, k, _ in products:
+            if graded and degrees[i] + degrees[j] != degrees[k]:
+                raise ValueError(f"algebra {name}: the product of elements {i} and {j} does not have the degree of {k}")
+
+    cdef Algebra truncated(self, int degree):
+        """The quotient in which everything above a degree is zero; the same channels, the higher ones unused."""
+        cdef Algebra quotient
+        if degree >= self.top:
+            return self
+        quotient = self.truncations.get(degree)
+        if quotient is None:
+            quotient = Algebra(f"{self.name} to degree {degree}", self.degrees,
+                               [product for product in self.products if self.degrees[product[2]] <= degree],
+                               self.sizes, self.graded)
+            quotient.top = degree
+            self.truncations[degree] = quotient
+        return quotient
+
+    def __repr__(self):
+        return f"<algebra {self.name}, {self.channels} channels>"
+
+
+cdef Algebra DUAL_NUMBERS = Algebra("R[e]/e^2", (0, 1), ())
+
+
+@cython.final
+cdef class Dual(Value):
+    """An element of an algebra over the values of lower level; see the module's design note."""
+
+    def __cinit__(self):
+        self.kind = DUAL
+        if DG_DEBUG:
+            count("Dual", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Dual", -1)
+
+    @property
+    def coefficients(self):
+        return self.parts
+
+
+@cython.final
+cdef class Node(Value):
+    """A place on a reverse tape; the rules are in tape.pyx."""
+
+    def __cinit__(self):
+        self.kind = NODE
+        if DG_DEBUG:
+            count("Node", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Node", -1)
+
+
+@cython.final
+cdef class Batch(Value):
+    """Many values of one shape; the rules are in batch.pyx."""
+
+    def __cinit__(self):
+        self.kind = BATCH
+        if DG_DEBUG:
+            count("Batch", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Batch", -1)
+
+
+cdef Value make_batch(BatchLevel level, Value v):
+    """The batch whose samples lie along the first axis of a value."""
+    cdef Batch b = Batch.__new__(Batch)
+    b.level = level
+    b.value = v
+    return b
+
+
+cdef Value make_dual(Level level, Value primal, Value tangent):
+    """primal + e tangent; the primal alone where the tangent is zero (None)."""
+    cdef Dual d
+    if tangent is None:
+        return primal
+    d = Dual.__new__(Dual)
+    d.level = level
+    d.algebra = DUAL_NUMBERS
+    d.parts = (primal, tangent)
+    return d
+
+
+cdef Value part(Value v, Level level, int k):
+    """Coefficient k of a value at a level; values of other levels are constants there."""
+    cdef Dual d
+    if v is None:
+        return None
+    if v.kind == DUAL:
+        d = <Dual>v
+        if d.level is level:
+            return <Value>d.parts[k] if k < len(d.parts) else None
+    return v if k == 0 else None
+
+
+# --------------------------------------------------------------------------------------------- numbers that are watched
+
+cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1:
+    """Report a derivative that is not finite. Coefficients of a dual are derivatives of higher order, by their degrees;
+    levels that are no transform of the user's are not counted."""
+    cdef Dual d
+    cdef int k
+    if v is None or watch.quiet:
+        return 0
+    if v.kind == NODE:
+        return look_at(watch, op, order, (<Node>v).primal, args, n)
+    if v.kind == BATCH:
+        return look_at(watch, op, order, (<Batch>v).value, args, n)
+    if v.kind == DUAL:
+        d = <Dual>v
+        for k in range(d.algebra.dim):
+            look_at(watch, op, order + (<int>d.algebra.degrees[k] if d.level.watched else 0), <Value>d.parts[k], args,
+                    n)
+        return 0
+    if watch.bad(<Array>v):
+        watch.complain(op, order, <Array>v, [array_of(<Value>args[k]) for k in range(n)])
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------ bind
+
+cdef Value bind(int op, object params, PyObject **args, int n):
+    """Apply a primitive to values of any kind."""
+    cdef int kinds = 0, i
+    for i in range(n):
+        kinds |= (<Value>args[i]).kind
+    if kinds == ARRAY:
+        return execute(op, params, args, n)
+    if kinds & NODE:
+        return NODE_RULE(op, params, args, n)
+    return DUAL_RULE(op, params, args, n)
+
+
+cdef Value bind1(int op, object params, Value a):
+    cdef PyObject *args = <PyObject *>a
+    if a.kind == ARRAY:
+        return execute(op, params, &args, 1)
+    return bind(op, params, &args, 1)
+
+
+cdef Value bind2(int op, object params, Value a, Value b):
+    cdef PyObject *args[2]
+    args[0] = <PyObject *>a
+    args[1] = <PyObject *>b
+    return bind(op, params, args, 2)
+
+
+cdef Value bind3(int op, object params, Value a, Value b, Value c):
+    cdef PyObject *args[3]
+    args[0] = <PyObject *>a
+    args[1] = <PyObject *>b
+    args[2] = <PyObject *>c
+    return bind(op, params, args, 3)
+
+
+cdef Value bind_list(int op, object params, list args):
+    """Any number of operands; None is not allowed among them."""
+    cdef PyObject *few[8]
+    cdef int n = len(args), i
+    cdef tuple held = tuple(args)
+    if n <= 8:
+        for i in range(n):
+            few[i] = <PyObject *>held[i]
+        return bind(op, params, few, n)
+    return bind_many(op, params, held, n)
+
+
+cdef Value bind_many(int op, object params, tuple held, int n):
+    cdef PyObject **args = <PyObject **>malloc(n * sizeof(PyObject *))
+    cdef int i
+    if args is NULL:
+        raise MemoryError()
+    try:
+        for i in range(n):
+            args[i] = <PyObject *>held[i]
+        return bind(op, params, args, n)
+    finally:
+        free(args)
+
+
+# -------------------------------------------------------------------------------------------------- properties
+
+cdef Array array_of(Value v):
+    """The numbers behind a value: its primal, all levels stripped, all samples of batches along leading axes."""
+    while v.kind != ARRAY:
+        if v.kind == NODE:
+            v = (<Node>v).primal
+        elif v.kind == DUAL:
+            v = <Value>(<Dual>v).parts[0]
+        else:
+            v = (<Batch>v).value
+    return <Array>v
+
+
+cdef Array shaped_array(Value v, int *first):
+    """The numbers behind a value, and the axis from which on their shape is that of the value."""
+    first[0] = 0
+    while v.kind != ARRAY:
+        if v.kind == NODE:
+            v = (<Node>v).primal
+        elif v.kind == DUAL:
+            v = <Value>(<Dual>v).parts[0]
+        else:
+            v = (<Batch>v).value
+            first[0] += 1
+    return <Array>v
+
+
+cdef Value constant_of(Value v):
+    """The value as a constant of every level; a batch stays one."""
+    while v.kind != ARRAY:
+        if v.kind == NODE:
+            v = (<Node>v).primal
+        elif v.kind == DUAL:
+            v = <Value>(<Dual>v).parts[0]
+        else:
+            return make_batch((<Batch>v).level, constant_of((<Batch>v).value))
+    return v
+
+
+cdef int type_of(Value v) noexcept:
+    return array_of(v).typenum
+
+
+cdef int ndim_of(Value v) noexcept:
+    cdef int first
+    cdef Array a = shaped_array(v, &first)
+    return a.ndim - first
+
+
+cdef tuple shape_of(Value v):
+    cdef int first
+    cdef Array a = shaped_array(v, &first)
+    return shape_tuple(a) if first == 0 else shape_tuple(a)[first:]
+
+
+cdef Py_ssize_t size_of(Value v) noexcept:
+    cdef int first, i
+    cdef Array a = shaped_array(v, &first)
+    cdef Py_ssize_t size = 1
+    if first == 0:
+        return a.size
+    for i in range(first, a.ndim):
+        size *= a.shape[i]
+    return size
+
+
+cdef bint same_shape_of(Value a, Value b) noexcept:
+    cdef int first, second, i
+    cdef Array x = shaped_array(a, &first)
+    cdef Array y = shaped_array(b, &second)
+    if x.ndim - first != y.ndim - second:
+        return False
+    for i in range(x.ndim - first):
+        if x.shape[first + i] != y.shape[second + i]:
+            return False
+    return True

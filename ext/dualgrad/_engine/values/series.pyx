@@ -1,0 +1,327 @@
+"""Elementwise functions of algebra elements: power series that know each other, worked out degree by degree.
+
+Design
+------
+Let D be the derivation that multiplies a coefficient by its degree. For y = phi(x), D y = phi'(x) D x; read at degree
+d this gives the coefficients of y of degree d from those of phi'(x) below d and those of x up to d. So phi' is all
+that is needed of phi (Griewank and Walther, Evaluating Derivatives, 2008, section 13.2, for jets).
+
+phi' is an expression of primitives, which are series in turn: products, quotients, and functions whose own slopes
+are expressions again. A series computes a coefficient when it is asked for and keeps it, and the same function of the
+same operands is one series (`Work.memo`). So tanh and its slope sech2, whose slope names tanh, are two series that
+feed each other, and the cost of K degrees is that of O(K^2) products, for any function and any nest of slopes.
+
+Division has its own recurrence, z y = x, since the slope of a quotient in terms of quotients is a chain without end.
+"""
+from ..arrays.array cimport ARRAY, Array, Value, is_complex, scalar, to_ndarray
+from ..primitives.opcodes cimport *
+from ..primitives.registry cimport FAMILY_CONSTANT, family_of
+from .batch cimport contracted
+from .rules cimport Partial, add, partial_of
+from .levels cimport Algebra, BatchLevel, Level, bind2, bind_list, type_of
+
+
+cdef Value times(Value v, double number):
+    return v if number == 1.0 or v is None else bind2(OP_MUL, None, v, scalar(type_of(v), number))
+
+
+cdef class Work:
+    """What the series of one calculation share."""
+    cdef Algebra algebra
+    cdef Level level
+    cdef dict memo                  # (opcode, params, ids of operands) -> series
+    cdef list kept                  # every series, so that ids stay their own
+    cdef Value unit                 # the one that stands for the parameter of `taylor`, else None
+
+
+cdef Value coupled(Work work, Value a, Value b, int i, int k, double c):
+    """What the product of two coefficients adds at block k, the first of them at block i."""
+    cdef Algebra algebra = work.algebra
+    if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
+        return times(contracted(OP_ABSORB_MUL, None, a, b, <BatchLevel>work.level.stacks[i]), c)
+    return times(bind2(OP_ABSORB_MUL, None, a, b), c)
+
+
+cdef class Series:
+    """An algebra element, its coefficients known up to a degree; None where zero."""
+    cdef list parts
+    cdef int known
+    cdef tuple number               # type and bytes of a constant of one element, else None
+
+    cdef int reach(self, Work work, int degree) except -1:
+        while self.known < degree:
+            self.step(work, self.known + 1)
+            self.known += 1
+        return 0
+
+    cdef int step(self, Work work, int degree) except -1:
+        """Compute the coefficients of a degree; those below are known."""
+        return 0
+
+
+cdef Series given(list parts, int known):
+    cdef Series s = Series()
+    s.parts = parts
+    s.known = known
+    return s
+
+
+cdef class Product(Series):
+    cdef Series a
+    cdef Series b
+
+    cdef int step(self, Work work, int degree) except -1:
+        cdef Algebra algebra = work.algebra
+        cdef Value total
+        cdef list a = self.a.parts, b = self.b.parts
+        self.a.reach(work, degree)
+        self.b.reach(work, degree)
+        for k in <list>algebra.of_degree[degree]:
+            total = None
+            if a[k] is not None:
+                total = bind2(OP_ABSORB_MUL, None, <Value>a[k], <Value>b[0])
+            if b[k] is not None:
+                total = add(total, bind2(OP_ABSORB_MUL, None, <Value>a[0], <Value>b[k]))
+            for i, j, c in <list>algebra.into[k]:
+                if a[i] is not None and b[j] is not None:
+                    total = add(total, coupled(work, <Value>a[i], <Value>b[j], i, k, c))
+            self.parts[k] = total
+        return 0
+
+
+cdef class Quotient(Series):
+    """y = a / b, from b y = a."""
+    cdef Series a
+    cdef Series b
+
+    cdef int step(self, Work work, int degree) except -1:
+        cdef Algebra algebra = work.algebra
+        cdef Value total
+        cdef list b = self.b.parts, y = self.parts
+        self.a.reach(work, degree)
+        self.b.reach(work, degree)
+        for k in <list>algebra.of_degree[degree]:
+            total = None
+            if b[k] is not None:
+                total = bind2(OP_ABSORB_MUL, None, <Value>b[k], <Value>y[0])
+            for i, j, c in <list>algebra.into[k]:
+                if b[i] is not None and y[j] is not None:
+                    total = add(total, coupled(work, <Value>b[i], <Value>y[j], i, k, c))
+            if self.a.parts[k] is not None:
+                total = (<Value>self.a.parts[k] if total is None
+                         else bind2(OP_SUB, None, <Value>self.a.parts[k], total))
+            elif total is not None:
+                total = bind2(OP_MUL, None, total, scalar(type_of(total), -1.0))
+            y[k] = None if total is None else bind2(OP_DIV, None, total, <Value>b[0])
+        return 0
+
+
+cdef class Choice(Series):
+    """where(c, a, b), linear in a and b."""
+    cdef Value condition
+    cdef Series a
+    cdef Series b
+
+    cdef int step(self, Work work, int degree) except -1:
+        cdef Value zero
+        self.a.reach(work, degree)
+        self.b.reach(work, degree)
+        for k in <list>work.algebra.of_degree[degree]:
+            a, b = self.a.parts[k], self.b.parts[k]
+            if a is not None or b is not None:
+                zero = scalar(type_of(<Value>(b if a is None else a)), 0.0)
+                self.parts[k] = bind_list(OP_WHERE, None, [self.condition, zero if a is None else a,
+                                                           zero if b is None else b])
+        return 0
+
+
+cdef class Scaled(Series):
+    """A series times a number."""
+    cdef Series a
+    cdef double number
+
+    cdef int step(self, Work work, int degree) except -1:
+        self.a.reach(work, degree)
+        for k in <list>work.algebra.of_degree[degree]:
+            if self.a.parts[k] is not None:
+                self.parts[k] = times(<Value>self.a.parts[k], self.number)
+        return 0
+
+
+cdef class Function(Series):
+    """An elementwise primitive of series, by its partials."""
+    cdef int op
+    cdef object params
+    cdef list operands
+    cdef list slopes                # series of the partials, made when first asked for
+
+    cdef int step(self, Work work, int degree) except -1:
+        cdef Algebra algebra = work.algebra
+        cdef Series x, slope
+        cdef Partial p
+        cdef Value total
+        cdef dict moved = {}
+        cdef int i
+        for i in range(len(self.operands)):
+            x = <Series>self.operands[i]
+            x.reach(work, degree)
+            if not moves(x, algebra, degree):
+                continue
+            if self.op != OP_POWER:
+                p = partial_of(self.op, i, <Value>(<Series>self.operands[0]).parts[0])
+                if p is None:
+                    continue
+                if p.is_number:
+                    for k in <list>algebra.of_degree[degree]:
+                        if x.parts[k] is not None:
+                            moved[k] = add(moved.get(k), times(<Value>x.parts[k], p.number * degree))
+                    continue
+            slope = self.slope(work, i)
+            if slope is None:
+                continue
+            slope.reach(work, degree - 1)
+            for k in <list>algebra.of_degree[degree]:
+                total = moved.get(k)
+                if x.parts[k] is not None:
+                    total = add(total, times(<Value>slope.parts[0] if x.parts[k] is work.unit else
+                                             bind2(OP_ABSORB_MUL, None, <Value>x.parts[k], <Value>slope.parts[0]),
+                                             degree))
+                for a, b, c in <list>algebra.into[k]:
+                    if slope.parts[a] is not None and x.parts[b] is not None:
+                        total = add(total, coupled(work, <Value>x.parts[b], <Value>slope.parts[a], b, k,
+                                                   c * algebra.degrees[b]))
+                if total is not None:
+                    moved[k] = total
+        for k, v in moved.items():
+            self.parts[k] = times(<Value>v, 1.0 / degree)
+        return 0
+
+    cdef Series slope(self, Work work, int i):
+        """The partial with respect to operand i; None where it is zero."""
+        cdef list registers
+        cdef Partial p
+        cdef int k, j, r
+        cdef int typenum
+        cdef Series s
+        if self.slopes[i] is not None:
+            return <Series>self.slopes[i]
+        if self.op == OP_POWER:
+            if self.params == 0:
+                return None
+            typenum = type_of(<Value>self.parts[0])
+            if isinstance(self.params, float) and not is_complex(typenum):
+                operands = [self.operands[0], constant(work, scalar(typenum, self.params)),
+                            constant(work, scalar(typenum, 1.0))]
+                self.slopes[i] = function(work, OP_POW_PARTIAL, None, operands)
+                return <Series>self.slopes[i]
+            s = function(work, OP_POWER, self.params - 1, self.operands) if self.params != 1 else None
+            self.slopes[i] = constant(work, scalar(typenum, 1.0)) if s is None \
+                else scaled(work, s, self.params)
+            return <Series>self.slopes[i]
+        p = partial_of(self.op, i, <Value>(<Series>self.operands[0]).parts[0])
+        typenum = type_of(<Value>(<Series>self.operands[0]).parts[0])
+        registers = list(self.operands) + [None] * (3 - len(self.operands)) + [self]
+        for k in range(p.n_steps):
+            operands = []
+            for j in range(p.arity[k]):
+                r = p.operand[k][j]
+                operands.append(constant(work, p.constant(r - 100, typenum)) if r >= 100 else registers[r])
+            registers.append(function(work, p.op[k], None, operands))
+        self.slopes[i] = registers[p.result]
+        return <Series>self.slopes[i]
+
+
+cdef bint moves(Series x, Algebra algebra, int degree):
+    cdef int k
+    for k in range(1, algebra.dim):
+        if x.parts[k] is not None and algebra.degrees[k] <= degree:
+            return True
+    return False
+
+
+cdef Series constant(Work work, Value v):
+    cdef Series s = given([v] + [None] * (work.algebra.dim - 1), work.algebra.top)
+    if v.kind == ARRAY and (<Array>v).size == 1:
+        s.number = ((<Array>v).typenum, to_ndarray(<Array>v).tobytes())
+    return s
+
+
+cdef Series scaled(Work work, Series a, double number):
+    cdef Scaled s = Scaled()
+    s.a = a
+    s.number = number
+    s.parts = [times(<Value>a.parts[0], number)] + [None] * (work.algebra.dim - 1)
+    return s
+
+
+cdef object identity(Series s):
+    """What tells operands apart. Equal numbers are one operand: those that count derivatives are reached in many
+    orders."""
+    return id(s) if s.number is None else s.number
+
+
+cdef Series function(Work work, int op, object params, list operands):
+    """The series of a primitive of series; one for each primitive and operands."""
+    cdef object key = (op, params, tuple([identity(<Series>x) for x in operands]))
+    cdef Series s = work.memo.get(key)
+    cdef Product product
+    cdef Quotient quotient
+    cdef Choice choice
+    cdef Function f
+    cdef Value primal
+    if s is not None:
+        return s
+    primal = bind_list(op, params, [<Value>(<Series>x).parts[0] for x in operands])
+    if all([(<Series>x).number is not None for x in operands]):
+        s = constant(work, primal)
+        work.memo[key] = s
+        return s
+    if op == OP_MUL or op == OP_ABSORB_MUL:
+        product = Product()
+        product.a, product.b = operands
+        s = product
+    elif op == OP_DIV:
+        quotient = Quotient()
+        quotient.a, quotient.b = operands
+        s = quotient
+    elif op == OP_WHERE:
+        choice = Choice()
+        choice.condition = <Value>(<Series>operands[0]).parts[0]
+        choice.a, choice.b = operands[1:]
+        s = choice
+    elif family_of(op) == FAMILY_CONSTANT:
+        s = Series()
+    else:
+        f = Function()
+        f.op = op
+        f.params = params
+        f.operands = operands
+        f.slopes = [None] * len(operands)
+        s = f
+    s.parts = [primal] + [None] * (work.algebra.dim - 1)
+    work.memo[key] = s
+    work.kept.append(s)
+    work.kept.extend(operands)
+    return s
+
+
+cdef list elementwise_series(int op, object params, list operands, Algebra algebra, Level level, Value unit):
+    """The coefficients of a primitive of algebra elements, each a list of coefficients.
+
+    Blocks of several elements are batches of the level's. `unit` is a coefficient that is known to be 1, or None.
+    """
+    cdef Work work = Work()
+    cdef Series s
+    work.algebra = algebra
+    work.level = level
+    work.unit = unit
+    work.memo = {}
+    work.kept = []
+    s = function(work, op, params, [given(parts, algebra.top) for parts in operands])
+    try:
+        s.reach(work, algebra.top)
+    finally:
+        for s_kept in work.kept:            # slopes may name each other in a circle
+            if isinstance(s_kept, Function):
+                (<Function>s_kept).slopes = None
+    return s.parts

@@ -1,0 +1,118 @@
+/* Scalar kernels and the loops around them.
+ *
+ * Every kernel has the signature of a NumPy inner loop (pointers, one length, byte strides), so that our loops and
+ * NumPy's are interchangeable: the table of loops holds whichever serves a primitive and a type. The loop bodies come
+ * from the table of primitives (generated/kernels.h); this file gives them their shapes.
+ *
+ * A loop has four bodies: one element (small arrays are the common case of nested derivatives), all contiguous,
+ * one operand constant, and any strides. The first three are what the compiler vectorises. Loops of three operands
+ * have the last body only.
+ */
+#ifndef DG_KERNELS_H
+#define DG_KERNELS_H
+
+#include <Python.h>
+#include "kernels/bessel.h"
+#include "kernels/erf.h"
+#include "kernels/igamma.h"
+#include "vector/loop.h"
+#include "kernels/slopes.h"
+#include "vector/loops.h"
+#include <tgmath.h>
+#undef I /* tgmath brings complex.h, whose I is too short a name to keep */
+
+#define DG_UNARY(NAME, CTYPE, BODY)                                                        \
+    DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+    {                                                                                      \
+        typedef CTYPE T;                                                                   \
+        const npy_intp n = dims[0], s = steps[0], so = steps[1];                           \
+        (void)data;                                                                        \
+        if (n == 1) {                                                                      \
+            const T x = *(const T *)args[0];                                               \
+            *(T *)args[1] = BODY;                                                          \
+        } else if (s == (npy_intp)sizeof(T) && so == (npy_intp)sizeof(T)) {                \
+            const T *a = (const T *)args[0];                                               \
+            T *o = (T *)args[1];                                                           \
+            DG_WIDE for (npy_intp i = 0; i < n; ++i) { const T x = a[i]; o[i] = BODY; }    \
+        } else {                                                                           \
+            const char *a = args[0];                                                       \
+            char *o = args[1];                                                             \
+            for (npy_intp i = 0; i < n; ++i, a += s, o += so) {                            \
+                const T x = *(const T *)a;                                                 \
+                *(T *)o = BODY;                                                            \
+            }                                                                              \
+        }                                                                                  \
+    }
+
+#define DG_BINARY(NAME, CTYPE, BODY)                                                       \
+    DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+    {                                                                                      \
+        typedef CTYPE T;                                                                   \
+        const npy_intp n = dims[0], s = steps[0], t = steps[1], so = steps[2];             \
+        const npy_intp w = (npy_intp)sizeof(T);                                            \
+        (void)data;                                                                        \
+        if (n == 1) {                                                                      \
+            const T x = *(const T *)args[0], y = *(const T *)args[1];                      \
+            *(T *)args[2] = BODY;                                                          \
+        } else if (s == w && t == w && so == w) {                                          \
+            const T *a = (const T *)args[0], *b = (const T *)args[1];                      \
+            T *o = (T *)args[2];                                                           \
+            DG_WIDE for (npy_intp i = 0; i < n; ++i) { const T x = a[i], y = b[i]; o[i] = BODY; }\
+        } else if (s == w && t == 0 && so == w) {                                          \
+            const T *a = (const T *)args[0], y = *(const T *)args[1];                      \
+            T *o = (T *)args[2];                                                           \
+            DG_WIDE for (npy_intp i = 0; i < n; ++i) { const T x = a[i]; o[i] = BODY; }    \
+        } else if (s == 0 && t == w && so == w) {                                          \
+            const T x = *(const T *)args[0], *b = (const T *)args[1];                      \
+            T *o = (T *)args[2];                                                           \
+            DG_WIDE for (npy_intp i = 0; i < n; ++i) { const T y = b[i]; o[i] = BODY; }    \
+        } else {                                                                           \
+            const char *a = args[0], *b = args[1];                                         \
+            char *o = args[2];                                                             \
+            for (npy_intp i = 0; i < n; ++i, a += s, b += t, o += so) {                    \
+                const T x = *(const T *)a, y = *(const T *)b;                              \
+                *(T *)o = BODY;                                                            \
+            }                                                                              \
+        }                                                                                  \
+    }
+
+/* A body with a quicker one, which gives the same number wherever it gives no nan: tried first. */
+#define DG_BINARY_QUICK(NAME, CTYPE, QUICK, BODY)                                          \
+    DG_BINARY(NAME##_exact, CTYPE, BODY)                                                   \
+    DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+    {                                                                                      \
+        typedef CTYPE T;                                                                   \
+        const npy_intp n = dims[0], s = steps[0], t = steps[1];                            \
+        const npy_intp w = (npy_intp)sizeof(T);                                            \
+        const T *a = (const T *)args[0], *b = (const T *)args[1];                          \
+        T *o = (T *)args[2];                                                               \
+        if (n > 1 && steps[2] == w && dg_apart(o, a, n * w) && dg_apart(o, b, n * w)) {    \
+            if (s == w && t == w) DG_TRY_QUICK(CTYPE, const T x = a[i]; const T y = b[i], QUICK)\
+            else if (s == w && t == 0) DG_TRY_QUICK(CTYPE, const T x = a[i]; const T y = *b, QUICK)\
+            else if (s == 0 && t == w) DG_TRY_QUICK(CTYPE, const T x = *a; const T y = b[i], QUICK)\
+        }                                                                                  \
+        NAME##_exact(args, dims, steps, data);                                             \
+    }
+
+/* Functions of three operands are heavy ones: the loop around them does not count. */
+#define DG_TERNARY(NAME, CTYPE, BODY)                                                      \
+    static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+    {                                                                                      \
+        typedef CTYPE T;                                                                   \
+        (void)data;                                                                        \
+        for (npy_intp i = 0; i < dims[0]; ++i) {                                           \
+            const T x = *(const T *)(args[0] + i * steps[0]);                              \
+            const T y = *(const T *)(args[1] + i * steps[1]);                              \
+            const T z = *(const T *)(args[2] + i * steps[2]);                              \
+            *(T *)(args[3] + i * steps[3]) = BODY;                                         \
+        }                                                                                  \
+    }
+
+/* Complex numbers as NumPy stores them. C's own type is not used: its product repairs infinities, which costs a branch, and
+ * zeros have to absorb part by part. */
+typedef struct { double re, im; } dg_c128;
+typedef struct { float re, im; } dg_c64;
+
+#include "generated/kernels.h"
+
+#endif

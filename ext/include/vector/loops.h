@@ -1,0 +1,122 @@
+/* Loops around the vector kernels, each compiled for three instruction sets; see vector/registers.h.
+ *
+ * Function clones would do for plain C, but with multiply-add the source differs: so these loops are three functions, and
+ * `DG_CHOOSE` names the one for this machine when a loop is looked up. The environment variable DUALGRAD_KERNELS chooses a
+ * lower one: `x86-64-v3` or `baseline`. Those without multiply-add give the same numbers on every machine.
+ *
+ * A loop works in blocks that are a multiple of the widest vector. Operands with strides, and what is left at the end, pass
+ * through a buffer; so there is one vector loop for all shapes. A few elements go one by one through the same operations.
+ */
+#ifndef DG_VECTOR_LOOPS_H
+#define DG_VECTOR_LOOPS_H
+
+#include <stdlib.h>
+#include <string.h>
+#include "vector/log.h"
+#include "vector/trig.h"
+#include "vector/float32.h"
+
+#define DG_VECTOR_BLOCK 256
+#define DG_VECTOR_FEW 4 /* elements that are done sooner one by one than in a vector that is filled up */
+
+#if defined(__GNUC__)
+#define DG_ONE_BY_ONE __asm__ volatile("") /* the compiler does not make vector code of the loop that holds it */
+#else
+#define DG_ONE_BY_ONE (void)0
+#endif
+
+/* KERNEL_is_hard tells the numbers that a kernel leaves to the C library, and KERNEL_hard is what computes them. */
+#define DG_VECTOR_LOOP(NAME, T, KERNEL, FUSED)                                                     \
+    static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data)         \
+    {                                                                                              \
+        const npy_intp s = steps[0], so = steps[1], w = (npy_intp)sizeof(T), lanes = 64 / w;       \
+        T in[DG_VECTOR_BLOCK], out[DG_VECTOR_BLOCK];                                               \
+        const char *a = args[0];                                                                   \
+        char *o = args[1];                                                                         \
+        npy_intp left = dims[0];                                                                   \
+        (void)data;                                                                                \
+        while (left > DG_VECTOR_FEW) {                                                             \
+            const npy_intp whole = left & -lanes, padded = whole ? whole : lanes;                  \
+            const npy_intp m = padded < DG_VECTOR_BLOCK ? padded : DG_VECTOR_BLOCK;                \
+            const T *x = (const T *)a;                                                             \
+            T *y = (T *)o;                                                                         \
+            int64_t hard = 0;                                                                      \
+            const npy_intp n = m < left ? m : left;                                                \
+            if (s != w || n < m) {                                                                 \
+                for (npy_intp i = 0; i < n; ++i) in[i] = *(const T *)(a + i * s);                  \
+                for (npy_intp i = n; i < m; ++i) in[i] = 1;                                        \
+                x = in;                                                                            \
+            }                                                                                      \
+            if (so != w || n < m) y = out;                                                         \
+            for (npy_intp i = 0; i < m; ++i) hard |= KERNEL##_is_hard(x[i]);                       \
+            if (hard && x != in) x = (const T *)memcpy(in, x, (size_t)(n * w));                    \
+            DG_INDEPENDENT for (npy_intp i = 0; i < (m & -lanes); ++i) y[i] = KERNEL(FUSED, x[i]); \
+            if (hard)                                                                              \
+                for (npy_intp i = 0; i < n; ++i)                                                   \
+                    if (KERNEL##_is_hard(x[i])) y[i] = KERNEL##_hard(x[i]);                        \
+            if (y == out)                                                                          \
+                for (npy_intp i = 0; i < n; ++i) *(T *)(o + i * so) = out[i];                      \
+            left -= n, a += n * s, o += n * so;                                                    \
+        }                                                                                          \
+        for (; left > 0; --left, a += s, o += so) {                                                \
+            const T x = *(const T *)a;                                                             \
+            DG_ONE_BY_ONE;                                                                         \
+            *(T *)o = KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(FUSED, x);                   \
+        }                                                                                          \
+    }
+
+#if defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
+#define DG_FUSES 1
+#else
+#define DG_FUSES 0
+#endif
+
+#if DG_HAS_LEVELS
+#define DG_VECTOR_UNARY(NAME, T, KERNEL)                                                           \
+    __attribute__((target("arch=x86-64-v4"))) DG_VECTOR_LOOP(NAME##_v4, T, KERNEL, 1)              \
+    __attribute__((target("arch=x86-64-v3"))) DG_VECTOR_LOOP(NAME##_v3, T, KERNEL, 1)              \
+    DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
+#define DG_CHOOSE(NAME) (dgv_level() == 2 ? NAME##_v4 : (dgv_level() == 1 ? NAME##_v3 : NAME))
+#else
+#define DG_VECTOR_UNARY(NAME, T, KERNEL) DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
+#define DG_CHOOSE(NAME) NAME
+#endif
+
+#define DG_NEVER_HARD(KERNEL, T)                                                                   \
+    DG_INLINE int64_t KERNEL##_is_hard(T x) { return (void)x, 0; }                                 \
+    DG_INLINE T KERNEL##_hard(T x) { return x; }
+
+DG_NEVER_HARD(dgv_exp, double)
+DG_NEVER_HARD(dgv_exp2, double)
+DG_NEVER_HARD(dgv_expm1, double)
+DG_NEVER_HARD(dgv_sinh, double)
+DG_NEVER_HARD(dgv_cosh, double)
+DG_NEVER_HARD(dgv_tanh, double)
+DG_NEVER_HARD(dgv_sech2, double)
+DG_NEVER_HARD(dgv_sigmoid, double)
+DG_NEVER_HARD(dgv_softplus, double)
+DG_NEVER_HARD(dgv_log, double)
+DG_NEVER_HARD(dgv_log2, double)
+DG_NEVER_HARD(dgv_log10, double)
+DG_NEVER_HARD(dgv_log1p, double)
+DG_NEVER_HARD(dgv_atan, double)
+DG_NEVER_HARD(dgv_gauss, double)
+DG_NEVER_HARD(dgv_erf, double)
+DG_NEVER_HARD(dgv_erfc, double)
+DG_NEVER_HARD(dgv_tanh_f, float)
+DG_NEVER_HARD(dgv_sech2_f, float)
+DG_NEVER_HARD(dgv_sigmoid_f, float)
+DG_NEVER_HARD(dgv_softplus_f, float)
+DG_NEVER_HARD(dgv_gauss_f, float)
+DG_NEVER_HARD(dgv_erf_f, float)
+DG_NEVER_HARD(dgv_erfc_f, float)
+
+#define DG_HARD_WHERE_FAR(KERNEL, FUNCTION)                                                        \
+    DG_INLINE int64_t KERNEL##_is_hard(double x) { return dgv_is_far(x); }                         \
+    DG_INLINE double KERNEL##_hard(double x) { return FUNCTION(x); }
+
+DG_HARD_WHERE_FAR(dgv_sin, sin)
+DG_HARD_WHERE_FAR(dgv_cos, cos)
+DG_HARD_WHERE_FAR(dgv_tan, tan)
+
+#endif

@@ -1,9 +1,0 @@
-from typing import Any
-
-from .array import Array
-from .plan import Plan
-from .program import Program
-
-def plan_of(program: Program) -> Plan: ...
-def describe(plan: Plan) -> dict[str, Any]: ...
-def run_timed(plan: Plan, inputs: list[Array]) -> list[tuple[float, list[float]]] | None: ...

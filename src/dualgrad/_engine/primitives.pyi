@@ -1,3 +1,0 @@
-from .._table import Row
-
-def table() -> tuple[Row, ...]: ...

@@ -1,0 +1,3 @@
+from ..._table import Row
+
+def table() -> tuple[Row, ...]: ...

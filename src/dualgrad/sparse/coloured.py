@@ -1,0 +1,128 @@
+"""Compressed sweeps: the entries of a sparse derivative from products along sums of unit vectors.
+
+Columns (or rows) of one colour are added up, so that there are as many products as colours. They are recorded as one
+program, a few at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._engine.sparse.assembly import spread, uninitialized
+from ..modes import jit
+from ..ops._joining import concat
+from ..ops.gather import gather
+from ..tensor import Tensor
+from ..transforms.vectorize import vmap
+from .colour import Colouring
+from .patterns import Pattern
+from .sweeps import backward, forward, split, twice
+
+__all__ = ["Sweeps"]
+
+_AT_ONCE = 8  # sweeps in one program
+_LONG = 4096  # elements from which on sweeps are operations of their own rather than samples of one
+_SAMPLES = 1 << 20  # elements of a batch of sweeps
+
+
+class Sweeps:
+    """The products of all colours, and the entries in them."""
+
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        positions: tuple[int, ...],
+        colouring: Colouring,
+        pattern: Pattern,
+        seed_dtype: Any,
+    ) -> None:
+        self.colouring = colouring
+        self._shape = pattern.shape
+        self._dtype = args[positions[0]].dtype.numpy
+        self._seed_dtype = seed_dtype
+        directions = colouring.kind != "rows"
+        self._length = pattern.shape[1 if directions else 0]
+        pieces = [args[p].shape for p in positions] if directions else None
+        self._unrolled = max(pattern.shape) >= _LONG
+        self._sweep = self._compiled(name, fn, len(args), positions, not pattern.branches)
+        self._chunks = self._chunked(pieces)
+
+    def _chunked(self, pieces: list[tuple[int, ...]] | None) -> list[tuple[range, list[Tensor]]]:
+        """The colours of each program, and its seeds."""
+        count = self.colouring.count
+        most = _AT_ONCE if self._unrolled else max(1, _SAMPLES // max(*self._shape, 1))
+        chunks: list[tuple[range, list[Tensor]]] = []
+        if not count:
+            return chunks
+        number = -(-count // most)
+        width = -(-count // number)
+        seeds = list(self.colouring.seeds())
+        nothing = np.zeros(self._length, bool)
+        for first in range(0, count, width):
+            part = seeds[first : first + width]
+            part += [nothing] * (width - len(part))  # one program serves all chunks
+            colours = range(first, min(first + width, count))
+            arrays: list[np.ndarray] = []
+            for seed in [np.stack(part)] if not self._unrolled else part:
+                arrays += split(seed.astype(self._seed_dtype), pieces)
+            chunks.append((colours, [Tensor(a) for a in arrays]))
+        return chunks
+
+    def _compiled(
+        self, name: str, fn: Callable[..., Any], n_args: int, positions: tuple[int, ...], recorded: bool
+    ) -> Callable[..., list[Tensor]]:
+        """A function of the arguments and seeds that returns the products."""
+        kind = self.colouring.kind
+        sweep = {"columns": forward, "rows": backward, "stars": twice}[kind]
+        per_seed = 1 if kind == "rows" else len(positions)
+        unrolled = self._unrolled
+
+        def sweeps(*given: Any) -> list[Tensor]:
+            args, seeds = given[:n_args], given[n_args:]
+            product = sweep(fn, args, positions)
+            groups = [seeds[i : i + per_seed] for i in range(0, len(seeds), per_seed)]
+            if unrolled:
+                return [product(*group) for group in groups]
+            return [vmap(product)(*groups[0])]
+
+        sweeps.__qualname__ = f"{name} of {getattr(fn, '__qualname__', type(fn).__name__)}"
+        return jit(sweeps) if recorded else sweeps
+
+    def _products(self, args: tuple[Any, ...]) -> Iterator[tuple[range, list[Tensor]]]:
+        """For each chunk its colours and products, one vector each, or the rows of a matrix."""
+        for colours, seeds in self._chunks:
+            yield colours, self._sweep(*args, *seeds)
+
+    def values(self, args: tuple[Any, ...]) -> np.ndarray:
+        """The entries in the order of the pattern, as a NumPy array."""
+        plan = self.colouring
+        out: np.ndarray | None = None
+        for colours, products in self._products(args):
+            tables = [x._numpy() for x in products]
+            columns: Any = tables if self._unrolled else tables[0]
+            if out is None:
+                out = uninitialized(columns[0].dtype, len(plan.target))
+            for k, column in zip(colours, columns, strict=False):
+                part = slice(plan.bounds[k], plan.bounds[k + 1])
+                if out.dtype in (np.float32, np.float64):
+                    spread(np.ascontiguousarray(column), plan.source[part], plan.target[part], out)
+                else:
+                    out[plan.target[part]] = column[plan.source[part]]
+        return np.empty(0, self._dtype) if out is None else out
+
+    def entries(self, args: tuple[Any, ...]) -> Tensor:
+        """The entries in the order of the pattern, as a Tensor that can be differentiated again."""
+        plan = self.colouring
+        parts = []
+        for colours, products in self._products(args):
+            for i, k in enumerate(colours):
+                column = products[i] if self._unrolled else products[0][i]
+                parts.append(gather(column, Tensor(plan.source[plan.bounds[k] : plan.bounds[k + 1]]), 0))
+        if not parts:
+            return Tensor(np.empty(0, self._dtype))
+        return gather(concat(parts), Tensor(np.argsort(plan.target)), 0)

@@ -1,0 +1,1 @@
+"""Transforms: functions of functions, which give derivatives, batches and Taylor series."""

@@ -1,0 +1,515 @@
+"""Gradients: `GradOperation`, `grad`, `value_and_grad`, `get_grad`, `stop_gradient`.
+
+These faces check what they are given and arrange what the engine returns; the work is in
+`_engine/transforms/gradient.pyx`. A gradient function is a plain function of the inputs of `fn`, so gradients nest to
+any depth; belonging to a level is by identity, and a gradient inside a gradient is one instruction of the
+outer tape.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._engine.transforms.custom import call_custom
+from .._engine.transforms.forward import run_jvp
+from .._engine.transforms.gradient import GradientFunction, run_gradient, run_vjp
+from .._engine.transforms.inputs import as_input, as_inputs
+from .._engine.transforms.nests import differentiable
+from .._engine.transforms.tensor import CellCall, stop
+from .._nests import mapped
+from ..parameter import Parameter
+from ..tensor import Tensor
+from .transformed import transformation
+
+__all__ = [
+    "GradOperation",
+    "call_custom",
+    "get_grad",
+    "grad",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]
+
+
+class PositionError(IndexError, RuntimeError):
+    """A position beyond the inputs of a function."""
+
+
+def _check_callable(name: str, fn: Any) -> None:
+    if not callable(fn):
+        raise TypeError(
+            f"{name}: expected a function or Cell to differentiate, got {type(fn).__name__}; pass the "
+            "function itself, not its result"
+        )
+
+
+def _parameters_of(fn: Any) -> list[Parameter]:
+    """The trainable parameters of a Cell, or of the Cell a method belongs to; none for a plain function."""
+    owner: Any = fn if hasattr(fn, "trainable_params") else getattr(fn, "__self__", None)
+    return list(owner.trainable_params()) if hasattr(owner, "trainable_params") else []
+
+
+def _checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
+    """The weights as a list, and whether they were a single Parameter."""
+    if isinstance(weights, Parameter):
+        return [weights], True
+    if isinstance(weights, Tensor) or not hasattr(weights, "__iter__") or isinstance(weights, str | dict):
+        raise TypeError(
+            f"{name}: weights is a {type(weights).__name__}; expected a Parameter, or a ParameterTuple, list "
+            "or tuple of them"
+        )
+    found = list(weights)
+    for i, p in enumerate(found):
+        if not isinstance(p, Parameter):
+            raise TypeError(
+                f"{name}: weights[{i}] is a {type(p).__name__}; expected a Parameter (a plain Tensor is an "
+                "input: use grad_position)"
+            )
+    return found, False
+
+
+class GradOperation:
+    """Makes gradient functions of a function or Cell.
+
+    Parameters
+    ----------
+    get_all
+        Gradients of all inputs instead of the first only.
+    get_by_list
+        Gradients of weights.
+    sens_param
+        The gradient function takes a sensitivity: its last positional argument, or the keyword `sens`.
+        Without it the gradient is that of the sum of all elements of all outputs.
+
+    Raises
+    ------
+    TypeError
+        If a flag is not a bool; when a gradient is computed, if the function returns no tensor at all.
+
+    Notes
+    -----
+    For outputs y = f(x) with sensitivity v the result is the vector-Jacobian product v^T dy/dx (reverse mode;
+    Griewank and Walther, Evaluating Derivatives, 2008, section 3.2).
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> square = lambda x: x * x
+    >>> ops.GradOperation()(square)(dg.Tensor([3.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 6.00000000e+00])
+    """
+
+    __slots__ = ("_last", "get_all", "get_by_list", "sens_param")
+
+    def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
+        for flag, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise TypeError(f"GradOperation: {flag} is {value!r}; expected True or False")
+        self.get_all = get_all
+        self.get_by_list = get_by_list
+        self.sens_param = sens_param
+        # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
+        self._last: tuple[Any, Any] = (None, None)
+
+    def __call__(self, fn: Callable, weights: Any = None) -> Callable:
+        last, function = self._last
+        if fn is last and weights is None:
+            return function
+        if not callable(fn):
+            _check_callable("GradOperation", fn)  # type: ignore[unreachable]
+        parameters: list[Parameter] | None = None
+        single = False
+        if self.get_by_list and weights is not None:
+            parameters, single = _checked_weights("GradOperation", weights)
+        function = GradientFunction(
+            fn, self.get_all, self.get_by_list, self.sens_param, parameters, single, _parameters_of
+        )
+        if weights is None and isinstance(fn, CellCall):
+            self._last = (fn, function)
+        return function
+
+    def __repr__(self) -> str:
+        flags = f"get_all={self.get_all}, get_by_list={self.get_by_list}, sens_param={self.sens_param}"
+        return f"GradOperation({flags})"
+
+
+def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int, ...], bool]:
+    """The positions as a tuple, and whether a tuple of gradients was asked for."""
+    if position is None:
+        if weights is None:
+            raise ValueError(
+                f"{name}: grad_position and weights are both None, so there is nothing to differentiate; "
+                "give one of them"
+            )
+        return (), False
+    if isinstance(position, int):
+        positions: tuple = (int(position),)
+    elif isinstance(position, tuple):
+        positions = position
+    else:
+        raise TypeError(f"{name}: grad_position is {position!r}; expected an int, a tuple of ints, or None")
+    if not positions:
+        raise ValueError(f"{name}: grad_position is an empty tuple; give the positions, or None with weights")
+    for p in positions:
+        if not isinstance(p, int):
+            raise TypeError(f"{name}: grad_position holds {p!r}; expected ints")
+        if p < 0:
+            raise ValueError(f"{name}: grad_position holds {p}; positions count from 0, negative ones are not allowed")
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"{name}: grad_position {position} names an input twice")
+    return tuple(int(p) for p in positions), len(positions) > 1
+
+
+def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a function, floating numbers and arrays at some positions as tensors."""
+    changed: list[Any] | None = None
+    for p in positions:
+        if p >= len(args):
+            raise PositionError(f"{name}: grad_position {p} is beyond the {len(args)} positional inputs")
+        if isinstance(args[p], Tensor):
+            continue
+        x = as_input(name, f"grad_position {p}", args[p])
+        if not differentiable(x):
+            raise TypeError(
+                f"{name}: grad_position {p} names a {type(x).__name__}, which is not differentiated; pass a Tensor or "
+                "a floating number there"
+            )
+        changed = changed or list(args)
+        changed[p] = x
+    return tuple(changed) if changed else args
+
+
+_NO_WEIGHTS: list[Parameter] = []  # one for all, so that gradient functions made anew are alike
+
+
+def _make(
+    name: str,
+    fn: Any,
+    grad_position: Any,
+    weights: Any,
+    has_aux: Any,
+    return_ids: Any,
+    sens_param: Any,
+    with_value: bool,
+) -> Callable:
+    positions, several = _checked_position(name, grad_position, weights)
+    for flag, value in (("has_aux", has_aux), ("return_ids", return_ids), ("sens_param", sens_param)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name}: {flag} is {value!r}; expected True or False")
+    _check_callable(name, fn)
+    parameters, single = _NO_WEIGHTS, False
+    if weights is not None:
+        parameters, single = _checked_weights(name, weights)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        sens = None
+        if sens_param:
+            if "sens" in kwargs:
+                sens = kwargs.pop("sens")
+            elif args:
+                sens, args = args[-1], args[:-1]
+            else:
+                raise TypeError(f"{name}: the sensitivity is missing; with sens_param=True it is the last argument")
+            sens = as_input(name, "the sensitivity", sens)
+        args = inputs_at(name, positions, args)
+        value, aux, inputs, by_weights = run_gradient(
+            name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
+        )
+        gradients = _arranged(inputs, by_weights)
+        if not with_value:
+            return (gradients, aux) if has_aux else gradients
+        return ((value, *aux) if has_aux else value), gradients
+
+    def _arranged(inputs: list, by_weights: list) -> Any:
+        if return_ids:
+            inputs = list(zip(positions, inputs, strict=True))
+            by_weights = [(p.name, g) for p, g in zip(parameters, by_weights, strict=True)]
+        by_position = (tuple(inputs) if several else inputs[0]) if positions else None
+        if weights is None:
+            return by_position
+        found = by_weights[0] if single else tuple(by_weights)
+        return (by_position, found) if positions else found
+
+    return gradient
+
+
+@transformation
+def grad(
+    fn: Callable,
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable:
+    """The gradient function of a function or Cell.
+
+    Parameters
+    ----------
+    fn
+        Returns a tensor, or a pytree of them (a nest of tuples, lists, dicts, dataclasses and what
+        `register_pytree` names); the sum of all elements is differentiated. What is no tensor beside
+        them counts for nothing.
+    grad_position
+        The input, or a tuple of inputs; None for weights alone. A tuple of one gives a bare gradient. A floating or
+        complex number there is a tensor of its type (a float is float64), and so is a NumPy array of them, also in
+        nests; `fn` is given a Tensor.
+    weights
+        A Parameter (bare gradient), or a ParameterTuple, list or tuple (tuple of gradients).
+    has_aux
+        `fn` returns a tuple whose first entry alone is differentiated; the result is (gradients,
+        (others...)).
+    return_ids
+        Each gradient becomes (position, gradient) or (parameter name, gradient).
+    sens_param
+        The last argument of the gradient function is a sensitivity.
+
+    Returns
+    -------
+    Callable
+        Takes the inputs of `fn`. Gradients have the shape and type of what they belong to, those of a
+        pytree its nesting: tuples, lists and dicts without what holds no tensor; objects with fields of
+        the same class, whose other fields are kept. That of an integer tensor has the floating type that its slope
+        meets, float32 for ``t / 2``; where all stays integer, or no slope leads to it, its own.
+
+    Raises
+    ------
+    ValueError, TypeError, IndexError
+        For positions and weights that do not fit, with the reason; TypeError for a Python int or bool, or an array of
+        integers, at a position.
+    TypeError
+        If `fn` returns no tensor at all (a number, an array of NumPy, None, a generator): nothing could be
+        differentiated.
+    ValueError
+        If an input or a result is nested more than 1000 levels deep, or holds itself.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> cube = lambda x: x * x * x
+    >>> x = dg.Tensor([2.0])
+    >>> float(dg.grad(cube)(x)), float(dg.grad(dg.grad(cube))(x)), float(dg.grad(dg.grad(dg.grad(cube)))(x))
+    (12.0, 12.0, 6.0)
+    >>> print(dg.grad(cube)(2.0), dg.grad(lambda t: t * t / 2)(dg.Tensor([1, 2])))
+    12.0 [1. 2.]
+    """
+    return _make("grad", fn, grad_position, weights, has_aux, return_ids, sens_param, False)
+
+
+@transformation
+def value_and_grad(
+    fn: Callable,
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable:
+    """The function that returns the value of `fn` and its gradients; arguments as in `grad`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> value, dx = dg.value_and_grad(lambda x: (x * x).sum())(dg.Tensor([1.0, 2.0]))
+    >>> print(value, dx)
+    5.0 [2. 4.]
+    """
+    return _make("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param, True)
+
+
+def get_grad(gradients: Any, identifier: Any) -> Tensor:
+    """The gradient of a position or a Parameter, from a result with `return_ids=True`.
+
+    Parameters
+    ----------
+    gradients
+        What a gradient function with `return_ids=True` returned.
+    identifier : int or Parameter
+        The position of an argument, or a weight.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        If the identifier is neither an int nor a Parameter.
+    ValueError
+        If the gradients carry no ids.
+    RuntimeError
+        If the identifier is not among them.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> g = dg.grad(lambda x, y: x * y, (0, 1), return_ids=True)(dg.Tensor([2.0]), dg.Tensor([5.0]))
+    >>> print(dg.get_grad(g, 1))
+    [2.]
+    """
+    if isinstance(identifier, Parameter):
+        wanted: Any = identifier.name
+    elif isinstance(identifier, int):
+        wanted = int(identifier)
+    else:
+        raise TypeError(
+            f"get_grad: the identifier is a {type(identifier).__name__}; expected the position of an input "
+            "or a Parameter"
+        )
+    pairs: list[tuple] = []
+    _id_pairs(gradients, pairs)
+    if not pairs:
+        raise ValueError("get_grad: the gradients carry no ids; make the gradient function with return_ids=True")
+    for found, gradient in pairs:
+        if type(found) is type(wanted) and found == wanted:
+            return gradient
+    raise RuntimeError(f"get_grad: no gradient for {wanted!r}; there are gradients for {[found for found, _ in pairs]}")
+
+
+def _id_pairs(x: Any, pairs: list[tuple]) -> None:
+    if isinstance(x, tuple | list):
+        if len(x) == 2 and isinstance(x[0], int | str):
+            pairs.append((x[0], x[1]))
+        else:
+            for item in x:
+                _id_pairs(item, pairs)
+
+
+def stop_gradient(value: Any) -> Any:
+    """The value as a constant for every level of differentiation.
+
+    Parameters
+    ----------
+    value
+        A tensor, or a nest of them; anything else is returned as it is.
+
+    Returns
+    -------
+    Tensor or nest of Tensors
+        The same numbers, with slope 0.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(dg.grad(lambda a: a * ops.stop_gradient(a))(dg.Tensor([3.0])))
+    [3.]
+    """
+    return stop(value) if isinstance(value, Tensor) else mapped(value, stop)
+
+
+def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
+    """The value of a function and its derivative along a direction (forward mode).
+
+    Parameters
+    ----------
+    fn
+        A function of the inputs; returns a tensor, or a pytree with tensors in it.
+    inputs, v
+        A tensor and its tangent, or two tuples (lists) of equal length, of tensors or pytrees; each tangent
+        has the nesting, shapes and types of its input, that of an integer its type or a floating one. Floating numbers
+        and NumPy arrays are tensors of their type.
+    has_aux
+        `fn` returns a tuple whose first entry alone is differentiated.
+
+    Returns
+    -------
+    tuple
+        (outputs, tangents); with `has_aux` (first, tangent of first, other), where other is bare if there is
+        one only.
+
+    Raises
+    ------
+    ValueError
+        If the lengths or shapes differ.
+    TypeError
+        If a type differs, an input or tangent is a Python int or bool, or an array of integers, or `fn` returns no
+        tensor at all.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> y, dy = dg.jvp(lambda x: x * x, dg.Tensor([3.0]), dg.Tensor([1.0]))
+    >>> print(y, dy)
+    [9.] [6.]
+    """
+    _check_callable("jvp", fn)
+    if isinstance(inputs, tuple | list):
+        if not isinstance(v, tuple | list) or len(v) != len(inputs):
+            raise ValueError(
+                f"jvp: there are {len(inputs)} inputs, and v is "
+                f"{f'{len(v)} tangents' if isinstance(v, tuple | list) else type(v).__name__}; expected one "
+                "tangent for each"
+            )
+        primals, tangents = tuple(inputs), tuple(v)
+    else:
+        if isinstance(v, tuple | list):
+            raise ValueError(f"jvp: inputs is one tensor, but v holds {len(v)} tangents; expected one tensor")
+        primals, tangents = (inputs,), (v,)
+    primals, tangents = as_inputs("jvp", "input", primals), as_inputs("jvp", "the tangent of input", tangents)
+    for i, x in enumerate(primals):
+        if not differentiable(x):
+            raise TypeError(f"jvp: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
+    value, tangent, aux = run_jvp("jvp", fn, primals, tangents, has_aux)
+    if not has_aux:
+        return value, tangent
+    return value, tangent, aux[0] if len(aux) == 1 else aux
+
+
+def _by_input_and_weight(weights: bool, single: bool, by_input: tuple, by_weight: list) -> Any:
+    """The results of a pullback."""
+    if not weights:
+        return by_input
+    return by_input, (by_weight[0] if single else tuple(by_weight))
+
+
+def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) -> tuple:
+    """The value of a function, and the function that pulls cotangents back (reverse mode).
+
+    Parameters
+    ----------
+    fn
+        A function of the inputs; returns a tensor, or a pytree with tensors in it.
+    inputs
+        Tensors, or pytrees of them. Floating numbers and NumPy arrays are tensors of their type.
+    weights
+        A Parameter, or a ParameterTuple, list or tuple of them.
+    has_aux
+        `fn` returns a tuple whose first entry alone is differentiated.
+
+    Returns
+    -------
+    tuple
+        (outputs, pull), with `has_aux` (first, pull, other). `pull(v)`, for several outputs `pull(v1, v2)` or
+        `pull((v1, v2))`, gives a tuple over all inputs; with weights ((inputs...), (weights...)). It can be
+        called again and differentiated.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a cotangent does not have the shape, type or nesting of its output. TypeError also if `fn`
+        returns no tensor at all.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> y, pull = dg.vjp(lambda x: x * x, dg.Tensor([3.0]))
+    >>> print(y, pull(dg.Tensor([1.0]))[0])
+    [9.] [6.]
+    """
+    _check_callable("vjp", fn)
+    parameters, single = _NO_WEIGHTS, False
+    if weights is not None:
+        parameters, single = _checked_weights("vjp", weights)
+
+    inputs = as_inputs("vjp", "input", inputs)
+    arrange = functools.partial(_by_input_and_weight, weights is not None, single)
+    value, pull, aux = run_vjp("vjp", fn, inputs, parameters, has_aux, arrange)
+    if not has_aux:
+        return value, pull
+    return value, pull, aux[0] if len(aux) == 1 else aux

@@ -1,0 +1,125 @@
+"""`recompute`: memory for time, by computing inner values again instead of keeping them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._engine.transforms.rematerialisation import (
+    filled,
+    pulled_back,
+    recording,
+    template_of,
+    tensors_of,
+    under_reverse,
+    whole,
+)
+from .._engine.transforms.transformed import Transformed
+from ..tensor import Tensor
+
+__all__ = ["recompute"]
+
+
+def recompute(
+    block: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool = True,
+    output_recompute: bool = False,
+    early_stop: bool = True,
+    context_fn: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a function or Cell without keeping its inner values for the gradient, which computes them again.
+
+    Parameters
+    ----------
+    block : callable
+        A function or Cell. What it computes has to follow from its inputs, from parameters and tensors it reads, and
+        from random numbers drawn with dualgrad.
+    *args, **kwargs
+        Its inputs. Without any, the function that calls `block` this way is returned.
+    use_reentrant, output_recompute, early_stop, context_fn
+        Accepted so that ported code runs; they have no meaning here.
+
+    Returns
+    -------
+    object
+        What `block` returns, or a function.
+
+    Raises
+    ------
+    TypeError
+        If `block` cannot be called.
+    RuntimeError
+        If it changes an input in place, or the second run gives another result than the first.
+
+    Notes
+    -----
+    A gradient keeps the inputs and results of the call instead of everything in between: for a chain of n blocks, n
+    results and the inner values of one block at a time. The price is one more run of each block. Derivatives are
+    exact at every order and in every mode. New values that the block gives to parameters (running statistics) are
+    given once, and random numbers (dropout) are the same in both runs. Inside a recorded function (`jit`, Graph mode)
+    the call is an ordinary one, since a program plans its memory itself.
+
+    See Also
+    --------
+    dualgrad.nn.Cell.recompute : every call of a Cell.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops, recompute
+    >>> layer = recompute(lambda x: ops.sin(ops.exp(x)))
+    >>> x = dg.Tensor([0.5], dg.float64)
+    >>> print(dg.grad(layer)(x), dg.grad(dg.grad(layer))(x))
+    [-0.12834653] [-2.83837942]
+    """
+    if not callable(block):
+        raise TypeError(f"recompute: expected a function or Cell, got {type(block).__name__}")
+    if args or kwargs:
+        return called(block, args, kwargs)
+
+    @functools.wraps(block, updated=())
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        return called(block, args, kwargs)
+
+    return Transformed(recomputed, __name__, "recompute", (block,), {})
+
+
+def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """One call, as one instruction of the tape."""
+    if recording() or not under_reverse():
+        return block(*args, **kwargs)
+    inputs = (args, kwargs)
+    template = template_of(inputs)
+    count = len(tensors_of(inputs))
+
+    def first(inputs: tuple[Any, Any]) -> Any:
+        return block(*inputs[0], **inputs[1])
+
+    def forward(inside: Any, tensors: list[Tensor]) -> list[Tensor]:
+        return inside.run_whole(tensors[count:], first, filled(template, tensors[:count]))
+
+    def backward(inside: Any, tensors: list[Tensor], wanted: list[int], cotangents: list, first_order: bool) -> list:
+        given = [i for i, ct in enumerate(cotangents) if ct is not None]
+
+        def again(*tensors: Tensor) -> tuple[Tensor, ...]:
+            results = forward(inside, list(tensors))
+            return tuple([results[i] for i in given])
+
+        return pulled_back("recompute", again, tensors, tuple(wanted), tuple([cotangents[i] for i in given]))
+
+    return whole("recompute", first, forward, backward, (inputs,), True)
+
+
+class Recomputed:
+    """The `construct` of a Cell whose calls are computed again; an attribute of that Cell."""
+
+    def __init__(self, cell: Any) -> None:
+        self.cell = cell
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Cell's own construct."""
+        cell = self.cell
+        return called(functools.partial(type(cell).construct, cell), args, kwargs)

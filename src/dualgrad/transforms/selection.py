@@ -1,0 +1,87 @@
+"""Which inputs and weights of a function are differentiated, as a function of those tensors alone.
+
+A transform works on the tensors of the selected inputs and the values of the selected weights, in one flat list, and
+gives one result for each. `Selection` turns a call into that form, and the results back into the nesting that `grad`
+has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._engine.transforms.substitution import call_with
+from .._engine.transforms.tensor import OPCODES, apply
+from .._nests import arranged, matched, refilled, tensors_in
+from ..parameter import Parameter
+from ..tensor import Tensor
+from .gradient import _check_callable, _checked_position, _checked_weights, inputs_at
+
+
+class Selection:
+    """The settings `grad_position`, `weights` and `has_aux` of a transform, checked."""
+
+    def __init__(self, name: str, fn: Any, grad_position: Any, weights: Any, has_aux: Any) -> None:
+        self.name = name
+        self.positions, self.several = _checked_position(name, grad_position, weights)
+        if not isinstance(has_aux, bool):
+            raise TypeError(f"{name}: has_aux is {has_aux!r}; expected True or False")
+        _check_callable(name, fn)
+        self.has_aux = has_aux
+        self.parameters: list[Parameter] = []
+        self.single = self.weighted = False
+        if weights is not None:
+            self.parameters, self.single = _checked_weights(name, weights)
+            self.weighted = True
+
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of a call, what is differentiated as tensors."""
+        return inputs_at(self.name, self.positions, args)
+
+    def settings(self) -> tuple[Any, ...]:
+        """What tells two selections apart."""
+        return self.positions, tuple([id(p) for p in self.parameters]), self.single, self.weighted, self.has_aux
+
+
+class Selected:
+    """One call: the tensors that are differentiated, and the function of them."""
+
+    def __init__(self, selection: Selection, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict) -> None:
+        self.selection = selection
+        self.fn = fn
+        self.args = args = selection.inputs(args)
+        self.kwargs = kwargs
+        inputs = tensors_in([args[p] for p in selection.positions])
+        self.leaves = [_apart(x) for x in inputs] + list(selection.parameters)
+
+    def __call__(self, *leaves: Tensor) -> Any:
+        """The function of the tensors that are differentiated; frozen parameters are constants of it."""
+        given: Iterator[Tensor] = iter(
+            [
+                old if isinstance(old, Parameter) and not old.requires_grad else new
+                for old, new in zip(self.leaves, leaves, strict=True)
+            ]
+        )
+        args = list(self.args)
+        for p in self.selection.positions:
+            args[p] = refilled(args[p], given)
+        return call_with(self.selection.name, self.fn, self.selection.parameters, list(given), tuple(args), self.kwargs)
+
+    def arranged(self, results: list[Any]) -> Any:
+        """One result for each tensor, in the nesting of a gradient."""
+        selection, rest = self.selection, iter(results)
+        inputs = tuple([arranged(self.args[p], rest) for p in selection.positions])
+        by_position: Any = inputs if selection.several else inputs[0] if inputs else None
+        if not selection.weighted:
+            return by_position
+        weights: Any = next(rest) if selection.single else tuple(rest)
+        return (by_position, weights) if inputs else weights
+
+    def flattened(self, nest: Any, what: str) -> list[Any]:
+        """The entries of a nest that is arranged like a gradient."""
+        return matched(self.selection.name, self.arranged(list(self.leaves)), nest, what)
+
+
+def _apart(x: Tensor) -> Tensor:
+    """A parameter that is an input as a tensor of its own: what stands for the parameter is none of its business."""
+    return apply(OPCODES["identity"], None, x) if isinstance(x, Parameter) and x.requires_grad else x
