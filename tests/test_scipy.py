@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 from scipy.integrate import solve_ivp
+from support import f64
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
@@ -310,6 +311,11 @@ def test_without_scipy(monkeypatch):
         (lambda: adapt.objective(rosenbrock, np.ones(3)).fun(np.ones(4)), ValueError, r"expected \(3,\)"),
         (lambda: adapt.objective(lambda x: x, np.ones(3)).fun(np.ones(3)), ValueError, "one element"),
         (lambda: adapt.objective(rosenbrock, Tensor([1, 2])), TypeError, "expected floats"),
+        (
+            lambda: adapt.objective(rosenbrock, np.ones(3))._latest(f64([1.0])),
+            TypeError,
+            "vector of numbers, got one te",
+        ),
         (lambda: adapt.residuals(lambda x: 3, np.ones(3)).fun(np.ones(3)), TypeError, "expected a Tensor"),
         (lambda: adapt.system(rosenbrock, np.ones(3), jac="banded"), ValueError, "jac is 'banded'"),
         (lambda: adapt.rhs(lambda t, y: y[1:], np.ones(3)).fun(0.0, np.ones(3)), ValueError, "2 numbers"),

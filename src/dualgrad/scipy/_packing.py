@@ -107,6 +107,8 @@ class Latest:
         self.kept: tuple[bytes, Dependence, Any] | None = None  # replaced as a whole: threads may ask at once
 
     def __call__(self, x: np.ndarray) -> Any:
+        if not isinstance(x, np.ndarray):
+            raise TypeError(f"expected a vector of numbers, got {in_words(x)}")
         kept, point = self.kept, x.tobytes()
         if kept is not None and kept[0] == point and kept[1].holds():
             return kept[2]
