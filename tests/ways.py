@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dualgrad._engine.trace import deferred as promises
-from dualgrad._engine.trace import recordings
+from dualgrad._engine.trace import deferred, recordings
 
 #: as ever; with everything put off while it is recorded that can be; step by step
 WAYS = ("planned", "put off", "interpreted")
@@ -18,10 +17,10 @@ _LEAST = {"put off": 0, "executed": 1 << 62}
 def programs_run(way: str) -> Iterator[None]:
     """Inside the block recorded functions run in one of the ``WAYS``; "executed": with nothing put off."""
     planned = recordings.plan_programs(way != "interpreted")
-    least = promises.put_off_from(_LEAST[way]) if way in _LEAST else None
+    least = deferred.put_off_from(_LEAST[way]) if way in _LEAST else None
     try:
         yield
     finally:
         recordings.plan_programs(planned)
         if least is not None:
-            promises.put_off_from(least)
+            deferred.put_off_from(least)

@@ -20,7 +20,7 @@ import pytest
 import dualgrad as dg
 
 PACKAGE = Path(dg.__file__).parent
-EXT = Path(__file__).parents[1] / "ext"
+EXT = Path(__file__).parents[2] / "ext"
 
 # Lowest first: a folder imports only from folders before it, and inside of a folder no import leads back. A folder of
 # headers comes with the engine. The last ones are single modules beside the folders.

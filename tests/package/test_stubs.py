@@ -3,7 +3,7 @@
 Compiled modules have stubs written by hand, and `.ci/run lint` compares them with the modules. When methods
 come or go:
 
-    python tests/test_stubs.py && ruff format src/dualgrad/_methods.pyi
+    python tests/package/test_stubs.py && ruff format src/dualgrad/_methods.pyi
 """
 
 import ast

@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_runs():

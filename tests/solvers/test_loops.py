@@ -545,7 +545,7 @@ print((*results, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 def test_a_long_loop_needs_little_memory(n, states):
     # In a process of its own, whose peak is that of this loop.
     run = subprocess.run(
-        [sys.executable, "-c", MEASURE.format(n=n, states=states, tests=str(Path(__file__).parent))],
+        [sys.executable, "-c", MEASURE.format(n=n, states=states, tests=str(Path(__file__).parents[1]))],
         capture_output=True,
         text=True,
     )

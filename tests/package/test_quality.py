@@ -19,8 +19,11 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import nn, ops
+from dualgrad._engine.arrays import array
+from dualgrad._engine.tape import tape
 from dualgrad._engine.trace.replay import forget_programs
-from dualgrad._engine.values import algebra, array, custom, tape, values
+from dualgrad._engine.transforms import custom
+from dualgrad._engine.values import algebra, levels
 
 pytestmark = pytest.mark.eager("measures memory")
 
@@ -247,7 +250,7 @@ def engine_objects():
     found = {}
 
     def function(x):
-        found["open tape"] = values.open_levels()[0]
+        found["open tape"] = levels.open_levels()[0]
         return cube(x)
 
     dg.vjp(function, X)
@@ -269,7 +272,7 @@ def test_objects_of_the_engine_are_not_copied(name, copied):
 def test_an_open_level_is_not_copied():
     def function(x):
         with pytest.raises(TypeError, match="cannot pickle 'dualgrad"):
-            copy.deepcopy({"level": values.open_levels()[0]})
+            copy.deepcopy({"level": levels.open_levels()[0]})
         return cube(x)
 
     assert dg.grad(function)(dg.Tensor(2.0)).item() == 12.0

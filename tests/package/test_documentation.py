@@ -12,7 +12,7 @@ import dualgrad as dg
 from dualgrad import context, extend, nn, ops
 from dualgrad._table import ROWS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "generated" not in path.parts)
 

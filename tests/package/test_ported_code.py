@@ -353,7 +353,7 @@ def test_flags_of_cells():
 
 # ------------------------------------------------------------------------------------------ the example scripts
 
-SCRIPTS = Path(__file__).parents[1] / "docs" / "examples"
+SCRIPTS = Path(__file__).parents[2] / "docs" / "examples"
 
 
 def script(name):
