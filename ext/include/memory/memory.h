@@ -10,6 +10,9 @@
  *                         the twenty-odd objects that fit there). Empty slabs beyond a few go back to the system.
  *
  * (The arrays of a tape grow by memory/pages.h.) All are called with the GIL held; a build without it takes a lock.
+ *
+ * Under AddressSanitizer every block is one of its own, of exactly its size, and freed at once: what is rounded up, or
+ * kept for reuse, hides from it who reads behind the end, or what is no longer there.
  */
 #ifndef DG_MEMORY_H
 #define DG_MEMORY_H
@@ -20,6 +23,48 @@
 #include <string.h>
 #include "memory/pages.h"
 
+#define DG_ALIGN 64
+
+#if defined(__SANITIZE_ADDRESS__) && !defined(_WIN32)
+#define DG_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DG_SANITIZED
+#endif
+#endif
+
+/* *product *= factor, neither of them negative; whether the result is too large to be a number of bytes. */
+static inline int dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_mul_overflow(*product, factor, product);
+#else
+    if (factor != 0 && *product > PY_SSIZE_T_MAX / factor) return 1;
+    *product *= factor;
+    return 0;
+#endif
+}
+
+#ifdef DG_SANITIZED
+
+static void *dg_alloc(size_t n)
+{
+    void *p;
+    return posix_memalign(&p, DG_ALIGN, n ? n : 1) == 0 ? p : NULL;
+}
+
+static void dg_free(void *p, size_t n)
+{
+    (void)n;
+    free(p);
+}
+
+static void *dg_slab_alloc(size_t size) { return malloc(size); }
+
+static void dg_slab_free(void *p) { free(p); }
+
+#else
+
 #ifdef Py_GIL_DISABLED
 static PyMutex dg_memory_lock;
 #define DG_LOCK() PyMutex_Lock(&dg_memory_lock)
@@ -29,7 +74,6 @@ static PyMutex dg_memory_lock;
 #define DG_UNLOCK() ((void)0)
 #endif
 
-#define DG_ALIGN 64
 #define DG_HUGE ((size_t)2 << 20)
 
 static void *dg_system_alloc(size_t align, size_t n)
@@ -65,18 +109,6 @@ static int dg_list_lengths[DG_SMALL / DG_ALIGN + 1];
 static dg_cached dg_cache[DG_CACHE_SLOTS];
 static int dg_cache_used = 0;
 static size_t dg_cache_bytes = 0;
-
-/* *product *= factor, neither of them negative; whether the result is too large to be a number of bytes. */
-static inline int dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_mul_overflow(*product, factor, product);
-#else
-    if (factor != 0 && *product > PY_SSIZE_T_MAX / factor) return 1;
-    *product *= factor;
-    return 0;
-#endif
-}
 
 static inline size_t dg_round(size_t n) { return ((n ? n : 1) + DG_ALIGN - 1) & ~(size_t)(DG_ALIGN - 1); }
 
@@ -216,6 +248,8 @@ static void dg_slab_free(void *p)
     DG_UNLOCK();
     if (out) dg_system_free(out);
 }
+
+#endif
 
 #define DG_OBJECT_HEAD 80               /* the fields of an array object before its inline shape and data */
 
