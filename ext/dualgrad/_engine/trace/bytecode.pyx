@@ -208,7 +208,7 @@ cdef set not_run(object code, set offsets):
             skipped.update(block)
             block = []
         block.append(i)
-        if i in offsets or (i == last + 2 and instructions[last] == EXTENDED_ARG):
+        if i in offsets or (0 < i == last + 2 and instructions[last] == EXTENDED_ARG):
             block = []                          # and so have those before it
             last = i
     return skipped.union(block)
