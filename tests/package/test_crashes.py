@@ -14,7 +14,7 @@ PREAMBLE = """
 import signal, sys, warnings
 import numpy as np
 import dualgrad as dg
-from dualgrad import Tensor, extend, ops
+from dualgrad import Tensor, extend, nn, ops
 warnings.simplefilter("ignore")
 dg.set_num_threads(2)
 
@@ -188,6 +188,31 @@ x, v = Tensor(np.linspace(0.5, 1.5, 4)), Tensor(np.linspace(-1.0, 1.0, 4))
 m, rows = Tensor(np.linspace(0.5, 1.5, 8).reshape(4, 2)), Tensor(np.linspace(0.0, 1.0, 20_000).reshape(-1, 2))
 cube = lambda x: ops.sum(ops.sin(x) * x * x)
 
+def again(step, *args):
+    "A step that is taken once more where it finds no memory, as a function may do."
+    try:
+        return step(*args)
+    except MemoryError:
+        return step(*args)
+
+def chain(step):
+    "A function of as many steps as make a tape grow; the first result of each is the next one's input."
+    def f(x):
+        for _ in range(18):
+            x = ops.tanh(again(step, x))
+        return ops.sum(x * x)
+    return f
+
+class Sine(nn.Cell):
+    def construct(self, x):
+        return ops.sin(x), ops.cos(x)
+
+    def bprop(self, x, out, dout):
+        return (out[1] * dout[0] - out[0] * dout[1],)
+
+sine = Sine()
+two = lambda x: (ops.sin(x), ops.cos(x))
+
 def recorded(f, *args):
     forget_programs()
     g = dg.jit(f)
@@ -244,6 +269,33 @@ USES = {
     "replay": "(lambda g: lambda: g(x))(dg.jit(lambda x: ops.sum(ops.exp(x) * x)))",
     "replay of blocks": "(lambda g: lambda: g(rows))(dg.jit(lambda x: ops.sin(x)[::2] * x[1::2]))",
 }
+
+
+#: steps of functions that go on where one of them found no memory
+STEPS = {
+    "operations": "lambda x: ops.sin(x) * x",
+    "gradient": "dg.grad(lambda x: ops.sum(ops.sin(x) * x))",
+    "value and gradient": "lambda x: sum(dg.value_and_grad(lambda x: ops.sum(ops.sin(x) * x))(x))",
+    "jvp": "lambda x: sum(dg.jvp(lambda x: ops.sin(x) * x, x, x))",
+    "vmap": "lambda x: sum(dg.vmap(two)(x))",
+    "custom rule": "lambda x: sum(sine(x))",
+    "scan": "lambda x: sum(ops.scan(lambda c, x: (c * x, ops.sin(x)), x[0], x))",
+    "custom rule in a gradient": "dg.grad(lambda x: ops.sum(sine(x)[0] * x))",
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_function_goes_on_where_a_step_found_no_memory(step):
+    """Each allocation of a gradient in turn, by a function that tries each of its steps twice."""
+    child(NO_MEMORY.format(f=f"lambda: dg.grad(chain({STEPS[step]}))(x)", stop="n + 1", step=1), timeout=300)
+
+
+def test_a_weight_is_read_again_where_it_found_no_memory():
+    """A leaf is there with all that is known of it, or not at all."""
+    weights = "[dg.Parameter(np.full(4, 0.5 + k), name=f'w{k}') for k in range(12)]"
+    loss = "lambda x: ops.sum(sum(again(lambda: ops.sin(p) * x) for p in w))"
+    use = f"(lambda w: lambda: dg.value_and_grad({loss}, None, weights=w)(x))({weights})"
+    child(NO_MEMORY.format(f=use, stop="n + 1", step=1), timeout=300)
 
 
 @pytest.mark.parametrize("use", USES)

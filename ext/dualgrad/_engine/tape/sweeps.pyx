@@ -582,12 +582,13 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     for e in range(tape.n_entries):
         entry = &tape.entries[e]
         operands = operands_of(tape, entry, lifted)
-        target = target_of(operands, results_in(entry, run.primals))
+        results = results_in(entry, run.primals)
+        target = target_of(operands, results)
         if target is None:
             continue
-        target.append_list(entry.op, params_of(entry), operands, entry.n_out)
+        results = target.write(entry.op, params_of(entry), operands, results)
         for k in range(entry.n_out):
-            lifted.put(entry.slot + k, target.place(<Value>run.primals.p[entry.slot + k]))
+            lifted.put(entry.slot + k, <Value>results[k])
         if entry.op == OP_SUBTAPE:
             sub = <SubTape>entry.params
             inner[e] = (<SubTape>sub).lift(inner_run_of(run, e, <SubTape>sub), operands)

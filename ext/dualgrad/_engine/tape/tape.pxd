@@ -61,8 +61,10 @@ cdef class Tape(Level):
     cdef Py_ssize_t ref(self, Value v) except? -1
     cdef int own(self, Value v) except -1
     cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL
-    cdef int append_list(self, int op, object params, list operands, int n_out) except -1
+    cdef int reserve(self, int n) except -1
+    cdef list write(self, int op, object params, list operands, list results)
     cdef Node place(self, Value primal)
+    cdef Node unplaced(self, Value primal)
     cdef Node node_at(self, Py_ssize_t slot)
     cdef Value operand(self, Slots primals, Py_ssize_t r)
     cdef int clear(self) except -1

@@ -58,6 +58,7 @@ cdef class Slots:
             PyMem_RawFree(self.p)
 
     cdef int grow(self, Py_ssize_t n) except -1:
+        """Room for n values."""
         cdef Py_ssize_t capacity = max(n, self.capacity * 2, 8)
         if n > self.capacity:
             if self.p is self.few:
@@ -175,19 +176,24 @@ cdef class Tape(Level):
 
     cdef Node place(self, Value primal):
         """A new slot."""
-        cdef Node node
-        if self.light:
-            node = Node.__new__(Node)
-            node.level = self
-            node.primal = primal
-            node.slot = -1
-            return node
-        return self.node_at(self.values.push(primal))
+        cdef Node node = self.unplaced(primal)
+        if not self.light:
+            node.slot = self.values.push(primal)
+        return node
+
+    cdef Node unplaced(self, Value primal):
+        """A value of this tape that has no slot yet."""
+        cdef Node node = Node.__new__(Node)
+        node.level = self
+        node.primal = primal
+        node.slot = -1
+        return node
 
     cdef Node leaf(self, Value primal, Value link):
         cdef Node node = self.place(primal)
-        self.leaf_slots.append(node.slot)
+        del self.leaf_links[len(self.leaf_slots):]      # one that was not completed, for want of memory
         self.leaf_links.append(link)
+        self.leaf_slots.append(node.slot)
         return node
 
     cdef Node link(self, Node outer):
@@ -213,8 +219,8 @@ cdef class Tape(Level):
         if found is not None and found[0] is v:
             return <Node>found[1]
         node = self.leaf(stripped(v), v if v.kind == NODE else None)
-        self.parameter_leaves[key] = (v, node)
         self.parameter_slots.setdefault(key, []).append(node.slot)
+        self.parameter_leaves[key] = (v, node)          # last: what stands here is read again
         return node
 
     cdef Py_ssize_t ref(self, Value v) except? -1:
@@ -228,19 +234,24 @@ cdef class Tape(Level):
         return -1 - self.constants.push(v)
 
     cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL:
-        """A new instruction; its results are placed next, by the caller."""
+        """A new instruction, complete or not there at all; the caller pushes its results next, for which there is room.
+
+        A function may catch what is raised here and go on. An instruction without its results would take those of
+        the next one for its own.
+        """
         cdef Entry *entry
         cdef int i
         cdef Py_ssize_t r
-        if self.n_entries == self.entry_capacity:
-            self.entry_capacity = max(16, 2 * self.entry_capacity)
-            self.entries = <Entry *>resized(self.entries, self.entry_capacity * sizeof(Entry))
-        while self.n_refs + n > self.ref_capacity:
-            self.ref_capacity = max(32, 2 * self.ref_capacity)
-            self.refs = <Py_ssize_t *>resized(self.refs, self.ref_capacity * sizeof(Py_ssize_t))
+        self.reserve(n)
         for i in range(n):
             r = self.ref(<Value>args[i])        # may place leaves
             self.refs[self.n_refs + i] = r
+        self.values.grow(self.values.n + n_out)
+        if self.lines is not None:
+            del self.lines[self.n_entries:]
+            self.lines.append(line_now())
+        if params is not None and op >= OP_SUBTAPE:
+            self.note_closing(self.n_entries)
         entry = &self.entries[self.n_entries]
         entry.op = op
         entry.n_in = n
@@ -252,44 +263,58 @@ cdef class Tape(Level):
         else:
             Py_INCREF(params)
             entry.params = <PyObject *>params
-            if op >= OP_SUBTAPE:
-                self.note_closing(self.n_entries)
         self.n_refs += n
         self.n_entries += 1
-        if self.lines is not None:
-            self.lines.append(line_now())
         if op == OP_CUSTOM:
             self.exact = False
         elif op == OP_SUBTAPE:
             self.holds_subtapes = True
         return entry
 
+    cdef int reserve(self, int n) except -1:
+        """Room for one more instruction, of n operands."""
+        cdef Py_ssize_t room
+        if self.n_entries == self.entry_capacity:
+            room = max(16, 2 * self.entry_capacity)
+            self.entries = <Entry *>resized(self.entries, room * sizeof(Entry))
+            self.entry_capacity = room
+        if self.n_refs + n > self.ref_capacity:
+            room = max(32, self.n_refs + n, 2 * self.ref_capacity)
+            self.refs = <Py_ssize_t *>resized(self.refs, room * sizeof(Py_ssize_t))
+            self.ref_capacity = room
+        return 0
+
     cdef int note_closing(self, Py_ssize_t e) except -1:
+        cdef Py_ssize_t room
         if self.n_closing == self.closing_capacity:
-            self.closing_capacity = max(8, 2 * self.closing_capacity)
-            self.closing = <Py_ssize_t *>resized(self.closing, self.closing_capacity * sizeof(Py_ssize_t))
+            room = max(8, 2 * self.closing_capacity)
+            self.closing = <Py_ssize_t *>resized(self.closing, room * sizeof(Py_ssize_t))
+            self.closing_capacity = room
         self.closing[self.n_closing] = e
         self.n_closing += 1
         return 0
 
-    cdef int append_list(self, int op, object params, list operands, int n_out) except -1:
-        """`append` for operands in a list."""
+    cdef list write(self, int op, object params, list operands, list results):
+        """The nodes of the results of an instruction; it stands on the tape with all of them, or not at all."""
         cdef int n = len(operands), i
+        cdef list nodes = [self.unplaced(<Value>v) for v in results]
         if self.light:
             self.exact = self.exact and op != OP_CUSTOM
             for i in range(n):
                 self.own(<Value>operands[i])
-            return 0
+            return nodes
         cdef PyObject **args = <PyObject **>PyMem_RawMalloc(max(n, 1) * sizeof(PyObject *))
         if args is NULL:
             raise MemoryError()
         try:
             for i in range(n):
                 args[i] = <PyObject *>operands[i]
-            self.append(op, params, args, n, n_out)
+            self.append(op, params, args, n, len(nodes))
         finally:
             PyMem_RawFree(args)
-        return 0
+        for i in range(len(nodes)):
+            (<Node>nodes[i]).slot = self.values.push(<Value>results[i])
+        return nodes
 
     cdef int own(self, Value v) except -1:
         """On a light tape: an operand has to be a value of this tape, or a constant."""
@@ -485,6 +510,7 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
     cdef PyObject *few[8]
     cdef PyObject **primals = few
     cdef Value out, v
+    cdef Node node
     cdef int i
     if n > 8:
         primals = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
@@ -505,9 +531,11 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
     finally:
         if primals is not few:
             PyMem_RawFree(primals)
+    node = tape.unplaced(out)
     if not tape.light:
         tape.append(op, params, args, n, 1)
-    return tape.place(out)
+        node.slot = tape.values.push(out)
+    return node
 
 
 set_node_rule(node_rule)

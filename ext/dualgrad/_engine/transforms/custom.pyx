@@ -151,8 +151,8 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
         return custom_forward(backward, template, values, out, found, top, algebra, name)
     tape = <Tape>top
     rule = CellRule(name, backward, template, emptied(out))
-    tape.append_list(OP_CUSTOM, rule, values, len(found))
-    return refilled(rule.out_template, iter([wrap(tape.place(stripped(read(<TensorBase>t)))) for t in found]))
+    found = tape.write(OP_CUSTOM, rule, values, [stripped(read(<TensorBase>t)) for t in found])
+    return refilled(rule.out_template, iter([wrap(<Value>v) for v in found]))
 
 
 cdef object detached_call(object forward, tuple args, dict kwargs):

@@ -179,6 +179,12 @@ cdef list checked_coefficients(str name, Algebra algebra, object i, list parts):
     return values
 
 
+cdef Value element_part(Value element, Level level, int k):
+    """Coefficient k of a value; zeros where it is missing."""
+    cdef Value v = part(element, level, k)
+    return zeros_like(element) if v is None else v
+
+
 cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list links, list outputs):
     """A forward call under a reverse level, as one instruction of the outer tape: its results, by (slot, k).
 
@@ -186,9 +192,9 @@ cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list lin
     """
     cdef SubForward sub = SubForward.__new__(SubForward)
     cdef Run run = Run()
-    cdef list operands, leaf_slots, leaf_links
+    cdef list operands, leaf_slots, leaf_links, missing, values
     cdef Tape target
-    cdef Value v, element
+    cdef Value v
     cdef dict exported = {}
     sub.name = tape.name
     sub.level = level
@@ -205,7 +211,9 @@ cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list lin
             raise NotImplementedError(f"{tape.name}: called inside a gradient, of a function that calls a Cell with "
                                       f"its own bprop, whose rule need not be a derivative; use grad, jvp or vjp there")
         transposed(run, level, inputs, links, leaf_slots, leaf_links, outputs, exported)
-    elif target is not None:
+    missing = [place for place in outputs if place not in exported]
+    values = [left(level, k, element_part(tape.values.get(slot), level, k)) for slot, k in missing]
+    if target is not None and tape.exact:
         sub.run = run
         sub.operands_at = inputs
         sub.leaf_slots = leaf_slots
@@ -214,13 +222,10 @@ cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list lin
             if v.kind == NODE and slot not in sub.wanted:
                 sub.wanted.append(slot)
         sub.results_at = outputs
-        target.append_list(OP_SUBTAPE, sub, operands, len(outputs))
-    for slot, k in outputs:
-        if (slot, k) not in exported:
-            element = tape.values.get(slot)
-            v = part(element, level, k)
-            v = left(level, k, zeros_like(element) if v is None else v)
-            exported[slot, k] = v if target is None else target.place(v)
+        values = target.write(OP_SUBTAPE, sub, operands, values)
+    elif target is not None:
+        values = [target.place(<Value>v) for v in values]
+    exported.update(zip(missing, values))
     for observer in observers:
         observer(report(tape))
     release(tape, operands)

@@ -355,7 +355,7 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
     cdef Tape tape = run.tape
     cdef Tape target
     cdef SubGradient sub = SubGradient.__new__(SubGradient)
-    cdef list operands = list(links)
+    cdef list operands = list(links), values, results
     cdef Value v
     cdef Py_ssize_t i
     sub.name = tape.name
@@ -372,13 +372,14 @@ cdef int compose(Run run, list slots, list gradients, list leaf_slots, list link
             seeds[i] = stripped(v)
     sub.value_slots = value_slots
     sub.gradient_slots = [slots[i] for i in range(len(slots)) if gradients[i] is not None]
-    target = target_of(operands, [tape.values.get(slot) for slot in value_slots] + gradients)
-    target.append_list(OP_SUBTAPE, sub, operands, len(sub.value_slots) + len(sub.gradient_slots))
-    for slot in sub.value_slots:
-        exported[slot] = target.place(tape.values.get(slot))
+    values = [tape.values.get(slot) for slot in value_slots]
+    target = target_of(operands, values + gradients)
+    results = target.write(OP_SUBTAPE, sub, operands, values + [g for g in gradients if g is not None])
+    exported.update(zip(value_slots, results))
+    results = results[len(values):]
     for i in range(len(slots)):
         if gradients[i] is not None:
-            gradients[i] = target.place(<Value>gradients[i])
+            gradients[i] = results.pop(0)
     return 0
 
 

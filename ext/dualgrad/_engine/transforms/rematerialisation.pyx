@@ -227,11 +227,12 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
         for i in range(len(outside)):
             run.primals.put(i, stripped(<Value>outside[i]))
         node.run = run
-        target = target_of(operands, [stripped(<Value>values[i]) for i in outputs])
-        target.append_list(OP_SUBTAPE, node, operands, len(outputs))
+        results = [stripped(<Value>values[i]) for i in outputs]
+        target = target_of(operands, results)
+        results = target.write(OP_SUBTAPE, node, operands, results)
         target.exact = target.exact and (<Tape>region.level).exact
-        for i in outputs:
-            values[i] = target.place(stripped(<Value>values[i]))
+        for i, v in zip(outputs, results):
+            values[i] = v
     if region.level.reverse:
         (<Level>region.level).claim().outer = [(<Node>v).level.claim() for v in operands]
     for i in range(len(changed)):

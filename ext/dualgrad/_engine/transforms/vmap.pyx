@@ -181,11 +181,11 @@ cdef int compose(Call call) except -1:
     cdef SubMap sub = SubMap.__new__(SubMap)
     cdef Run run = Run()
     cdef Tape target
-    cdef list leaf_slots, leaf_links, operands
-    cdef Value v
+    cdef list leaf_slots, leaf_links, operands, results
     leaf_slots, leaf_links = links_of(call.tape)
     operands = call.links + leaf_links
     target = target_of(operands, [call.tape.values.get(slot) for slot in call.slots])
+    results = [leave(call.level, call.tape.values.get(slot)) for slot in call.slots]
     if target is not None:
         run.tape = call.tape
         run.primals = call.tape.values
@@ -196,11 +196,9 @@ cdef int compose(Call call) except -1:
         sub.input_slots = call.inputs
         sub.leaf_slots = leaf_slots
         sub.value_slots = call.slots
-        target.append_list(OP_SUBTAPE, sub, operands, len(call.slots))
+        results = target.write(OP_SUBTAPE, sub, operands, results)
         target.exact = target.exact and call.tape.exact
-    for slot in call.slots:
-        v = leave(call.level, call.tape.values.get(slot))
-        call.results[slot] = v if target is None else target.place(v)
+    call.results.update(zip(call.slots, results))
     for observer in observers:
         observer(report(call.tape))
     release(call.tape, operands)
