@@ -117,7 +117,7 @@ cdef class Program:
         None if a handle or a result (of a kernel that answers with a shape) is not of the type and shape it was.
         """
         cdef Py_ssize_t n = len(self.kinds), i
-        cdef PyObject **slots = <PyObject **>PyMem_Malloc(n * sizeof(PyObject *))
+        cdef PyObject **slots
         cdef PyObject *args[8]
         cdef PyObject **p
         cdef PyObject **many = NULL
@@ -126,10 +126,11 @@ cdef class Program:
         cdef int k, op
         cdef tuple step, ins
         cdef list results = []
-        if slots is NULL:
-            raise MemoryError()
         if self.dead is None:
             self.dead = self.deaths()
+        slots = <PyObject **>PyMem_Malloc(n * sizeof(PyObject *))
+        if slots is NULL:
+            raise MemoryError()
         memset(slots, 0, n * sizeof(PyObject *))
         try:
             for i in range(n):

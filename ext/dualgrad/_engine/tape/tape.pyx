@@ -191,7 +191,8 @@ cdef class Tape(Level):
 
     cdef Node leaf(self, Value primal, Value link):
         cdef Node node = self.place(primal)
-        del self.leaf_links[len(self.leaf_slots):]      # one that was not completed, for want of memory
+        if len(self.leaf_links) > len(self.leaf_slots):     # the last one was not completed, for want of memory
+            self.leaf_links.pop()
         self.leaf_links.append(link)
         self.leaf_slots.append(node.slot)
         return node

@@ -226,7 +226,7 @@ cdef tuple links_of(Tape tape):
     """The leaves that stand for outer values, and those values."""
     cdef list leaf_slots = [], links = []
     cdef Py_ssize_t i
-    for i in range(len(tape.leaf_links)):
+    for i in range(len(tape.leaf_slots)):
         if tape.leaf_links[i] is not None:
             leaf_slots.append(tape.leaf_slots[i])
             links.append(tape.leaf_links[i])
