@@ -25,7 +25,6 @@ import dualgrad.ops.elementwise as elementwise
 from dualgrad import (
     _table,
     amp,
-    compressed,
     dataset,
     extend,
     nn,
@@ -38,6 +37,7 @@ from dualgrad import (
 )
 from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import Row
+from dualgrad.sparse import compressed
 
 DOCS = Path(__file__).parent
 ERRORS = DOCS / "accuracy.json"

@@ -5,7 +5,6 @@ by a walk of its own (`reached`). Each place is changed, one after the other, an
 """
 
 import random
-import warnings
 import zlib
 from collections import Counter
 
@@ -18,7 +17,7 @@ import dualgrad as dg
 from dualgrad._engine.trace.replay import forget_programs, recorded_call
 from dualgrad._engine.transforms.tensor import TensorBase
 
-pytestmark = pytest.mark.eager("records by itself")
+pytestmark = [pytest.mark.eager("records by itself"), pytest.mark.filterwarnings("ignore")]
 
 SAMPLE = 6  # changes of each function, in every run
 CALLS = 3  # after a change: recorded, confirmed, replayed
@@ -82,9 +81,7 @@ class Subject:
         """What a call gives, or the kind of its error, and what it leaves in tensors; these are put back."""
         before = [(handle, handle._detached()) for handle in self.handles]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                result = call()
+            result = call()
         except Exception as error:
             return [type(error)]
         else:

@@ -22,7 +22,7 @@ Operations without a compiled loop of ours (sorting, kernels in Python) are run 
 would.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
+from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy, memset
@@ -44,7 +44,7 @@ from .lowering cimport AS_GATHER, AS_GENERIC, AS_SCATTER, MANNERS, Lowering, Ope
 from .common_factors cimport without_multiples
 from .allocation cimport ALIGN, Places, place_within
 from ..primitives.registry cimport Loop, op_name
-from .program cimport Program
+from .program cimport Program, check_signals
 from .partition cimport Region, regions_of, scheduled, set_margins
 from .scalars cimport region_of_numbers
 from ..primitives.structural cimport outside
@@ -164,7 +164,7 @@ cdef int run_rows(dg_region *r, bint large) except -1:
             return -1
         if not more:
             return 0
-        PyErr_CheckSignals()
+        check_signals()
         took = perf_counter() - began
         if took < PATIENCE / 4:
             r.chunk *= 4
@@ -189,7 +189,7 @@ cdef int run_instructions(Region region, char **bases) except -1:
             return -1
         if i >= region.count:
             return 0
-        PyErr_CheckSignals()
+        check_signals()
 
 
 cdef class Plan:
@@ -288,7 +288,7 @@ cdef class Plan:
                 blas_alone()
                 alone = True
             for region in self.tasks:
-                PyErr_CheckSignals()
+                check_signals()
                 if region.code is NULL:
                     if not self.run_generic(region.operations[0], bases, held):
                         return None

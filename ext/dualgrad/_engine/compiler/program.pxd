@@ -31,3 +31,7 @@ cdef class Program:
 
 
 cdef bint same_numbers(Array a, Array b)
+
+
+cdef int check_signals() except -1
+cdef bint interrupted() noexcept

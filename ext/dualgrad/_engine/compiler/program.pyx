@@ -10,7 +10,6 @@ program at once.
 `prepare` drops steps that nothing depends on. `run` is the plain interpreter: it applies each step to arrays, as
 eager execution would, without any of the work that found out which steps there are.
 """
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -21,6 +20,34 @@ from ..primitives.execute cimport run as execute
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..primitives.registry cimport op_name
 from ..transforms.tensor cimport TensorBase
+
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals_ "PyErr_CheckSignals"() noexcept
+
+cdef extern from *:
+    """
+    #include "memory/thread_local.h"
+    static DG_THREAD_LOCAL int dg_interrupted = 0;          /* a handler of a signal has raised in a program */
+    """
+    bint dg_interrupted
+
+
+cdef int check_signals() except -1:
+    """Let handlers of signals run. What they raise is no error of the program."""
+    global dg_interrupted
+    if PyErr_CheckSignals_() < 0:
+        dg_interrupted = True
+        return -1
+    return 0
+
+
+cdef bint interrupted() noexcept:
+    """Whether a handler of a signal has raised in a program of this thread since this was last asked."""
+    global dg_interrupted
+    cdef bint found = dg_interrupted
+    dg_interrupted = False
+    return found
 
 
 cdef class Program:
@@ -149,7 +176,7 @@ cdef class Program:
                 Py_INCREF(a)
                 slots[i] = <PyObject *>a
             for i in range(len(self.steps)):
-                PyErr_CheckSignals()
+                check_signals()
                 step = <tuple>self.steps[i]
                 op = step[0]
                 ins = <tuple>step[2]

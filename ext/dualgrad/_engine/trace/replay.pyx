@@ -23,7 +23,7 @@ from .dependence cimport dependence_on
 from ..primitives.execute cimport tracing
 from ..transforms.naming import found_at, place_of
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
-from ..compiler.program cimport FROM_HANDLE
+from ..compiler.program cimport FROM_HANDLE, interrupted
 from .recordings cimport Function, Kind, Recording, apart, changed, checked, checking, current, go_eager, record, replay
 from ..transforms.tensor cimport CellCall, TensorBase
 from ..transforms.tensor import set_call_hook, set_transform_hook
@@ -40,7 +40,7 @@ cdef enum:
 
 # Key of a function -> Function, the one called last at the end; a weak reference where a Cell holds it.
 FUNCTIONS = OrderedDict()
-cdef Function NEWEST = None         # the one called last
+cdef Function NEWEST = None         # the one called last, unless it belongs to a Cell
 cdef long long EPOCH = 0            # how often all programs were forgotten
 
 
@@ -171,7 +171,8 @@ cdef object through(object key, object alive, object name, object call, tuple ar
     global NEWEST
     cdef Function function = kept((pure, key), alive, name, pure)
     cdef Py_ssize_t before = function.bytes
-    NEWEST = function
+    if alive is None:
+        NEWEST = function
     result = called(function, call, args, kwargs, fn)
     if function.bytes > before:
         shrink()
@@ -193,10 +194,11 @@ cdef object replay_latest(Function function, object call, tuple args):
     inputs = [x for x in args if isinstance(x, TensorBase)]
     if not current(good, inputs):
         return NotImplemented
+    interrupted()                               # what came before does not count
     try:
         result = replay(good, inputs)
-    except Exception:
-        if drawing(good):
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        if interrupted() or drawing(good):
             raise
         return NotImplemented                   # and is replayed in vain once more
     if result is not NotImplemented:
@@ -245,12 +247,13 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
         if current(good, g.inputs) and apart(good, g):
             if checking():
                 return checked(function, good, g.inputs, call, args, kwargs)
+            interrupted()                       # what came before does not count
             try:
                 result = replay(good, g.inputs)
-            except Exception:                   # the function may catch it, or tell more of it
-                if drawing(good):
+            except (ArithmeticError, LookupError, TypeError, ValueError):
+                if interrupted() or drawing(good):
                     raise
-                return call(*args, **kwargs)
+                return call(*args, **kwargs)    # the function may catch it, or tell more of it
             if result is not NotImplemented:
                 kind.replays += 1
                 function.latest = kind
@@ -373,14 +376,17 @@ cdef tuple place_among(list met, object x):
 
 def _cell_called(CellCall cell, tuple args, dict kwargs):
     """A Cell is called in Graph mode, or while recording."""
-    cdef Function newest = NEWEST           # other threads may call others meanwhile
+    cdef Function function = <Function>cell.known
     if tracing() or current_level() is not None:
         return cell.construct(*args, **kwargs)
-    if newest is not None and newest.alive is not None and newest.alive() is cell and not kwargs:
-        result = replay_latest(newest, None, args)
+    if function is not None and function.pure == cell.pure and not kwargs:
+        result = replay_latest(function, None, args)
         if result is not NotImplemented:
             return result
-    return through(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
+    key = "cell", id(cell)
+    result = through(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
+    cell.known = known_as((cell.pure, key), cell)
+    return result
 
 
 def _transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
