@@ -8,9 +8,10 @@ import pytest
 from cases import all_cases
 
 import dualgrad as dg
-from dualgrad import Tensor, extend, ops, sparsity
+from dualgrad import Tensor, extend, ops
 from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import BY_NAME, ROWS
+from dualgrad.sparse import patterns as sparsity
 
 CASES = all_cases()
 ELEMENTWISE = [row for row in extend.rows() if row.name in BY_NAME and row.partials]
