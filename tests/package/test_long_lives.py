@@ -383,6 +383,7 @@ def flat_life(make, calls):
 
 
 @needs_proc
+@pytest.mark.eager("records by itself")
 @pytest.mark.parametrize("make", PATTERNS, ids=lambda make: make.__name__)
 def test_no_pattern_of_use_leaks(make):
     flat_life(make, 20_000 // PATTERNS[make] // 4)

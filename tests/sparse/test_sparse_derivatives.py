@@ -1,6 +1,7 @@
 """Sparse Jacobians and Hessians: equal to dense ones where these can be had, to closed forms where not."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -629,3 +630,15 @@ def test_without_scipy_there_are_numbers(monkeypatch):
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_plan_does_not_depend_on_what_becomes_an_error():
+    """Filters of warnings and NumPy's treatment of errors change no pattern."""
+    x = Tensor(np.linspace(0.5, 1.5, 6))
+    plan = dg.sparse_hessian(lambda x: (x[1:] * x[:-1]).sum()).prepare(x)
+    expected = plan(x).toarray()
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(plan(x).toarray(), expected)
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(plan(x).toarray(), expected)

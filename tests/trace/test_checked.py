@@ -20,6 +20,9 @@ X = np.array([0.5, -1.0, 2.0])
 SCALE = 1.0
 
 
+pytestmark = pytest.mark.eager("records and checks by itself")
+
+
 @pytest.fixture(autouse=True)
 def _no_programs_of_other_tests():
     forget_programs()

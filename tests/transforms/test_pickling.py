@@ -35,6 +35,9 @@ x = Tensor(X)
 ROWS = Tensor(np.outer([1.0, 2.0, -1.0], X))
 
 
+pytestmark = pytest.mark.eager("what stands in for recorded calls is not pickled")
+
+
 @pytest.fixture(autouse=True)
 def _no_programs_of_other_tests():
     forget_programs()

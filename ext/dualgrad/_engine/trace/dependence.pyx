@@ -11,7 +11,7 @@ from ..transforms.tensor cimport TensorBase
 
 cdef Dependence dependence_of(object start, list others, Executed executed):
     """What a function depends on, after a call that has executed this code."""
-    cdef Reach reach = reach_of(start, others, executed)
+    cdef Reach reach = reach_of(start, others, executed, False)
     cdef Dependence d = dependence_on(reach.guards, [])
     d.why = reach.why
     return d

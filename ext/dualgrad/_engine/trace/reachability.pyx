@@ -31,9 +31,11 @@ from ..transforms.tensor cimport CellCall, TensorBase
 cnp.import_array()
 
 
-cdef Reach reach_of(object call, list others, Executed executed):
-    """Walk over all that a call can reach."""
+cdef Reach reach_of(object call, list others, Executed executed, bint replayed):
+    """Walk over all that a call can reach. What becomes an error matters where the call is replayed; a pattern does not
+    depend on it."""
     cdef Reach r = Reach()
+    r.replayed = replayed
     r.executed = executed
     r.walk(call, others)
     r.guards.settle()

@@ -276,7 +276,7 @@ cdef bint guard(Function function, Kind kind, Recording made, Recording former, 
         made.guarded = True
         return True
     handles = [source for slot, source in zip(recorder.program.kinds, recorder.program.sources) if slot == FROM_HANDLE]
-    reach = reach_of(start, g.others + handles, made.executed)
+    reach = reach_of(start, g.others + handles, made.executed, True)
     if reach.why is None and g.containers and reach.compares:
         made.reached = frozenset([id(x) for x in reach.seen.values() if kind_of(x) != LEAF])
         if g.among(made.reached):

@@ -15,6 +15,7 @@ cdef class Walk:
     cdef bint dynamic               # some of it reads attributes by computed names
     cdef bint compares              # some of it compares by identity
     cdef bint tests_class           # some of it asks for classes
+    cdef bint replayed              # the call is to be replayed
     cdef bint again                 # a name has turned up on the way
     cdef dict seen                  # id -> what was met
     cdef list work                  # (what was met, and not looked into yet; how a text names it)
