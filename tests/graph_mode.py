@@ -6,7 +6,7 @@ executed
 
 1. eagerly;
 2. recorded, twice: the first time that is eager execution in which equal steps are one; the second time everything is
-   put off that can be, and computed by the plan;
+   deferred that can be, and computed by the plan;
 3. by the plain interpreter, step by step;
 4. by the plan, as replayed functions are in use.
 
@@ -205,7 +205,7 @@ class Rehearsal:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* runs eagerly")
             for run in range(RECORDINGS):
-                with programs_run("put off" if run else "executed"):
+                with programs_run("deferred" if run else "executed"):
                     outcome, found = again(as_recorded)
                 if not calls:
                     break

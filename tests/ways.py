@@ -5,22 +5,22 @@ from contextlib import contextmanager
 
 from dualgrad._engine.trace import deferred, recordings
 
-#: as ever; with everything put off while it is recorded that can be; step by step
-WAYS = ("planned", "put off", "interpreted")
+#: as ever; with everything deferred while it is recorded that can be; step by step
+WAYS = ("planned", "deferred", "interpreted")
 
 
-#: bytes of arrays that are put off, where that is not left to the engine; also with none put off
-_LEAST = {"put off": 0, "executed": 1 << 62}
+#: bytes of arrays that are deferred, where that is not left to the engine; also with none deferred
+_LEAST = {"deferred": 0, "executed": 1 << 62}
 
 
 @contextmanager
 def programs_run(way: str) -> Iterator[None]:
-    """Inside the block recorded functions run in one of the ``WAYS``; "executed": with nothing put off."""
+    """Inside the block recorded functions run in one of the ``WAYS``; "executed": with nothing deferred."""
     planned = recordings.plan_programs(way != "interpreted")
-    least = deferred.put_off_from(_LEAST[way]) if way in _LEAST else None
+    least = deferred.defer_from(_LEAST[way]) if way in _LEAST else None
     try:
         yield
     finally:
         recordings.plan_programs(planned)
         if least is not None:
-            deferred.put_off_from(least)
+            deferred.defer_from(least)

@@ -1,4 +1,4 @@
-"""Results that are put off while a function is recorded: whoever looks at one gets its numbers, and nobody else pays.
+"""Results that are deferred while a function is recorded: whoever looks at one gets its numbers, and nobody else pays.
 
 Every operator, and random programs, are recorded this way in test_recording.py and test_random_recordings.py.
 """
@@ -21,9 +21,9 @@ X = np.linspace(-1.0, 1.0, N)
 
 
 @pytest.fixture(params=["large arrays", "everything"])
-def put_off(request):
-    """What is put off."""
-    with programs_run("put off" if request.param == "everything" else "planned"):
+def deferred(request):
+    """What is deferred."""
+    with programs_run("deferred" if request.param == "everything" else "planned"):
         forget_programs()
         yield
 
@@ -51,9 +51,9 @@ def test_a_first_call_makes_no_array_in_between():
         assert_same(a, b)
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_numbers_that_python_is_given():
-    """Of what depends on arguments: the call goes on eagerly, and everything it had put off is there."""
+    """Of what depends on arguments: the call goes on eagerly, and everything it had deferred is there."""
 
     def f(x):
         y = chain(x)
@@ -68,9 +68,9 @@ def test_numbers_that_python_is_given():
         assert_same(a, b)
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_numbers_of_parameters_that_python_is_given():
-    """They may be looked at, and so may what is computed from them; the rest stays put off."""
+    """They may be looked at, and so may what is computed from them; the rest stays deferred."""
     w = Parameter(X, name="w")
 
     def f(x):
@@ -84,7 +84,7 @@ def test_numbers_of_parameters_that_python_is_given():
     assert programs()[-1][1]
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 @pytest.mark.parametrize("raises", [False, True])
 def test_what_is_kept_outside_has_its_numbers(raises):
     kept = []
@@ -110,7 +110,7 @@ def test_what_is_kept_outside_has_its_numbers(raises):
         assert_same(a, b)
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_results_that_share_memory():
     """The same tensor twice, views of it, an argument and a view of an argument."""
 
@@ -126,7 +126,7 @@ def test_results_that_share_memory():
             assert_same(a, b)
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_random_numbers_are_drawn_once():
     def f(x):
         return chain(x) * ops.randn(N, dtype=dg.float64) + ops.rand(N, dtype=dg.float64)
@@ -139,7 +139,7 @@ def test_random_numbers_are_drawn_once():
         assert_same(recorded(Tensor(X)), e)
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_training_steps():
     """Updates of weights and of the optimiser's state, from the first call on, with the program's own inputs."""
 
@@ -163,7 +163,7 @@ def test_training_steps():
         assert_same(a, b, rtol=1e-4)  # weights are float32
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_arguments_that_are_changed_in_place():
     def f(x):
         x[3:] = chain(x)[3:]
@@ -176,7 +176,7 @@ def test_arguments_that_are_changed_in_place():
         assert_same(x, eager)
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_errors_are_raised_where_the_operands_do_not_fit():
     line = []
 
@@ -192,7 +192,7 @@ def test_errors_are_raised_where_the_operands_do_not_fit():
     assert line == [1]
 
 
-@pytest.mark.usefixtures("put_off")
+@pytest.mark.usefixtures("deferred")
 def test_a_pattern_is_found_while_a_function_is_recorded():
     """The search executes the function by itself."""
     n = 300

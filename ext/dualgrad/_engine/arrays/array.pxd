@@ -37,7 +37,7 @@ cdef class Array(Value):
     cdef Py_ssize_t size
     cdef Py_ssize_t *shape      # inside the object up to INLINE_DIMS axes, else a block of our own
     cdef Py_ssize_t *strides
-    cdef char *data             # NULL while the numbers are put off
+    cdef char *data             # NULL while the array is deferred
     cdef object base            # whoever else owns the data
     cdef Py_ssize_t[2 * INLINE_DIMS] inline_dims
     cdef double[2] inline_data

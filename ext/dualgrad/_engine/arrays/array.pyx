@@ -10,7 +10,7 @@ Derivatives of high order are made of many operations on very small arrays, so a
 axes is a single object: data, shape and strides lie inside it. Objects and data come from `memory/memory.h`. Views
 (transposes, slices, broadcasts) share the buffer of their `base`.
 
-While a recording goes on there are arrays whose numbers are put off (deferred.pyx): they have no data yet.
+While a recording goes on there are deferred arrays (deferred.pyx): they have no data yet.
 
 Arrays refer to nothing that could refer back to them, so they take no part in garbage collection: a tape of
 millions of them costs the collector nothing.
@@ -215,9 +215,9 @@ cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t
 
 
 cdef int take_over(Array a, Array numbers) except -1:
-    """Give an array the numbers that were put off: those of another one of the same type and shape."""
+    """Give a deferred array its numbers: those of another array of the same type and shape."""
     if a.typenum != numbers.typenum or not same_shape(a, numbers):
-        raise AssertionError(f"an array of type {np_type(a.typenum)} and shape {shape_tuple(a)} was put off, and has "
+        raise AssertionError(f"an array of type {np_type(a.typenum)} and shape {shape_tuple(a)} was deferred, and has "
                              f"type {np_type(numbers.typenum)} and shape {shape_tuple(numbers)}")
     memcpy(a.strides, numbers.strides, a.ndim * sizeof(Py_ssize_t))
     a.contiguous = numbers.contiguous
@@ -227,7 +227,7 @@ cdef int take_over(Array a, Array numbers) except -1:
 
 
 cdef void compute_late_by(compute_t compute):
-    """Set what is called when the numbers of an array are needed that were put off."""
+    """Set the function that computes the numbers of a deferred array."""
     global COMPUTE
     COMPUTE = compute
 

@@ -12,7 +12,7 @@ cdef class Tracer:
     cdef int rebound(self, object handle) except -1
     cdef int give_up(self, str why) except -1
     cdef int needed(self, Array a) except -1
-    cdef int settle(self) except -1
+    cdef int evaluate_deferred(self) except -1
 
 
 cdef Array execute(int op, object params, PyObject **args, int n)

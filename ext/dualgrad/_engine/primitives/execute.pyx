@@ -49,11 +49,11 @@ cdef class Tracer:
         raise NotImplementedError
 
     cdef int needed(self, Array a) except -1:
-        """The numbers of an array are read that were put off."""
+        """The numbers of a deferred array are read."""
         raise NotImplementedError
 
-    cdef int settle(self) except -1:
-        """Others are going to execute: nothing may be put off."""
+    cdef int evaluate_deferred(self) except -1:
+        """Another tracer takes over: compute what is deferred."""
         return 0
 
 

@@ -43,7 +43,7 @@ def capture(fn, tuple args, others=()):
         if (<TensorBase>x).value.kind != ARRAY:
             raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
     if former is not None:
-        former.settle()
+        former.evaluate_deferred()
         stop_tracing(former)
     try:
         first = Probe()

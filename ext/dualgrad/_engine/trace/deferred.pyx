@@ -1,16 +1,16 @@
-"""Promises: results of a recording that are not computed before somebody needs their numbers.
+"""Deferred values: arrays of a recording whose numbers are computed late, or never.
 
 Design
 ------
-A recording needs types and shapes. So where an array is large and its form is known beforehand, its computation is put
-off: the array has no data yet, and what is computed from it is put off too. Most such arrays are never looked at.
-When the recording ends its program is planned and run, block by block, and gives the numbers of all results; an eager
-execution would have filled memory with everything in between first.
+A recording needs types and shapes only. Where an array is large and its type and shape follow from its operands, the
+recorder defers its computation: the array has no data yet, and arrays computed from it are deferred too. Python reads
+few such arrays. When the recording ends, its program is planned and run, tile by tile, and gives the numbers of all
+results. Eager execution would fill memory with every intermediate array first.
 
-A promise is kept at once where Python is given numbers, or a primitive is met whose result cannot be foretold; then
-what it depends on is computed as eager execution would have done. When a recording is given up, so are all promises
-whose arrays are still held by somebody else: gone through backwards, an array that only its promise holds can be
-dropped, and lets go of its operands.
+A deferred value is computed when Python reads it, or when a primitive needs its numbers to know the shape of its
+result. The values that it depends on are computed first, as eager execution computes them. When a recording is given
+up, every deferred value is computed that an object outside of this module still holds. The values are gone through
+backwards: one that only its `DeferredValue` holds is dropped and releases its operands.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -23,51 +23,51 @@ from ..primitives.registry cimport Loop, broadcast_shape, find_loop, is_elementw
 cdef extern from *:
     """
     #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL Py_ssize_t dg_least = 1 << 16;   /* bytes from which on this thread puts an array off */
+    static DG_THREAD_LOCAL Py_ssize_t dg_least = 1 << 16;   /* bytes from which on this thread defers an array */
     """
     Py_ssize_t dg_least
 
 
-def put_off_from(Py_ssize_t nbytes):
-    """Have this thread put off arrays from this size on; returns the former one."""
+def defer_from(Py_ssize_t nbytes):
+    """Have this thread defer arrays from this size on; returns the former size."""
     global dg_least
     cdef Py_ssize_t former = dg_least
     dg_least = nbytes
     return former
 
 
-cdef class Promise:
+cdef class DeferredValue:
     """An array without numbers, and how they are computed."""
 
 
-cdef class Promises:
-    """Those of one recording."""
+cdef class DeferredValues:
+    """The deferred values of one recording."""
 
     def __cinit__(self):
         self.waiting = {}
 
-    cdef Array promise(self, int op, object params, PyObject **args, int n):
+    cdef Array defer(self, int op, object params, PyObject **args, int n):
         """A result without numbers; None if it has to be computed now."""
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef Py_ssize_t nbytes = 0
         cdef Array a
         cdef int i, typenum, ndim = -1
-        cdef bint waits = False
+        cdef bint unread = False
         for i in range(n):
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
-            waits = waits or (a.data is NULL and a.size > 0)
-        if (not waits and nbytes < dg_least // 16) or op >= N_OPS:
+            unread = unread or (a.data is NULL and a.size > 0)
+        if (not unread and nbytes < dg_least // 16) or op >= N_OPS:
             return None
         typenum = form(op, params, args, n, &ndim, shape)
         if typenum < 0:
             return None
         a = without_numbers(typenum, ndim, shape)
-        return a if a.size > 0 and (waits or a.size * a.itemsize >= dg_least) else None
+        return a if a.size > 0 and (unread or a.size * a.itemsize >= dg_least) else None
 
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1:
-        """How the numbers of a promised array, which has its slot now, are computed."""
-        cdef Promise p = Promise()
+        """Keep how the numbers of a deferred array are computed, which has its slot now."""
+        cdef DeferredValue p = DeferredValue()
         cdef int i
         p.out = out
         p.op = op
@@ -76,12 +76,12 @@ cdef class Promises:
         self.waiting[out.slot] = p
         return 0
 
-    cdef Array waits(self, int slot):
-        """The array of a slot that is put off, or None."""
+    cdef Array deferred_in(self, int slot):
+        """The deferred array of a slot, or None."""
         p = self.waiting.get(slot)
-        return None if p is None else (<Promise>p).out
+        return None if p is None else (<DeferredValue>p).out
 
-    cdef int compute(self, Promise p) except -1:
+    cdef int compute(self, DeferredValue p) except -1:
         cdef bytearray room = bytearray(max(len(p.operands), 1) * sizeof(PyObject *))
         cdef PyObject **args = <PyObject **><char *>room
         cdef int i, n = len(p.operands)
@@ -91,10 +91,10 @@ cdef class Promises:
         p.operands = None
         return 0
 
-    cdef int keep(self, Array a) except -1:
+    cdef int evaluate(self, Array a) except -1:
         """Compute the numbers of an array, and what they depend on."""
         cdef list stack = [a.slot]
-        cdef Promise p
+        cdef DeferredValue p
         cdef Array x
         while stack:
             slot = stack[len(stack) - 1]
@@ -109,13 +109,13 @@ cdef class Promises:
                 del self.waiting[slot]
         return 0
 
-    cdef int keep_all(self) except -1:
-        """Compute whatever is held by others."""
-        cdef list promises = list(self.waiting.values()), needed = []
-        cdef Promise p
+    cdef int evaluate_all(self) except -1:
+        """Compute every value that is held elsewhere."""
+        cdef list deferred = list(self.waiting.values()), needed = []
+        cdef DeferredValue p
         self.waiting = {}
-        while promises:
-            p = promises.pop()
+        while deferred:
+            p = deferred.pop()
             if (<PyObject *>p.out).ob_refcnt > 1:
                 needed.append(p)
             else:
@@ -124,9 +124,9 @@ cdef class Promises:
             self.compute(needed.pop())
         return 0
 
-    cdef int fulfil(self, list slots, list arrays) except -1:
-        """Give promised arrays the numbers that a program has computed."""
-        cdef Promise p
+    cdef int fill_in(self, list slots, list arrays) except -1:
+        """Give deferred arrays the numbers that a program has computed."""
+        cdef DeferredValue p
         for slot, numbers in zip(slots, arrays):
             p = self.waiting.pop(slot, None)
             if p is not None:
@@ -135,10 +135,10 @@ cdef class Promises:
 
 
 cdef int compute_now(Array a) except -1:
-    """Somebody reads an array that is put off."""
+    """Python or a kernel reads a deferred array."""
     cdef Tracer tracer = active_tracer()
     if tracer is None:
-        raise RuntimeError("the numbers of this tensor were put off while a function was recorded, and an error kept "
+        raise RuntimeError("the numbers of this tensor were deferred while a function was recorded, and an error kept "
                            "them from being computed")
     return tracer.needed(a)
 

@@ -36,7 +36,7 @@ cdef class Guards:
     cdef int asked(self, object ask, object label) except -1
     cdef int raising(self) except -1
     cdef int token(self, object of) except -1
-    cdef int settle(self) except -1
+    cdef int gather_words(self) except -1
     cdef bint hold(self) except -1
     cdef Guard broken(self)
 

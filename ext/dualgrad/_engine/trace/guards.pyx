@@ -389,7 +389,7 @@ cdef class Guards:
     cdef int token(self, object of) except -1:
         return self.add(Token(), of, "the classes registered with it", get_cache_token())
 
-    cdef int settle(self) except -1:
+    cdef int gather_words(self) except -1:
         """Gather the words, once all guards are there."""
         cdef Guard g
         self.n = len(self.quick)

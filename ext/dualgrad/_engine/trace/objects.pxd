@@ -18,7 +18,7 @@ cdef extern from *:
     """
     #include <structmember.h>
     /* Where an object keeps what one of its slots holds; NULL for anything but a slot. */
-    static PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
+    static inline PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
     {
         const PyMemberDef *member;
         if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return NULL;
@@ -26,8 +26,8 @@ cdef extern from *:
         if (member->type != T_OBJECT_EX && member->type != T_OBJECT) return NULL;
         return (PyObject **)((char *)holder + member->offset);
     }
-    static PyObject **dg_cell_at(PyObject *cell) { return &((PyCellObject *)cell)->ob_ref; }
-    static PyObject **dg_field_of_function(PyObject *f, int field)
+    static inline PyObject **dg_cell_at(PyObject *cell) { return &((PyCellObject *)cell)->ob_ref; }
+    static inline PyObject **dg_field_of_function(PyObject *f, int field)
     {
         PyFunctionObject *function = (PyFunctionObject *)f;
         PyObject **fields[] = {&function->func_code, &function->func_defaults, &function->func_kwdefaults,
@@ -35,9 +35,9 @@ cdef extern from *:
                                &function->func_doc, &function->func_module, &function->func_annotations};
         return fields[field];
     }
-    static PyObject **dg_class_at(PyObject *x) { return (PyObject **)&x->ob_type; }
-    static PyObject **dg_mro_at(PyObject *t) { return &((PyTypeObject *)t)->tp_mro; }
-    static PyObject *dg_attributes_of_type(PyObject *t)
+    static inline PyObject **dg_class_at(PyObject *x) { return (PyObject **)&x->ob_type; }
+    static inline PyObject **dg_mro_at(PyObject *t) { return &((PyTypeObject *)t)->tp_mro; }
+    static inline PyObject *dg_attributes_of_type(PyObject *t)
     {
     #if PY_VERSION_HEX >= 0x030C0000
         return PyType_GetDict((PyTypeObject *)t);
@@ -46,10 +46,10 @@ cdef extern from *:
         return ((PyTypeObject *)t)->tp_dict;
     #endif
     }
-    static void *dg_dealloc_of(PyObject *t) { return (void *)((PyTypeObject *)t)->tp_dealloc; }
+    static inline void *dg_dealloc_of(PyObject *t) { return (void *)((PyTypeObject *)t)->tp_dealloc; }
     /* The name of a class of Python, and that with those of what it is defined in. */
-    static PyObject **dg_name_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_name; }
-    static PyObject **dg_qualname_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_qualname; }
+    static inline PyObject **dg_name_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_name; }
+    static inline PyObject **dg_qualname_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_qualname; }
     """
     PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
     PyObject **dg_cell_at(PyObject *cell)

@@ -38,7 +38,7 @@ cdef Reach reach_of(object call, list others, Executed executed, bint replayed):
     r.replayed = replayed
     r.executed = executed
     r.walk(call, others)
-    r.guards.settle()
+    r.guards.gather_words()
     return r
 
 

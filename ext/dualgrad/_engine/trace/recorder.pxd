@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from ..arrays.array cimport Array
 from ..primitives.execute cimport Tracer
 from ..compiler.program cimport Program
-from .deferred cimport Promises
+from .deferred cimport DeferredValues
 from ..compiler.tables cimport SlotMap, StepIndex
 
 
@@ -22,7 +22,7 @@ cdef class Recorder(Tracer):
     cdef dict positions                 # id of a tensor that the function is given -> its number
     cdef SlotMap absorbed               # slot of an absorbing product with ones -> its other operand
     cdef list held                      # arrays whose ids are keys
-    cdef Promises promises              # results that are put off; None where everything is executed at once
+    cdef DeferredValues deferred    # results that are computed late; None where everything is executed at once
     cdef Py_ssize_t room                # bytes of arrays that may be kept for their equals
     cdef Array result(self, int op, object params, PyObject **args, int n, int slot)
     cdef int new_step(self, Array out) except -1

@@ -17,7 +17,7 @@ is what makes k nested derivatives, 2^k components, a program of the components 
 An absorbing product with ones takes the sign from zeros and changes nothing else. It is a step, but another absorbing
 product may read what it was made of: the sign of a zero does not matter there.
 
-Large results may be put off (deferred.pyx): then the recording goes through the function without executing it.
+Large results may be deferred (deferred.pyx): then the recording goes through the function without executing it.
 
 What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
 The execution then goes on as an ordinary one.
@@ -152,7 +152,7 @@ cdef class Recorder(Tracer):
             self.line = user_line()
         stop_tracing(self)
         self.resume()
-        return self.settle()
+        return self.evaluate_deferred()
 
     cdef int pause(self) except -1:
         """Collect no garbage while the program is written down: it is many small objects, and none of them is any."""
@@ -166,13 +166,13 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef int needed(self, Array a) except -1:
-        return self.promises.keep(a)
+        return self.deferred.evaluate(a)
 
-    cdef int settle(self) except -1:
-        if self.promises is not None and self.promises.waiting:
+    cdef int evaluate_deferred(self) except -1:
+        if self.deferred is not None and self.deferred.waiting:
             self.kept = []
             self.negated = {}
-            self.promises.keep_all()
+            self.deferred.evaluate_all()
         return 0
 
     cdef int slot_of(self, Array a) except -1:
@@ -259,21 +259,21 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef Array result(self, int op, object params, PyObject **args, int n, int slot):
-        """The result of a step, in a slot or (-1) in a new one; it may be put off. An operand that is returned as it
+        """The result of a step, in a slot or (-1) in a new one; it may be deferred. An operand that is returned as it
         came keeps its own."""
         cdef Array out = None
         cdef int i
-        if self.promises is not None:
-            if slot >= 0 and (out := self.promises.waits(slot)) is not None:
+        if self.deferred is not None:
+            if slot >= 0 and (out := self.deferred.deferred_in(slot)) is not None:
                 return out
-            out = self.promises.promise(op, params, args, n)
+            out = self.deferred.defer(op, params, args, n)
             if out is not None:
                 out = self.marked(out, slot if slot >= 0 else self.new_step(out))
-                self.promises.remember(out, op, params, args, n)
+                self.deferred.remember(out, op, params, args, n)
                 return out
             for i in range(n):
                 if (<Array>args[i]).data is NULL and (<Array>args[i]).size > 0:
-                    self.promises.keep(<Array>args[i])
+                    self.deferred.evaluate(<Array>args[i])
         out = run(op, params, args, n)
         if slot < 0:
             for i in range(n):

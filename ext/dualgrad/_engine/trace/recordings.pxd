@@ -1,5 +1,5 @@
 # What calls of one kind leave, and when a program is made of them. See recordings.pyx.
-from .signature cimport Given, Template
+from .signature cimport Signature, Template
 from .executed cimport Executed
 from .guards cimport Guards
 from ..compiler.plan cimport Plan
@@ -24,25 +24,25 @@ cdef class Recording:
     cdef double planning            # of making the plan
 
 
-cdef class Kind:
+cdef class Specialisation:
     """Calls of one function with arguments of one kind."""
     # For each argument (type, shape, the tensor where it is captured), or the value of what is no tensor; None where
     # there is more to a kind than that: nests, parameters, keywords, one tensor twice.
     cdef list leaves
     cdef Recording last             # of the call before, to be confirmed by the next
-    cdef Recording good             # two recordings agreed on it
+    cdef Recording confirmed        # two recordings agreed on it
     cdef int failures               # recordings that did not confirm the one before
     cdef int replays                # since it was confirmed
     cdef int changes                # how often what it depends on had changed after few replays
-    cdef int describe(self, Given g) except -1
+    cdef int describe(self, Signature g) except -1
     cdef bint fits(self, tuple args)
 
 
 cdef class Function:
     """What is known of one function."""
     cdef object __weakref__
-    cdef object kinds               # key of the arguments -> Kind
-    cdef Kind latest                # of the last call that was replayed: tried first
+    cdef object specialisations     # key of the arguments -> Specialisation
+    cdef Specialisation latest                # of the last call that was replayed: tried first
     cdef bint pure                  # nothing but its arguments and tensors can change what it does
     cdef bint traced                # is recorded instruction by instruction
     cdef bint eager                 # runs eagerly from now on,
@@ -56,9 +56,10 @@ cdef class Function:
 
 
 cdef bint current(Recording r, list inputs) except -1
-cdef bint apart(Recording r, Given g) except -1
-cdef object record(Function function, Kind kind, object call, Given g, object fn)
-cdef object replay(Recording r, list inputs)
+cdef bint apart(Recording r, Signature g) except -1
+cdef object record(Function function, Specialisation kind, object call, Signature g, object fn)
+cdef object FAILED                  # a replay has raised: the call has to be eager
+cdef object attempt(Recording r, list inputs)
 cdef str changed(Guards guards)
 cdef bint checking() noexcept
 cdef object checked(Function function, Recording r, list inputs, object call, tuple args, dict kwargs)

@@ -18,14 +18,14 @@ from collections import OrderedDict
 from time import perf_counter
 
 from ..arrays.array cimport ARRAY, Array, Value, has_form, shape_tuple
-from .signature cimport Given, template_of
+from .signature cimport Signature, template_of
 from ..primitives.execute cimport active_tracer, start_tracing, stop_tracing, tracing
 from .executed cimport Executed
 from .guards cimport Guard, Guards, described
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.plan cimport make_plan
-from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE
-from .deferred cimport Promises
+from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program, interrupted
+from .deferred cimport DeferredValues
 from ..transforms.pytrees cimport LEAF, kind_of
 from .reachability cimport Reach, reach_of
 from .recorder cimport Recorder
@@ -46,6 +46,7 @@ cdef enum:
     CHANGES = 8                     # of what a function reaches, after few calls each, before it runs eagerly
 
 cdef object CHECK = None            # called with each program that is to be replayed, and its plan
+cdef object FAILED = object()
 cdef object COMPARE = None          # runs a replay and the eager call, and compares them
 
 
@@ -90,9 +91,9 @@ def unrepeatable(str why):
 
 # ----------------------------------------------------------------------------------------------------- what is kept
 
-cdef class Kind:
+cdef class Specialisation:
 
-    cdef int describe(self, Given g) except -1:
+    cdef int describe(self, Signature g) except -1:
         """Note the leaves of the arguments."""
         cdef Array a
         cdef list leaves = []
@@ -156,7 +157,7 @@ cdef bint current(Recording r, list inputs) except -1:
     return r.guards is None or r.guards.hold()
 
 
-cdef bint apart(Recording r, Given g) except -1:
+cdef bint apart(Recording r, Signature g) except -1:
     """Whether no list, dict or record among the arguments is one that the function reaches otherwise, as far as it
     matters."""
     return r.reached is None or not g.among(r.reached)
@@ -164,10 +165,10 @@ cdef bint apart(Recording r, Given g) except -1:
 
 # ---------------------------------------------------------------------------------------------------- a recording
 
-cdef object record(Function function, Kind kind, object call, Given g, object fn):
+cdef object record(Function function, Specialisation special, object call, Signature g, object fn):
     """Call while recording; what is found goes to `kind`."""
     cdef Recorder recorder = Recorder()
-    cdef Recording made = Recording(), former = kind.last
+    cdef Recording made = Recording(), former = special.last
     cdef bint held = former is not None and former.guards is not None and current(former, g.inputs)
     cdef str change = None if held or former is None else changed(former.guards)
     if not function.pure:
@@ -182,7 +183,7 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
     if recorder.failed is not None:
         go_eager(function, recorder.failed, recorder.line)
         return result
-    if not function.pure and not guard(function, kind, made, former if held else None, call if fn is None else fn,
+    if not function.pure and not guard(function, special, made, former if held else None, call if fn is None else fn,
                                        recorder, g):
         return result
     made.fixed = recorder.fixed
@@ -191,19 +192,19 @@ cdef object record(Function function, Kind kind, object call, Given g, object fn
             go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed takes "
                      f"longer than the call; hold such data in Tensors", None)
             return result
-        confirmed(function, kind, made)
+        accept(function, special, made)
         return result
-    kind.last = made
+    special.last = made
     if former is None:
         return result
     if not held and former.guards is not None:      # what it can reach has changed between the calls
-        kind.changes += 1
-        if kind.changes > CHANGES:
+        special.changes += 1
+        if special.changes > CHANGES:
             go_eager(function, f"{change or 'a tensor'} has changed {CHANGES} times, after few calls each; pass it as "
                      f"an argument", None)
         return result
-    kind.failures += 1
-    if kind.failures >= FAILURES:
+    special.failures += 1
+    if special.failures >= FAILURES:
         go_eager(function, "recordings of it differ, so something else than its arguments decides what it does", None)
     return result
 
@@ -221,10 +222,10 @@ cdef str changed(Guards guards):
     return None if broken is None else described(broken)
 
 
-cdef object run(Recorder recorder, Recording made, Recording former, object call, Given g):
+cdef object run(Recorder recorder, Recording made, Recording former, object call, Signature g):
     """The call, written down: its program and the template of its results go to `made`."""
     if dg_planning:
-        recorder.promises = Promises()
+        recorder.deferred = DeferredValues()
     for t in g.inputs:
         recorder.argument(t)
     recorder.pause()
@@ -248,16 +249,16 @@ cdef object run(Recorder recorder, Recording made, Recording former, object call
             made.program = recorder.program
             made.program.outputs.extend(made.template.outputs)
             confirm(made, former)
-            fulfil(recorder, made, g)
+            fill_in(recorder, made, g)
     finally:
         stop_tracing(recorder)
         recorder.resume()
-        recorder.settle()
+        recorder.evaluate_deferred()
     return result
 
 
-cdef bint guard(Function function, Kind kind, Recording made, Recording former, object start, Recorder recorder,
-                Given g) except -1:
+cdef bint guard(Function function, Specialisation special, Recording made, Recording former, object start,
+                Recorder recorder, Signature g) except -1:
     """Find the guards of a recording, or let it share those of the one before (None where they did not hold). False:
     the function runs eagerly from now on, or this recording is of no use."""
     cdef Reach reach
@@ -290,8 +291,8 @@ cdef bint guard(Function function, Kind kind, Recording made, Recording former, 
         function.traced = True          # what stands in the way may be named by code that has not run
         return False
     if reach.why is not None:
-        kind.failures += 1
-        if kind.failures >= FAILURES or not made.executed.imported:   # a module is imported once
+        special.failures += 1
+        if special.failures >= FAILURES or not made.executed.imported:   # a module is imported once
             go_eager(function, reach.why, None)
         return False
     made.guards = reach.guards
@@ -310,7 +311,7 @@ cdef int confirm(Recording made, Recording former) except -1:
     return 0
 
 
-cdef int confirmed(Function function, Kind kind, Recording made) except -1:
+cdef int accept(Function function, Specialisation special, Recording made) except -1:
     """Two recordings have agreed: from now on the program is replayed."""
     made.program.prepare()
     if made.plan is None and dg_planning:
@@ -321,9 +322,9 @@ cdef int confirmed(Function function, Kind kind, Recording made) except -1:
         CHECK(made.program, made.plan)
     made.executed = None
     function.bytes += bytes_of(made)
-    kind.replays = 0
-    kind.last = None
-    kind.good = made
+    special.replays = 0
+    special.last = None
+    special.confirmed = made
     return 0
 
 
@@ -338,14 +339,14 @@ cdef Py_ssize_t bytes_of(Recording r) except -1:
     return total
 
 
-cdef int fulfil(Recorder recorder, Recording made, Given g) except -1:
-    """Run the program for the results that were put off. What draws or looks at numbers has done so already; then they
+cdef int fill_in(Recorder recorder, Recording made, Signature g) except -1:
+    """Run the program for the deferred results. A program that draws or inspects has done so already; then they
     are computed one by one when the recording ends."""
     cdef Program p = made.program
     cdef list slots = p.outputs + [slot for _, slot in p.effects], changed = []
     cdef TensorBase t
     cdef object arrays
-    if recorder.promises is None or not any([slot in recorder.promises.waiting for slot in slots]):
+    if recorder.deferred is None or not any([slot in recorder.deferred.waiting for slot in slots]):
         return 0
     for step in p.steps:
         if step[0] == OP_DRAW or step[0] == OP_INSPECT:
@@ -365,7 +366,7 @@ cdef int fulfil(Recorder recorder, Recording made, Given g) except -1:
         for t, now in changed:
             t.value = <Value>now
     if arrays is not None:
-        recorder.promises.fulfil(slots, arrays)
+        recorder.deferred.fill_in(slots, arrays)
     return 0
 
 
@@ -376,7 +377,7 @@ cdef int go_eager(Function function, str why, object line) except -1:
     function.eager = True
     function.why = why
     function.line = line
-    function.kinds = OrderedDict()
+    function.specialisations = OrderedDict()
     function.latest = None
     function.bytes = 0
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
@@ -401,6 +402,18 @@ cdef object replay(Recording r, list inputs):
         t = <TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle)
         t.value = <Value>arrays[n + i]
     return r.template.filled(arrays, inputs)
+
+
+cdef object attempt(Recording r, list inputs):
+    """`replay`; FAILED where it raises what the function itself may catch, or tell more of. What handlers of signals
+    raise is passed on, and what a program raises that draws random numbers, since it cannot be begun again."""
+    interrupted()                               # what came before does not count
+    try:
+        return replay(r, inputs)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        if interrupted() or any([step[0] == OP_DRAW for step in r.program.steps]):
+            raise
+        return FAILED
 
 
 cdef bint checking() noexcept:

@@ -18,13 +18,14 @@ import weakref
 from collections import OrderedDict
 from time import perf_counter
 
-from .signature cimport ByIdentity, Given, given, value_key
+from .signature cimport ByIdentity, Signature, signature_of, value_key
 from .dependence cimport dependence_on
 from ..primitives.execute cimport tracing
 from ..transforms.naming import found_at, place_of
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
-from ..compiler.program cimport FROM_HANDLE, interrupted
-from .recordings cimport Function, Kind, Recording, apart, changed, checked, checking, current, go_eager, record, replay
+from ..compiler.program cimport FROM_HANDLE
+from .recordings cimport (FAILED, Function, Recording, Specialisation, apart, attempt, changed, checked, checking,
+                          current, go_eager, record)
 from ..transforms.tensor cimport CellCall, TensorBase
 from ..transforms.tensor import set_call_hook, set_transform_hook
 from ..transforms.transformed cimport Transformed
@@ -33,7 +34,7 @@ from ..values.levels cimport current_level
 cdef enum:
     CACHE_SIZE = 256                # functions kept
     CACHE_BYTES = 1 << 29           # that their guards and constants may keep in memory
-    KINDS_SIZE = 64                 # kinds of arguments kept of one function
+    SPECIALISATIONS = 64            # kinds of arguments kept of one function
     WORTH = 8                       # replays that pay for a recording
     DEPTH = 32                      # functions and tuples in the key of a function
     MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
@@ -66,7 +67,7 @@ cdef class Recorded:
         if self.known is self.__wrapped__ and not kwargs:
             result = replay_latest(self.function, self.known, args)
             if result is not NotImplemented:
-                return result
+                return self.known(*args) if result is FAILED else result
         key, alive, name = function_key(self.__wrapped__)
         result = through(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
         # A method is another object at each call, and what it closes over is known by its key alone.
@@ -80,15 +81,15 @@ cdef class Recorded:
         (two calls have to show that the function does not change it itself), or if the function changes tensors or
         draws random numbers."""
         cdef Function function
-        cdef Kind kind
+        cdef Specialisation special
         cdef Recording r
-        cdef Given g = given(args, {})
+        cdef Signature g = signature_of(args, {})
         key, alive, _ = function_key(self.__wrapped__)
         function = known_as((self.pure, key), alive)
         if function is None or function.eager:
             return None
-        kind = function.kinds.get(g.key())
-        r = None if kind is None else kind.good
+        special = function.specialisations.get(g.key())
+        r = None if special is None else special.confirmed
         if r is None or r.program.effects or any(
                 [step[0] == OP_DRAW or step[0] == OP_INSPECT for step in r.program.steps]):
             return None
@@ -115,7 +116,7 @@ def restored(fn, bint pure, dict attributes):
 
 cdef Function new_function(object name, object alive):
     cdef Function function = Function()
-    function.kinds = OrderedDict()
+    function.specialisations = OrderedDict()
     function.epoch = EPOCH
     function.name = name
     function.alive = None if alive is None else weakref.ref(alive)
@@ -181,93 +182,78 @@ cdef object through(object key, object alive, object name, object call, tuple ar
 
 cdef object replay_latest(Function function, object call, tuple args):
     """Replay the program of the last call if this one is seen to be of its kind; NotImplemented if not, or if what the
-    program depends on has changed. `call`: the function whose guards are compared; a Cell is known by
-    identity, None stands for any that goes by the key of the function."""
-    cdef Kind kind = function.latest
-    cdef Recording good
-    if kind is None or function.epoch != EPOCH or checking():
+    program depends on has changed; FAILED if the call has to be eager. `call`: the function whose guards are compared;
+    a Cell is known by identity, None stands for any that goes by the key of the function."""
+    cdef Specialisation special = function.latest
+    cdef Recording confirmed
+    if special is None or function.epoch != EPOCH or checking():
         return NotImplemented
-    good = kind.good
-    if good is None or (call is not None and good.call is not call and function.alive is None) \
-            or not kind.fits(args):
+    confirmed = special.confirmed
+    if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None) \
+            or not special.fits(args):
         return NotImplemented
     inputs = [x for x in args if isinstance(x, TensorBase)]
-    if not current(good, inputs):
+    if not current(confirmed, inputs):
         return NotImplemented
-    interrupted()                               # what came before does not count
-    try:
-        result = replay(good, inputs)
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        if interrupted() or drawing(good):
-            raise
-        return NotImplemented                   # and is replayed in vain once more
-    if result is not NotImplemented:
-        kind.replays += 1
+    result = attempt(confirmed, inputs)
+    if result is not NotImplemented and result is not FAILED:
+        special.replays += 1
     return result
-
-
-cdef bint drawing(Recording r) except -1:
-    """Whether a program draws random numbers, so that it cannot be begun again."""
-    return any([step[0] == OP_DRAW for step in r.program.steps])
 
 
 cdef object called(Function function, object call, tuple args, dict kwargs, object fn=None):
     """A call of a recorded function; `fn` is what the call is compiled code around, if it is."""
-    cdef Kind kind
-    cdef Recording good
-    cdef Given g
-    cdef tuple kind_key
+    cdef Specialisation special
+    cdef Recording confirmed
+    cdef Signature g
+    cdef tuple key
     if function.eager:
         return call(*args, **kwargs)
     if not kwargs:
         result = replay_latest(function, None, args)
         if result is not NotImplemented:
-            return result
-    g = given(args, kwargs)
-    kind_key = g.key()
-    if kind_key is None:
+            return call(*args) if result is FAILED else result
+    g = signature_of(args, kwargs)
+    key = g.key()
+    if key is None:
         return call(*args, **kwargs)
-    kind = function.kinds.get(kind_key)
-    if kind is None:
-        kind = Kind()
-        kind.describe(g)
-        function.kinds[kind_key] = kind
+    special = function.specialisations.get(key)
+    if special is None:
+        special = Specialisation()
+        special.describe(g)
+        function.specialisations[key] = special
         function.misses += 1
-        if function.misses > MISSES and only_numbers_differ(function.kinds):
+        if function.misses > MISSES and only_numbers_differ(function.specialisations):
             go_eager(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a "
                      f"program is recorded for one value; pass a Tensor instead of a number", None)
             return call(*args, **kwargs)
-        if len(function.kinds) > KINDS_SIZE:
-            function.kinds.popitem(last=False)
-        return record(function, kind, call, g, fn)
-    if kind_key in function.kinds:              # another thread may have dropped it meanwhile
-        function.kinds.move_to_end(kind_key)
-    good = kind.good
-    if good is not None:
-        if current(good, g.inputs) and apart(good, g):
+        if len(function.specialisations) > SPECIALISATIONS:
+            function.specialisations.popitem(last=False)
+        return record(function, special, call, g, fn)
+    if key in function.specialisations:         # another thread may have dropped it meanwhile
+        function.specialisations.move_to_end(key)
+    confirmed = special.confirmed
+    if confirmed is not None:
+        if current(confirmed, g.inputs) and apart(confirmed, g):
             if checking():
-                return checked(function, good, g.inputs, call, args, kwargs)
-            interrupted()                       # what came before does not count
-            try:
-                result = replay(good, g.inputs)
-            except (ArithmeticError, LookupError, TypeError, ValueError):
-                if interrupted() or drawing(good):
-                    raise
-                return call(*args, **kwargs)    # the function may catch it, or tell more of it
+                return checked(function, confirmed, g.inputs, call, args, kwargs)
+            result = attempt(confirmed, g.inputs)
+            if result is FAILED:
+                return call(*args, **kwargs)
             if result is not NotImplemented:
-                kind.replays += 1
-                function.latest = kind
+                special.replays += 1
+                function.latest = special
                 return result
-        change = changed(good.guards)
-        kind.good = None
-        kind.failures = 0
-        if kind.replays < WORTH:
-            kind.changes += 1
-        if kind.changes > MISSES:
+        change = changed(confirmed.guards)
+        special.confirmed = None
+        special.failures = 0
+        if special.replays < WORTH:
+            special.changes += 1
+        if special.changes > MISSES:
             go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls "
                      f"each; pass it as an argument", None)
             return call(*args, **kwargs)
-    return record(function, kind, call, g, fn)
+    return record(function, special, call, g, fn)
 
 
 cdef class Repeated:
@@ -294,14 +280,14 @@ cdef class Repeated:
         return called(self.function, self.fn, args, {})
 
 
-cdef bint only_numbers_differ(object kinds):
+cdef bint only_numbers_differ(object specialisations):
     """Whether the kinds of arguments seen so far have the same tensors and were mostly met once."""
     tensors = set()
-    cdef Kind kind
+    cdef Specialisation special
     once = 0
-    for key, kind in kinds.items():
+    for key, special in specialisations.items():
         tensors.add(tuple([part[:2] + part[3:] for part in key if isinstance(part, tuple) and len(part) == 4]))
-        once += kind.good is None
+        once += special.confirmed is None
     return len(tensors) == 1 and once > MISSES // 2
 
 
@@ -382,7 +368,7 @@ def _cell_called(CellCall cell, tuple args, dict kwargs):
     if function is not None and function.pure == cell.pure and not kwargs:
         result = replay_latest(function, None, args)
         if result is not NotImplemented:
-            return result
+            return cell.construct(*args) if result is FAILED else result
     key = "cell", id(cell)
     result = through(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
     cell.known = known_as((cell.pure, key), cell)
@@ -410,15 +396,15 @@ def programs():
     """The programs recorded so far: (name of the function, whether it is replayed, its text)."""
     found = []
     cdef Function function
-    cdef Kind kind
+    cdef Specialisation special
     for function in functions():
         if function.eager:
             found.append((function.name, False, "eager"))
             continue
-        for kind in function.kinds.values():
-            r = kind.last if kind.good is None else kind.good
+        for special in function.specialisations.values():
+            r = special.last if special.confirmed is None else special.confirmed
             if r is not None:
-                found.append((function.name, kind.good is not None, str(r.program)
+                found.append((function.name, special.confirmed is not None, str(r.program)
                               + ("" if r.plan is None else "\n" + str(r.plan))))
     return found
 
@@ -434,23 +420,23 @@ def forget_programs():
 def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
     """What is known of a call: its program with the arrays it would read now, or why it runs eagerly."""
     cdef Function function
-    cdef Kind kind
-    cdef Recording good
-    cdef Given g = given(args, kwargs)
+    cdef Specialisation special
+    cdef Recording confirmed
+    cdef Signature g = signature_of(args, kwargs)
     key, alive, name = function_key(fn)
     found = {"name": name, "eager": None, "line": None, "program": None, "plan": None}
     function = known_as((pure, key), alive)
     if function is None:
         return found
     found.update(eager=function.why, line=function.line)
-    kind_key = g.key()
-    if function.eager or kind_key is None:
+    key = g.key()
+    if function.eager or key is None:
         return found
-    kind = function.kinds.get(kind_key)
-    good = None if kind is None else kind.good
-    if good is not None and current(good, g.inputs):
-        found.update(program=good.program, plan=good.plan, recording=good.seconds, planning=good.planning,
-                     inputs=g.arrays(), guards=guards_of(good))
+    special = function.specialisations.get(key)
+    confirmed = None if special is None else special.confirmed
+    if confirmed is not None and current(confirmed, g.inputs):
+        found.update(program=confirmed.program, plan=confirmed.plan, recording=confirmed.seconds,
+                     planning=confirmed.planning, inputs=g.arrays(), guards=guards_of(confirmed))
     return found
 
 
@@ -475,9 +461,10 @@ def why_eager(key, alive=None):
 def known_functions():
     """The functions met so far: (name, why it runs eagerly or None, (file, line) or None, steps of its programs)."""
     cdef Function function
-    cdef Kind kind
+    cdef Specialisation special
     found = []
     for function in functions():
-        steps = [len(kind.good.program) for kind in function.kinds.values() if kind.good is not None]
+        steps = [len(special.confirmed.program) for special in function.specialisations.values()
+                 if special.confirmed is not None]
         found.append((function.name, function.why, function.line, steps))
     return found

@@ -7,7 +7,7 @@ cdef class ByIdentity:
     cdef readonly object held
 
 
-cdef class Given:
+cdef class Signature:
     """The arguments of a call."""
     cdef tuple args
     cdef dict kwargs
@@ -45,6 +45,6 @@ cdef class Template:
     cdef object filled(self, list arrays, list inputs)
 
 
-cdef Given given(tuple args, dict kwargs)
-cdef Template template_of(Given g, Recorder recorder, object x)
+cdef Signature signature_of(tuple args, dict kwargs)
+cdef Template template_of(Signature g, Recorder recorder, object x)
 cdef object value_key(object x)

@@ -54,8 +54,8 @@ cdef object value_key(object x):
     return None
 
 
-cdef Given given(tuple args, dict kwargs):
-    cdef Given g = Given()
+cdef Signature signature_of(tuple args, dict kwargs):
+    cdef Signature g = Signature()
     g.args = args
     g.kwargs = kwargs
     g.tensors = []
@@ -66,7 +66,7 @@ cdef Given given(tuple args, dict kwargs):
     return g
 
 
-cdef class Given:
+cdef class Signature:
 
     cdef object flatten(self, object x):
         """What is not a tensor in a nest of arguments, as a key; the tensors go to a list."""
@@ -80,7 +80,7 @@ cdef class Given:
             self.others.append(x)
             return ByIdentity(x)
         if id(x) in self.met:
-            return Given, self.met[id(x)]       # one object at two places
+            return Signature, self.met[id(x)]       # one object at two places
         deeper()
         self.depth += 1
         self.deep = self.deep or self.depth > DEEPEST
@@ -197,7 +197,7 @@ cdef class Same:
     cdef object nest
 
 
-cdef Template template_of(Given g, Recorder recorder, object x):
+cdef Template template_of(Signature g, Recorder recorder, object x):
     """A nest of results with leaves in place of tensors; TypeError for what a program cannot return."""
     cdef Template t = Template()
     cdef Py_ssize_t i
