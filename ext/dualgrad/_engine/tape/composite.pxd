@@ -1,6 +1,6 @@
 # Transforms inside transforms. See composite.pyx.
 from ..arrays.array cimport Value
-from .sweeps cimport Run, SubTape
+from .runs cimport Run, SubTape
 from .tape cimport Slots
 from ..values.levels cimport Algebra, BatchLevel, Level
 

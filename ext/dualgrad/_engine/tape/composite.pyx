@@ -27,8 +27,8 @@ from ..values.batch cimport enter, holds_batch, leave, over_samples
 from ..values.dual cimport coefficient, cotangent, duality_of, entered, joined, left, moves_at, seeded
 from ..primitives.opcodes cimport *
 from ..values.rules cimport zeros_like
-from .sweeps cimport (DROP_SPENT, KEEP_ALL, Run, SubTape, accumulate, dual_sweep, inner_run_of, lift_tape, reach,
-                      replay, sweep, tangent_sweep)
+from .runs cimport Run, SubTape, inner_run_of, lift_tape, replay
+from .sweeps cimport DROP_SPENT, KEEP_ALL, accumulate, dual_sweep, reach, sweep, tangent_sweep
 from .tape cimport Slots, Tape, holds_node, new_slots, target_of
 from ..values.levels cimport Level, make_batch, make_dual
 from ..primitives.watch cimport go_on

@@ -1,7 +1,14 @@
 # Sweeps over a tape. See sweeps.pyx.
+from cpython.object cimport PyObject
 from ..arrays.array cimport Value
-from .tape cimport Slots, Tape
-from ..values.levels cimport Algebra, BatchLevel, Level
+from ..primitives.watch cimport Watch
+from ..values.levels cimport Level
+from .runs cimport Run
+from .tape cimport Entry, Slots, Tape
+
+
+cdef enum:
+    FEW = 8                     # operands for which a visitor has room without asking for memory
 
 
 cdef enum After:
@@ -10,32 +17,26 @@ cdef enum After:
     CONSUME
 
 
-cdef class Run:
-    cdef Tape tape
-    cdef Slots primals
-    cdef Slots adjoints
-    cdef list seeds
-    cdef dict inner             # runs of inner transforms that belong to this one
-    cdef bint lifted            # its duals have nodes as coefficients
-    cdef Level level            # of a forward transform, whose elements its primals are; else None
-    cdef Algebra algebra
-    cdef BatchLevel samples     # of a vmap: what all samples share has cotangents that are added up over them
-
-
-cdef class SubTape:
-    cdef readonly str name
+cdef class Visitor:
     cdef Run run
-    cdef list pull(self, Run run, list cts)
-    cdef list push(self, Run run, list tangents, list record)
-    cdef Run enrich(self, Run run, list record, Level level)
-    cdef Run lift(self, Run run, list operands)
-    cdef Run again(self, Run run, list operands)
-    cdef list results(self, Run run)
-
-
-cdef class CustomRule:
-    cdef readonly str name
-    cdef list pull(self, list ins, list outs, list cts)
+    cdef Tape tape              # of the run
+    cdef Slots primals          # of the run
+    cdef Watch watch            # of a sweep whose derivatives are looked at, else None
+    cdef Slots dots             # tangents of slots
+    cdef Slots adjoints         # cotangents of slots
+    cdef Slots adjoint_dots     # their tangents
+    cdef dict records           # what inner transforms that moved need to be swept one order higher
+    cdef Level level            # of the duals that slopes of partials are found with
+    cdef const char *needed     # marks of the slots whose cotangents are wanted
+    cdef After after
+    cdef PyObject **ins         # operands of the instruction that is visited
+    cdef PyObject **in_dots     # their tangents
+    cdef PyObject *few[2 * FEW]
+    cdef PyObject **many
+    cdef bint reached(self, Entry *entry) except -1
+    cdef int visit(self, Py_ssize_t e, Entry *entry) except -1
+    cdef Value term(self, Entry *entry, int k)
+    cdef int spend(self, Py_ssize_t e, Entry *entry) except -1
 
 
 cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1
@@ -43,7 +44,3 @@ cdef char *reach(Tape tape, list slots) except NULL
 cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except -1
 cdef int tangent_sweep(Run run, Slots dots, dict records) except -1
 cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed, After after) except -1
-cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
-cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
-cdef Slots replay(Run run, dict leaf_values, dict inner)
-cdef dict report(Tape tape)

@@ -17,7 +17,7 @@ from ..primitives.opcodes cimport *
 from .pytrees cimport LEAF, aligned, back, children_of, deeper, described, kind_of, labels_of
 from ..values.rules cimport typed, zeros_like
 from ..values.series cimport times
-from ..tape.sweeps cimport CustomRule
+from ..tape.runs cimport CustomRule
 from ..tape.tape cimport Tape, highest, settled, stripped
 from .tensor cimport TensorBase, read, wrap
 from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_of, current_level, make_batch,

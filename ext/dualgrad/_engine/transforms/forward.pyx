@@ -15,7 +15,9 @@ from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, 
 from .nests cimport check_result, collect_quietly, in_place, match_tangents, replaced, split_aux, tensors_of
 from ..primitives.opcodes cimport *
 from ..values.rules cimport zeros_like
-from ..tape.sweeps cimport DROP_SPENT, Run, accumulate, lift_tape, reach, report, sweep
+from ..tape.report cimport report
+from ..tape.runs cimport Run, lift_tape
+from ..tape.sweeps cimport DROP_SPENT, accumulate, reach, sweep
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, settled, stripped, target_of
 from ..tape.tape import observers
 from .tensor cimport TensorBase, read, wrap

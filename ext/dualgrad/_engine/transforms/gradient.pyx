@@ -23,8 +23,9 @@ from .nests cimport (arranged, collect, collect_quietly, holds_tensor, in_place,
                      split_aux, tensors_of)
 from ..primitives.opcodes cimport *
 from ..values.rules cimport add, common_type, ones_like, typed, zeros_like
-from ..tape.sweeps cimport (CONSUME, DROP_SPENT, KEEP_ALL, Run, accumulate, lift_tape, reach, report, sweep,
-                            tangent_sweep)
+from ..tape.report cimport report
+from ..tape.runs cimport Run, lift_tape
+from ..tape.sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, accumulate, reach, sweep, tangent_sweep
 from ..tape.tape cimport Node, Slots, Tape, holds_node, new_slots, new_tape, settled, stripped, target_of
 from ..tape.tape import observers
 from .inputs import as_input

@@ -15,7 +15,7 @@ from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
 from .nests cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
 from ..primitives.opcodes cimport OP_SUBTAPE
 from ..tape.closed_call cimport Region, random_state, set_random_state
-from ..tape.sweeps cimport Run, SubTape
+from ..tape.runs cimport Run, SubTape
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, settled, stripped, target_of
 from .tensor cimport TensorBase, current_region, read, rebound, swap_region, wrap
 from ..values.levels cimport Level, array_of, current_level, new_level, part, pop_level, push_level, shape_of

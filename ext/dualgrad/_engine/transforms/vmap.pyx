@@ -17,7 +17,8 @@ from .gradient cimport links_of, outer_reverse, release
 from .nests cimport in_place, tensors_of
 from ..primitives.opcodes cimport *
 from .pytrees cimport LEAF, NAMED, RECORD, REGISTERED, aligned, back, children_of, deeper, described, kind_of
-from ..tape.sweeps cimport Run, report
+from ..tape.report cimport report
+from ..tape.runs cimport Run
 from ..tape.tape cimport Node, Tape, holds_node, new_tape, settled, stripped, target_of
 from ..tape.tape import observers
 from .tensor cimport TensorBase, read, wrap

@@ -1,6 +1,6 @@
 from typing_extensions import disjoint_base
 
-from .sweeps import SubTape
+from .runs import SubTape
 
 @disjoint_base
 class SubGradient(SubTape): ...

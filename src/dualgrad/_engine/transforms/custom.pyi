@@ -3,7 +3,7 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
-from ..tape.sweeps import CustomRule
+from ..tape.runs import CustomRule
 
 def call_custom(
     forward: Callable[..., Any],

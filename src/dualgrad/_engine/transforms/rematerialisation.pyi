@@ -5,7 +5,7 @@ from numpy import ndarray
 from typing_extensions import disjoint_base
 
 from ...tensor import Tensor
-from ..tape.sweeps import SubTape
+from ..tape.runs import SubTape
 
 @disjoint_base
 class Inside:

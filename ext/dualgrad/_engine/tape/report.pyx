@@ -1,0 +1,56 @@
+"""What a tape holds, as counts: for tests, and for users who ask where memory goes."""
+from ..arrays.array cimport ARRAY, DUAL, Array, Value
+from ..primitives.opcodes cimport OP_SUBTAPE
+from ..primitives.registry cimport op_name
+from ..values.levels cimport Dual
+from .runs cimport Run, SubTape
+from .tape cimport Slots, Tape
+
+
+cdef dict report(Tape self):
+    """Counts of leaves, instructions (by primitive), and bytes of the arrays kept, inner tapes included."""
+    cdef Py_ssize_t i
+    cdef dict by_primitive = {}
+    cdef set seen = set()
+    cdef Py_ssize_t nbytes = 0
+    cdef list tapes = [self]
+    cdef Tape tape
+    cdef Run run
+    for i in range(self.n_entries):
+        name = op_name(self.entries[i].op)
+        by_primitive[name] = by_primitive.get(name, 0) + 1
+    while tapes:
+        tape = tapes.pop()
+        nbytes += bytes_of(tape.values, seen) + bytes_of(tape.constants, seen)
+        for i in range(tape.n_entries):
+            if tape.entries[i].op == OP_SUBTAPE:
+                run = (<SubTape>tape.entries[i].params).run
+                tapes.append(run.tape)
+                if run.adjoints is not None:
+                    nbytes += bytes_of(run.adjoints, seen)
+    return {"transform": self.name, "level": self.serial, "leaves": len(self.leaf_slots),
+            "instructions": self.n_entries, "by_primitive": by_primitive, "bytes": nbytes}
+
+
+cdef Py_ssize_t bytes_of(Slots slots, set seen) except -1:
+    """Bytes of the distinct arrays in some slots."""
+    cdef Py_ssize_t i, total = 0
+    cdef Array a
+    cdef list stack
+    cdef Value v
+    for i in range(slots.n):
+        if slots.p[i] is NULL:
+            continue
+        stack = [<Value>slots.p[i]]
+        while stack:
+            v = stack.pop()
+            if v is None:
+                continue
+            if v.kind == DUAL:
+                stack.extend((<Dual>v).parts)
+            elif v.kind == ARRAY:
+                a = <Array>v
+                if <size_t>a.data not in seen:
+                    seen.add(<size_t>a.data)
+                    total += a.size * a.itemsize if a.data is not <char *>a.inline_data else 0
+    return total

@@ -1,0 +1,49 @@
+# Runs: a tape with values for its slots. See runs.pyx.
+from ..arrays.array cimport Value
+from ..values.levels cimport Algebra, BatchLevel, Level
+from .tape cimport Entry, Slots, Tape
+
+
+cdef class Run:
+    cdef Tape tape
+    cdef Slots primals
+    cdef Slots adjoints
+    cdef list seeds
+    cdef dict inner             # runs of inner transforms that belong to this one
+    cdef bint lifted            # its duals have nodes as coefficients
+    cdef Level level            # of a forward transform, whose elements its primals are; else None
+    cdef Algebra algebra
+    cdef BatchLevel samples     # of a vmap: what all samples share has cotangents that are added up over them
+
+
+cdef class SubTape:
+    cdef readonly str name
+    cdef Run run
+    cdef list pull(self, Run run, list cts)
+    cdef list push(self, Run run, list tangents, list record)
+    cdef Run enrich(self, Run run, list record, Level level)
+    cdef Run lift(self, Run run, list operands)
+    cdef Run again(self, Run run, list operands)
+    cdef list results(self, Run run)
+
+
+cdef class CustomRule:
+    cdef readonly str name
+    cdef list pull(self, list ins, list outs, list cts)
+
+
+cdef inline object params_of(Entry *entry):
+    return None if entry.params is NULL else <object>entry.params
+
+
+cdef list operands_of(Tape tape, Entry *entry, Slots primals)
+cdef list results_in(Entry *entry, Slots slots)
+cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
+cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
+cdef Slots replay(Run run, dict leaf_values, dict inner)
+cdef bint differ(Run run, Entry *entry, list cts)
+cdef list for_samples(Run run, Entry *entry, list cts)
+cdef list shared_terms(Run run, Entry *entry, bint batched, list terms)
+cdef bint moves_in(Run run, Entry *entry)
+cdef list elements_of(Run run, Entry *entry, list cts)
+cdef list functionals_of(Run run, Entry *entry, list terms)

@@ -1,0 +1,207 @@
+"""Runs: a tape with values for its slots, and what an instruction may hold that has a tape or a rule of its own.
+
+Design
+------
+A gradient inside a gradient stands on the outer tape as one instruction, a `SubTape`; its rules are sweeps over the
+inner tape (composite.pyx). A tape that holds such instructions is swept the same way. For that a `Run` is a tape
+together with primals and cotangents for its slots: those of the execution, or richer ones (duals of a further level)
+for orders above two.
+
+A rule of the user's (`bprop`) need not be the transpose of a derivative, so a tape that holds one is not exact: if an
+outer derivative needs it, `lift_tape` copies its instructions to the outer tape (nothing is computed again) and the
+ordinary sweep is run, and taped, on those values.
+"""
+from ..arrays.array cimport DG_DEBUG, Value, count
+from ..primitives.opcodes cimport OP_CUSTOM, OP_SUBTAPE
+from ..values.batch cimport at_first, holds_batch, of_first, over_samples
+from ..values.dual cimport cotangent, moves_at, seeded
+from ..values.levels cimport Level, bind_list
+from .tape cimport Entry, Slots, Tape, new_slots, target_of
+
+
+cdef class Run:
+    """A tape with primals and cotangents for its slots: those of the execution, or richer ones."""
+
+    def __cinit__(self):
+        if DG_DEBUG:
+            count("Run", 1)
+
+    def __dealloc__(self):
+        if DG_DEBUG:
+            count("Run", -1)
+
+
+cdef class SubTape:
+    """A transform run inside another, as one instruction of the outer tape. See composite.pyx."""
+
+    cdef list pull(self, Run run, list cts):
+        """Cotangents of the operands, from those of the results."""
+        raise NotImplementedError
+
+    cdef list push(self, Run run, list tangents, list record):
+        """Tangents of the results, from those of the operands; what `enrich` needs is appended to `record`."""
+        raise NotImplementedError
+
+    cdef Run enrich(self, Run run, list record, Level level):
+        """The run whose values are duals of a level, with the tangents that `push` found."""
+        raise NotImplementedError
+
+    cdef Run lift(self, Run run, list operands):
+        """The run on values of outer tapes."""
+        raise NotImplementedError
+
+    cdef Run again(self, Run run, list operands):
+        """The run on other operands, everything computed again."""
+        return self.lift(run, operands)
+
+    cdef list results(self, Run run):
+        """The results of a run."""
+        raise NotImplementedError
+
+
+cdef class CustomRule:
+    """A function with a reverse rule of its own, as an instruction."""
+
+    cdef list pull(self, list ins, list outs, list cts):
+        raise NotImplementedError
+
+
+# ----------------------------------------------------------------------------------------- what an instruction works on
+
+cdef list operands_of(Tape tape, Entry *entry, Slots primals):
+    cdef Py_ssize_t k
+    return [tape.operand(primals, tape.refs[entry.first_in + k]) for k in range(entry.n_in)]
+
+
+cdef list results_in(Entry *entry, Slots slots):
+    cdef Py_ssize_t k
+    return [slots.get(entry.slot + k) for k in range(entry.n_out)]
+
+
+cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub):
+    """The run of the transform at an instruction that belongs to this run."""
+    if run.inner is not None:
+        found = run.inner.get(e)
+        if found is not None:
+            return <Run>found
+    return sub.run
+
+
+# ------------------------------------------- cotangents of an instruction that gives those of all its operands together
+
+cdef bint differ(Run run, Entry *entry, list cts):
+    """Whether a result of an instruction of a vmap that has a cotangent differs from sample to sample."""
+    cdef Py_ssize_t k
+    for k in range(entry.n_out):
+        if cts[k] is not None and holds_batch(<Value>run.primals.p[entry.slot + k], run.samples):
+            return True
+    return False
+
+
+cdef list for_samples(Run run, Entry *entry, list cts):
+    """Cotangents of the results of an instruction of a vmap, those that have been added up given to one sample."""
+    cdef Py_ssize_t k
+    return [cts[k] if holds_batch(<Value>run.primals.p[entry.slot + k], run.samples)
+            else at_first(<Value>cts[k], run.samples) for k in range(entry.n_out)]
+
+
+cdef list shared_terms(Run run, Entry *entry, bint batched, list terms):
+    """Cotangents an instruction of a vmap returned, those of what all samples share added up over them. If no result
+    depends on the sample, that has been done."""
+    cdef Py_ssize_t k, r
+    cdef Value v
+    terms = list(terms)
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and not holds_batch(<Value>run.primals.p[r], run.samples):
+            v = <Value>terms[k]
+            terms[k] = over_samples(v, run.samples) if batched else of_first(v, run.samples)
+    return terms
+
+
+cdef bint moves_in(Run run, Entry *entry):
+    """Whether an operand or a result of an instruction moves in the algebra of a run."""
+    cdef Py_ssize_t k, r
+    if run.level is None:
+        return False
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and moves_at(<Value>run.primals.p[r], run.level):
+            return True
+    return False
+
+
+cdef list elements_of(Run run, Entry *entry, list cts):
+    """Cotangents of the results of an instruction that gives those of all its operands together, as elements."""
+    cdef Py_ssize_t k
+    return [seeded(run.level, run.algebra, [ct]) if ct is not None
+            and not moves_at(<Value>run.primals.p[entry.slot + k], run.level) else ct for k, ct in enumerate(cts)]
+
+
+cdef list functionals_of(Run run, Entry *entry, list terms):
+    """The cotangents it returned: of what does not move, only their functional."""
+    cdef Py_ssize_t k, r
+    for k in range(entry.n_in):
+        r = run.tape.refs[entry.first_in + k]
+        if r >= 0 and terms[k] is not None and not moves_at(<Value>run.primals.p[r], run.level):
+            terms[k] = cotangent(run.level, run.algebra, <Value>terms[k], 0)
+    return terms
+
+
+# ------------------------------------------------------------------------------------------- other values, same program
+
+cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
+    """The slots of a tape as values of outer tapes: its instructions are copied there, their results kept.
+
+    `leaf_values` maps leaf slots to outer values. `inner` receives lifted runs of inner transforms.
+    """
+    cdef Tape tape = run.tape
+    cdef Tape target
+    cdef Slots lifted = new_slots(tape.values.n)
+    cdef Entry *entry
+    cdef Py_ssize_t e, k
+    cdef list operands
+    cdef Value v
+    for k in range(tape.values.n):
+        lifted.put(k, <Value>run.primals.p[k])
+    for slot, v in leaf_values.items():
+        lifted.put(slot, v)
+    for e in range(tape.n_entries):
+        entry = &tape.entries[e]
+        operands = operands_of(tape, entry, lifted)
+        results = results_in(entry, run.primals)
+        target = target_of(operands, results)
+        if target is None:
+            continue
+        results = target.write(entry.op, params_of(entry), operands, results)
+        for k in range(entry.n_out):
+            lifted.put(entry.slot + k, <Value>results[k])
+        if entry.op == OP_SUBTAPE:
+            sub = <SubTape>entry.params
+            inner[e] = (<SubTape>sub).lift(inner_run_of(run, e, <SubTape>sub), operands)
+    return lifted
+
+
+cdef Slots replay(Run run, dict leaf_values, dict inner):
+    """The slots of a tape when its program is run again on other leaves. `inner` receives the runs of inner transforms.
+    """
+    cdef Tape tape = run.tape
+    cdef Slots values = new_slots(tape.values.n)
+    cdef Entry *entry
+    cdef Py_ssize_t e
+    for slot in tape.leaf_slots:
+        values.put(slot, leaf_values.get(slot, run.primals.get(slot)))
+    for e in range(tape.n_entries):
+        entry = &tape.entries[e]
+        if entry.op == OP_CUSTOM:
+            raise NotImplementedError(f"{tape.name}: a Cell with its own bprop was called inside {tape.name}, in a "
+                                      f"function that is differentiated twice, and its rule cannot be differentiated "
+                                      f"there; call the Cell outside of {tape.name}, or use a gradient in its place")
+        if entry.op == OP_SUBTAPE:
+            sub = <SubTape>entry.params
+            inner[e] = (<SubTape>sub).again(inner_run_of(run, e, <SubTape>sub), operands_of(tape, entry, values))
+            for k, v in enumerate((<SubTape>sub).results(<Run>inner[e])):
+                values.put(entry.slot + k, v)
+            continue
+        values.put(entry.slot, bind_list(entry.op, params_of(entry), operands_of(tape, entry, values)))
+    return values
