@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import dualgrad as dg
-import dualgrad.ops.elementwise as elementwise
+import dualgrad.ops.math.elementwise as elementwise
 from dualgrad import (
     _table,
     amp,

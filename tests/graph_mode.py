@@ -47,7 +47,7 @@ from dualgrad._engine.trace.signature import ByIdentity
 from dualgrad._engine.transforms.rematerialisation import recording
 from dualgrad._engine.transforms.tensor import TensorBase, set_call_hook, watch_rebinding
 from dualgrad._engine.values.levels import open_levels
-from dualgrad.ops import _stepping
+from dualgrad.loops import stepping
 from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers
 from dualgrad.testing import Calls
 
@@ -97,7 +97,7 @@ class Rehearsal:
         patched = [(replay, "call_recorded", self._call_recorded, self._recorded)]
         patched += [
             (m, "recording", recording, self._unrolling)
-            for m in (_stepping, import_module("dualgrad.transforms.recompute"))
+            for m in (stepping, import_module("dualgrad.transforms.recompute"))
         ]
         patched += [place for name in (*MAKERS, *CALLERS, *LINEAR) for place in self._places(name)]
         for module, name, _, new in patched:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import context, dtype, ops, sparse
-from .branches import cond
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dtype import (
     bool_,
@@ -30,8 +29,9 @@ from .dtype import (
 )
 from .finite import check_finite
 from .leaving import LeavesDerivativeError
+from .loops import branches as branches
+from .loops import cond, fori_loop, scan, while_loop
 from .modes import jit, mutable
-from .ops.loops import fori_loop, scan, while_loop
 from .parameter import Parameter, ParameterTuple
 from .pytrees import register_pytree
 from .random import get_seed, set_seed

@@ -220,9 +220,7 @@ class Tensor(TensorMethods):
         return int(self._single("index"))
 
     def __round__(self, digits: int = 0) -> Tensor:
-        from . import ops
-
-        return ops.round(self) if not digits else ops.round(self * 10.0**digits) / 10.0**digits
+        return self.round() if not digits else (self * 10.0**digits).round() / 10.0**digits
 
     @property
     def itemsize(self) -> int:
@@ -254,9 +252,7 @@ class Tensor(TensorMethods):
     @property
     def mH(self) -> Tensor:
         """The conjugate transpose of the last two axes."""
-        from . import ops
-
-        return ops.adjoint(self)
+        return self.adjoint()
 
     # ------------------------------------------------------------------------------------------------
     # printing

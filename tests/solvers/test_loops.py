@@ -15,7 +15,7 @@ import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.transforms.forward import run_forward
 from dualgrad._engine.values.algebra import jets
-from dualgrad.ops._schedule import advances, default_states, first_states, schedule
+from dualgrad.loops.schedule import advances, default_states, first_states, schedule
 from dualgrad.testing import taped_backward
 
 N = 7

@@ -12,7 +12,7 @@ from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.nn.cell import Cell
-from dualgrad.ops._sliding import channels_first, numbers, padding_of
+from dualgrad.ops.neural._sliding import channels_first, numbers, padding_of
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 

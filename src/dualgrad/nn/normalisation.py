@@ -8,7 +8,7 @@ from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.common.initializer import initializer
 from dualgrad.nn.cell import Cell
-from dualgrad.ops._sliding import channels_first, numbers
+from dualgrad.ops.neural._sliding import channels_first, numbers
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.cell import Cell
-from dualgrad.ops._sliding import channels_first, numbers, padding_of
+from dualgrad.ops.neural._sliding import channels_first, numbers, padding_of
 from dualgrad.tensor import Tensor
 
 __all__ = ["AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]

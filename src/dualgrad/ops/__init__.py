@@ -1,12 +1,16 @@
 """Operations on tensors: functions, primitive classes under MindSpore's names, and the methods of `Tensor`.
 
-Each module lists its public names in `__all__` and its methods in `METHODS`; this one gathers them. Some
-functions have the name of their module (`ops.shape`, `ops.gather`). Here the function is meant, so modules
-are imported first and their names after.
+Folders are layers, lowest first: `axes`, `index`, `shape`, `math`, `linalg`, then `signal`, `neural` and `random`. Each
+module lists its public names in `__all__` and its methods in `METHODS`; this one gathers them. Some functions have the
+name of their folder or module (`ops.shape`, `ops.gather`). Here the function is meant, so folders are imported first
+and names after.
 """
 
 from __future__ import annotations
 
+import sys as _sys
+
+from ..loops import looping
 from ..tensor import Tensor
 from ..transforms.gradient import GradOperation, get_grad, grad, jvp, stop_gradient, value_and_grad, vjp
 from ..transforms.hessians import hessian, hvp
@@ -14,124 +18,84 @@ from ..transforms.jacobians import jacfwd, jacrev
 from ..transforms.linearization import linearize
 from ..transforms.taylor import derivative, jet
 from ..transforms.vectorize import vmap
-from . import activations as _activations
-from . import arithmetic as _arithmetic
-from . import choice as _choice
-from . import complex as _complex
-from . import conversion as _conversion
-from . import convolution as _convolution
-from . import creation as _creation
-from . import dispatch as _dispatch
-from . import elementwise as _elementwise
-from . import fft as _fft
-from . import formulas as _formulas
-from . import gather as _gather
-from . import indexing as _indexing
-from . import layers as _layers
-from . import linalg as _linalg
-from . import loops as _loops
-from . import losses as _losses
-from . import masks as _masks
-from . import misc as _misc
-from . import normalisation as _normalisation
-from . import numpy_protocol as _numpy_protocol
-from . import pooling as _pooling
-from . import products as _products
-from . import reductions as _reductions
-from . import sampled as _sampled
-from . import segments as _segments
+from . import dispatch, effects, index, linalg, math, neural, numpy_protocol, random, signal
 from . import shape as _shape
-from . import sorting as _sorting
-from . import special as _special
-from . import statistics as _statistics
-from . import updates as _updates
+from .linalg import norms
 
 # isort: split
-# Files that others gather: named again for type checkers, some of which see one step only.
-from ._classification import *
-from ._contractions import *
-from ._diagonals import *
-from ._directions import *
-from ._divergences import *
-from ._extremes import *
-from ._joining import *
-from ._moments import *
-from ._norms import *
-from ._order import *
-from ._padding import *
-from ._patches import *
-from ._rectifiers import *
-from ._repeating import *
-from ._scans import *
-from ._scatter import *
-from ._softmax import *
-from ._spectra import *
-from ._truth import *
-from ._turning import *
-from ._windows import *
-from .activations import *
-from .arithmetic import *
-from .choice import *
-from .complex import *
-from .conversion import *
-from .convolution import *
-from .creation import *
+# The files that define the names: listed for type checkers, some of which see one step only.
+from ..loops.looping import *
+from .axes._diagonals import *
+from .axes._joining import *
+from .axes._order import *
+from .axes._turning import *
 from .dispatch import *
-from .elementwise import *
-from .fft import *
-from .formulas import *
-from .gather import *
-from .indexing import *
-from .layers import *
+from .effects import *
+from .index._scatter import *
+from .index._windows import *
+from .index.choice import *
+from .index.gather import *
+from .index.indexing import *
+from .index.masks import *
+from .index.segments import *
+from .index.sorting import *
+from .index.updates import *
 from .linalg import *
-from .loops import *
-from .losses import *
-from .masks import *
-from .misc import *
-from .normalisation import *
-from .pooling import *
-from .products import *
-from .reductions import *
-from .sampled import *
-from .segments import *
-from .shape import *
-from .sorting import *
-from .special import *
-from .statistics import *
-from .updates import *
+from .linalg.norms import *
+from .math._contractions import *
+from .math._extremes import *
+from .math._moments import *
+from .math._parts import *
+from .math._scans import *
+from .math._truth import *
+from .math.arithmetic import *
+from .math.complex import *
+from .math.elementwise import *
+from .math.formulas import *
+from .math.products import *
+from .math.reductions import *
+from .math.sampled import *
+from .math.special import *
+from .math.statistics import *
+from .neural._classification import *
+from .neural._directions import *
+from .neural._divergences import *
+from .neural._rectifiers import *
+from .neural._softmax import *
+from .neural._thresholds import *
+from .neural.activations import *
+from .neural.clipping import *
+from .neural.convolution import *
+from .neural.layers import *
+from .neural.losses import *
+from .neural.normalisation import *
+from .neural.pooling import *
+from .random.drawing import *
+from .shape._padding import *
+from .shape._patches import *
+from .shape._repeating import *
+from .shape._types import *
+from .shape.conversion import *
+from .shape.creation import *
+from .shape.queries import *
+from .shape.reshaping import *
+from .signal._spectra import *
+from .signal.fft import *
 
+_FOLDERS = tuple(f"{__name__}.{name}." for name in ("axes", "index", "shape", "math", "signal", "neural", "random"))
 _MODULES = (
-    _elementwise,
-    _arithmetic,
-    _formulas,
-    _special,
-    _choice,
-    _reductions,
-    _shape,
-    _products,
-    _indexing,
-    _gather,
-    _masks,
-    _sorting,
-    _segments,
-    _updates,
-    _sampled,
-    _creation,
-    _activations,
-    _loops,
-    _losses,
-    _layers,
-    _linalg,
-    _misc,
-    _complex,
-    _convolution,
-    _pooling,
-    _normalisation,
-    _fft,
-    _statistics,
-    _conversion,
-    _dispatch,
-    _numpy_protocol,
+    *math.MODULES,
+    *_shape.MODULES,
+    *index.MODULES,
+    linalg,
+    norms,
+    *signal.MODULES,
+    *neural.MODULES,
+    *random.MODULES,
+    looping,
+    effects,
+    dispatch,
+    numpy_protocol,
 )
 
 __all__ = [
@@ -143,6 +107,11 @@ __all__ += sorted({name for module in _MODULES for name in module.__all__} - set
 for _module in _MODULES:
     for _name, _method in _module.METHODS.items():
         setattr(Tensor, _name, _method)
+
+# Programs and pickles may say `dualgrad.ops.creation`: files had no folders before. All their public names are here.
+_FORMER = [path.rpartition(".")[2] for path in _sys.modules if path.startswith(_FOLDERS)]
+for _name in (*_FORMER, "_norms", "loops", "misc"):
+    globals().setdefault(_name, _sys.modules.setdefault(f"{__name__}.{_name}", _sys.modules[__name__]))
 
 # MindSpore's names for parts of this module. They copy it, so they come last.
 from . import composite as composite  # noqa: E402

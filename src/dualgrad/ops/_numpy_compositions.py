@@ -15,13 +15,13 @@ from ..tensor import Tensor
 from ._arguments import beside, floating, one_axis, operand, several_axes, to_shape
 from ._numpy_creation import tensor_of
 from ._numpy_functions import FUNCTIONS, implements
-from .choice import where
-from .creation import ones_like, zeros_like
-from .elementwise import isnan, sqrt, trunc
-from .reductions import amax, amin, mean
-from .reductions import sum as _sum
-from .shape import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
-from .statistics import correlation, covariance, observations
+from .index.choice import where
+from .math.elementwise import isnan, sqrt, trunc
+from .math.reductions import amax, amin, mean
+from .math.reductions import sum as _sum
+from .math.statistics import correlation, covariance, observations
+from .shape.creation import ones_like, zeros_like
+from .shape.reshaping import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
 
 __all__: list[str] = []
 

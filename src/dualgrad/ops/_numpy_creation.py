@@ -18,8 +18,8 @@ from ..dtype import as_dtype
 from ..tensor import Tensor
 from ._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
 from ._numpy_functions import implements
-from .creation import arange, eye, full, linspace, ones, zeros, zeros_like
-from .shape import moveaxis, tril
+from .shape.creation import arange, eye, full, linspace, ones, zeros, zeros_like
+from .shape.reshaping import moveaxis, tril
 
 __all__: list[str] = []
 

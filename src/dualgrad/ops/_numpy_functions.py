@@ -14,18 +14,19 @@ import numpy as np
 
 from ..tensor import Tensor
 from ._arguments import integer, one_axis, operand, to_shape
-from ._einsum import contracted
-from .arithmetic import round as _round
-from .choice import clip, where
-from .complex import angle, conj, imag, real
-from .creation import full_like, ones_like, zeros_like
-from .gather import gather_elements, take
-from .products import dot, inner, outer, tensor_dot
-from .reductions import all as _all
-from .reductions import amax, amin, argmax, argmin, count_nonzero, mean, norm, prod, std, var
-from .reductions import any as _any
-from .reductions import sum as _sum
-from .shape import (
+from .index.choice import clip, where
+from .index.gather import gather_elements, take
+from .linalg.norms import norm
+from .math._einsum import contracted
+from .math.arithmetic import round as _round
+from .math.complex import angle, conj, imag, real
+from .math.products import dot, inner, outer, tensor_dot
+from .math.reductions import all as _all
+from .math.reductions import amax, amin, argmax, argmin, count_nonzero, mean, prod, std, var
+from .math.reductions import any as _any
+from .math.reductions import sum as _sum
+from .shape.creation import full_like, ones_like, zeros_like
+from .shape.reshaping import (
     broadcast_to,
     cat,
     diag,

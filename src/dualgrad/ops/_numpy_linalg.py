@@ -30,7 +30,7 @@ from .linalg import (
     svd,
     vander,
 )
-from .shape import swapaxes
+from .shape.reshaping import swapaxes
 
 __all__: list[str] = []
 

@@ -10,12 +10,12 @@ import numpy as np
 from ..tensor import Tensor
 from ._arguments import floating, lengths, operand, permuted, reduced_axes, to_shape
 from ._numpy_functions import implements, reduction
-from ._padding import extended, surrounded
-from .gather import gather_elements
-from .reductions import amax, amin, cumprod, cumsum, nansum
-from .sampled import diff, interp, trapezoid
-from .shape import flip, ravel, rot90
-from .sorting import middle, sort
+from .index.gather import gather_elements
+from .index.sorting import middle, sort
+from .math.reductions import amax, amin, cumprod, cumsum, nansum
+from .math.sampled import diff, interp, trapezoid
+from .shape._padding import extended, surrounded
+from .shape.reshaping import flip, ravel, rot90
 
 reduction(nansum, np.nansum)
 

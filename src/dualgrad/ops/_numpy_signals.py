@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..tensor import Tensor
-from ._convolve import convolve, correlate
 from ._numpy_functions import FUNCTIONS
-from ._spectra import fftshift, hfft, ifftshift, ihfft
-from .fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn
+from .signal._convolve import convolve, correlate
+from .signal._spectra import fftshift, hfft, ifftshift, ihfft
+from .signal.fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn
 
 FUNCTIONS[np.convolve] = convolve
 FUNCTIONS[np.correlate] = correlate

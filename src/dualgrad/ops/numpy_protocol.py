@@ -30,11 +30,11 @@ from . import _numpy_signals as _numpy_signals
 from ._arguments import OP, operand
 from ._numpy_arguments import array_like, settled_arguments, tensors_among
 from ._numpy_functions import FUNCTIONS, SAVES, numbers, on_numbers
-from .complex import conj
-from .reductions import all as _all
-from .reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
-from .reductions import any as _any
-from .reductions import sum as _sum
+from .math.complex import conj
+from .math.reductions import all as _all
+from .math.reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
+from .math.reductions import any as _any
+from .math.reductions import sum as _sum
 
 __all__: list[str] = []
 

@@ -12,7 +12,7 @@ from .._nests import matched
 from ..dtype import float64
 from ..modes import jit
 from ..ops._arguments import to_shape
-from ..ops._joining import concat
+from ..ops.axes._joining import concat
 from ..sparse.compressed import sparse_jacobian
 from ..tensor import Tensor
 from ..transforms.gradient import jvp, vjp

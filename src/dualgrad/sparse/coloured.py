@@ -13,8 +13,8 @@ import numpy as np
 
 from .._engine.sparse.assembly import spread, uninitialized
 from ..modes import jit
-from ..ops._joining import concat
-from ..ops.gather import gather
+from ..ops.axes._joining import concat
+from ..ops.index.gather import gather
 from ..tensor import Tensor
 from ..transforms.vectorize import vmap
 from .colour import Colouring

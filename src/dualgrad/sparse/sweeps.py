@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ops._arguments import to_shape
-from ..ops._joining import concat
+from ..ops.axes._joining import concat
 from ..tensor import Tensor
 from ..transforms.gradient import grad, jvp, vjp
 from .patterns import leaves

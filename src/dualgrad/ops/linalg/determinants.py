@@ -24,7 +24,7 @@ from ... import extend
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, expanded, to_shape, total
-from ..choice import where
+from ..index.choice import where
 from ._matrices import block, blocks, diagonal_of, identity, inner, spectrum, square, transposed
 from .solving import inverted
 

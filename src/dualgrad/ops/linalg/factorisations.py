@@ -9,7 +9,7 @@ import numpy as np
 from ... import extend
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded
-from .._diagonals import tril
+from ..axes._diagonals import tril
 from ._matrices import block, blocks, identity, joined, lapack, matrices, symmetric, transposed
 from .solving import substituted
 

@@ -13,7 +13,7 @@ import numpy as np
 from ... import extend
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded, integer
-from ..choice import where
+from ..index.choice import where
 from ._matrices import as_row, identity, square
 from .solving import inverted, solved
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...tensor import Tensor
 from .._arguments import Primitive, alike, expanded, floating, integer, one_axis, operand, to_shape
-from .._joining import stack
-from .._norms import vector_norm
+from ..axes._joining import stack
+from .norms import vector_norm
 
 __all__ = ["Cdist", "Cross", "cdist", "cross", "kron", "vander"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from ... import extend
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded, to_shape
-from .._diagonals import tril, triu
+from ..axes._diagonals import tril, triu
 from ._matrices import failure, identity, lapack, matrices, real, square, together, transposed
 
 __all__ = [

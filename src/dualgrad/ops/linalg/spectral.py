@@ -8,10 +8,10 @@ import numpy as np
 
 from ...tensor import Tensor
 from .._arguments import Primitive
-from .._norms import norm
 from ._matrices import matrices, square, symmetric
 from ._perturbation import eigenpairs, eigenvalues, pairs_of
 from ._singular import factors, factors_of, values
+from .norms import norm
 from .solving import inverted
 
 __all__ = ["Svd", "cond", "eigh", "eigvalsh", "svd"]

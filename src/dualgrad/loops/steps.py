@@ -1,0 +1,217 @@
+"""What the steps of a loop are given and return, and what they carry along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._engine.transforms.nests import beside, in_words, is_leaf, with_leaves
+from .._engine.transforms.rematerialisation import filled, template_of, tensors_of
+from .._nests import matched
+from ..ops.axes._joining import concat, stack
+from ..ops.axes._turning import flip
+from ..ops.index.choice import where
+from ..ops.shape.creation import zeros
+from ..tensor import Tensor
+
+__all__ = [
+    "Counted", "Given", "Listed", "Results", "Stacked", "as_tensors", "check_same", "chosen", "described", "mapped",
+]  # fmt: skip
+
+CHUNK = 1024  # results joined at a time
+_COMPARED = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
+
+
+class Given:
+    """Nothing but the carry; the base of what else a step may be given."""
+
+    def __init__(self, nest: Any = None) -> None:
+        self.tensors = tensors_of(nest)
+
+    def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
+        """The tensors that step k is given, from those of the loop."""
+        return []
+
+    def nest(self, leaves: list[Tensor], k: int) -> Any:
+        """What step k is given."""
+        return None
+
+    def spread(self, terms: dict[int, list[Any]], n: int) -> Iterator[Tensor | None]:
+        """The cotangents of the loop's tensors, from those of each step's."""
+        yield from ()
+
+
+class Counted(Given):
+    """A number that counts up."""
+
+    def __init__(self, lower: int) -> None:
+        super().__init__()
+        self.lower = lower
+
+    def nest(self, leaves: list[Tensor], k: int) -> int:
+        """What step k is given."""
+        return self.lower + k
+
+
+class Stacked(Given):
+    """A slice of each tensor of a nest, along its first axis."""
+
+    def __init__(self, nest: Any) -> None:
+        super().__init__(nest)
+        self.template = template_of(nest)
+
+    def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
+        """The tensors that step k is given, from those of the loop."""
+        return [t[k] for t in tensors]
+
+    def nest(self, leaves: list[Tensor], k: int) -> Any:
+        """What step k is given."""
+        return filled(self.template, leaves)
+
+    def spread(self, terms: dict[int, list[Any]], n: int) -> Iterator[Tensor | None]:
+        """The cotangents of the loop's tensors, from those of each step's."""
+        for j, t in enumerate(self.tensors):
+            found = [terms[k][j] if k in terms else None for k in range(n)]
+            if all(term is None for term in found):
+                yield None
+            else:
+                zero = zeros(t.shape[1:], t.dtype)
+                yield stacked([zero if term is None else term for term in found])
+
+
+class Listed(Given):
+    """One entry of a list."""
+
+    def __init__(self, entries: list[Any]) -> None:
+        super().__init__(entries)
+        self.templates = [template_of(entry) for entry in entries]
+        self.starts = [0]
+        for entry in entries:
+            self.starts.append(self.starts[-1] + len(tensors_of(entry)))
+
+    def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
+        """The tensors that step k is given, from those of the loop."""
+        return tensors[self.starts[k] : self.starts[k + 1]]
+
+    def nest(self, leaves: list[Tensor], k: int) -> Any:
+        """What step k is given."""
+        return filled(self.templates[k], leaves)
+
+    def spread(self, terms: dict[int, list[Any]], n: int) -> Iterator[Tensor | None]:
+        """The cotangents of the loop's tensors, from those of each step's."""
+        for k in range(n):
+            yield from terms.get(k, [None] * (self.starts[k + 1] - self.starts[k]))
+
+
+def stacked(tensors: list[Tensor]) -> Tensor:
+    """One tensor of many, joined a chunk at a time."""
+    if len(tensors) <= CHUNK:
+        return stack(tensors)
+    return concat([stack(tensors[i : i + CHUNK]) for i in range(0, len(tensors), CHUNK)])
+
+
+class Results:
+    """What the steps return beside the carry: stacked, or in a list."""
+
+    def __init__(self, name: str, listed: bool) -> None:
+        self.name = name
+        self.listed = listed
+        self.template: Any = None
+        self.fields: list[Any] = []
+        self.chunks: list[list[Tensor]] = []
+        self.recent: list[list[Tensor]] = []
+        self.entries: list[Any] = []
+
+    def add(self, y: Any) -> None:
+        """Take the results of the next step."""
+        if self.listed:
+            self.entries.append(y)
+            return
+        fields: list[Any] = []
+        y = as_tensors(y, fields)
+        leaves = tensors_of(y)
+        if self.template is None:
+            self.fields = fields
+            self.template = template_of(y)
+            self.recent = [[] for _ in leaves]
+            self.chunks = [[] for _ in leaves]
+        elif len(leaves) != len(self.recent):
+            raise ValueError(
+                f"{self.name}: a step returned {len(leaves)} tensors to be stacked, the first step {len(self.recent)}; "
+                f"expected results of one nesting"
+            )
+        if len(fields) != len(self.fields) or not all(map(_equal, fields, self.fields)):
+            raise ValueError(
+                f"{self.name}: a field that holds no Tensor is {fields} in the result of a step, {self.fields} in that "
+                f"of the first; expected the same in all steps, return a Tensor to have it stacked"
+            )
+        for recent, chunks, leaf in zip(self.recent, self.chunks, leaves, strict=True):
+            recent.append(leaf)
+            if len(recent) == CHUNK:
+                chunks.append(stack(recent))
+                recent.clear()
+
+    def finished(self, reverse: bool) -> Any:
+        """All results, in the order of what the steps were given."""
+        if self.listed:
+            return self.entries[::-1] if reverse else self.entries
+        joined = []
+        for recent, chunks in zip(self.recent, self.chunks, strict=True):
+            parts = [*chunks, stack(recent)] if recent else chunks
+            whole_of = parts[0] if len(parts) == 1 else concat(parts)
+            joined.append(flip(whole_of, (0,)) if reverse else whole_of)
+        return filled(self.template, joined)
+
+
+def as_tensors(y: Any, fields: list[Any] | None = None) -> Any:
+    """A nest with tensors in place of numbers; fields keep what they hold, which a list is told."""
+
+    def change(leaf: Any, named: bool) -> Any:
+        if named and fields is not None:
+            fields.append(leaf)
+        return leaf if named or leaf is None else Tensor(leaf)
+
+    return with_leaves(y, change)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two fields hold the same number or text; other objects are not compared."""
+    if not isinstance(a, _COMPARED) and not isinstance(b, _COMPARED):
+        return True
+    return type(a) is type(b) and np.array_equal(a, b, equal_nan=isinstance(a, float | complex))
+
+
+def mapped(fn: Callable[[Tensor], Tensor], nest: Any) -> Any:
+    """A nest with a function applied to its tensors."""
+    return filled(template_of(nest), [fn(t) for t in tensors_of(nest)])
+
+
+def chosen(truth: Any, x: Any, y: Any) -> Any:
+    """A nest of the tensors of x where a truth value holds, of y elsewhere; y has the nesting of x."""
+    pairs = zip(tensors_of(x), matched("where", x, y, "the other nest"), strict=True)
+    return filled(template_of(x), [where(truth, a, b) for a, b in pairs])
+
+
+def described(x: Any) -> str:
+    """A value in a message."""
+    return f"a tensor of shape {x.shape} and type {x.dtype}" if isinstance(x, Tensor) else in_words(x)
+
+
+def check_same(name: str, was: Any, now: Any, what: str) -> None:
+    """The carry keeps its nesting, shapes and types from step to step."""
+    if isinstance(was, Tensor):
+        if isinstance(now, Tensor) and now._typenum == was._typenum and now.shape == was.shape:
+            return
+    elif is_leaf(was):
+        if is_leaf(now) and not isinstance(now, Tensor):
+            return
+    elif isinstance(now, dict if isinstance(was, dict) else type(was)):
+        children = beside(was, now)
+        if children is not None:
+            for label, a, b in children:
+                check_same(name, a, b, f"{what}{label}")
+            return
+    remedy = "; start with a Tensor instead of a number" if isinstance(was, int | float) else ""
+    raise ValueError(f"{name}: {what} is {described(was)} before a step and {described(now)} after it{remedy}")

@@ -1,0 +1,294 @@
+"""What changes or shows something: assignment, the order of effects, printing, and functions of Python values.
+
+`assign` and its kin point a Parameter's handle at a new value. Values are immutable, so a derivative that has
+yet to read the old one still does.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from ..parameter import Parameter
+from ..transforms.gradient import stop_gradient
+from ._arguments import Primitive
+
+__all__ = [
+    "Assign", "AssignAdd", "AssignSub", "Depend", "Print", "assign", "assign_add", "assign_sub", "constexpr", "depend",
+    "print_",
+]  # fmt: skip
+
+
+def assign(variable: Any, value: Any) -> Parameter:
+    """Replace the value of a Parameter.
+
+    Parameters
+    ----------
+    variable : Parameter
+        Whose value changes.
+    value : Tensor, array or number
+        Of the same shape; it is cast to the type of `variable`.
+
+    Returns
+    -------
+    Parameter
+        `variable` itself.
+
+    Raises
+    ------
+    TypeError
+        If `variable` is no Parameter, or its type cannot hold the value.
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0, 2.0], name="w")
+    >>> print(ops.assign(w, dg.Tensor([3.0, 4.0])).asnumpy())
+    [3. 4.]
+    """
+    return _parameter("assign", variable).set_data(value)
+
+
+def assign_add(variable: Any, value: Any) -> Parameter:
+    """Add to the value of a Parameter, in place.
+
+    Parameters
+    ----------
+    variable : Parameter
+        Whose value changes.
+    value : Tensor, array or number
+        What is added.
+
+    Returns
+    -------
+    Parameter
+        `variable` itself.
+
+    Raises
+    ------
+    TypeError
+        If `variable` is no Parameter, or its type cannot hold the sum.
+    ValueError
+        If the sum has another shape.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0, 2.0], name="w")
+    >>> print(ops.assign_add(w, 10.0).asnumpy())
+    [11. 12.]
+    """
+    variable = _parameter("assign_add", variable)
+    return variable.set_data(variable._detached() + stop_gradient(value))
+
+
+def assign_sub(variable: Any, value: Any) -> Parameter:
+    """Subtract from the value of a Parameter, in place.
+
+    Parameters
+    ----------
+    variable : Parameter
+        Whose value changes.
+    value : Tensor, array or number
+        What is subtracted.
+
+    Returns
+    -------
+    Parameter
+        `variable` itself.
+
+    Raises
+    ------
+    TypeError
+        If `variable` is no Parameter, or its type cannot hold the difference.
+    ValueError
+        If the difference has another shape.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0, 2.0], name="w")
+    >>> print(ops.assign_sub(w, dg.Tensor([1.0, 1.0])).asnumpy())
+    [0. 1.]
+    """
+    variable = _parameter("assign_sub", variable)
+    return variable.set_data(variable._detached() - stop_gradient(value))
+
+
+def _parameter(name: str, variable: Any) -> Parameter:
+    if not isinstance(variable, Parameter):
+        raise TypeError(
+            f"{name}: the variable is a {type(variable).__name__}; expected a Parameter, since other tensors "
+            f"do not change"
+        )
+    return variable
+
+
+class Assign(Primitive):
+    """Primitive class of `assign`: ``ops.Assign()(parameter, value)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.Assign()(w, dg.Tensor([2.0])), w.asnumpy())
+    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True) [2.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, variable: Any, value: Any) -> Parameter:
+        return assign(variable, value)
+
+
+class AssignAdd(Primitive):
+    """Primitive class of `assign_add`: ``ops.AssignAdd()(parameter, value)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.AssignAdd()(w, dg.Tensor([2.0])))
+    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __call__(self, variable: Any, value: Any) -> Parameter:
+        return assign_add(variable, value)
+
+
+class AssignSub(Primitive):
+    """Primitive class of `assign_sub`: ``ops.AssignSub()(parameter, value)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.AssignSub()(w, dg.Tensor([2.0])))
+    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __call__(self, variable: Any, value: Any) -> Parameter:
+        return assign_sub(variable, value)
+
+
+def depend(value: Any, expr: Any) -> Any:
+    """The first argument; the second has been computed by the time it is returned.
+
+    Parameters
+    ----------
+    value
+        What is returned.
+    expr
+        What else has to have been computed: calling it with an effect as argument is enough.
+
+    Returns
+    -------
+    object
+        `value` itself.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.depend(dg.Tensor([5.0]), ops.assign(w, [2.0])))
+    [5.]
+    """
+    return value
+
+
+class Depend(Primitive):
+    """Primitive class of `depend`: ``ops.Depend()(value, effect)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0], name="w")
+    >>> print(ops.Depend()(dg.Tensor([5.0]), ops.assign(w, [2.0])))
+    [5.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, value: Any, expr: Any) -> Any:
+        return value
+
+
+def print_(*input_x: Any) -> None:
+    """Print each argument on a line of its own, tensors with shape and type.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.print_("x", dg.Tensor([1, 2]))
+    x
+    Tensor(shape=[2], dtype=Int64, value= [1, 2])
+    """
+    for item in input_x:
+        builtins.print(item if isinstance(item, str) else repr(item))
+
+
+class Print(Primitive):
+    """Primitive class of `print_`: ``ops.Print()("x", x)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.Print()("x is", dg.Tensor([1.0]))
+    x is
+    Tensor(shape=[1], dtype=Float32, value= [ 1.00000000e+00])
+    """
+
+    __slots__ = ()
+
+    def __call__(self, *input_x: Any) -> None:
+        print_(*input_x)
+
+
+def constexpr(fn: Callable[..., Any] | None = None, **settings: Any) -> Any:
+    """Mark a function of Python values; here it is the function itself.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        The function. Without it the result is a decorator.
+    **settings
+        Accepted so that ported code runs; they have no meaning here.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> @ops.constexpr
+    ... def half(shape):
+    ...     return tuple(n // 2 for n in shape)
+    >>> half((4, 6))
+    (2, 3)
+    """
+    if fn is None:
+        return lambda function: function
+    if not callable(fn):
+        raise TypeError(f"constexpr: expected a function, got {type(fn).__name__}")
+    return fn
+
+
+METHODS: dict[str, Callable[..., Any]] = {}

@@ -1,0 +1,288 @@
+"""Rows gathered into segments: sums, products and extremes of the rows that bear one number.
+
+The sum is a scatter, the transpose of reading. A product multiplies the rows of each segment pairwise, after
+sorting them by segment, and divides nothing, so zeros among them are exact in every derivative. An extreme is
+found on plain numbers first; the rows that reach it share the slope in equal parts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..._engine.transforms import tensor as _engine
+from ...tensor import Tensor
+from .._arguments import OP, Primitive, integer, operand, to_shape
+from ..axes._prefixes import Elements, every, prefixes
+from ._indices import added, index_tensor, one_axis_pattern, read
+from .choice import where
+from .sorting import positions
+
+__all__ = [
+    "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentSum", "unsorted_segment_max", "unsorted_segment_min",
+    "unsorted_segment_sum",
+]  # fmt: skip
+
+_CUMSUM, _EQ, _GATHER = OP["cumsum"], OP["eq"], OP["gather"]
+_MAXIMUM, _MINIMUM = OP["maximum"], OP["minimum"]
+_FIRST = one_axis_pattern((), 0)
+
+
+# --------------------------------------------------------------------------- rows (n, m), a segment for each row
+
+
+def segment_sums(rows: Tensor, ids: Tensor, count: int) -> Tensor:
+    """The sum of the rows of each segment, of shape (count, m)."""
+    return added("segments", (count, *rows.shape[1:]), _FIRST, rows, ids)
+
+
+def segment_products(rows: Tensor, ids: Tensor, count: int) -> Tensor:
+    """The product of the rows of each segment; 1 where there are none."""
+    return _combined(lambda x, y: x * y, rows, ids, count, 1)
+
+
+def segment_extremes(op: int, rows: Tensor, ids: Tensor, count: int, empty: Any) -> Tensor:
+    """The largest or smallest row of each segment, element by element; `empty` where there are none.
+
+    The mean of the elements that reach the extreme has the right derivatives; what its rounding lacks of the
+    extreme is added as a constant.
+    """
+    extreme = _combined(lambda x, y: _engine.binary_op(op, x, y), _engine.stop(rows), ids, count, empty)
+    if not rows.dtype.is_float:
+        return extreme
+    reaches = _engine.binary_op(_EQ, rows, read("segments", _FIRST, extreme, ids))
+    ties = segment_sums(_engine.convert(reaches, ids._typenum), ids, count)
+    parts = where(reaches, rows, 0) / read("segments", _FIRST, _engine.binary_op(_MAXIMUM, ties, 1), ids)
+    shared = segment_sums(parts, ids, count)
+    return shared + _engine.stop(where(_engine.binary_op(_EQ, shared, extreme), 0, extreme - shared))
+
+
+def _combined(combine: Any, rows: Tensor, ids: Tensor, count: int, empty: Any) -> Tensor:
+    """The rows of each segment combined by an associative function.
+
+    Rows of one segment stand side by side when they are sorted by segment; the last of their prefixes is the
+    result.
+    """
+    width = rows.shape[1]
+    nothing = Tensor(np.full((count, width), empty, rows.dtype.numpy))
+    if not rows.shape[0] or not count:
+        return nothing
+    order = positions(ids, 0)
+    sorted_ids = to_shape(read("segments", _FIRST, ids, order), (ids.size, 1))
+
+    def within(a: Elements, b: Elements) -> Elements:
+        (i, x), (j, y) = a, b
+        return j, where(_engine.binary_op(_EQ, i, j), combine(x, y), y)
+
+    _, results = prefixes(within, (sorted_ids, read("segments", _FIRST, rows, order)), 0)
+    sizes = added("segments", (count,), _FIRST, Tensor(np.ones(ids.shape, np.int64)), ids)
+    ends = _engine.apply(_CUMSUM, (0, False), sizes) - 1
+    last = read("segments", _FIRST, results, _engine.binary_op(_MAXIMUM, ends, 0))
+    return where(to_shape(sizes > 0, (count, 1)), last, nothing)
+
+
+# ------------------------------------------------------------------------------------------- public functions
+
+
+def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> Tensor:
+    """Sums of the elements that bear one segment number.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        At least one axis.
+    segment_ids : Tensor of int
+        A segment for each element of the first axes of `input_x`, in any order; elements with a negative one are
+        left out.
+    num_segments : int
+        How many segments there are.
+
+    Returns
+    -------
+    Tensor
+        Shape (num_segments, further axes of `input_x`); 0 in segments without elements.
+
+    Raises
+    ------
+    IndexError
+        If there is no such segment.
+    TypeError
+        If the segments are not integers.
+    ValueError
+        If the shape of `segment_ids` is not that of the first axes of `input_x`, or there is no segment.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> x = dg.Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> print(ops.unsorted_segment_sum(x, dg.Tensor([0, 2, 0]), 3))
+    [[6. 8.]
+     [0. 0.]
+     [3. 4.]]
+    """
+    return _segmented("unsorted_segment_sum", None, input_x, segment_ids, num_segments)
+
+
+def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
+    """Largest of the elements that bear one segment number; those that tie share the slope in equal parts.
+
+    The errors are those of `unsorted_segment_sum`.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    segment_ids : Tensor of int
+        A segment for each element of the first axes of `x`, in any order; elements with a negative one are left out.
+    num_segments : int
+        How many segments there are.
+
+    Returns
+    -------
+    Tensor
+        Shape (num_segments, further axes of `x`); the lowest number of the type in segments without elements.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> x = dg.Tensor([[1.0, 6.0], [3.0, 4.0], [5.0, 2.0]])
+    >>> print(ops.unsorted_segment_max(x, dg.Tensor([0, 1, 0]), 2))
+    [[5. 6.]
+     [3. 4.]]
+    """
+    return _segmented("unsorted_segment_max", _MAXIMUM, x, segment_ids, num_segments)
+
+
+def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
+    """Smallest of the elements that bear one segment number; those that tie share the slope in equal parts.
+
+    The errors are those of `unsorted_segment_sum`.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    segment_ids : Tensor of int
+        A segment for each element of the first axes of `x`, in any order; elements with a negative one are left out.
+    num_segments : int
+        How many segments there are.
+
+    Returns
+    -------
+    Tensor
+        Shape (num_segments, further axes of `x`); the highest number of the type in segments without elements.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> x = dg.Tensor([[1.0, 6.0], [3.0, 4.0], [5.0, 2.0]])
+    >>> print(ops.unsorted_segment_min(x, dg.Tensor([0, 1, 0]), 2))
+    [[1. 2.]
+     [3. 4.]]
+    """
+    return _segmented("unsorted_segment_min", _MINIMUM, x, segment_ids, num_segments)
+
+
+def _segmented(name: str, op: int | None, x: Any, segment_ids: Any, num_segments: Any) -> Tensor:
+    x = operand(name, x)
+    ids, count = index_tensor(name, segment_ids), integer(name, "num_segments", num_segments)
+    shape, rest = x.shape, x.shape[ids.ndim :]
+    if not ids.ndim or ids.shape != shape[: ids.ndim] or count < 1:
+        raise ValueError(
+            f"{name}: segments of shape {ids.shape} for a tensor of shape {shape}, num_segments {count}; expected a "
+            "segment for each element of the first axes, and one segment at least"
+        )
+    rows = to_shape(x, (ids.size, math.prod(rest)))
+    bins = _bins(name, to_shape(ids, (ids.size,)), count)
+    if op is None:
+        found = segment_sums(rows, bins, count + 1)
+    else:
+        found = segment_extremes(op, rows, bins, count + 1, _limit(name, x, op))
+    return to_shape(every(found, 0, 0, count), (count, *rest))
+
+
+def _bins(name: str, ids: Tensor, count: int) -> Tensor:
+    """Segments, with one more behind them for negative numbers."""
+    try:
+        checked = _engine.apply(_GATHER, _FIRST, Tensor(np.arange(count)), _engine.binary_op(_MAXIMUM, ids, 0))
+    except IndexError as error:
+        raise IndexError(f"{name}: there are {count} segments; {error}") from None
+    return where(ids < 0, count, checked)
+
+
+def _limit(name: str, x: Tensor, op: int) -> Any:
+    """What an extreme over nothing is: the number of the type that every other one exceeds."""
+    kind = x.dtype.numpy
+    if x.dtype.is_float:
+        numbers: Any = np.finfo(kind)
+    elif x.dtype.is_int:
+        numbers = np.iinfo(kind)
+    else:
+        raise TypeError(f"{name}: a tensor of type {x.dtype} has no order; expected integers or floats")
+    return numbers.min if op == _MAXIMUM else numbers.max
+
+
+# ------------------------------------------------------------------------------------------ primitive classes
+
+
+class UnsortedSegmentSum(Primitive):
+    """Sums of the elements that bear one segment number; see `unsorted_segment_sum`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.UnsortedSegmentSum()(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0, 1, 0]), 2))
+    [4. 2.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, x: Any, segment_ids: Any, num_segments: int) -> Tensor:
+        return _segmented("UnsortedSegmentSum", None, x, segment_ids, num_segments)
+
+
+class UnsortedSegmentMax(Primitive):
+    """Largest of the elements that bear one segment number; see `unsorted_segment_max`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.UnsortedSegmentMax()(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0, 1, 0]), 2))
+    [3. 2.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, x: Any, segment_ids: Any, num_segments: int) -> Tensor:
+        return _segmented("UnsortedSegmentMax", _MAXIMUM, x, segment_ids, num_segments)
+
+
+class UnsortedSegmentMin(Primitive):
+    """Smallest of the elements that bear one segment number; see `unsorted_segment_min`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.UnsortedSegmentMin()(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0, 1, 0]), 2))
+    [1. 2.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, x: Any, segment_ids: Any, num_segments: int) -> Tensor:
+        return _segmented("UnsortedSegmentMin", _MINIMUM, x, segment_ids, num_segments)
+
+
+METHODS: dict[str, Any] = {
+    "unsorted_segment_max": unsorted_segment_max,
+    "unsorted_segment_min": unsorted_segment_min,
+    "unsorted_segment_sum": unsorted_segment_sum,
+}

@@ -1,0 +1,268 @@
+"""Elements at points combined with updates: less them, times them, the larger of both.
+
+Where a point comes more than once, all of its updates count: the differences are summed up, the factors
+multiplied, the largest of them all is taken. Elements are rows here, numbered by the points (`segments.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..._engine.transforms import tensor as _engine
+from ...tensor import Tensor
+from .._arguments import OP, Primitive, one_axis, operand, to_shape
+from ..axes._joining import cat
+from ._indices import added, index_tensor, many_axes_pattern, one_axis_pattern, points_for, read
+from .choice import where
+from .segments import segment_extremes, segment_products
+
+__all__ = [
+    "TensorScatterMax", "TensorScatterMin", "TensorScatterMul", "TensorScatterSub", "index_fill", "tensor_scatter_max",
+    "tensor_scatter_min", "tensor_scatter_mul", "tensor_scatter_sub",
+]  # fmt: skip
+
+_MAXIMUM, _MINIMUM = OP["maximum"], OP["minimum"]
+
+
+def tensor_scatter_sub(input_x: Any, indices: Any, updates: Any) -> Tensor:
+    """Subtract values at points; of a point that comes twice both are subtracted.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        At least one axis.
+    indices : Tensor of int
+        The last axis holds a point: an index for each of the first axes of `input_x`.
+    updates : Tensor
+        The shape of `indices` without its last axis, then the axes of `input_x` that are not indexed; converted
+        to the type of `input_x`.
+
+    Returns
+    -------
+    Tensor
+        Shape and type of `input_x`.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    TypeError
+        If the indices are not integers.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.tensor_scatter_sub(ops.ones((3,)), dg.Tensor([[0], [0]]), dg.Tensor([1.0, 2.0])))
+    [-2.  1.  1.]
+    """
+    return _subtracted("tensor_scatter_sub", input_x, indices, updates)
+
+
+def _subtracted(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
+    x, updates, points = _operands(name, x, indices, updates)
+    return x - added(name, x.shape, many_axes_pattern(len(points)), updates, *points)
+
+
+def tensor_scatter_mul(input_x: Any, indices: Any, updates: Any) -> Tensor:
+    """Multiply by values at points; of a point that comes twice both are factors.
+
+    Parameters, result and errors are those of `tensor_scatter_sub`. Derivatives are exact where factors are 0,
+    too.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.tensor_scatter_mul(ops.ones((3,)), dg.Tensor([[0], [0]]), dg.Tensor([5.0, 2.0])))
+    [10.  1.  1.]
+    """
+    return _multiplied("tensor_scatter_mul", input_x, indices, updates)
+
+
+def _multiplied(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
+    x, rows, numbers, count = _rows(name, x, indices, updates)
+    return x * to_shape(segment_products(rows, numbers, count), x.shape)
+
+
+def tensor_scatter_max(input_x: Any, indices: Any, updates: Any) -> Tensor:
+    """Replace elements at points by larger values; of values that tie each has an equal part of the slope.
+
+    Parameters, result and errors are those of `tensor_scatter_sub`. The largest of the element and of all values
+    for its point is taken.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.tensor_scatter_max(ops.ones((3,)), dg.Tensor([[0], [0], [1]]), dg.Tensor([5.0, 2.0, 0.0])))
+    [5. 1. 1.]
+    """
+    return _chosen("tensor_scatter_max", _MAXIMUM, input_x, indices, updates)
+
+
+def tensor_scatter_min(input_x: Any, indices: Any, updates: Any) -> Tensor:
+    """Replace elements at points by smaller values; of values that tie each has an equal part of the slope.
+
+    Parameters, result and errors are those of `tensor_scatter_sub`. The smallest of the element and of all values
+    for its point is taken.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.tensor_scatter_min(ops.ones((3,)), dg.Tensor([[0], [0], [1]]), dg.Tensor([-5.0, 0.0, 2.0])))
+    [-5.  1.  1.]
+    """
+    return _chosen("tensor_scatter_min", _MINIMUM, input_x, indices, updates)
+
+
+def _chosen(name: str, op: int, x: Any, indices: Any, updates: Any) -> Tensor:
+    x, rows, numbers, count = _rows(name, x, indices, updates)
+    itself = to_shape(x, (count, rows.shape[1]))
+    everything, places = cat((itself, rows)), cat((Tensor(np.arange(count)), numbers))
+    return to_shape(segment_extremes(op, everything, places, count, 0), x.shape)
+
+
+def _operands(name: str, x: Any, indices: Any, updates: Any) -> tuple[Tensor, Tensor, list[Tensor]]:
+    x = operand(name, x)
+    updates = _engine.convert(operand(name, updates), x._typenum)
+    return x, updates, points_for(name, x.shape, indices, updates)
+
+
+def _rows(name: str, x: Any, indices: Any, updates: Any) -> tuple[Tensor, Tensor, Tensor, int]:
+    """The operand, the updates as rows, the number of the place each of them belongs to, how many places there are."""
+    x, updates, points = _operands(name, x, indices, updates)
+    outer, inner = x.shape[: len(points)], x.shape[len(points) :]
+    count = math.prod(outer)
+    numbers = read(name, many_axes_pattern(len(points)), Tensor(np.arange(count).reshape(outer)), *points)
+    return x, to_shape(updates, (numbers.size, math.prod(inner))), to_shape(numbers, (numbers.size,)), count
+
+
+def index_fill(x: Any, axis: int, index: Any, value: Any) -> Tensor:
+    """Put a number at positions along an axis.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    axis : int
+        The axis.
+    index : Tensor of int
+        The positions: a vector, or a single one.
+    value : number or Tensor without axes
+        The number, converted to the type of `x`; derivatives go to it.
+
+    Returns
+    -------
+    Tensor
+        Shape and type of `x`.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range, or there is no such axis.
+    TypeError
+        If the indices are not integers.
+    ValueError
+        If there are more axes than that.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.index_fill(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1, dg.Tensor([0]), 9.0))
+    [[9. 2.]
+     [9. 4.]]
+    """
+    x, index = operand("index_fill", x), index_tensor("index_fill", index)
+    axis = one_axis("index_fill", axis, x.shape)
+    if index.ndim > 1 or (isinstance(value, Tensor | np.ndarray) and value.ndim):
+        raise ValueError(
+            f"index_fill: indices of shape {index.shape} and a value of shape {np.shape(value)}; expected a vector "
+            "and a single number"
+        )
+    n = x.shape[axis]
+    ones = Tensor(np.ones((index.size,), np.int64))
+    hits = added("index_fill", (n,), one_axis_pattern((n,), 0), ones, to_shape(index, (index.size,)))
+    mask = to_shape(hits > 0, tuple([n if k == axis else 1 for k in range(x.ndim)]))
+    return where(mask, _engine.convert(value, x._typenum), x)
+
+
+# ------------------------------------------------------------------------------------------ primitive classes
+
+
+class TensorScatterSub(Primitive):
+    """Values subtracted at points; see `tensor_scatter_sub`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.TensorScatterSub()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([3.0])))
+    [ 1. -2.  1.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
+        return _subtracted("TensorScatterSub", input_x, indices, updates)
+
+
+class TensorScatterMul(Primitive):
+    """Elements multiplied at points; see `tensor_scatter_mul`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.TensorScatterMul()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([3.0])))
+    [1. 3. 1.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
+        return _multiplied("TensorScatterMul", input_x, indices, updates)
+
+
+class TensorScatterMax(Primitive):
+    """Elements replaced by larger ones at points; see `tensor_scatter_max`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.TensorScatterMax()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([3.0])))
+    [1. 3. 1.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
+        return _chosen("TensorScatterMax", _MAXIMUM, input_x, indices, updates)
+
+
+class TensorScatterMin(Primitive):
+    """Elements replaced by smaller ones at points; see `tensor_scatter_min`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.TensorScatterMin()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([-3.0])))
+    [ 1. -3.  1.]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
+        return _chosen("TensorScatterMin", _MINIMUM, input_x, indices, updates)
+
+
+METHODS: dict[str, Any] = {"index_fill": index_fill}

@@ -1,0 +1,5 @@
+"""Random numbers."""
+
+from . import drawing
+
+MODULES = (drawing,)

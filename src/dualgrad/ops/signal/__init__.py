@@ -1,0 +1,5 @@
+"""Signals: Fourier transforms, spectra, convolution of sequences."""
+
+from . import fft
+
+MODULES = (fft,)
