@@ -4,214 +4,20 @@ At the top of a file there is no exception. Inside a function an import may reac
 here with its reason: it runs when the package is complete. Stubs and imports for type checkers do not count.
 """
 
-import ast
-import functools
 import graphlib
 import inspect
 import os
 import re
+import runpy
 import subprocess
 import sys
 import types
 from pathlib import Path
 
 import pytest
+from imports import PACKAGE, UPWARDS, faults_of, graph, imports_of_python, layer_of, python_files
 
 import dualgrad as dg
-
-PACKAGE = Path(dg.__file__).parent
-EXT = Path(__file__).parents[2] / "ext"
-
-# Lowest first: a folder imports only from folders before it, and inside of a folder no import leads back. A folder of
-# headers comes with the engine. The last ones are single modules beside the folders.
-LAYERS = (
-    "_table",
-    "include.memory",
-    "include.vector",
-    "include.generated",
-    "include.kernels",
-    "include.executor",
-    "_engine.arrays",
-    "_engine.sparse",
-    "_engine.primitives",
-    "_engine.values",
-    "_engine.tape",
-    "_engine.transforms",
-    "_engine.compiler",
-    "_engine.trace",
-    ".",  # the modules beside the folders, where they are not named below
-    "transforms",
-    "ops._arguments",
-    "ops.axes",
-    "ops.index",
-    "ops.shape",
-    "ops.math",
-    "ops.linalg",
-    "ops.signal",
-    "ops.neural",
-    "ops.random",
-    "loops",
-    "ops",  # what is beside the folders
-    "common",
-    "sparse",
-    "sparsity",
-    "implicit",
-    "numpy",
-    "operators",
-    "nn",
-    "dataset",
-    "scipy",
-    "amp",
-    "programs",
-    "serialization",
-    "self_check",
-    "testing",
-    "",  # the package itself
-)
-
-UPWARDS = {
-    ("tensor", "common"): "Tensor(shape=..., init=...) fills itself by an initializer",
-    ("parameter", "common"): "Parameter.clone(init=...) does",
-}
-
-
-# Inside of a folder, lazily: the reason why a file may import what imports it.
-ALIASES = dict.fromkeys(("ops.composite", "ops.functional", "ops.operations"), "another name for the package `ops`")
-ALIASES["ops.numpy_protocol"] = "NumPy's functions are looked up in `ops` by name, when they are called"
-
-
-def layer_of(name):
-    """The folder that a module or header belongs to, as its number and name."""
-    for level, folder in enumerate(LAYERS):
-        if name == folder or (folder.strip(".") and name.startswith(f"{folder}.")):
-            return level, folder
-    if "." in name:
-        raise LookupError(f"{name} belongs to no layer; give its folder a place in LAYERS")
-    return LAYERS.index("."), "."
-
-
-def python_files():
-    """Every Python module of the package by its name below `dualgrad`; the engine's own __init__ is empty."""
-    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if "_engine" not in path.parts]
-    return {name_of(path, PACKAGE): path for path in paths}
-
-
-def engine_files():
-    """Sources and declarations of the engine, by module name."""
-    paths = [path for kind in ("pyx", "pxd") for path in sorted(EXT.rglob(f"*.{kind}"))]
-    return [(name_of(path, EXT / "dualgrad"), path) for path in paths if path.stem != "__init__"]
-
-
-def name_of(path, root):
-    parts = path.relative_to(root).with_suffix("").parts
-    return ".".join(part for part in parts if part != "__init__")
-
-
-MODULES = {*python_files(), *(name for name, _ in engine_files())}
-
-
-def absolute(package, level, module):
-    """The name below `dualgrad` that `from <dots><module>` means in a package; None for other projects."""
-    if level:
-        parents = package.split(".") if package else []
-        return ".".join(parents[: len(parents) - level + 1] + (module.split(".") if module else []))
-    if module == "dualgrad" or module.startswith("dualgrad."):
-        return module.partition(".")[2]
-    return None
-
-
-def members(base, names):
-    """What `from base import names` reads: submodules where names are modules, else the module itself."""
-    for name in names:
-        full = f"{base}.{name}" if base else name
-        yield full if full in MODULES else base
-
-
-def imports_of_python(name, path):
-    """(imported module, whether inside a function, whether of another project) for every import of a file."""
-    package = name if path.stem == "__init__" else name.rpartition(".")[0]
-    found = []
-
-    def visit(node, lazy):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for child in node.orelse:
-                visit(child, lazy)
-            return
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                target = absolute(package, 0, alias.name)
-                found.append((alias.name if target is None else target, lazy, target is None))
-        if isinstance(node, ast.ImportFrom):
-            base = absolute(package, node.level, node.module or "")
-            if base is None:
-                found.append((node.module, lazy, True))
-            else:
-                found.extend((m, lazy, False) for m in members(base, [alias.name for alias in node.names]))
-        lazy = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for child in ast.iter_child_nodes(node):
-            visit(child, lazy)
-
-    visit(ast.parse(path.read_text()), False)
-    return found
-
-
-CYTHON_FROM = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^\n(#]*))", re.MULTILINE)
-CYTHON_IMPORT = re.compile(r"^\s*c?import\s+([\w.]+)", re.MULTILINE)
-CYTHON_HEADER = re.compile(r'^\s*cdef extern from "([\w./]+)\.h"', re.MULTILINE)
-C_INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w./]+)\.h"', re.MULTILINE)
-
-
-def headers_in(text):
-    """The headers of this project that C or Cython includes, by name below the folder of each."""
-    found = {*CYTHON_HEADER.findall(text), *C_INCLUDE.findall(text)}
-    return sorted("include." + name.replace("/", ".") for name in found if (EXT / f"include/{name}.h").exists())
-
-
-def imports_of_cython(name, path):
-    """The modules and headers of this project that a Cython file uses."""
-    text = path.read_text()
-    found = headers_in(text)
-    for dots, module, several, few in CYTHON_FROM.findall(text):
-        base = absolute(name.rpartition(".")[0], len(dots), module)
-        if base is not None:
-            words = [word.split()[0] for word in (several or few).split(",") if word.strip()]
-            found.extend(members(base, words))
-    found.extend(filter(None, (absolute("", 0, module) for module in CYTHON_IMPORT.findall(text))))
-    return found
-
-
-def faults_of(name, targets):
-    """The imports of a file that lead to folders above its own."""
-    level, folder = layer_of(name)
-    for target in targets:
-        at, owner = layer_of(target)
-        if at >= level and owner != folder:
-            yield f"{name or 'dualgrad'} (in {folder}) imports {target or 'dualgrad'} (in {owner})"
-
-
-def headers():
-    """Every header by its name, generated ones included."""
-    root = EXT / "include"
-    return {f"include.{name_of(path, root)}": path for path in sorted(root.rglob("*.h"))}
-
-
-@functools.cache
-def graph():
-    """Every file of the package, and what it imports, inside of functions as well; without the exceptions."""
-    found = {}
-    for name, path in python_files().items():
-        imports = imports_of_python(name, path)
-        found[name] = {t for t, lazy, foreign in imports if not foreign and not (lazy and excepted(name, t))}
-        found[name] -= {"ops"} if name in ALIASES else set()
-    for name, path in engine_files():
-        found.setdefault(name, set()).update(imports_of_cython(name, path))
-    for name, path in headers().items():
-        found[name] = set(headers_in(path.read_text()))
-    return {name: targets - {name} for name, targets in found.items()}
-
-
-def excepted(name, target):
-    return (name, layer_of(target)[1]) in UPWARDS
 
 
 @pytest.mark.parametrize("name", graph())
@@ -236,6 +42,13 @@ def test_every_exception_is_needed():
         if lazy and not foreign
     }
     assert UPWARDS.keys() <= pairs
+
+
+def test_the_picture_is_current():
+    """`python docs/layers.py` draws it anew."""
+    docs = Path(__file__).parents[2] / "docs"
+    drawing = runpy.run_path(str(docs / "layers.py"))["drawing"]
+    assert (docs / "_static" / "layers.svg").read_text() == drawing()
 
 
 def test_the_parsers_see_imports():
