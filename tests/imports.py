@@ -1,7 +1,7 @@
 """The layers of the package: one list of folders, and what every file imports, read from the sources.
 
-A file imports only from its own folder and from folders before it in `LAYERS`: `package/test_architecture.py` proves it,
-and `docs/layers.py` draws it. Stubs and imports for type checkers do not count.
+A file imports only from its own folder and from folders before it in `LAYERS`: `package/test_architecture.py` proves
+it, and `docs/layers.py` draws it. Stubs and imports for type checkers do not count.
 """
 
 import ast
