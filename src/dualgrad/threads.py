@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ._engine.compiler import plan
+from ._engine.compiler import workers
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
@@ -47,7 +47,7 @@ def set_num_threads(n: int) -> None:
     """
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"set_num_threads: expected an int, got {type(n).__name__}")
-    plan.set_num_threads(n)
+    workers.set_num_threads(n)
 
 
 def get_num_threads() -> int:
@@ -63,9 +63,9 @@ def get_num_threads() -> int:
     >>> dg.get_num_threads() >= 1
     True
     """
-    return plan.get_num_threads()
+    return workers.get_num_threads()
 
 
-plan.set_num_threads(min(_available(), 64))
+workers.set_num_threads(min(_available(), 64))
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=plan.forget_runs)
+    os.register_at_fork(after_in_child=workers.forget_runs)

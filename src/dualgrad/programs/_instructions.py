@@ -1,8 +1,8 @@
 """What the instructions of a plan read, write and compute: one table, by kind.
 
 Whoever reads plans (the verifier, the text of a program, the profile) asks this table. A kind that is missing here is
-an error, not a guess: see `executor/executor.h` for what the executor does, and `describe` in the engine's plan.pyx for
-the fields.
+an error, not a guess: see `executor/executor.h` for what the executor does, and `describe` in the engine's
+inspection.pyx for the fields.
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
-"""Placement: where results lie in memory.
+"""Allocation: where results lie in memory.
 
 Design
 ------
 Memory is handed out by lifetimes, in the order in which results come and go; what nobody reads any more is used again.
-
-A result that is copied into some rows of another one, zeros elsewhere (the transpose of a slice), is made there: the
-copy is not done. Others who read it find it there as well.
+Results that live on between regions have places in one arena. Results of the program are arrays of their own, and so is
+what kernels return. What stays inside of a region has its place in the memory of a block, with whatever else an
+instruction needs there: it is found when the instructions are made (codegen.pyx).
 """
-from .lowering cimport AS_COPIES, Operation
-from .partition cimport HALO, Region, row_size
-from .views cimport Root, View, is_packed, packed
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+
+from .horizontal_fusion cimport Joined
+from .lowering cimport AS_GENERIC, Operation
+from .partition cimport Region
+from .rewrites cimport ARENA_REUSED, Rewrite, note
+from .views cimport Root, View
 
 
 cdef Py_ssize_t aligned(Py_ssize_t nbytes):
@@ -32,7 +36,10 @@ cdef class Places:
                 if nbytes <= <Py_ssize_t>size <= 2 * nbytes and found and (best < 0 or <Py_ssize_t>size < best):
                     best = size
             offsets = self.free[best] if best >= 0 else None
-        return self.keep(nbytes) if offsets is None else (<list>offsets).pop()
+        if offsets is None:
+            return self.keep(nbytes)
+        note(self.rewrite)
+        return (<list>offsets).pop()
 
     cdef Py_ssize_t keep(self, Py_ssize_t nbytes):
         """Memory nobody had before: what is written there for the first block only has to outlive every block."""
@@ -44,31 +51,123 @@ cdef class Places:
         return 0
 
 
-cdef int place_within(Region region) except -1:
-    """Find the results of a region of rows that are made where they would be copied to."""
-    cdef Operation o
-    cdef Root r
-    cdef View v
-    cdef Py_ssize_t start
-    if region.rows is None:
+cdef Places new_places(Rewrite rewrite):
+    cdef Places places = Places()
+    places.rewrite = rewrite
+    return places
+
+
+cdef Memory new_memory(list memories, Root r, str kind, object which):
+    """A base of its own for a root."""
+    cdef Memory made = Memory()
+    made.base = N_BASES + <int>len(memories)
+    made.typenum = r.typenum
+    made.shape = r.shape
+    made.kind = kind
+    made.which = which
+    made.identity = r
+    memories.append(made)
+    return made
+
+
+cdef Located new_located(View v, int base, Py_ssize_t offset):
+    cdef Located made = Located()
+    made.view = v
+    made.base = base
+    made.offset = offset + v.offset
+    return made
+
+
+cdef class Allocation:
+
+    def __dealloc__(self):
+        PyMem_Free(self.of)
+
+    cdef Located located(self, View v):
+        """A view, where a run finds it."""
+        cdef Place *place = &self.of[v.root.number]
+        return new_located(v, place.base, place.offset)
+
+    cdef int found(self, Root r, str kind, object which=None) except -1:
+        """Give a root a base of its own."""
+        self.of[r.number].base = new_memory(self.memories, r, kind, which).base
         return 0
-    for o in region.operations:
-        # what others read is written by the block that owns the row
-        if o.kind != AS_COPIES or o.out.outside or len(o.params) != 2 or o.params[0] is not None:
-            continue
-        offset, strides, v = <tuple>o.params[1]
-        r = v.root
-        start = offset // row_size(o.out)
-        if (r.region == region.number and r.rows and not r.outside and r.within is None
-                and v.shape == r.shape and v.shape[1:] == o.out.shape[1:] and v.offset == 0 and is_packed(v)
-                and strides == packed(o.out.shape, r.item) and offset % row_size(o.out) == 0 and start <= HALO):
-            r.within = o.out
-            r.start = start
-    return 0
+
+    cdef int total(self, Region region) except -1:
+        """Places for what a region adds up over its rows."""
+        cdef list totals = []
+        cdef Py_ssize_t nbytes = 0
+        cdef Operation o
+        cdef Total made
+        cdef Place *place
+        for o in region.operations:
+            if self.partition.of[o.out.number].added:
+                place = &self.of[o.out.number]
+                place.total = nbytes
+                nbytes += aligned(o.out.size * o.out.item)
+                made = Total()
+                made.root = o.out
+                made.total = place.total
+                made.base = place.base
+                made.offset = place.offset
+                totals.append(made)
+        self.totals.append(totals)
+        self.total_bytes.append(nbytes)
+        return 0
+
+    cdef int place(self, Region region, Places places, set leaving) except -1:
+        """Places for what a region leaves behind."""
+        cdef Operation o
+        cdef Root r
+        for o in region.operations:
+            r = o.out
+            if o.kind == AS_GENERIC:
+                self.found(r, "generic")
+            elif r in leaving:
+                self.found(r, "result")
+            elif self.partition.of[r.number].outside:
+                self.of[r.number].base = ARENA
+                self.of[r.number].offset = places.take(r.size * r.item)
+        return 0
 
 
-cdef Root owner(Root r):
-    """The result whose memory a root lies in."""
-    while r.within is not None:
-        r = r.within
-    return r
+cdef Allocation new_allocation(Joined joined):
+    cdef Allocation a = Allocation()
+    cdef Py_ssize_t i, n
+    a.joined = joined
+    a.partition = joined.margins.fused.partition
+    a.memories = []
+    a.totals = []
+    a.total_bytes = []
+    n = len(a.partition.lowered.roots)
+    a.of = <Place *>PyMem_Calloc(max(1, n), sizeof(Place))
+    if a.of is NULL:
+        raise MemoryError()
+    for i in range(n):
+        a.of[i].base = IN_BLOCK
+    return a
+
+
+cdef Allocation allocated(Joined joined):
+    """Places for everything that lives on between regions."""
+    cdef Allocation a = new_allocation(joined)
+    cdef Places places = new_places(ARENA_REUSED)
+    cdef dict dying = {}                        # region -> roots that it reads last
+    cdef set leaving = {(<View>v).root for v in a.partition.lowered.results}
+    cdef Root r
+    cdef Operation o
+    cdef Region region
+    for r in a.partition.lowered.roots:
+        if r.source is not None:
+            kind, which = <tuple>r.source
+            a.found(r, kind, which)
+    for o in a.partition.lowered.operations:
+        dying.setdefault(a.partition.of[o.out.number].last, []).append(o.out)
+    for region in joined.regions:
+        a.place(region, places, leaving)
+        a.total(region)
+        for r in dying.get(region.number, ()):
+            if a.of[r.number].base == ARENA:
+                places.give(r.size * r.item, a.of[r.number].offset)
+    a.arena = places.end
+    return a

@@ -18,6 +18,8 @@ from ..arrays.array cimport Array, contiguous, first_number, to_ndarray, uniform
 from .identities cimport is_real
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_CONCAT, OP_MATMUL, OP_MUL, OP_SUB
 from .program cimport FROM_CONSTANT, Program
+from .rewrites cimport (COLUMN_OF_ZEROS, FACTOR_OF_ROWS, FACTOR_THROUGH_MATMUL, FACTOR_THROUGH_PRODUCT,
+                        FACTOR_THROUGH_SUM, note)
 from .tables cimport StepIndex
 
 
@@ -74,7 +76,10 @@ cdef class Search:
         if column < 0:
             return None
         seed = self.seeds.get((p.typenums[out], shape, column))
-        return None if seed is None else (OP_ABSORB_MUL, c, seed)
+        if seed is None:
+            return None
+        note(COLUMN_OF_ZEROS)
+        return OP_ABSORB_MUL, c, seed
 
     cdef int note_seed(self, int slot) except -1:
         """A constant that is one and the same unit vector in every row."""
@@ -106,7 +111,10 @@ cdef class Search:
             if one is None:
                 return None
             result = self.result_of(op, one[2], ins[1])
-            return None if result < 0 or not self.broadcasts(one[1], result, out) else (one[0], one[1], result)
+            if result < 0 or not self.broadcasts(one[1], result, out):
+                return None
+            note(FACTOR_THROUGH_MATMUL)
+            return one[0], one[1], result
         if op == OP_ADD or op == OP_SUB:
             one = self.multiples.get(ins[0])
             other = self.multiples.get(ins[1])
@@ -115,25 +123,28 @@ cdef class Search:
             result = self.result_of(op, one[2], other[2])
             if result < 0 or not self.broadcasts(one[1], result, out):
                 return None
+            note(FACTOR_THROUGH_SUM)
             return (one[0] if one[0] == other[0] else OP_MUL), one[1], result
         for i in range(2):
             one = self.multiples.get(ins[i])
             if one is not None:
                 result = self.result_of(op, one[2], ins[1 - i])
                 if result >= 0 and self.broadcasts(one[1], result, out):
+                    note(FACTOR_THROUGH_PRODUCT)
                     return (OP_ABSORB_MUL if op == OP_ABSORB_MUL else one[0]), one[1], result
         for i in range(2):
             if self.varies_by_row(ins[i], ins[1 - i], out):
+                note(FACTOR_OF_ROWS)
                 return op, ins[i], ins[1 - i]
         return None
 
-    cdef int note(self, int op, tuple operands, int out) except -1:
+    cdef int note_step(self, int op, tuple operands, int out) except -1:
         """Note a step without settings; of equal ones the first."""
         cdef int[2] ins = [operands[0], operands[1]]
         return 0 if self.index.find(op, None, ins, 2) >= 0 else self.index.add(op, None, ins, 2, out)
 
-    cdef bint replace(self) except -1:
-        """Do multiplications in place of products; whether there are any."""
+    cdef list replaced(self):
+        """The steps, with multiplications in place of products; None if there are none."""
         cdef list steps = []
         cdef bint found = False
         cdef tuple multiple, ins
@@ -149,20 +160,18 @@ cdef class Search:
                     self.note_seed(ins[0])
                 if is_real(self.program.typenums[out]):
                     multiple = self.derived(op, ins, out)
-                self.note(op, ins, out)
+                self.note_step(op, ins, out)
             if multiple is not None:
                 self.multiples[out] = multiple
                 if op == OP_MATMUL:
                     step = (multiple[0], None, multiple[1:], out)
                     found = True
             steps.append(step)
-        if found:
-            self.program.steps = steps
-        return found
+        return steps if found else None
 
 
 cdef Program without_multiples(Program program):
-    """The program itself, with fewer matrix products, prepared again."""
+    """The program with fewer matrix products, prepared again; itself if there are not fewer."""
     cdef Search search
     cdef int products = 0
     for step in program.steps:
@@ -174,6 +183,5 @@ cdef Program without_multiples(Program program):
     search.index = StepIndex()
     search.multiples = {}
     search.seeds = {}
-    if search.replace():
-        program.prepare()
-    return program
+    steps = search.replaced()
+    return program if steps is None else program.with_steps(steps)

@@ -1,5 +1,13 @@
 # Matrix products that share a factor. See horizontal_fusion.pyx.
-from .partition cimport Region
+from .margins cimport Margins
 
 
-cdef int join_products(Region region) except -1
+cdef class Joined:
+    """The regions, with matrix products that share a factor behind each other."""
+    cdef Margins margins
+    cdef list regions
+    cdef dict mates                 # product -> the products that are done together with it, the first of them for all
+    cdef dict groups                # root -> the results that are made next to each other, this one among them
+
+
+cdef Joined joined(Margins margins)

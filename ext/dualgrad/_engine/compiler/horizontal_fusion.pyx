@@ -12,59 +12,65 @@ another, and since what is done together has one depth, groups never wait for ea
 operations are put into an order in which each comes after what it needs.
 """
 from .lowering cimport AS_MATMUL, Operation
-from .partition cimport Region
+from .margins cimport NOWHERE, Margin, Margins
+from .partition cimport Making, Region, new_region
+from .rewrites cimport JOINED, note
 from .views cimport Root, View, is_packed
 
 cdef enum:
     MOST = 4                        # products joined in one
 
 
-cdef bint is_local(Root r, Region region):
+cdef bint is_local(Root r, Joined j, Region region) except -1:
     """Whether a result is made row by row in block memory, and all of it is its own."""
-    return (r.region == region.number and r.rows and not r.outside and not r.added and r.within is None
-            and r.group is None and r.before == 0 and r.after == 0)
+    cdef Making *made = &j.margins.fused.partition.of[r.number]
+    cdef Margin *m = &j.margins.of[r.number]
+    return (made.region == region.number and made.rows and not made.outside and not made.added
+            and m.within == NOWHERE and m.before == 0 and m.after == 0 and r not in j.groups)
 
 
-cdef tuple key_of(Operation o, Region region):
+cdef tuple key_of(Operation o, Joined j, Region region):
     """What products that can be joined have in common; None for any other operation."""
     cdef View a, b
-    if o.kind != AS_MATMUL or not is_local(o.out, region):
+    if o.kind != AS_MATMUL or not is_local(o.out, j, region):
         return None
     a = <View>o.ins[0]
     b = <View>o.ins[1]
-    if (len(a.shape) != 2 or len(b.shape) != 2 or not is_local(a.root, region) or a.shape != a.root.shape
-            or a.offset != 0 or not is_packed(a) or b.root.region == region.number or b.root.item not in b.strides):
+    if (len(a.shape) != 2 or len(b.shape) != 2 or not is_local(a.root, j, region) or a.shape != a.root.shape
+            or a.offset != 0 or not is_packed(a) or j.margins.fused.partition.here(b, region)
+            or b.root.item not in b.strides):
         return None
     return b.root, b.offset, b.shape, b.strides
 
 
-cdef list together(Operation o):
-    """The operations that are done at the same time as one, itself among them."""
-    return o.mates if o.mates is not None else [o]
-
-
-cdef list ordered(list operations, dict maker):
-    """Each operation after what it needs, those that are done together behind each other, otherwise as they were."""
-    cdef Operation o, p
+cdef list missing_of(list group, dict maker, set done):
+    """The operations that have to be done before those of a group, the last one first."""
+    cdef list missing = []
+    cdef Operation o
     cdef View v
+    for o in group:
+        for v in o.ins:
+            q = maker.get(v.root)
+            if q is not None and q not in done:
+                missing.append(q)
+    missing.reverse()
+    return missing
+
+
+cdef list ordered(list operations, dict mates, dict maker):
+    """Each operation after what it needs, those that are done together behind each other, otherwise as they were."""
     cdef list order = [], stack, group, missing
     cdef set done = set()
     for o in operations:
         stack = [o]
         while stack:
-            p = stack[len(stack) - 1]
-            if p in done:
+            o = stack[len(stack) - 1]
+            if o in done:
                 stack.pop()
                 continue
-            group = together(p)
-            missing = []
-            for p in group:
-                for v in p.ins:
-                    q = maker.get(v.root)
-                    if q is not None and q not in done:
-                        missing.append(q)
+            group = mates.get(o) or [o]
+            missing = missing_of(group, maker, done)
             if missing:
-                missing.reverse()
                 stack += missing
             else:
                 order += group
@@ -72,43 +78,61 @@ cdef list ordered(list operations, dict maker):
     return order
 
 
-cdef int join_products(Region region) except -1:
-    """Put products that are joined behind each other; the first of them knows the others."""
-    cdef Operation o, p
-    cdef Root r
-    cdef View v
-    cdef dict alike = {}, maker = {}, depths = {}       # depths: of each result, the products on the longest way to it
+cdef list alike(Joined j, Region region, dict maker):
+    """Products that can be joined, in groups: alike, equally deep, none with the left factor of another."""
+    cdef dict depths = {}, found = {}           # depths: of each result, the products on the longest way to it
     cdef list group
+    cdef Operation o, p
+    cdef View v
     cdef int depth
-    if region.rows is None:
-        return 0
     for o in region.operations:
         maker[o.out] = o
         depth = 0
         for v in o.ins:
             depth = max(depth, <int>depths.get(v.root, 0))
         depths[o.out] = depth + 1 if o.kind == AS_MATMUL else depth
-        key = key_of(o, region)
+        key = key_of(o, j, region)
         if key is None:
             continue
-        groups = alike.setdefault((key, depth), [])
+        groups = found.setdefault((key, depth), [])
         for group in groups:
             if len(group) < MOST and all([(<View>o.ins[0]).root is not (<View>p.ins[0]).root for p in group]):
                 group.append(o)
                 break
         else:
             groups.append([o])
-    joined = [group for groups in alike.values() for group in groups if len(<list>group) > 1]
-    for group in joined:
+    return [group for groups in found.values() for group in groups if len(<list>group) > 1]
+
+
+cdef Region joined_region(Joined j, Region region):
+    """The region with products that are joined behind each other."""
+    cdef dict maker = {}
+    cdef list group, groups
+    cdef Operation o, p
+    cdef Root r
+    if region.rows is None:
+        return region
+    groups = alike(j, region, maker)
+    for group in groups:
         # a root may be asked for by two groups: results of one, left factors of another
-        group = [o for o in group if key_of(o, region) is not None]
+        group = [o for o in group if key_of(o, j, region) is not None]
         if len(group) < 2:
             continue
+        note(JOINED)
         for o in group:
-            o.mates = group
+            j.mates[o] = group
         for roots in ([(<View>p.ins[0]).root for p in group], [p.out for p in group]):
             for r in roots:
-                r.group = roots
-    if joined:
-        region.operations = ordered(region.operations, maker)
-    return 0
+                j.groups[r] = roots
+    return new_region(region.number, region.rows, ordered(region.operations, j.mates, maker)) if groups else region
+
+
+cdef Joined joined(Margins margins):
+    """The regions with products joined."""
+    cdef Joined j = Joined()
+    cdef Region region
+    j.margins = margins
+    j.mates = {}
+    j.groups = {}
+    j.regions = [joined_region(j, region) for region in margins.fused.regions]
+    return j

@@ -28,6 +28,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from ..arrays.array cimport Array, first_number, new_array, uniform
 from ..primitives.opcodes cimport *
 from .program cimport FROM_CONSTANT, FROM_STEP, Program
+from .rewrites cimport *
 from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
 
 cdef enum:
@@ -77,13 +78,16 @@ cdef class Rewriting:
         op, params, operands = self.put_off.pop(slot)
         self.minus.put(slot, -1)
         if other in self.scaled:
+            note(NEGATION_IN_CONSTANT)
             constant, x = self.scaled[other]
             ins[0] = self.number(-constant, self.new.typenums[slot])
             ins[1] = x
             result = self.add(OP_MUL, None, ins, 2, slot)
         elif self.depths.get(slot) > 0:
+            note(NEGATION_OF_OPERANDS)
             result = self.add_needed(op, params, operands, slot)
         else:
+            note(NEGATION_DONE)
             result = self.add(OP_NEG, None, &other, 1, slot)
         if result != slot:
             self.same.put(slot, result)
@@ -104,6 +108,7 @@ cdef class Rewriting:
         if op != OP_DRAW and op != OP_INSPECT:
             found = self.index.find(op, params, ins, n)
             if found >= 0:
+                note(EQUAL_STEP)
                 return found
         if other:
             slot = self.fresh(slot)
@@ -185,11 +190,17 @@ cdef class Rewriting:
         if op == OP_NEG or op == OP_SQUARE or op == OP_ABS:
             a = self.positive(ins[0], &negative)
             if op == OP_SQUARE:
+                note(SQUARE_AS_PRODUCT)
                 both[0] = both[1] = a
                 return self.is_equal(out, self.add(OP_MUL, None, both, 2, out))
             if op == OP_ABS:
+                if negative:
+                    note(ABSOLUTE_OF_NEGATIVE)
                 return self.is_equal(out, self.add(OP_ABS, None, &a, 1, out))
-            return self.is_equal(out, a) if negative else self.is_minus(out, a, op, None, ins)
+            if negative:
+                note(NEGATIONS_CANCEL)
+                return self.is_equal(out, a)
+            return self.is_minus(out, a, op, None, ins)
         return self.plain(op, params, ins, out)
 
     cdef int plain(self, int op, object params, tuple ins, int out) except -1:
@@ -206,7 +217,9 @@ cdef class Rewriting:
         if not negative:
             return self.is_equal(out, self.add(op, params, positive, len(ins), out))
         if depth > DEEPEST:
+            note(NEGATION_TOO_DEEP)
             return self.plain(op, params, ins, out)
+        note(NEGATION_PASSED_ON)
         return self.is_minus(out, self.add(op, params, positive, len(ins), out, True), op, params, ins, depth)
 
     cdef int product(self, int op, tuple operands, int out) except -1:
@@ -216,6 +229,8 @@ cdef class Rewriting:
         cdef double c = self.constant(b, a, out), d
         if op == OP_DIV:
             c = 1.0 / c if is_power(c) else 0.0
+            if c != 0.0:
+                note(DIVISION_AS_PRODUCT)
         elif c == 0.0:
             c = self.constant(a, b, out)
             if c != 0.0:
@@ -229,7 +244,9 @@ cdef class Rewriting:
                 if (is_power(c) or is_power(d)) and 2.0 ** -SAFE <= c * d <= 2.0 ** SAFE:
                     c *= d
                     a = inner
+                    note(CONSTANTS_MULTIPLIED)
             if c == 1.0:
+                note(FACTOR_ONE)
                 return self.is_minus(out, a, op, None, operands) if negative else self.is_equal(out, a)
             if a in self.shifted and c > 1.0 and is_power(c):
                 slot = self.distributed(c, a, out, negative)
@@ -260,6 +277,7 @@ cdef class Rewriting:
             ins[1] = operands[1 - i]
             found = self.index.find(OP_MUL, None, ins, 2)
             if found >= 0:
+                note(PRODUCT_DISTRIBUTED)
                 ins[i] = self.number(c * k, typenum)
                 ins[1 - i] = found
                 return self.add(op, None, ins, 2, out, negative)
@@ -273,8 +291,12 @@ cdef class Rewriting:
         ins[1] = self.positive(operands[1], &nb)
         if na and nb:
             if depth > DEEPEST:
+                note(NEGATION_TOO_DEEP)
                 return self.plain(op, None, operands, out)
+            note(SUM_OF_NEGATIVES)
             return self.is_minus(out, self.add(OP_ADD, None, ins, 2, out, True), op, None, operands, depth)
+        if na or nb != (op == OP_SUB):
+            note(SIGN_IN_SUM)
         if na:
             ins[0], ins[1], nb = ins[1], ins[0], True
         slot = self.add(OP_SUB if nb else OP_ADD, None, ins, 2, out)

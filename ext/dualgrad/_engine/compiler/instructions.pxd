@@ -3,16 +3,12 @@ cimport numpy as cnp
 
 from .executor cimport dg_instruction
 from ..primitives.registry cimport dg_loop
-from .partition cimport Region
 
 cdef extern from "executor/fused.h":
     dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 
 cdef extern from "executor/product.h":
     dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
-
-cdef dict NUMBERS                   # operations on single numbers that need no call
-
 
 cdef enum:
     UNBOUND = -1                    # rows of an instruction that is not told yet how many
@@ -31,5 +27,3 @@ cdef class Instruction:
 
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)
-cdef int finish_code(Region region, list code) except -1
-cdef int finish_scalars(Region region) except -1

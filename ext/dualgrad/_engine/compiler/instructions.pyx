@@ -2,22 +2,16 @@
 
 Design
 ------
-While a region is emitted each of its instructions is an object around the structure that the executor reads
-(executor/executor.h), with the loop that it calls. When their number is known they become one array. A region that is
-mostly work on single numbers gets a second, smaller form: a long program of that kind is bound by the memory of its
-instructions.
+While the code of a region is made each of its instructions is an object around the structure that the executor reads
+(executor/executor.h), with the loop that it calls. When their number is known they become one array (code.pyx).
 """
 cimport numpy as cnp
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.string cimport memset
 
 from ..arrays.array cimport Array
 from .executor cimport *
 from .lowering cimport add_loop, matmul_loop, power_loop
-from ..primitives.opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_GATHER, OP_MATMUL, OP_MUL, OP_NEG, OP_POWER,
-                                   OP_RECIPROCAL, OP_SCATTER_ADD, OP_SQUARE, OP_SUB)
+from ..primitives.opcodes cimport OP_ADD, OP_GATHER, OP_MATMUL, OP_POWER, OP_SCATTER_ADD
 from ..primitives.registry cimport Loop, find_loop
-from .partition cimport Region
 
 
 cdef class Instruction:
@@ -116,74 +110,3 @@ cdef Instruction new_instruction(int kind, list places, Py_ssize_t item):
     for k in range(len(places)):
         made.operand(k, places[k])
     return made
-
-
-cdef int finish_code(Region region, list code) except -1:
-    """The instructions behind each other."""
-    cdef Py_ssize_t i
-    PyMem_Free(region.code)
-    region.listing = [(<Instruction>x).primitive for x in code]
-    region.count = len(code)
-    region.code = <dg_instruction *>PyMem_Malloc(max(1, region.count) * sizeof(dg_instruction))
-    if region.code is NULL:
-        raise MemoryError()
-    for i in range(region.count):
-        region.code[i] = (<Instruction>code[i]).code
-    return 0
-
-
-cdef int finish_scalars(Region region) except -1:
-    """The instructions once more, as far as they are on single numbers, if most of them are."""
-    cdef Py_ssize_t i, n = 0
-    cdef int k
-    cdef dg_instruction *p
-    cdef dg_scalar *s
-    if region.rows is not None:
-        return 0
-    for i in range(region.count):
-        n += on_numbers(&region.code[i])
-    if 2 * n < region.count or n < 2:
-        return 0
-    region.scalars = <dg_scalar *>PyMem_Malloc(region.count * sizeof(dg_scalar))
-    if region.scalars is NULL:
-        raise MemoryError()
-    memset(region.scalars, 0, region.count * sizeof(dg_scalar))
-    for i in range(region.count):
-        p = &region.code[i]
-        s = &region.scalars[i]
-        s.op = DG_S_OTHER
-        if not on_numbers(p):
-            continue
-        op, typenum, together = <tuple>region.listing[i]
-        s.op = DG_S_CALL
-        s.fn = p.fn
-        s.data = p.data
-        s.n_in = p.n_in
-        for k in range(p.n_in + 1):
-            s.base[k] = p.arg[k].base
-            s.offset[k] = <int>p.arg[k].offset
-        if typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT:
-            continue
-        s.wide = typenum == cnp.NPY_DOUBLE
-        if together is not None:
-            s.inner, s.outer, s.second, _ = <tuple>together
-            s.op = DG_S_FUSED_3 if p.n_in == 3 else DG_S_FUSED_4
-        else:
-            s.op = NUMBERS.get(op, DG_S_CALL)
-    return 0
-
-
-# Operations on single numbers that need no call; products and sums as executor/fused.h numbers them.
-cdef dict NUMBERS = {OP_MUL: 0, OP_ABSORB_MUL: 1, OP_ADD: 2, OP_SUB: 3, OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE,
-                     OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
-
-
-cdef bint on_numbers(const dg_instruction *p) noexcept:
-    """Whether an instruction is an elementwise loop over one number, whose places fit into few bits."""
-    cdef int k
-    if p.kind != DG_LOOP or p.width != 1 or p.period != 0:
-        return False
-    for k in range(p.n_in + 1):
-        if p.arg[k].offset > 1 << 30:
-            return False
-    return True

@@ -33,7 +33,6 @@ cdef class Operation:
     cdef object params
     cdef list ins
     cdef Root out
-    cdef list mates                 # products that are done together with this one, the first of them for all
     cdef Manner kind
 
 
@@ -67,5 +66,6 @@ cdef class Lowering:
     cdef bint multiplies(self, list ins)
 
 
+cdef Operation new_operation(Manner kind, int op, object params, list ins, Root out)
 cdef object dtype_of(int typenum)
 cdef Array np_scalar(int typenum)

@@ -29,6 +29,7 @@ from ..arrays.array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, rule_of
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
+from .rewrites cimport CONSTANT_AS_NUMBER, LOWERED_LOOP, MERGE_DONE, MERGE_PUT_OFF, Rewrite, note
 from .views cimport (Root, View, broadcast_strides, inverse, is_packed, new_root, packed, permuted, product, repeated,
                      reshaped, rows_first, step_of, turned, view, view_of)
 
@@ -78,6 +79,16 @@ cdef Loop *power_loop(int typenum) except NULL:
 cdef tuple MANNERS = ("loop", "select", "cast", "matmul", "contract", "sum", "copies", "gather", "scatter", "generic")
 
 
+cdef Operation new_operation(Manner kind, int op, object params, list ins, Root out):
+    cdef Operation o = Operation()
+    o.kind = kind
+    o.op = op
+    o.params = params
+    o.ins = ins
+    o.out = out
+    return o
+
+
 cdef class Lowering:
     """The operations of a program, on views."""
 
@@ -87,14 +98,10 @@ cdef class Lowering:
         return r
 
     cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape):
-        cdef Operation o = Operation()
-        o.kind = kind
-        o.op = op
-        o.params = params
-        o.ins = ins
-        o.out = self.made(typenum, shape)
-        self.operations.append(o)
-        return view_of(o.out)
+        cdef Root out = self.made(typenum, shape)
+        note(<Rewrite>(<int>LOWERED_LOOP + <int>kind))
+        self.operations.append(new_operation(kind, op, params, ins, out))
+        return view_of(out)
 
     cdef View copied(self, View v):
         """The view in memory of its own, elements in order."""
@@ -192,6 +199,7 @@ cdef class Lowering:
         cdef View source
         if v.merges is None or v.strides is not None:
             return v
+        note(MERGE_DONE)
         source = self.copied(v.merges)
         return view(source.root, source.offset, v.shape, packed(v.shape, source.root.item))
 
@@ -203,6 +211,7 @@ cdef class Lowering:
             number = new_root(typenum, (), ("constant", from_ndarray(np.array(to_ndarray(a).reshape(-1)[0]))))
             self.roots.append(number)
             self.numbers[r] = number
+            note(CONSTANT_AS_NUMBER)
         return view_of(r)
 
     cdef list elements(self, list ins):
@@ -408,6 +417,7 @@ cdef class Lowering:
 cdef View merging(View source, tuple shape):
     """A view under another shape that strides cannot describe: put off."""
     cdef View v = view(source.root, source.offset, shape, None)
+    note(MERGE_PUT_OFF)
     v.merges = source
     return v
 

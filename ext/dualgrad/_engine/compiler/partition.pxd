@@ -1,7 +1,7 @@
 # Operations that run together, block by block. See partition.pyx.
-from .executor cimport dg_instruction, dg_scalar, dg_streams
 from .lowering cimport Operation
-from .views cimport Root
+from .orders cimport Lowered, Operations
+from .views cimport Root, View
 
 
 cdef enum:
@@ -13,26 +13,29 @@ cdef class Region:
     cdef int number
     cdef object rows
     cdef list operations
-    # as it is run
-    cdef dg_instruction *code
-    cdef dg_scalar *scalars         # the same on single numbers; NULL where few are
-    cdef Py_ssize_t count
-    cdef dg_streams ahead           # what it walks along in memory that does not stay in cache
-    cdef Py_ssize_t block
-    cdef Py_ssize_t halo            # rows that a block needs beside its own, at most
-    cdef Py_ssize_t block_bytes
-    cdef list lookups               # (index array, axis, shape it is used on) to be looked at before it starts
-    cdef list totals                # roots that are added up
-    cdef Py_ssize_t total_bytes
-    cdef Py_ssize_t n_rows
-    cdef bint products
-    cdef bint large                 # worth handing the interpreter over
-    cdef int workers                # threads it is worth
-    cdef list listing               # for each instruction (opcode, type number, fusion) of what it calls, or None
 
 
-cdef Py_ssize_t rows_made(Operation o)
-cdef list regions_of(list operations, list results)
-cdef list scheduled(list operations, bint rows)
-cdef int set_margins(Region region) except -1
-cdef Py_ssize_t row_size(Root r)
+cdef struct Making:                 # how a root is made
+    int region                      # the region that makes it; -1 where it is there from the start
+    bint rows                       # it is made row by row
+    bint added                      # it is added up over the rows
+    bint outside                    # another region, or whoever gets the results, reads it
+    int last                        # the last region that reads it
+    Py_ssize_t reach                # how far its rows depend on rows beside them
+
+
+cdef class Partition:
+    """The operations of a program in regions, each after what it needs."""
+    cdef Operations lowered
+    cdef list regions
+    cdef Making *of                 # each root, by number
+    cdef bint here(self, View v, Region region) noexcept
+    cdef Py_ssize_t row_size(self, Root r) except -1
+    cdef Py_ssize_t shift_of(self, View v) except? -1
+    cdef Py_ssize_t rows_made(self, Operation o) except -1
+    cdef list shifts(self, Operation o, Region region)
+
+
+cdef Region new_region(int number, object rows, list operations)
+cdef Partition partitioned(Lowered lowered)
+cdef Py_ssize_t row_size_of(Root r)

@@ -13,18 +13,19 @@ blocks change a result only where rows are added up.
 and the gradients of both). Then a block computes a few rows more of what is looked at, its halo, again: blocks
 need nothing of each other.
 
-*Order.* Within a region the order is chosen that keeps the fewest bytes alive.
+*Order of axes.* Of the orders that a program is lowered with, the one is taken for which the fewest bytes pass between
+regions.
 """
-from cpython.mem cimport PyMem_Free
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
-from ..arrays.array cimport DG_DEBUG, count
 from .lowering cimport (AS_CAST, AS_CONTRACT, AS_COPIES, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER,
                         AS_SELECT, AS_SUM, Operation)
+from .orders cimport Lowered, Operations
+from .rewrites cimport ADDED_UP, LOOKS_BESIDE, ORDER_CHOSEN, ROW_BY_ROW, SMALL_FIRST, note
 from .views cimport Root, View, product, turned
 
 cdef enum:
     LARGE = 4096                    # elements from which on an array is worth blocks
-    NEAR = 8192                     # bytes that are in the nearest cache in any order
     FEW_ROWS = 1024                 # with fewer, rows of different number do not belong together
 
 
@@ -34,62 +35,12 @@ cdef enum Role:
     ADDED                           # the result is added up over the rows
 
 
-cdef class Region:
-
-    def __cinit__(self):
-        if DG_DEBUG:
-            count("Region", 1)
-
-    def __dealloc__(self):
-        PyMem_Free(self.code)
-        PyMem_Free(self.scalars)
-        if DG_DEBUG:
-            count("Region", -1)
-
-
-cdef Py_ssize_t rows_in(Region region, Py_ssize_t n):
-    """Whether n rows are the rows of a region, or nearly."""
-    cdef Py_ssize_t rows = region.rows
-    return n == rows or (rows >= FEW_ROWS and n >= FEW_ROWS and -HALO <= n - rows <= HALO)
-
-
-cdef Py_ssize_t shift_of(View v):
-    """How many rows a view of rows starts after its root."""
-    return v.offset // row_size(v.root) if v.offset else 0
-
-
-cdef bint is_row(View v, Region region):
-    """Whether the first axis of a view goes along the rows of a region."""
-    if len(v.shape) == 0 or not rows_in(region, v.shape[0]):
-        return False
-    if v.root.region == region.number:          # made here, row by row: the rows lie one after the other
-        return v.root.rows and v.strides[0] == row_size(v.root) and 0 <= shift_of(v) <= HALO
-    return v.strides[0] != 0 or region.rows == 1
-
-
-cdef bint is_shared(View v, Region region):
-    """Whether a view is complete before the region starts."""
-    return v.root.region != region.number
-
-
-cdef bint fits(View v, tuple shape, Region region):
-    """Whether an operand of an elementwise operation of this shape goes along the rows, or is shared by them."""
-    if len(v.shape) == len(shape) and v.shape[0] == shape[0] and (v.shape[0] != 1):
-        return is_row(v, region) or (v.strides[0] == 0 and is_shared(v, region))
-    return is_shared(v, region)
-
-
-cdef bint fits_part(object part, Operation o, Region region):
-    """Whether a part of a copy can be placed row by row."""
-    cdef Py_ssize_t row = row_size_of(o.out), start
-    cdef View v
-    offset, strides, v = <tuple>part
-    start = offset // row
-    if strides[0] != row or len(v.shape) == 0:
-        return False
-    if v.root.region == region.number:
-        return is_row(v, region) and -HALO <= shift_of(v) - start <= HALO
-    return True
+cdef Region new_region(int number, object rows, list operations):
+    cdef Region region = Region()
+    region.number = number
+    region.rows = rows
+    region.operations = operations
+    return region
 
 
 cdef Py_ssize_t row_size_of(Root r):
@@ -97,31 +48,115 @@ cdef Py_ssize_t row_size_of(Root r):
     return r.item * (r.size // max(<Py_ssize_t>r.shape[0], 1))
 
 
-cdef Role role(Operation o, Region region):
+cdef class Partition:
+
+    def __dealloc__(self):
+        PyMem_Free(self.of)
+
+    cdef bint here(self, View v, Region region) noexcept:
+        """Whether a region makes what a view shows."""
+        return self.of[v.root.number].region == region.number
+
+    cdef Py_ssize_t row_size(self, Root r) except -1:
+        """Bytes of a row of a root made row by row, or of all of it."""
+        return row_size_of(r) if self.of[r.number].rows else r.item * r.size
+
+    cdef Py_ssize_t shift_of(self, View v) except? -1:
+        """How many rows a view of rows starts after its root."""
+        return v.offset // self.row_size(v.root) if v.offset else 0
+
+    cdef Py_ssize_t rows_made(self, Operation o) except -1:
+        """The number of rows an operation in a region of rows goes over."""
+        if self.of[o.out.number].rows:
+            return o.out.shape[0]
+        return (<View>o.ins[0 if o.kind == AS_SUM or o.kind == AS_SCATTER else 1]).shape[0]
+
+    cdef list shifts(self, Operation o, Region region):
+        """(root, shift) for operands made row by row in the region: row i of the result needs row i + shift of the
+        root."""
+        cdef list found = []
+        cdef View v
+        if o.kind == AS_COPIES:
+            for part in o.params:
+                if part is not None:
+                    v = <View>part[2]
+                    if self.here(v, region) and self.of[v.root.number].rows:
+                        found.append((v.root, self.shift_of(v) - <Py_ssize_t>part[0] // row_size_of(o.out)))
+            return found
+        for v in o.ins:
+            if self.here(v, region) and self.of[v.root.number].rows:
+                found.append((v.root, self.shift_of(v)))
+        return found
+
+
+# ------------------------------------------------------------------------------------------------- what fits a region
+
+cdef bint rows_in(Region region, Py_ssize_t n):
+    """Whether n rows are the rows of a region, or nearly."""
+    cdef Py_ssize_t rows = region.rows
+    return n == rows or (rows >= FEW_ROWS and n >= FEW_ROWS and -HALO <= n - rows <= HALO)
+
+
+cdef bint is_row(View v, Partition p, Region region):
+    """Whether the first axis of a view goes along the rows of a region."""
+    if len(v.shape) == 0 or not rows_in(region, v.shape[0]):
+        return False
+    if p.here(v, region):                       # made here, row by row: the rows lie one after the other
+        return (p.of[v.root.number].rows and v.strides[0] == p.row_size(v.root)
+                and 0 <= p.shift_of(v) <= HALO)
+    return v.strides[0] != 0 or region.rows == 1
+
+
+cdef bint is_shared(View v, Partition p, Region region):
+    """Whether a view is complete before the region starts."""
+    return not p.here(v, region)
+
+
+cdef bint fits(View v, tuple shape, Partition p, Region region):
+    """Whether an operand of an elementwise operation of this shape goes along the rows, or is shared by them."""
+    if len(v.shape) == len(shape) and v.shape[0] == shape[0] and (v.shape[0] != 1):
+        return is_row(v, p, region) or (v.strides[0] == 0 and is_shared(v, p, region))
+    return is_shared(v, p, region)
+
+
+cdef bint fits_part(object part, Operation o, Partition p, Region region):
+    """Whether a part of a copy can be placed row by row."""
+    cdef Py_ssize_t row = row_size_of(o.out), start
+    cdef View v
+    offset, strides, v = <tuple>part
+    start = offset // row
+    if strides[0] != row or len(v.shape) == 0:
+        return False
+    if p.here(v, region):
+        return is_row(v, p, region) and -HALO <= p.shift_of(v) - start <= HALO
+    return True
+
+
+cdef Role role(Operation o, Partition p, Region region):
     """What an operation would be in a region of rows."""
     cdef View a, b, v
     cdef tuple shape = o.out.shape
     if o.kind == AS_GENERIC or o.out.size == 0:
         return REFUSED
     if o.kind == AS_GATHER or o.kind == AS_SCATTER:
-        return role_of_picks(o, region)
+        return role_of_picks(o, p, region)
     if o.kind == AS_LOOP or o.kind == AS_SELECT or o.kind == AS_CAST:
         if len(shape) == 0 or not rows_in(region, shape[0]):
             return REFUSED
         for v in o.ins:
-            if not fits(v, shape, region):
+            if not fits(v, shape, p, region):
                 return REFUSED
         return ROWS
     if o.kind == AS_COPIES:
         if len(shape) == 0 or not rows_in(region, shape[0]):
             return REFUSED
         for part in o.params:
-            if part is not None and not fits_part(part, o, region):
+            if part is not None and not fits_part(part, o, p, region):
                 return REFUSED
         return ROWS
     if o.kind == AS_SUM:
         v = <View>o.ins[0]
-        if not is_row(v, region):
+        if not is_row(v, p, region):
             return REFUSED
         axes = list(o.params)
         if 0 not in axes:
@@ -130,21 +165,21 @@ cdef Role role(Operation o, Region region):
     a = <View>o.ins[0]
     b = <View>o.ins[1]
     if o.kind == AS_CONTRACT:
-        return ADDED if is_row(a, region) and is_row(b, region) else REFUSED
-    if is_row(a, region) and len(a.shape) == 2 and len(b.shape) == 2 and is_shared(b, region):
+        return ADDED if is_row(a, p, region) and is_row(b, p, region) else REFUSED
+    if is_row(a, p, region) and len(a.shape) == 2 and len(b.shape) == 2 and is_shared(b, p, region):
         return ROWS
-    if is_shared(a, region) and len(a.shape) == 2 and len(b.shape) == 3 and is_row(b, region):
+    if is_shared(a, p, region) and len(a.shape) == 2 and len(b.shape) == 3 and is_row(b, p, region):
         return ROWS
-    if is_row(a, region) and len(a.shape) == 3 and (
-            len(b.shape) == 3 and is_row(b, region) or len(b.shape) == 2 and is_shared(b, region)):
+    if is_row(a, p, region) and len(a.shape) == 3 and (
+            len(b.shape) == 3 and is_row(b, p, region) or len(b.shape) == 2 and is_shared(b, p, region)):
         return ROWS
-    if len(a.shape) == 2 and len(b.shape) == 2 and a.shape[1] == b.shape[0] and is_row(b, region) \
-            and is_row(turned(a, (1, 0)), region):
+    if len(a.shape) == 2 and len(b.shape) == 2 and a.shape[1] == b.shape[0] and is_row(b, p, region) \
+            and is_row(turned(a, (1, 0)), p, region):
         return ADDED
     return REFUSED
 
 
-cdef Role role_of_picks(Operation o, Region region):
+cdef Role role_of_picks(Operation o, Partition p, Region region):
     """Picks along the rows, from what is complete, or added up in something that is not much larger than what is added;
     or picks out of each row, and into each."""
     cdef View v = <View>o.ins[0]
@@ -155,22 +190,22 @@ cdef Role role_of_picks(Operation o, Region region):
     if len(along) == 0 or not rows_in(region, along[0]):
         return REFUSED
     if outer:
-        return ROWS if is_row(v, region) or not gather and fits(v, along, region) else REFUSED
-    if len(picks) == 0 or gather and not is_shared(v, region) or not gather and not fits(v, along, region):
+        return ROWS if is_row(v, p, region) or not gather and fits(v, along, p, region) else REFUSED
+    if len(picks) == 0 or gather and not is_shared(v, p, region) or not gather and not fits(v, along, p, region):
         return REFUSED
     for v in o.ins[1:]:
-        if not fits(v, picks, region):
+        if not fits(v, picks, p, region):
             return REFUSED
     return ROWS if gather else ADDED if o.out.size <= max(product(along), LARGE) else REFUSED
 
 
-cdef bint is_looked_up(Operation o, Region region):
+cdef bint is_looked_up(Operation o, Partition p, Region region):
     """Whether index arrays of an operation are complete before the region starts: then it can be asked whether all of
     them lie inside."""
     cdef View v
     if o.kind == AS_GATHER or o.kind == AS_SCATTER:
         for v in o.ins[1:]:
-            if v.root.region == region.number:
+            if p.here(v, region):
                 return False
     return True
 
@@ -193,63 +228,13 @@ cdef object rows_of(Operation o):
     return shape[0]
 
 
-cdef Py_ssize_t rows_made(Operation o):
-    """The number of rows an operation in a region of rows goes over."""
-    if o.out.rows:
-        return o.out.shape[0]
-    return (<View>o.ins[0]).shape[0] if o.kind == AS_SUM or o.kind == AS_SCATTER else (<View>o.ins[1]).shape[0]
-
-
-cdef list shifts(Operation o, Region region):
-    """(root, shift) for operands made row by row in the region: row i of the result needs row i + shift of the root."""
-    cdef list found = []
-    cdef View v
-    if o.kind == AS_COPIES:
-        for part in o.params:
-            if part is not None:
-                v = <View>part[2]
-                if v.root.region == region.number and v.root.rows:
-                    found.append((v.root, shift_of(v) - <Py_ssize_t>part[0] // row_size_of(o.out)))
-        return found
-    for v in o.ins:
-        if v.root.region == region.number and v.root.rows:
-            found.append((v.root, shift_of(v)))
-    return found
-
-
-cdef Py_ssize_t reach_of(Operation o, Region region):
+cdef Py_ssize_t reach_of(Operation o, Partition p, Region region):
     """How far from a row of the result the rows lie on which it depends, at most."""
     cdef Py_ssize_t reach = 0, shift
     cdef Root root
-    for root, shift in shifts(o, region):
-        reach = max(reach, abs(shift) + root.reach)
+    for root, shift in p.shifts(o, region):
+        reach = max(reach, abs(shift) + p.of[root.number].reach)
     return reach
-
-
-cdef int set_margins(Region region) except -1:
-    """How many rows beside its own a block needs of each root, since later operations look at rows further on or back.
-    They are computed again by each block that needs them: blocks stay independent of each other."""
-    cdef Operation o
-    cdef Root root
-    cdef Py_ssize_t shift
-    region.halo = 0
-    for o in region.operations:
-        o.out.before = o.out.after = 0
-    if region.rows is None:
-        return 0
-    for o in reversed(region.operations):
-        for root, shift in shifts(o, region):
-            root.before = max(root.before, o.out.before - shift)
-            root.after = max(root.after, o.out.after + shift)
-    for o in region.operations:     # what is made inside of another result needs its rows there
-        root = o.out
-        while root.within is not None:
-            root.within.before = max(root.within.before, root.before - root.start)
-            root.within.after = max(root.within.after, root.after + root.start)
-            root = root.within
-    for o in region.operations:
-        region.halo = max(region.halo, o.out.before + o.out.after)
-    return 0
 
 
 cdef list with_small_ones_first(list operations):
@@ -275,186 +260,128 @@ cdef list with_small_ones_first(list operations):
         else:
             others.append(o)
             late.add(o.out)
+    if early and others and early != operations[:len(early)]:
+        note(SMALL_FIRST)
     return early + others
 
 
-cdef list regions_of(list operations, list results):
-    """The operations in regions, in an order that respects what depends on what."""
-    cdef list left = with_small_ones_first(operations), later, regions = []
+# ---------------------------------------------------------------------------------------------------------- regions
+
+cdef bint joins(Operation o, Partition p, Region region, bint alone, set waiting) except -1:
+    """Whether an operation is done in a region, the first one of which is `alone` or not; how is noted then. What
+    `waiting` holds is made later."""
+    cdef Making *made = &p.of[o.out.number]
+    cdef Py_ssize_t reach
+    cdef Role r
+    cdef View v
+    if not is_looked_up(o, p, region):
+        return False
+    for v in o.ins:
+        if v.root in waiting:
+            return False
+    if alone or o.kind == AS_GENERIC:
+        return alone and not region.operations
+    if region.rows is None:
+        return not region.operations or rows_of(o) is None
+    for v in o.ins:
+        if p.here(v, region) and p.of[v.root.number].added:
+            return False
+    r = role(o, p, region)
+    if r == REFUSED:
+        return False
+    reach = reach_of(o, p, region)
+    if reach > HALO:
+        return False
+    made.rows = r == ROWS
+    made.added = r == ADDED
+    made.reach = reach
+    note(ROW_BY_ROW if r == ROWS else ADDED_UP)
+    if reach:
+        note(LOOKS_BESIDE)
+    return True
+
+
+cdef list gathered(Partition p, list left):
+    """Put what can run with the first of the operations into a region; returns the others."""
+    cdef Operation o = <Operation>left[0]
+    cdef Region region = new_region(len(p.regions), rows_of(o), [])
+    cdef bint alone = o.kind == AS_GENERIC
+    cdef list later = []
+    cdef set waiting = set()
+    if region.rows is not None and role(o, p, region) == REFUSED:
+        region.rows = None
+    for o in left:
+        if joins(o, p, region, alone, waiting):
+            region.operations.append(o)
+            p.of[o.out.number].region = region.number
+        else:
+            later.append(o)
+            waiting.add(o.out)
+    if region.rows is not None:
+        region.rows = max([p.rows_made(o) for o in region.operations])
+    p.regions.append(region)
+    return later
+
+
+cdef int note_readers(Partition p) except -1:
+    """Which roots are read outside of the region that makes them, and by which region last."""
     cdef Region region
     cdef Operation o
     cdef View v
-    cdef bint ready, alone
-    cdef Py_ssize_t reach
-    cdef set waiting
-    cdef Role r
-    while left:
-        region = Region()
-        region.number = len(regions)
-        region.operations = []
-        o = <Operation>left[0]
-        region.rows = rows_of(o)
-        if region.rows is not None and role(o, region) == REFUSED:
-            region.rows = None
-        alone = o.kind == AS_GENERIC
-        later = []
-        waiting = set()             # roots that are made later
-        for o in left:
-            ready = not (alone and region.operations) and is_looked_up(o, region)
-            for v in o.ins:
-                if v.root in waiting:
-                    ready = False
-            if ready and o.kind == AS_GENERIC and not alone:
-                ready = False
-            if ready and region.rows is None and not alone and region.operations and rows_of(o) is not None:
-                ready = False
-            if ready and region.rows is not None:
-                for v in o.ins:
-                    if v.root.region == region.number and v.root.added:
-                        ready = False
-                if ready:
-                    r = role(o, region)
-                    reach = 0 if r == REFUSED else reach_of(o, region)
-                    if r == REFUSED or reach > HALO:
-                        ready = False
-                    else:
-                        o.out.rows = r == ROWS
-                        o.out.added = r == ADDED
-                        o.out.reach = reach
-            if ready:
-                region.operations.append(o)
-                o.out.region = region.number
-            else:
-                later.append(o)
-                waiting.add(o.out)
-        if region.rows is not None:
-            region.rows = max([rows_made(o) for o in region.operations])
-        regions.append(region)
-        left = later
-    for region in regions:
+    cdef Making *made
+    for region in p.regions:
         for o in region.operations:
             for v in o.ins:
-                v.root.last = max(v.root.last, region.number)
-                if v.root.region != region.number:
-                    v.root.outside = True
-    for v in results:
-        v.root.outside = True
-        v.root.last = len(regions)
-    return regions
+                made = &p.of[v.root.number]
+                made.last = max(made.last, region.number)
+                if made.region != region.number:
+                    made.outside = True
+    for v in p.lowered.results:
+        made = &p.of[v.root.number]
+        made.outside = True
+        made.last = len(p.regions)
+    return 0
 
 
-cdef list scheduled(list operations, bint rows):
-    """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first
-    from the results, or each time what sets most memory free. Without rows a few bytes need no order."""
-    cdef list best = operations, other
-    cdef Py_ssize_t least, n
-    if len(operations) < 8:
-        return operations
-    least = most_alive(operations)
-    if not rows and least <= NEAR:
-        return operations
-    for other in (depth_first(operations), greedy(operations)):
-        n = most_alive(other)
-        if n < least:
+cdef Partition partition_of(Operations lowered):
+    """The operations in regions, in an order that respects what depends on what."""
+    cdef Partition p = Partition()
+    cdef list left = with_small_ones_first(lowered.operations)
+    cdef Py_ssize_t i, n = len(lowered.roots)
+    p.lowered = lowered
+    p.regions = []
+    p.of = <Making *>PyMem_Calloc(max(1, n), sizeof(Making))
+    if p.of is NULL:
+        raise MemoryError()
+    for i in range(n):
+        p.of[i].region = p.of[i].last = -1
+    while left:
+        left = gathered(p, left)
+    note_readers(p)
+    return p
+
+
+cdef Py_ssize_t traffic(Partition p) except -1:
+    """Bytes that regions leave to others; what is added up over the rows is read and written for each block."""
+    cdef Region region
+    cdef Operation o
+    cdef Making *made
+    cdef Py_ssize_t total = 0
+    for region in p.regions:
+        for o in region.operations:
+            made = &p.of[o.out.number]
+            if made.outside or region.rows is None:
+                total += o.out.size * o.out.item * (2 if made.added else 1)
+    return total
+
+
+cdef Partition partitioned(Lowered lowered):
+    """The partition that leaves the fewest bytes between regions."""
+    cdef Partition best = partition_of(<Operations>lowered.orders[0]), other
+    cdef Operations order
+    for order in lowered.orders[1:]:
+        other = partition_of(order)
+        if traffic(other) < traffic(best):
+            note(ORDER_CHOSEN)
             best = other
-            least = n
     return best
-
-
-cdef Py_ssize_t row_size(Root r):
-    """Bytes of a row of a root made row by row, or of all of it."""
-    return r.item * (r.size // max(<Py_ssize_t>r.shape[0], 1)) if r.rows else r.item * r.size
-
-
-cdef Py_ssize_t most_alive(list operations):
-    """Bytes a row that the results of operations take while others need them."""
-    cdef Operation o
-    cdef View v
-    cdef dict last = {}
-    cdef Py_ssize_t alive = 0, most = 0, i
-    for i, o in enumerate(operations):
-        for v in o.ins:
-            if v.root.region == o.out.region and not v.root.outside:
-                last[v.root] = i
-    for i, o in enumerate(operations):
-        if not o.out.outside and not o.out.added:
-            alive += row_size(o.out)
-        most = max(most, alive)
-        for v in o.ins:
-            if last.get(v.root) == i:
-                alive -= row_size(v.root)
-                del last[v.root]
-    return most
-
-
-cdef list depth_first(list operations):
-    """Every operation as late as possible before who needs it first."""
-    cdef dict maker = {}
-    cdef list found = [], stack
-    cdef set done = set()
-    cdef Operation o, p
-    cdef View v
-    cdef bint ready
-    for o in operations:
-        maker[o.out] = o
-    for o in operations:
-        if not o.out.outside and not o.out.added:
-            continue
-        stack = [o]
-        while stack:
-            p = <Operation>stack[len(stack) - 1]
-            if p in done:
-                stack.pop()
-                continue
-            ready = True
-            for v in p.ins:
-                if v.root in maker and maker[v.root] not in done:
-                    stack.append(maker[v.root])
-                    ready = False
-            if ready:
-                done.add(p)
-                found.append(p)
-                stack.pop()
-    return found
-
-
-cdef list greedy(list operations):
-    """Among what can be done next, what sets most memory free; of equals, what was made possible last."""
-    cdef dict uses = {}, waits = {}, waiting = {}
-    cdef list ready = [], found = []
-    cdef Operation o
-    cdef View v
-    cdef Py_ssize_t i, best, gain, most, n
-    for o in operations:
-        waiting.setdefault(o.out, [])
-    for o in operations:
-        roots = {v.root for v in o.ins if v.root in waiting}
-        waits[o] = len(roots)
-        for key in roots:
-            uses[key] = uses.get(key, 0) + 1
-            (<list>waiting[key]).append(o)
-        if not roots:
-            ready.append(o)
-    while ready:
-        best = -1
-        most = 0
-        n = len(ready)
-        for i in range(n - 1, max(-1, n - 64), -1):
-            o = <Operation>ready[i]
-            gain = 0 if o.out.outside or o.out.added else -row_size(o.out)
-            for root in {v.root: None for v in o.ins}:
-                if uses.get(root) == 1 and not (<Root>root).outside:
-                    gain += row_size(<Root>root)
-            if best < 0 or gain > most:
-                best = i
-                most = gain
-        o = <Operation>ready.pop(best)
-        found.append(o)
-        for key in {v.root for v in o.ins}:
-            if key in uses:
-                uses[key] -= 1
-        for later in <list>waiting[o.out]:
-            waits[later] -= 1
-            if waits[later] == 0:
-                ready.append(later)
-    return found

@@ -1,11 +1,12 @@
 # Plans of programs. See plan.pyx.
+from .code cimport Code
 from .program cimport Program
 
 
 cdef class Plan:
     cdef readonly Program program       # what it was made from: the recorded one, simplified
     cdef readonly list tasks            # regions, in order
-    cdef readonly list roots            # memory that is found anew at each run
+    cdef readonly list memories         # memory that is found anew at each run
     cdef readonly list results          # views that leave the program: outputs, then effects
     cdef Py_ssize_t arena
     cdef Py_ssize_t block_bytes
@@ -14,16 +15,18 @@ cdef class Plan:
     cdef bint products                  # and matrices are multiplied
     cdef Py_ssize_t n_bases
     cdef char **bases                   # as a run finds them, constants filled in
-    cdef list held                      # arrays by root, constants filled in
-    cdef list given                     # roots that are inputs,
-    cdef list read                      # handles,
-    cdef list made                      # and arrays of their own
-    cdef list whole                     # for each result whether it is all of its root
-    cdef int settle(self) except -1
+    cdef list held                      # arrays by memory, constants filled in
+    cdef list given                     # memory of inputs,
+    cdef list read                      # of handles,
+    cdef list made                      # and of results
+    cdef list whole                     # for each result whether it is all of its memory
+    cdef int take(self, Code code) except -1
+    cdef int sort_memories(self) except -1
+    cdef bint find(self, list inputs, list held, char **bases) except -1
     cdef list run(self, list inputs)
     cdef int run_region(self, object task, char **bases, int threads) except -1
     cdef int look_up(self, object index, int axis, object whole, char **bases) except -1
-    cdef bint run_generic(self, object o, char **bases, list held) except -1
+    cdef bint run_generic(self, object task, char **bases, list held) except -1
 
 
 cdef Plan make_plan(Program program)

@@ -26,6 +26,7 @@ cdef class Program:
     cdef int new_slot(self, SlotKind kind, object source, Array a) except -1
     cdef bint same_as(self, Program other)
     cdef int prepare(self) except -1
+    cdef Program with_steps(self, list steps)
     cdef list deaths(self)
     cdef list run(self, list inputs)
 

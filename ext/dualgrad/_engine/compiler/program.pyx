@@ -20,10 +20,8 @@ from ..primitives.execute cimport run as execute
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..primitives.registry cimport op_name
 from ..transforms.tensor cimport TensorBase
+from .rewrites cimport STEP_DROPPED, note
 
-
-cdef extern from "Python.h":
-    int PyErr_CheckSignals_ "PyErr_CheckSignals"() noexcept
 
 cdef extern from *:
     """
@@ -31,6 +29,7 @@ cdef extern from *:
     static DG_THREAD_LOCAL int dg_interrupted = 0;          /* a handler of a signal has raised in a program */
     """
     bint dg_interrupted
+    int PyErr_CheckSignals_ "PyErr_CheckSignals"() noexcept
 
 
 cdef int check_signals() except -1:
@@ -118,10 +117,26 @@ cdef class Program:
                 kept.append(step)
                 for slot in <tuple>step[2]:
                     needed[slot] = True
+            else:
+                note(STEP_DROPPED)
         kept.reverse()
         self.steps = kept
         self.dead = None
         return 0
+
+    cdef Program with_steps(self, list steps):
+        """A prepared program on the same slots, with other steps."""
+        cdef Program p = Program()
+        p.kinds = self.kinds
+        p.sources = self.sources
+        p.typenums = self.typenums
+        p.shapes = self.shapes
+        p.steps = steps
+        p.inputs = self.inputs
+        p.effects = self.effects
+        p.outputs = self.outputs
+        p.prepare()
+        return p
 
     cdef list deaths(self):
         """For each step the slots that nobody reads after it."""

@@ -1,6 +1,6 @@
 # Plans of programs on single numbers. See scalars.pyx.
+from .code cimport Code
 from .program cimport Program
-from .partition cimport Region
 
 
-cdef Region region_of_numbers(Program program, list roots, list results)
+cdef Code code_of_numbers(Program program)

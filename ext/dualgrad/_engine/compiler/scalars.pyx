@@ -5,24 +5,24 @@ Design
 A program in which every array is one number (an integrator, an orbit, nested derivatives of a function of one
 variable) has many steps and little to choose: no axes, no blocks, no neighbours. So it does not go through views and
 operations. Steps that only give a number another shape are the number itself; products, sums and differences that are
-read once are done with their reader, as in vertical_fusion.pyx; a number has eight bytes from the step that makes it to
-the last one that reads it; and what is left is written down as the executor reads it, in both of its forms.
+read once are done with their reader, by the rule of vertical_fusion.pyx; a number has eight bytes from the step that
+makes it to the last one that reads it; and what is left is written down as the executor reads it.
 """
 cimport numpy as cnp
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.string cimport memset
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 
 from ..arrays.array cimport Array, contiguous, item_size
-from .codegen cimport BLOCK, add_root
-from .instructions cimport NUMBERS, dg_fused_loop
-from .executor cimport *
-from .vertical_fusion cimport ABSORB, ADD, BUS, NONE, SUB, code_of_primitive
 from ..primitives.opcodes cimport *
-from .allocation cimport aligned
 from ..primitives.registry cimport Loop, find_loop, is_elementwise, rule_of
+from .allocation cimport BLOCK, Memory, aligned, new_located, new_memory
+from .code cimport Code, RegionCode, finish_scalars
+from .executor cimport *
+from .instructions cimport dg_fused_loop
+from .partition cimport new_region
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
-from .partition cimport Region
-from .views cimport Root, new_root, packed, view, view_of
+from .rewrites cimport NUMBER_FUSED, NUMBER_RESHAPED, NUMBER_REUSES_CELL, note
+from .vertical_fusion cimport NONE, Chain, chain_of, code_of_primitive
+from .views cimport Root, new_root, packed, view
 
 cdef enum:
     CELL = 8                        # bytes of a number
@@ -95,6 +95,7 @@ cdef class Planner:
                 if <int>p.typenums[<int>slot] != typenum or not is_number(p.shapes[<int>slot]):
                     return False
             if only_reshapes(op, step[1]):
+                note(NUMBER_RESHAPED)
                 self.numbers[k].same = self.numbers[<int>ins[0]].same
                 continue
             if (step[1] is not None or len(ins) > 3 or op >= N_OPS or not is_elementwise(op) or rule_of(op) is not None
@@ -118,62 +119,62 @@ cdef class Planner:
             self.numbers[self.numbers[<int>slot].same].leaves = True
         return self.count > 0
 
-    cdef Step *taken_in(self, int slot) noexcept:
-        """The product, sum or difference that makes a number for one reader alone."""
+    cdef int code_taken_in(self, int slot) noexcept:
+        """The code of the product, sum or difference that makes a number for one reader alone; NONE for anything
+        else."""
         cdef Number *x = &self.numbers[slot]
         cdef Step *s
         if x.maker == NOBODY or x.uses != 1 or x.leaves:
-            return NULL
+            return NONE
         s = &self.steps[x.maker]
-        return s if s.code != NONE and s.inner == NONE else NULL
+        return s.code if s.inner == NONE else NONE
 
     cdef int fuse(self) except -1:
         """Two or three in one, as vertical_fusion.pyx does it."""
         cdef Step *s
-        cdef Step *a
-        cdef Step *b
-        cdef int i, other
+        cdef int i
+        cdef int[2] ins
+        cdef Chain c
         for i in range(self.count):
             s = &self.steps[i]
             if s.code == NONE:
                 continue
-            a = self.taken_in(s.ins[0])
-            b = self.taken_in(s.ins[1])
-            if a is not NULL and b is not NULL and (s.code < ADD or a.code > ABSORB or b.code > ABSORB):
-                b = NULL
-            if a is not NULL:
-                other = s.ins[1]
-                s.inner = a.code
-                s.outer = s.code
-                s.ins[0] = a.ins[0]
-                s.ins[1] = a.ins[1]
+            ins[0], ins[1] = s.ins[0], s.ins[1]
+            c = chain_of(self.code_taken_in(ins[0]), self.code_taken_in(ins[1]), s.code)
+            if c.inner == NONE:
+                continue
+            s.inner, s.outer, s.second = c.inner, c.outer, c.second
+            s.n_in = 0
+            if c.left:
+                self.take_in(s, ins[0])
+            if c.right:
+                self.take_in(s, ins[1])
+            else:
+                s.ins[2] = ins[1]
                 s.n_in = 3
-                s.ins[2] = other
-                a.gone = True
-                if b is not NULL:
-                    s.second = b.code
-                    s.ins[2] = b.ins[0]
-                    s.ins[3] = b.ins[1]
-                    s.n_in = 4
-                    b.gone = True
-            elif b is not NULL:
-                other = s.ins[0]
-                s.inner = b.code
-                s.outer = BUS if s.code == SUB else s.code
-                s.ins[0] = b.ins[0]
-                s.ins[1] = b.ins[1]
-                s.ins[2] = other
+            if not c.left:
+                s.ins[2] = ins[0]
                 s.n_in = 3
-                b.gone = True
+            note(NUMBER_FUSED)
         return 0
 
-    cdef int place(self, list roots, list results) except -1:
+    cdef int take_in(self, Step *s, int slot) noexcept:
+        """The operands of the step that makes a number in place of the number."""
+        cdef Step *maker = &self.steps[self.numbers[slot].maker]
+        s.ins[s.n_in] = maker.ins[0]
+        s.ins[s.n_in + 1] = maker.ins[1]
+        s.n_in += 2
+        maker.gone = True
+        return 0
+
+    cdef Py_ssize_t place(self, list memories, list results) except -1:
         """Find a place for each number; returns the bytes of those that stay inside."""
         cdef Program p = self.program
         cdef Number *x
         cdef Step *s
-        cdef dict at = {}               # slot -> root
+        cdef dict at = {}               # slot -> where a run finds it
         cdef list free = []
+        cdef Memory found
         cdef Root r
         cdef int i, k, slot, end = 0
         for slot in range(len(p.kinds)):
@@ -184,22 +185,20 @@ cdef class Planner:
             source = p.sources[slot]
             if kind == FROM_CONSTANT:
                 source = contiguous(<Array>source)
-            r = new_root(p.typenums[slot], p.shapes[slot],
-                         ("input" if kind == FROM_INPUT else "handle" if kind == FROM_HANDLE else "constant", source))
-            add_root(roots, r)
-            x.base = r.base
-            at[slot] = r
+            name = "input" if kind == FROM_INPUT else "handle" if kind == FROM_HANDLE else "constant"
+            found = new_memory(memories, new_root(p.typenums[slot], p.shapes[slot], None), name, source)
+            x.base = found.base
+            at[slot] = found
         for leaving in p.outputs + [slot for _, slot in p.effects]:
             slot = self.numbers[<int>leaving].same
             if slot not in at:
                 r = new_root(p.typenums[slot], p.shapes[<int>leaving], None)
-                r.outside = True
-                add_root(roots, r)
-                self.numbers[slot].base = r.base
-                at[slot] = r
-            r = at[slot]
+                at[slot] = found = new_memory(memories, r, "result", None)
+                self.numbers[slot].base = found.base
+            found = at[slot]
+            r = <Root>found.identity
             shape = p.shapes[<int>leaving]
-            results.append(view_of(r) if r.shape == shape else view(r, 0, shape, packed(shape, r.item)))
+            results.append(new_located(view(r, 0, shape, packed(shape, r.item)), found.base, 0))
         for i in range(self.count):
             s = &self.steps[i]
             if not s.gone:
@@ -214,6 +213,7 @@ cdef class Planner:
                 x.base = BLOCK
                 if free:
                     x.offset = free.pop()
+                    note(NUMBER_REUSES_CELL)
                 else:
                     x.offset = end
                     end += CELL
@@ -224,73 +224,66 @@ cdef class Planner:
                     free.append(x.offset)
         return end
 
-    cdef int write(self, Region region) except -1:
-        """Both forms of the instructions."""
+    cdef int write(self, RegionCode made) except -1:
+        """The instructions."""
         cdef Step *s
         cdef dg_instruction *p
-        cdef dg_scalar *c
         cdef Number *x
         cdef Loop *loop
         cdef int i, k, typenum, n = 0
         for i in range(self.count):
             n += not self.steps[i].gone
-        region.count = n
-        region.code = <dg_instruction *>PyMem_Malloc(n * sizeof(dg_instruction))
-        region.scalars = <dg_scalar *>PyMem_Malloc(n * sizeof(dg_scalar))
-        if region.code is NULL or region.scalars is NULL:
+        made.count = n
+        made.code = <dg_instruction *>PyMem_Calloc(n, sizeof(dg_instruction))
+        if made.code is NULL:
             raise MemoryError()
-        memset(region.code, 0, n * sizeof(dg_instruction))
-        memset(region.scalars, 0, n * sizeof(dg_scalar))
-        region.listing = []
-        p = region.code
-        c = region.scalars
+        made.listing = []
+        p = made.code
         for i in range(self.count):
             s = &self.steps[i]
             if s.gone:
                 continue
             typenum = self.program.typenums[s.out]
             p.kind = DG_LOOP
-            p.n_in = c.n_in = s.n_in
+            p.n_in = s.n_in
             p.high = p.width = 1
             p.item = p.step[s.n_in] = item_size(typenum)
-            c.wide = typenum == cnp.NPY_DOUBLE
             for k in range(s.n_in + 1):
                 x = &self.numbers[s.out if k == s.n_in else s.ins[k]]
-                p.arg[k].base = c.base[k] = x.base
-                p.arg[k].offset = c.offset[k] = x.offset
+                p.arg[k].base = x.base
+                p.arg[k].offset = x.offset
             if s.inner == NONE:
                 loop = find_loop(s.op, typenum)
                 p.fn = loop.fn
                 p.data = loop.data
-                c.op = NUMBERS.get(s.op, DG_S_CALL)
-                region.listing.append((s.op, typenum, None))
+                made.listing.append((s.op, typenum, None))
             else:
-                p.fn = dg_fused_loop(s.inner, s.outer, s.second, c.wide)
-                c.op = DG_S_FUSED_3 if s.n_in == 3 else DG_S_FUSED_4
-                c.inner = s.inner
-                c.outer = s.outer
-                c.second = s.second
-                region.listing.append((s.op, typenum, (s.inner, s.outer, s.second, None)))
-            c.fn = p.fn
-            c.data = p.data
+                p.fn = dg_fused_loop(s.inner, s.outer, s.second, typenum == cnp.NPY_DOUBLE)
+                made.listing.append((s.op, typenum, (s.inner, s.outer, s.second, None)))
             p += 1
-            c += 1
         return 0
 
 
-cdef Region region_of_numbers(Program program, list roots, list results):
-    """The one region of a program on single numbers, its roots and results; None for any other program."""
+cdef Code code_of_numbers(Program program):
+    """The code of a program on single numbers; None for any other program."""
     cdef Planner planner = Planner()
-    cdef Region region
+    cdef RegionCode made
+    cdef Code code
     planner.program = program
     if not planner.read():
         return None
     planner.fuse()
-    region = Region()
-    region.operations = []
-    region.totals = []
-    region.lookups = []
-    region.block = region.n_rows = region.workers = 1
-    region.block_bytes = aligned(planner.place(roots, results))
-    planner.write(region)
-    return region
+    made = RegionCode()
+    made.region = new_region(0, None, [])
+    made.totals = []
+    made.lookups = []
+    made.kept = []
+    made.block = made.n_rows = made.workers = 1
+    code = Code()
+    code.memories = []
+    code.results = []
+    code.regions = [made]
+    code.block_bytes = made.block_bytes = aligned(planner.place(code.memories, code.results))
+    planner.write(made)
+    finish_scalars(made)
+    return code

@@ -1,5 +1,6 @@
 # Regions cut into blocks. See tiles.pyx.
-from .partition cimport Region
+from .allocation cimport Allocation
+from .code cimport Code
 
 
-cdef int emit_region(list roots, Region region) except -1
+cdef Code generated(Allocation allocation)

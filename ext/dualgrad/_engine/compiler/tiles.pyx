@@ -8,14 +8,16 @@ share is fetched for each block. Fewer rows than a loop is worth calling for are
 among threads, whole blocks each; what they walk along outside of their blocks is asked for ahead.
 """
 
-from .codegen cimport LEAST, Emitter
-from .instructions cimport finish_code, finish_scalars
-from .executor cimport *
-from .lowering cimport AS_CONTRACT, AS_GENERIC, AS_LOOP, AS_MATMUL, Operation
 from ..primitives.opcodes cimport OP_POWER
-from .allocation cimport Places, aligned, owner
 from ..primitives.registry cimport find_loop
-from .partition cimport HALO, Region, row_size
+from .allocation cimport IN_BLOCK, Allocation, aligned
+from .code cimport Code, RegionCode, finish_code, finish_scalars
+from .codegen cimport LEAST, emitted
+from .emitter cimport Emitter, Ones
+from .executor cimport *
+from .lowering cimport (AS_CONTRACT, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER, Operation)
+from .partition cimport HALO, Partition, Region
+from .rewrites cimport SEVERAL_THREADS, SHORTER_BLOCKS, STREAMS, note
 from .views cimport Root, View, product
 
 cdef extern from "executor/executor.h":
@@ -35,52 +37,144 @@ cdef Py_ssize_t TILE = min(max(dg_first_cache_size(), 32 << 10), 64 << 10) * 3 /
 cdef Py_ssize_t CACHE = 1 << 20
 
 
-cdef int emit_region(list roots, Region region) except -1:
-    """The instructions of a region, for blocks as long as stays in cache."""
-    cdef Emitter e
-    cdef Py_ssize_t a_row, room, wide, least
-    cdef Operation o
-    region.totals = []
-    region.total_bytes = 0
-    for o in region.operations:
-        if o.out.added:
-            o.out.total = region.total_bytes
-            region.total_bytes += aligned(o.out.size * o.out.item)
-            region.totals.append(o.out)
-    if (<Operation>region.operations[0]).kind == AS_GENERIC:
-        return 0
-    region.block = region.n_rows = 1
-    if region.rows is not None:
-        region.n_rows = region.rows
-        region.block = 64
-        most = emitted(roots, region).places.end
-        room = CACHE if region.products else TILE
-        region.block = 16
-        least = emitted(roots, region).places.end
-        a_row = max(1, (most - least) // 48)        # what grows with the rows, and what does not
+cdef class Tiling:
+    """The regions of a program, cut into blocks one after the other."""
+    cdef Allocation allocation
+    cdef Partition partition
+    cdef Ones ones
+    cdef set known                  # (index array, extent of its axis) that have been looked at
+
+    cdef Emitter attempt(self, Region region, Py_ssize_t block):
+        """The instructions of a region for a block of some rows."""
+        return emitted(self.allocation, region, self.halo_of(region), block, self.ones)
+
+    cdef Py_ssize_t halo_of(self, Region region) except -1:
+        return self.allocation.joined.margins.halos[region.number]
+
+    cdef Py_ssize_t block_of(self, Region region) except -1:
+        """How many rows stay in cache."""
+        cdef Operation o
+        cdef Py_ssize_t a_row, room, wide, least, block
+        cdef Emitter tried = self.attempt(region, 64)
+        room = CACHE if tried.products else TILE
+        least = self.attempt(region, 16).places.end
+        a_row = max(1, (tried.places.end - least) // 48)    # what grows with the rows, and what does not
         room -= least - 16 * a_row
-        wide = max([row_size(o.out) // o.out.item for o in region.operations if o.out.rows] + [1])
-        least = least_rows(region) if region.products else max(1, LEAST // wide, 4 * region.halo)
-        region.block = max(least, min(<Py_ssize_t>MOST_ROWS, room // a_row))
-        if region.block > 16:       # whole vectors, and rows of the whole array that begin where vectors do
-            region.block = region.block // 16 * 16
-        region.block = min(region.block, region.n_rows)
-    e = emitted(roots, region)
-    region.block_bytes = aligned(e.places.end)
-    region.workers = 1
-    if region.rows is not None:
-        work = sum([work_of(o) for o in region.operations])
-        if work > PARALLEL and region.n_rows >= FEW_BLOCKS * 16 and not any([asks(o) for o in region.operations]):
-            region.workers = DG_MAX_THREADS
-            if region.n_rows < FEW_BLOCKS * region.block:       # a block for each of a few workers
-                region.block = max(16, (region.n_rows // FEW_BLOCKS + 15) // 16 * 16)
-                e = emitted(roots, region)
-                region.block_bytes = aligned(e.places.end)
-    region.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
-    finish_code(region, e.code)
-    finish_scalars(region)
-    find_streams(region)
-    return 0
+        wide = 1
+        for o in region.operations:
+            if self.partition.of[o.out.number].rows:
+                wide = max(wide, self.partition.row_size(o.out) // o.out.item)
+        if tried.products:
+            least = self.least_rows(region)
+        else:
+            least = max(1, LEAST // wide, 4 * self.halo_of(region))
+        block = max(least, min(<Py_ssize_t>MOST_ROWS, room // a_row))
+        if block > 16:              # whole vectors, and rows of the whole array that begin where vectors do
+            block = block // 16 * 16
+        return min(block, <Py_ssize_t>region.rows)
+
+    cdef Py_ssize_t least_rows(self, Region region) except -1:
+        """Rows of a block with products, at least: a large shared factor has to be worth packing."""
+        cdef Operation o
+        cdef View b
+        cdef Py_ssize_t most = 0
+        for o in region.operations:
+            if o.kind == AS_MATMUL and self.partition.of[o.out.number].rows:
+                b = <View>o.ins[1]
+                most = max(most, <Py_ssize_t>b.shape[len(b.shape) - 2] * <Py_ssize_t>b.shape[len(b.shape) - 1])
+        return max(16, min(256, most // 256))
+
+    cdef Emitter divided(self, RegionCode made, Emitter e):
+        """Several threads for a large region, with a block for each of a few workers at least."""
+        cdef Region region = made.region
+        cdef Operation o
+        if (made.n_rows < FEW_BLOCKS * 16 or sum([work_of(o) for o in region.operations]) <= PARALLEL
+                or any([asks(o) for o in region.operations])):
+            return e
+        made.workers = DG_MAX_THREADS
+        note(SEVERAL_THREADS)
+        if made.n_rows < FEW_BLOCKS * made.block:
+            note(SHORTER_BLOCKS)
+            made.block = max(16, (made.n_rows // FEW_BLOCKS + 15) // 16 * 16)
+            e = self.attempt(region, made.block)
+        return e
+
+    cdef RegionCode code_of(self, Region region):
+        """A region as instructions, for blocks as long as stays in cache."""
+        cdef RegionCode made = RegionCode()
+        cdef Emitter e
+        cdef Operation o
+        made.region = region
+        made.totals = self.allocation.totals[region.number]
+        made.total_bytes = self.allocation.total_bytes[region.number]
+        made.lookups = self.lookups(region)
+        made.kept = [self.kept(o.out) for o in region.operations]
+        o = <Operation>region.operations[0]
+        if o.kind == AS_GENERIC:
+            made.operands = [self.allocation.located(v) for v in o.ins]
+            made.result = self.allocation.of[o.out.number].base
+            return made
+        made.n_rows = made.block = made.workers = 1
+        if region.rows is not None:
+            made.n_rows = region.rows
+            made.block = self.block_of(region)
+        e = self.attempt(region, made.block)
+        if region.rows is not None:
+            e = self.divided(made, e)
+        made.block_bytes = aligned(e.places.end)
+        made.products = e.products
+        made.large = region.rows is not None or any([(<Operation>o).out.size > 10000 for o in region.operations])
+        finish_code(made, e.code)
+        finish_scalars(made)
+        find_streams(made)
+        return made
+
+    cdef str kept(self, Root r):
+        """Where the result of an operation goes."""
+        if self.partition.of[r.number].added:
+            return "total"
+        return "block" if self.allocation.of[r.number].base == IN_BLOCK else "memory"
+
+    cdef list lookups(self, Region region):
+        """Which indices a region has to look at before it starts: constants were looked at when the program was
+        lowered, and what an earlier region has looked at is good."""
+        cdef Operation o
+        cdef View v
+        cdef int i
+        cdef list found = []
+        for o in region.operations:
+            if o.kind != AS_GATHER and o.kind != AS_SCATTER:
+                continue
+            axis, whole = <tuple>o.params
+            for i, v in enumerate(o.ins[1:], <Py_ssize_t>axis):
+                key = (v.root, v.offset, v.shape, v.strides, whole[i])
+                if key not in self.known and (v.root.source is None or (<tuple>v.root.source)[0] != "constant"):
+                    found.append((self.allocation.located(v), i, whole))
+                self.known.add(key)
+        return found
+
+
+cdef Code generated(Allocation allocation):
+    """The code of all regions."""
+    cdef Tiling t = Tiling()
+    cdef Code code = Code()
+    cdef Region region
+    cdef RegionCode made
+    t.allocation = allocation
+    t.partition = allocation.partition
+    t.known = set()
+    t.ones = Ones()
+    t.ones.found = {}
+    t.ones.memories = code.memories = list(allocation.memories)
+    code.arena = allocation.arena
+    code.results = [allocation.located(v) for v in t.partition.lowered.results]
+    code.regions = []
+    for region in allocation.joined.regions:
+        made = t.code_of(region)
+        code.regions.append(made)
+        code.block_bytes = max(code.block_bytes, made.block_bytes)
+        code.total_bytes = max(code.total_bytes, made.total_bytes)
+    return code
 
 
 cdef bint asks(Operation o) except -1:
@@ -100,76 +194,36 @@ cdef Py_ssize_t work_of(Operation o) except -1:
     return max([o.out.size] + [product(v.shape) for v in o.ins])
 
 
-cdef Py_ssize_t least_rows(Region region) except -1:
-    """Rows of a block with products, at least: a large shared factor has to be worth packing."""
-    cdef Operation o
-    cdef View b
-    cdef Py_ssize_t most = 0
-    for o in region.operations:
-        if o.kind == AS_MATMUL and o.out.rows:
-            b = <View>o.ins[1]
-            most = max(most, <Py_ssize_t>b.shape[len(b.shape) - 2] * <Py_ssize_t>b.shape[len(b.shape) - 1])
-    return max(16, min(256, most // 256))
-
-
-cdef Emitter emitted(list roots, Region region):
-    """The instructions of a region for the block it has."""
-    cdef Emitter e = Emitter()
-    cdef Operation o
-    cdef Root root
-    cdef View v
-    cdef dict last = {}
-    cdef int i
-    e.region = region
-    e.roots = roots
-    e.code = []
-    e.local = {}
-    e.places = Places()
-    e.ones = {}
-    e.expanded = {}
-    e.begun = {}
-    e.alive = {}
-    for i, o in enumerate(region.operations):
-        for v in o.ins:
-            last[owner(v.root)] = i
-    for i, o in enumerate(region.operations):
-        e.emit(o)
-        for v in o.ins:
-            root = owner(v.root)
-            if last.get(root) == i and root in e.local:
-                e.release(root)
-                last.pop(root)
-    return e
-
-
-cdef int find_streams(Region region) except -1:
+cdef int find_streams(RegionCode made) except -1:
     """What a region walks along outside its block, if that is more than stays in cache."""
     cdef Py_ssize_t i, whole = 0
     cdef int k, s
     cdef dg_instruction *p
     cdef dg_operand *arg
     cdef dg_stream *stream
-    region.ahead.count = 0
-    for i in range(region.count):
-        p = &region.code[i]
+    made.ahead.count = 0
+    for i in range(made.count):
+        p = &made.code[i]
         for k in range(p.n_in + 1):
             arg = &p.arg[k]
             if arg.row <= 0 or p.once:
                 continue
-            for s in range(region.ahead.count):
-                stream = &region.ahead.at[s]
+            for s in range(made.ahead.count):
+                stream = &made.ahead.at[s]
                 if stream.base == arg.base and abs(stream.offset - arg.offset) <= HALO * arg.row:
                     stream.offset = min(stream.offset, arg.offset)
                     break
             else:
-                if region.ahead.count == DG_MAX_STREAMS:
+                if made.ahead.count == DG_MAX_STREAMS:
                     continue
-                stream = &region.ahead.at[region.ahead.count]
-                region.ahead.count += 1
+                stream = &made.ahead.at[made.ahead.count]
+                made.ahead.count += 1
                 stream.base = arg.base
                 stream.offset = arg.offset
                 stream.row = arg.row
-                whole += arg.row * region.n_rows
+                whole += arg.row * made.n_rows
     if whole < STREAMING:
-        region.ahead.count = 0
+        made.ahead.count = 0
+    elif made.ahead.count:
+        note(STREAMS)
     return 0

@@ -9,10 +9,13 @@ same.
 """
 cimport numpy as cnp
 
-from .lowering cimport AS_LOOP, Operation
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
-from .partition cimport Region
+from .lowering cimport AS_LOOP, Operation, new_operation
+from .partition cimport Partition, Region, new_region
+from .rewrites cimport FUSED_BOTH, FUSED_LEFT, FUSED_RIGHT, SCALED, note
+from .schedule cimport is_kept, scheduled
 from .views cimport View, broadcast_strides, is_packed, step_of
+
 
 cdef int code_of_primitive(int op) noexcept:
     """The code of a product, sum or difference; NONE for anything else."""
@@ -49,71 +52,115 @@ cdef object factor_of(Operation o, int operand):
     return source if kind == "constant" else None
 
 
-cdef bint is_taken_whole(View v, Operation p, Operation o, dict uses) except -1:
-    """Whether an operand is just what another operation makes, for this one alone."""
-    return (uses[v.root] == 1 and not p.out.outside and not p.out.added and v.shape == p.out.shape == o.out.shape
-            and is_packed(v) and v.offset == 0)
+cdef Chain chain_of(int left, int right, int outer) noexcept:
+    """How an operation takes in those that make its operands, by their codes; NONE for one that cannot be taken in.
+    Both are only where two products are added."""
+    if left != NONE and right != NONE and (outer < ADD or left > ABSORB or right > ABSORB):
+        right = NONE
+    if left == NONE and right != NONE:
+        return Chain(right, BUS if outer == SUB else outer, NONE, False, True)
+    return Chain(left, outer, right, left != NONE, right != NONE)
 
 
-cdef bint scaled(Operation o, dict scalable, dict uses, set gone) except -1:
-    """Multiply where the other factor is made, if this is a product with a constant; whether it is done."""
-    cdef Operation p
-    cdef int i
-    if o.out.size == 1:
+cdef class Fusion:
+    """The fusion of a region's operations."""
+    cdef Partition partition
+    cdef bint rows
+    cdef dict made                  # root -> the operation that makes it now, in order
+    cdef dict open                  # root -> a product, sum or difference that may be taken in
+    cdef dict scalable              # root -> one that may be multiplied by a constant
+    cdef dict uses                  # root -> how often it is read
+
+    cdef bint is_taken_whole(self, View v, Operation p, Operation o) except -1:
+        """Whether an operand is just what another operation makes, for this one alone."""
+        return (self.uses[v.root] == 1 and is_kept(self.partition, p.out) and v.shape == p.out.shape == o.out.shape
+                and is_packed(v) and v.offset == 0)
+
+    cdef Operation taken_in(self, View v, Operation o):
+        """The operation that makes an operand, if it can be done with its reader."""
+        cdef Operation p = self.open.get(v.root)
+        return p if p is not None and self.is_taken_whole(v, p, o) else None
+
+    cdef int put(self, Operation o, tuple params, list ins) except -1:
+        """Another operation in place of one."""
+        self.made[o.out] = self.scalable[o.out] = new_operation(AS_LOOP, o.op, params, ins, o.out)
+        return 0
+
+    cdef bint scale(self, Operation o) except -1:
+        """Multiply where the other factor is made, if this is a product with a constant; whether it is done."""
+        cdef Operation p
+        cdef int i
+        if o.out.size == 1:
+            return False
+        for i in range(2):
+            factor = factor_of(o, i)
+            p = None if factor is None else self.scalable.get((<View>o.ins[1 - i]).root)
+            if p is not None and self.is_taken_whole(<View>o.ins[1 - i], p, o):
+                inner, outer, second, _ = (code_of(p), NONE, NONE, None) if p.params is None else <tuple>p.params
+                self.made[o.out] = new_operation(AS_LOOP, o.op, (inner, outer, second, factor), p.ins, o.out)
+                del self.made[p.out]
+                note(SCALED)
+                return True
         return False
-    for i in range(2):
-        factor = factor_of(o, i)
-        p = None if factor is None else scalable.get((<View>o.ins[1 - i]).root)
-        if p is not None and is_taken_whole(<View>o.ins[1 - i], p, o, uses):
-            inner, outer, second, _ = (code_of(p), NONE, NONE, None) if p.params is None else <tuple>p.params
-            o.params = inner, outer, second, factor
-            o.ins = p.ins
-            gone.add(p)
-            return True
-    return False
 
-
-cdef list fused(Region region):
-    """The operations of a region, some of them in one."""
-    cdef dict makers = {}, scalable = {}, uses = {}
-    cdef set gone = set()
-    cdef Operation o, p
-    cdef View v
-    cdef int outer
-    cdef bint partition = region.rows is not None
-    cdef list inner
-    for o in region.operations:
-        for v in o.ins:
-            uses[v.root] = uses.get(v.root, 0) + 1
-    for o in region.operations:
-        outer = code_of(o)
-        if outer == NONE or (outer == MUL and scaled(o, scalable, uses, gone)) or not walks_along(o, partition):
-            continue
-        scalable[o.out] = o
-        inner = []
-        for v in o.ins:
-            p = makers.get(v.root)
-            inner.append(p if p is not None and is_taken_whole(v, p, o, uses) else None)
-        makers[o.out] = o
-        if inner[0] is not None and inner[1] is not None and (outer < ADD or code_of(inner[0]) > ABSORB
-                                                              or code_of(inner[1]) > ABSORB):
-            inner[1] = None
-        if inner[0] is None and inner[1] is None:
-            continue
-        if inner[0] is None:
-            p = <Operation>inner[1]
-            o.params = (code_of(p), BUS if outer == SUB else outer, NONE, None)
-            o.ins = p.ins + [o.ins[0]]
-        elif inner[1] is None:
-            p = <Operation>inner[0]
-            o.params = (code_of(p), outer, NONE, None)
-            o.ins = p.ins + [o.ins[1]]
+    cdef int fuse(self, Operation o, int outer) except -1:
+        """Take in what makes the operands of a product, sum or difference."""
+        cdef Operation a = self.taken_in(<View>o.ins[0], o), b = self.taken_in(<View>o.ins[1], o)
+        cdef Chain c = chain_of(NONE if a is None else code_of(a), NONE if b is None else code_of(b), outer)
+        if c.inner == NONE:
+            self.open[o.out] = o        # three operations deep is deep enough
+            return 0
+        if c.left and c.right:
+            self.put(o, (c.inner, c.outer, c.second, None), a.ins + b.ins)
+        elif c.left:
+            self.put(o, (c.inner, c.outer, NONE, None), a.ins + [o.ins[1]])
         else:
-            p = <Operation>inner[0]
-            o.params = (code_of(p), outer, code_of(inner[1]), None)
-            o.ins = p.ins + (<Operation>inner[1]).ins
-        for p in inner:
-            if p is not None:
-                gone.add(p)
-        del makers[o.out]       # three operations deep is deep enough
-    return [o for o in region.operations if o not in gone]
+            self.put(o, (c.inner, c.outer, NONE, None), b.ins + [o.ins[0]])
+        if c.left:
+            del self.made[a.out]
+        if c.right:
+            del self.made[b.out]
+        note(FUSED_BOTH if c.left and c.right else FUSED_LEFT if c.left else FUSED_RIGHT)
+        return 0
+
+    cdef list run(self, Region region):
+        cdef Operation o
+        cdef View v
+        cdef int outer
+        for o in region.operations:
+            self.made[o.out] = o
+            for v in o.ins:
+                self.uses[v.root] = self.uses.get(v.root, 0) + 1
+        for o in region.operations:
+            outer = code_of(o)
+            if outer == NONE or (outer == MUL and self.scale(o)) or not walks_along(o, self.rows):
+                continue
+            self.scalable[o.out] = o
+            self.fuse(o, outer)
+        return list(self.made.values())
+
+
+cdef list fused_operations(Partition partition, Region region):
+    """The operations of a region, some of them in one."""
+    cdef Fusion f = Fusion()
+    f.partition = partition
+    f.rows = region.rows is not None
+    f.made = {}
+    f.open = {}
+    f.scalable = {}
+    f.uses = {}
+    return f.run(region)
+
+
+cdef Fused fused(Partition partition):
+    """The regions, fused and put into order."""
+    cdef Fused made = Fused()
+    cdef Region region
+    cdef bint rows
+    made.partition = partition
+    made.regions = []
+    for region in partition.regions:
+        rows = region.rows is not None
+        operations = scheduled(partition, fused_operations(partition, region), rows)
+        made.regions.append(new_region(region.number, region.rows, operations))
+    return made

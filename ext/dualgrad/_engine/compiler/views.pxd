@@ -7,22 +7,7 @@ cdef class Root:
     cdef tuple shape
     cdef Py_ssize_t size
     cdef object source              # ("input", i), ("handle", tensor), ("constant", array) or None
-    cdef int base                   # where a run finds it
-    cdef Py_ssize_t offset
-    cdef Py_ssize_t total           # its place among the totals of its region, where it is added up
-    cdef bint dynamic               # it is whatever array a kernel returns
-    cdef object which               # number of the input, handle, or constant
-    cdef int region                 # the region that makes it; -1 where it is there from the start
-    cdef bint rows                  # it is made row by row
-    cdef bint added                 # it is added up over the rows
-    cdef bint outside               # somebody outside its region reads it
-    cdef int last                   # the last region that reads it
-    cdef Py_ssize_t reach           # how far its rows depend on rows beside them
-    cdef Py_ssize_t before          # how many rows more of it a block needs, before its own
-    cdef Py_ssize_t after           # and after them
-    cdef list group                 # results that are made next to each other, this one among them
-    cdef Root within                # the result in whose memory it is made,
-    cdef Py_ssize_t start           # from this row on
+    cdef int number                 # its place among the roots of a program: passes keep what they find by it
 
 
 cdef class View:

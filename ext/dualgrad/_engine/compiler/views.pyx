@@ -47,9 +47,7 @@ cdef Root new_root(int typenum, tuple shape, object source):
     r.shape = shape
     r.size = product(shape)
     r.source = source
-    r.region = -1
-    r.last = -1
-    r.base = -1
+    r.number = -1
     return r
 
 

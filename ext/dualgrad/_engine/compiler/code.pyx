@@ -1,0 +1,101 @@
+"""Code: the instructions of a region behind each other, as the executor reads them.
+
+Design
+------
+This is the one place where memory of C belongs to the objects of a plan. A region that is mostly work on single numbers
+gets a second, smaller form of its instructions: a long program of that kind is bound by the memory of them.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.string cimport memset
+
+from ..arrays.array cimport DG_DEBUG, count
+from ..primitives.opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MUL, OP_NEG, OP_RECIPROCAL, OP_SQUARE, OP_SUB)
+from .executor cimport *
+from .instructions cimport Instruction
+from .rewrites cimport SCALAR_FORM, note
+
+
+cdef class RegionCode:
+
+    def __cinit__(self):
+        if DG_DEBUG:
+            count("Region", 1)
+
+    def __dealloc__(self):
+        PyMem_Free(self.code)
+        PyMem_Free(self.scalars)
+        if DG_DEBUG:
+            count("Region", -1)
+
+
+cdef int finish_code(RegionCode made, list code) except -1:
+    """The instructions behind each other."""
+    cdef Py_ssize_t i
+    PyMem_Free(made.code)
+    made.listing = [(<Instruction>x).primitive for x in code]
+    made.count = len(code)
+    made.code = <dg_instruction *>PyMem_Malloc(max(1, made.count) * sizeof(dg_instruction))
+    if made.code is NULL:
+        raise MemoryError()
+    for i in range(made.count):
+        made.code[i] = (<Instruction>code[i]).code
+    return 0
+
+
+cdef int finish_scalars(RegionCode made) except -1:
+    """The instructions once more, as far as they are on single numbers, if most of them are."""
+    cdef Py_ssize_t i, n = 0
+    cdef int k
+    cdef dg_instruction *p
+    cdef dg_scalar *s
+    if made.region.rows is not None:
+        return 0
+    for i in range(made.count):
+        n += on_numbers(&made.code[i])
+    if 2 * n < made.count or n < 2:
+        return 0
+    made.scalars = <dg_scalar *>PyMem_Malloc(made.count * sizeof(dg_scalar))
+    if made.scalars is NULL:
+        raise MemoryError()
+    note(SCALAR_FORM)
+    memset(made.scalars, 0, made.count * sizeof(dg_scalar))
+    for i in range(made.count):
+        p = &made.code[i]
+        s = &made.scalars[i]
+        s.op = DG_S_OTHER
+        if not on_numbers(p):
+            continue
+        op, typenum, together = <tuple>made.listing[i]
+        s.op = DG_S_CALL
+        s.fn = p.fn
+        s.data = p.data
+        s.n_in = p.n_in
+        for k in range(p.n_in + 1):
+            s.base[k] = p.arg[k].base
+            s.offset[k] = <int>p.arg[k].offset
+        if typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT:
+            continue
+        s.wide = typenum == cnp.NPY_DOUBLE
+        if together is not None:
+            s.inner, s.outer, s.second, _ = <tuple>together
+            s.op = DG_S_FUSED_3 if p.n_in == 3 else DG_S_FUSED_4
+        else:
+            s.op = NUMBERS.get(op, DG_S_CALL)
+    return 0
+
+
+# Operations on single numbers that need no call; products and sums as executor/fused.h numbers them.
+cdef dict NUMBERS = {OP_MUL: 0, OP_ABSORB_MUL: 1, OP_ADD: 2, OP_SUB: 3, OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE,
+                     OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
+
+
+cdef bint on_numbers(const dg_instruction *p) noexcept:
+    """Whether an instruction is an elementwise loop over one number, whose places fit into few bits."""
+    cdef int k
+    if p.kind != DG_LOOP or p.width != 1 or p.period != 0:
+        return False
+    for k in range(p.n_in + 1):
+        if p.arg[k].offset > 1 << 30:
+            return False
+    return True

@@ -1,0 +1,286 @@
+"""The instructions of a region, as they are put together, and where everything lies that they read and write.
+
+Design
+------
+Operands are places: a base (an input, a constant, a result, the memory of a block), an offset, and how far they move
+from row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
+block is copied for the first one only, into memory that nobody else uses.
+"""
+import numpy as np
+
+from ..arrays.array cimport from_ndarray
+from .allocation cimport BLOCK, TOTALS, Allocation, Place, new_memory, new_places
+from .executor cimport *
+from .instructions cimport UNBOUND, Instruction, new_instruction
+from .lowering cimport Operation, dtype_of
+from .margins cimport NOWHERE, Margin
+from .partition cimport Making, Region, row_size_of
+from .rewrites cimport AXES_MERGED, BLOCK_REUSED, COPIED_ONCE, COPY_SPLIT, GATHERED_FACTOR, KEPT_FACTOR, note
+from .schedule cimport is_kept
+from .views cimport Root, View, broadcast_strides, new_root, packed, product, step_of, view_of
+
+cdef enum:
+    ONES = 4096                     # as many are kept for products that add up, at least
+
+
+cdef class Ones:
+
+    cdef int base(self, int typenum, Py_ssize_t n) except -1:
+        """Where a run finds so many ones."""
+        cdef Root r
+        base, count = self.found.get(typenum, (0, 0))
+        if count < n:
+            n = max(n, ONES)
+            r = new_root(typenum, (n,), None)
+            base = new_memory(self.memories, r, "constant", from_ndarray(np.ones(n, dtype_of(typenum)))).base
+            self.found[typenum] = base, n
+        return base
+
+
+cdef class Emitter:
+
+    cdef Py_ssize_t width(self, tuple shape):
+        return product(shape[1:]) if self.rows else product(shape)
+
+    cdef tuple place(self, View v, Py_ssize_t row_stride):
+        """(base, offset, row, local): where an operand lies, how far it moves from row to row of the whole array, and
+        of the block."""
+        cdef Root r = v.root
+        cdef Making *made = &self.partition.of[r.number]
+        cdef Place *at = &self.allocation.of[r.number]
+        cdef Py_ssize_t row
+        if made.region != self.region.number or r not in self.local:
+            if made.added and made.region == self.region.number:
+                return TOTALS, at.total + v.offset, 0, 0
+            return at.base, at.offset + v.offset, row_stride if self.rows else 0, 0
+        if not made.rows:
+            return BLOCK, <Py_ssize_t>self.local[r] + v.offset, 0, 0
+        row = row_size_of(r)        # its block memory begins with the rows before the block
+        return BLOCK, <Py_ssize_t>self.local[r] + v.offset + self.margins.of[r.number].before * row, 0, row
+
+    cdef tuple operand(self, View v, tuple shape):
+        """(place, step) of a view that is repeated up to a shape; expanded by a copy where its elements are not at
+        equal distances."""
+        cdef tuple strides = broadcast_strides(v, shape)
+        step = step_of(strides, shape, self.rows)
+        if step is not None:
+            return self.place(v, strides[0] if strides else 0), step
+        return self.expand(v, strides, shape, self.capacity), v.root.item
+
+    cdef bint repeats(self, View v, tuple shape):
+        """Whether a view is the same for every row, but not for every element of it."""
+        cdef tuple strides = broadcast_strides(v, shape)
+        return (self.rows and step_of(strides, shape, True) is None and strides[0] == 0
+                and not self.partition.here(v, self.region))
+
+    cdef tuple expand(self, View v, tuple strides, tuple shape, Py_ssize_t rows):
+        """A view copied in the order of a shape; once, into so many rows, if it is the same for every row."""
+        cdef bint once = self.repeats(v, shape)
+        cdef Py_ssize_t offset, nbytes = v.root.item * self.width(shape), first = len(self.code)
+        key = (v.root, v.offset, strides, shape, rows) if once else None
+        if once and key in self.expanded:
+            return BLOCK, self.expanded[key], 0, 0
+        if once:
+            note(COPIED_ONCE)
+            offset = self.expanded[key] = self.places.keep(nbytes * rows)
+        else:
+            offset = self.room(nbytes)
+        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), packed(shape, v.root.item), shape,
+                  v.root.item, once)
+        if once:
+            self.limit(first, 0, rows)
+        return BLOCK, offset, 0, 0
+
+    cdef Py_ssize_t local_bytes(self, Root r):
+        """Block memory of a result."""
+        cdef Margin *m = &self.margins.of[r.number]
+        cdef bint by_rows = self.partition.of[r.number].rows
+        return self.partition.row_size(r) * (self.block + m.before + m.after if by_rows else 1)
+
+    cdef Py_ssize_t room(self, Py_ssize_t nbytes):
+        """Block memory for so many bytes a row, until the operation is done."""
+        cdef Py_ssize_t offset = self.places.take(nbytes * self.capacity)
+        self.spent.append((nbytes * self.capacity, offset))
+        return offset
+
+    cdef Py_ssize_t scratch(self, Py_ssize_t nbytes):
+        """Block memory that does not grow with the rows, until the operation is done."""
+        cdef Py_ssize_t offset = self.places.take(nbytes)
+        self.spent.append((nbytes, offset))
+        return offset
+
+    cdef int copy(self, tuple source, tuple source_strides, tuple target, tuple target_strides, tuple shape,
+                  Py_ssize_t item, bint once) except -1:
+        cdef bint rows = self.rows
+        cdef list axes = [], merged = []
+        cdef int i
+        for i in range(1 if rows else 0, len(shape)):
+            if shape[i] != 1:
+                axes.append((shape[i], source_strides[i], target_strides[i]))
+        for extent, s, t in axes:               # axes that lie behind each other become one
+            i = <int>len(merged) - 1
+            if i >= 0 and merged[i][1] == s * extent and merged[i][2] == t * extent:
+                note(AXES_MERGED)
+                merged[i] = (merged[i][0] * extent, s, t)
+            else:
+                merged.append((extent, s, t))
+        return self.copy_axes(source, target, (source_strides[0], target_strides[0]) if rows else (0, 0), merged,
+                              item, once)
+
+    cdef int copy_axes(self, tuple source, tuple target, tuple rows, list axes, Py_ssize_t item, bint once) except -1:
+        """Copies along some axes (extent, strides), and rows; several where there are more axes than an instruction
+        knows."""
+        cdef Instruction made
+        cdef Py_ssize_t k
+        cdef int i
+        if len(axes) >= DG_MAX_AXES:
+            note(COPY_SPLIT)
+            extent, s, t = least = min(axes)
+            axes = list(axes)
+            axes.remove(least)
+            for k in range(extent):
+                self.copy_axes((source[0], source[1] + k * s) + source[2:], (target[0], target[1] + k * t) + target[2:],
+                               rows, axes, item, once)
+            return 0
+        made = self.add(DG_COPY, [source, target], item)
+        made.code.axes = <int>len(axes)
+        made.code.once = once
+        made.code._from[0], made.code.to[0] = rows
+        for i in range(len(axes)):
+            made.code.shape[i + 1], made.code._from[i + 1], made.code.to[i + 1] = <tuple>axes[i]
+        return 0
+
+    cdef Instruction add(self, int kind, list places, Py_ssize_t item):
+        """The next instruction."""
+        cdef Instruction made = new_instruction(kind, places, item)
+        self.code.append(made)
+        return made
+
+    cdef int limit(self, Py_ssize_t first, Py_ssize_t low, Py_ssize_t high) except -1:
+        """The rows that the instructions from one on go over."""
+        cdef Py_ssize_t i
+        for i in range(first, len(self.code)):
+            (<Instruction>self.code[i]).code.low = low
+            (<Instruction>self.code[i]).code.high = high
+        return 0
+
+    cdef int zero(self, tuple target, Py_ssize_t width, Py_ssize_t item, Py_ssize_t low=0,
+                  Py_ssize_t high=UNBOUND) except -1:
+        """Zeros, in some rows."""
+        cdef Instruction made = self.add(DG_ZERO, [target], item)
+        made.code.width = width
+        made.code.low = low
+        made.code.high = high
+        return 0
+
+    cdef int multiply(self, int typenum, list places, list dims, list strides) except -1:
+        """A product of matrices, or of stacks of them."""
+        return self.add(DG_MATMUL, places, 0).multiplies(typenum, dims, strides)
+
+    cdef int multiply_rows(self, int typenum, Py_ssize_t item, Py_ssize_t width, list places, list dims,
+                           list strides) except -1:
+        """A product over the rows of a block, which is added to a total."""
+        cdef Py_ssize_t scratch = self.scratch(width * item)
+        cdef Instruction made = self.add(DG_MATMUL_ADD, places, 0)
+        made.multiplies(typenum, dims, strides)
+        made.operand(3, (BLOCK, scratch, 0, 0))
+        made.totals(typenum)
+        made.code.width = width
+        made.steps([item, item, item])
+        return 0
+
+    cdef tuple result(self, Root r):
+        """Where a result goes."""
+        cdef Margin *m = &self.margins.of[r.number]
+        cdef bint by_rows = self.partition.of[r.number].rows
+        cdef Root around
+        if m.within != NOWHERE:
+            around = self.margins.around(r)
+            self.result(around)
+            self.local[r] = (<Py_ssize_t>self.local[around]
+                             + (self.margins.of[m.within].before + m.start - m.before) * row_size_of(r))
+        elif is_kept(self.partition, r) and r not in self.local:
+            group = self.joined.groups.get(r)
+            self.local[r] = self.places.take(self.local_bytes(r)) if group is None else self.beside(r, <list>group)
+        return self.place(view_of(r), row_size_of(r) if by_rows else 0)
+
+    cdef Py_ssize_t beside(self, Root r, list group):
+        """The place of a result next to others."""
+        cdef Py_ssize_t nbytes = self.local_bytes(r)
+        if id(group) not in self.begun:
+            self.begun[id(group)] = self.places.take(nbytes * len(group))
+            self.alive[id(group)] = len(group)
+        return <Py_ssize_t>self.begun[id(group)] + nbytes * group.index(r)
+
+    cdef int release(self, Root r) except -1:
+        """Nobody reads a result in block memory any more."""
+        cdef list group = self.joined.groups.get(r)
+        if group is None:
+            return self.places.give(self.local_bytes(r), self.local[r])
+        self.alive[id(group)] -= 1
+        if self.alive[id(group)] == 0:
+            self.places.give(self.local_bytes(r) * len(group), self.begun[id(group)])
+        return 0
+
+    cdef tuple gathered(self, View v, int row_axis):
+        """A factor copied into block memory, its rows first; (place, strides) in the order of its own axes."""
+        cdef list order = [row_axis] + [i for i in range(len(v.shape)) if i != row_axis]
+        cdef tuple shape = tuple([v.shape[i] for i in order])
+        cdef tuple strides = tuple([v.strides[i] for i in order])
+        cdef Py_ssize_t nbytes = v.root.item * self.width(shape), offset = self.room(nbytes)
+        cdef tuple made = packed(shape, v.root.item)
+        note(GATHERED_FACTOR)
+        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), made, shape, v.root.item,
+                  False)
+        result = [0] * len(order)
+        for i, axis in enumerate(order):
+            result[axis] = made[i]
+        return (BLOCK, offset, 0, 0), tuple(result)
+
+    cdef tuple kept(self, View v):
+        """A shared factor copied into block memory once."""
+        cdef Py_ssize_t offset = self.places.keep(v.root.item * product(v.shape))
+        cdef bint rows = self.rows
+        cdef tuple made = packed(v.shape, v.root.item)
+        cdef Py_ssize_t first = len(self.code)
+        note(KEPT_FACTOR)
+        place = self.place(v, 0)
+        if rows:               # as one row
+            self.copy_axes(place, (BLOCK, offset, 0, 0), (0, 0), list(zip(v.shape, v.strides, made)), v.root.item, True)
+            self.limit(first, 0, 1)
+        else:
+            self.copy(place, v.strides, (BLOCK, offset, 0, 0), made, v.shape, v.root.item, False)
+        return (BLOCK, offset, 0, 0), made
+
+    cdef int bound(self, Py_ssize_t first, Operation o) except -1:
+        """The rows that the instructions of an operation go over, where they do not know it themselves."""
+        cdef Instruction made
+        cdef Py_ssize_t n = 1 if not self.rows else self.partition.rows_made(o), i
+        for i in range(first, len(self.code)):
+            made = <Instruction>self.code[i]
+            if made.code.high == UNBOUND:
+                made.code.high = self.capacity if made.code.once else n
+            if not made.code.once:
+                made.code.before = self.margins.of[o.out.number].before
+                made.code.after = self.margins.of[o.out.number].after
+        return 0
+
+
+cdef Emitter new_emitter(Allocation allocation, Region region, Py_ssize_t halo, Py_ssize_t block, Ones ones):
+    cdef Emitter e = Emitter()
+    e.region = region
+    e.rows = region.rows is not None
+    e.block = block
+    e.capacity = block + halo
+    e.partition = allocation.partition
+    e.joined = allocation.joined
+    e.margins = e.joined.margins
+    e.allocation = allocation
+    e.ones = ones
+    e.code = []
+    e.local = {}
+    e.places = new_places(BLOCK_REUSED)
+    e.expanded = {}
+    e.begun = {}
+    e.alive = {}
+    return e

@@ -1,0 +1,9 @@
+# What passes have made, as plain data. See facts.pyx.
+from .allocation cimport Located, Memory
+from .code cimport RegionCode
+
+
+cdef dict facts_of(object made)
+cdef dict memory_data(Memory m)
+cdef dict view_data(Located at)
+cdef dict region_data(RegionCode region)

@@ -1,0 +1,109 @@
+"""Margins: how many rows beside its own a block needs of each result, and which results are made inside of others.
+
+Design
+------
+Where operations look at rows further on or back, a block computes a few rows more of what they look at, again.
+
+A result that is copied into some rows of another one, zeros elsewhere (the transpose of a slice), is made there: the
+copy is not done. Others who read it find it there as well.
+"""
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+
+from .lowering cimport AS_COPIES, Operation
+from .partition cimport HALO, Partition, Region
+from .rewrites cimport HALO_ROWS, MADE_WITHIN, note
+from .vertical_fusion cimport Fused
+from .views cimport Root, View, is_packed, packed
+
+
+cdef class Margins:
+
+    def __dealloc__(self):
+        PyMem_Free(self.of)
+
+    cdef Root around(self, Root r):
+        """The result in whose memory a root is made; None where it has memory of its own."""
+        cdef int within = self.of[r.number].within
+        return None if within == NOWHERE else <Root>self.fused.partition.lowered.roots[within]
+
+    cdef Root owner(self, Root r):
+        """The result whose memory a root lies in."""
+        while self.of[r.number].within != NOWHERE:
+            r = self.around(r)
+        return r
+
+
+cdef int nest(Margins m, Region region) except -1:
+    """Find the results of a region of rows that are made where they would be copied to."""
+    cdef Partition p = m.fused.partition
+    cdef Operation o
+    cdef Root r
+    cdef View v
+    cdef Py_ssize_t start, row
+    for o in region.operations:
+        # what others read is written by the block that owns the row
+        if (o.kind != AS_COPIES or p.of[o.out.number].outside or len(o.params) != 2 or o.params[0] is not None):
+            continue
+        offset, strides, v = <tuple>o.params[1]
+        r = v.root
+        row = p.row_size(o.out)
+        start = offset // row
+        if (p.here(v, region) and p.of[r.number].rows and not p.of[r.number].outside
+                and m.of[r.number].within == NOWHERE
+                and v.shape == r.shape and v.shape[1:] == o.out.shape[1:] and v.offset == 0 and is_packed(v)
+                and strides == packed(o.out.shape, r.item) and offset % row == 0 and start <= HALO):
+            m.of[r.number].within = o.out.number
+            m.of[r.number].start = start
+            note(MADE_WITHIN)
+    return 0
+
+
+cdef Py_ssize_t set_margins(Margins m, Region region) except -1:
+    """How many rows beside its own a block needs of each root, since later operations look at rows further on or back;
+    returns the most of them. They are computed again by each block that needs them: blocks stay independent of each
+    other."""
+    cdef Operation o
+    cdef Root root
+    cdef Margin *own
+    cdef Margin *outer
+    cdef Py_ssize_t shift, halo = 0
+    for o in reversed(region.operations):
+        own = &m.of[o.out.number]
+        for root, shift in m.fused.partition.shifts(o, region):
+            outer = &m.of[root.number]
+            outer.before = max(outer.before, own.before - shift)
+            outer.after = max(outer.after, own.after + shift)
+    for o in region.operations:     # what is made inside of another result needs its rows there
+        own = &m.of[o.out.number]
+        while own.within != NOWHERE:
+            outer = &m.of[own.within]
+            outer.before = max(outer.before, own.before - own.start)
+            outer.after = max(outer.after, own.after + own.start)
+            own = outer
+    for o in region.operations:
+        own = &m.of[o.out.number]
+        halo = max(halo, own.before + own.after)
+    if halo:
+        note(HALO_ROWS)
+    return halo
+
+
+cdef Margins margins_of(Fused fused):
+    """The margins of all results."""
+    cdef Margins m = Margins()
+    cdef Region region
+    cdef Py_ssize_t i, n = len(fused.partition.lowered.roots)
+    m.fused = fused
+    m.halos = []
+    m.of = <Margin *>PyMem_Calloc(max(1, n), sizeof(Margin))
+    if m.of is NULL:
+        raise MemoryError()
+    for i in range(n):
+        m.of[i].within = NOWHERE
+    for region in fused.regions:
+        if region.rows is None:
+            m.halos.append(0)
+            continue
+        nest(m, region)
+        m.halos.append(set_margins(m, region))
+    return m

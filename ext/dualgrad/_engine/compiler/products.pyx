@@ -1,0 +1,195 @@
+"""The instructions of matrix products, contractions and sums.
+
+Design
+------
+A product is done by rows, over the rows (then it is added up), or at once. Its factors are walked as they lie where the
+loop can do that, and copied where it cannot. A sum that no loop of ours does is a product with ones.
+"""
+from .emitter cimport Emitter
+from .executor cimport *
+from .instructions cimport Instruction, product_loop
+from .lowering cimport AS_CONTRACT, Operation
+from .rewrites cimport SUM_BY_LOOP, SUM_BY_PRODUCT, SUM_BY_ROWS, note
+from .views cimport View, product
+
+cdef enum:
+    FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones,
+    WIDE = 32                       # and numbers of rows that are
+
+
+cdef int emit_product(Emitter e, Operation o) except -1:
+    """A matrix product, or several that are done together."""
+    cdef View a = <View>o.ins[0]
+    cdef View b = <View>o.ins[1]
+    cdef list mates = e.joined.mates.get(o)
+    e.products = True
+    if mates is not None and o is not mates[0]:     # done with that one
+        return 0
+    if o.kind == AS_CONTRACT:
+        return contraction(e, o, a, b)
+    if e.partition.of[o.out.number].added:
+        return product_over_rows(e, o, a, b)
+    return product_by_rows(e, o, a, b, mates) if e.rows else whole_product(e, o, a, b)
+
+
+cdef int product_over_rows(Emitter e, Operation o, View a, View b) except -1:
+    """(m, rows) times (rows, n), added up."""
+    cdef Py_ssize_t item = o.out.item, m = a.shape[0], n = b.shape[1]
+    cdef tuple sa = a.strides, sb = b.strides, pa, pb
+    pa = e.place(a, a.strides[1])
+    pb = e.place(b, b.strides[0])
+    if item not in sa and m != 1:
+        pa, sa = e.gathered(a, 1)
+    if item not in sb and n != 1:
+        pb, sb = e.gathered(b, 0)
+    return e.multiply_rows(o.out.typenum, item, m * n, [pa, pb, e.result(o.out)], [1, m, -1, n],
+                           [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item])
+
+
+cdef int product_by_rows(Emitter e, Operation o, View a, View b, list mates) except -1:
+    """A product row by row: of rows with a shared matrix, of a shared matrix with those of the rows, or of both."""
+    cdef int na = len(a.shape), nb = len(b.shape)
+    cdef Py_ssize_t item = o.out.item, stack = 1, m = a.shape[na - 2], k = a.shape[na - 1], n = b.shape[nb - 1]
+    cdef tuple sa = a.strides, sb = b.strides, pa, pb, target
+    cdef bint moves = na == 3 or nb == 2            # the left factor goes along the rows
+    cdef Operation mate
+    pa = e.place(a, a.strides[0] if moves else 0)
+    if not walks(a, item):
+        pa, sa = e.gathered(a, 0) if moves else e.kept(a)
+    pb = e.place(b, b.strides[0] if nb == 3 else 0)
+    if not walks(b, item):
+        pb, sb = e.gathered(b, 0) if nb == 3 else e.kept(b)
+    elif na == 2 and nb == 2 and sb[1] != item and product_loop(o.out.typenum, -1, k, n, sa[1]) is not NULL:
+        pb, sb = e.kept(b)                          # our own loop would put its columns in order for each block
+    target = e.result(o.out)
+    if mates is not None:
+        for mate in mates[1:]:
+            e.result(mate.out)
+        stack = len(mates)
+    if na == 2 and nb == 3:                         # a shared matrix times that of each row
+        dims = [-1, m, k, n]
+        strides = [0, sb[0], m * n * item, sa[0], sa[1], sb[1], sb[2], n * item, item]
+    elif na == 2:
+        dims = [stack, -1, k, n]
+        strides = [e.local_bytes(a.root) if stack > 1 else 0, 0, e.local_bytes(o.out) if stack > 1 else 0,
+                   sa[0], sa[1], sb[0], sb[1], n * item, item]
+    elif nb == 2 and sa[0] == sa[1] * m:
+        dims, strides = [1, -m, k, n], [0, 0, 0, sa[1], sa[2], sb[0], sb[1], n * item, item]
+    else:
+        dims = [-1, m, k, n]
+        strides = [sa[0], sb[0] if nb == 3 else 0, m * n * item, sa[1], sa[2], sb[nb - 2], sb[nb - 1], n * item, item]
+    return e.multiply(o.out.typenum, [pa, pb, target], dims, strides)
+
+
+cdef int whole_product(Emitter e, Operation o, View a, View b) except -1:
+    """A product of matrices, or of stacks of them, at once."""
+    cdef int na = len(a.shape), nb = len(b.shape)
+    cdef Py_ssize_t item = o.out.item, stack = 1, m = a.shape[na - 2], k = a.shape[na - 1], n = b.shape[nb - 1]
+    cdef tuple sa = a.strides, sb = b.strides, pa, pb
+    pa = e.place(a, 0)
+    if not walks(a, item):
+        pa, sa = e.kept(a)
+    pb = e.place(b, 0)
+    if not walks(b, item):
+        pb, sb = e.kept(b)
+    if na == 3 or nb == 3:
+        stack = max(<Py_ssize_t>a.shape[0] if na == 3 else 1, <Py_ssize_t>b.shape[0] if nb == 3 else 1)
+    return e.multiply(o.out.typenum, [pa, pb, e.result(o.out)], [stack, m, k, n],
+                      [sa[0] if na == 3 and a.shape[0] != 1 else 0, sb[0] if nb == 3 and b.shape[0] != 1 else 0,
+                       m * n * item, sa[na - 2], sa[na - 1], sb[nb - 2], sb[nb - 1], n * item, item])
+
+
+cdef int contraction(Emitter e, Operation o, View a, View b) except -1:
+    """(rows, stack, m) times (rows, stack, n), added up over rows and stacks."""
+    cdef Py_ssize_t item = o.out.item, stack = a.shape[1], m = a.shape[2], n = b.shape[2]
+    cdef tuple sa, sb, pa, pb, target
+    if e.rows:
+        pa, sa = e.place(a, a.strides[0]), a.strides
+        if not runs(a):
+            pa, sa = e.gathered(a, 0)
+        pb, sb = e.place(b, b.strides[0]), b.strides
+        if not runs(b):
+            pb, sb = e.gathered(b, 0)
+    else:
+        pa, sa = e.kept(a)
+        pb, sb = e.kept(b)
+    target = e.result(o.out)
+    strides = [0, 0, 0, sa[2], sa[1], sb[1], sb[2], n * item, item]
+    if e.rows:
+        return e.multiply_rows(o.out.typenum, item, m * n, [pa, pb, target], [1, m, -stack, n], strides)
+    return e.multiply(o.out.typenum, [pa, pb, target], [1, m, stack * <Py_ssize_t>a.shape[0], n], strides)
+
+
+cdef int emit_sum(Emitter e, Operation o) except -1:
+    cdef View v = <View>o.ins[0]
+    cdef tuple shape = v.shape, target
+    cdef Py_ssize_t item = o.out.item, w, outer, inner
+    cdef list axes = list(o.params)
+    cdef Instruction made
+    place, step = e.operand(v, shape)
+    target = e.result(o.out)
+    if len(axes) == len(shape):
+        note(SUM_BY_LOOP)
+        if not e.rows:
+            e.zero(target, 1, item)
+        made = e.add(DG_SUM_ALL, [place, target], 0)
+        made.code.step[1] = step
+        made.code.width = e.width(shape)
+        return made.totals(o.out.typenum)
+    w = product([shape[a] for a in axes])
+    inner = product(shape[<Py_ssize_t>axes[len(axes) - 1] + 1:])
+    outer = product(shape[1 if e.rows else 0:<Py_ssize_t>axes[0]])
+    if axes[0] != 0 and step == item and (inner <= FEW and (inner > 1 or w <= FEW)):
+        note(SUM_BY_LOOP)
+        made = e.add(DG_SUM_AXIS, [place, target], item)
+        made.code.dims[1] = -outer if e.rows else outer
+        made.code.dims[2] = w
+        made.code.dims[3] = inner
+        return made.totals(o.out.typenum)
+    if axes[0] == 0 and e.rows and step == item and inner >= WIDE:
+        note(SUM_BY_ROWS)
+        made = e.add(DG_SUM_ROWS, [place, target], item)
+        made.code.width = inner
+        made.steps([item, item])
+        return made.totals(o.out.typenum)
+    note(SUM_BY_PRODUCT)
+    return sum_by_product(e, o, place, step, target, w, inner, outer)
+
+
+cdef int sum_by_product(Emitter e, Operation o, tuple place, Py_ssize_t step, tuple target, Py_ssize_t w,
+                        Py_ssize_t inner, Py_ssize_t outer) except -1:
+    """A sum over `w` numbers with `inner` behind each of them, `outer` times, as a product with ones."""
+    cdef Py_ssize_t item = o.out.item
+    cdef bint first = <int>(<tuple>o.params)[0] == 0
+    cdef int ones
+    if inner == 1 and not first:                    # the last axes: a product with ones
+        ones = e.ones.base(o.out.typenum, w)
+        return e.multiply(o.out.typenum, [place, (ones, 0, 0, 0), target],
+                          [1, -outer if e.rows else outer, w, 1],
+                          [0, 0, 0, step * w, step, item, item, item, item])
+    if not first:                                   # axes in the middle: a stack of ones times
+        ones = e.ones.base(o.out.typenum, w)
+        return e.multiply(o.out.typenum, [(ones, 0, 0, 0), place, target],
+                          [-outer if e.rows else outer, 1, w, inner],
+                          [0, step * w * inner, item * inner, item, item, step * inner, step, item * inner, item])
+    if e.rows:                                      # the first axes: ones times
+        ones = e.ones.base(o.out.typenum, e.capacity)
+        return e.multiply_rows(o.out.typenum, item, inner, [(ones, 0, 0, 0), place, target], [1, 1, -1, inner],
+                               [0, 0, 0, item, item, step * inner, step, item, item])
+    ones = e.ones.base(o.out.typenum, w)
+    return e.multiply(o.out.typenum, [(ones, 0, 0, 0), place, target], [1, 1, w, inner],
+                      [0, 0, 0, item, item, step * inner, step, item * inner, item])
+
+
+cdef bint runs(View v):
+    """Whether rows and stacks of a factor lie behind each other, their numbers side by side."""
+    return (v.strides[2] == v.root.item and v.strides[1] == v.root.item * <Py_ssize_t>v.shape[2]
+            and v.strides[0] == <Py_ssize_t>v.strides[1] * <Py_ssize_t>v.shape[1])
+
+
+cdef bint walks(View v, Py_ssize_t item):
+    """Whether a product can walk the last two axes of a factor as they lie."""
+    cdef int n = len(v.shape)
+    s, t = v.strides[n - 2], v.strides[n - 1]
+    return (s >= item and t >= item and (s == item or t == item)
+            or v.shape[n - 1] == 1 and t > 0 and s > 0 and s % item == 0)

@@ -1,0 +1,140 @@
+"""The order of operations within a region: the one that keeps the fewest bytes alive.
+
+Design
+------
+What a region keeps in the memory of a block should stay in cache. Three orders are compared by the bytes of a row that
+are alive at once: the operations as they came, depth first from the results, or each time what sets most memory free.
+"""
+from .lowering cimport Operation
+from .partition cimport Partition
+from .rewrites cimport DEPTH_FIRST, GREEDY, Rewrite, note
+from .views cimport Root, View
+
+cdef enum:
+    NEAR = 8192                     # bytes that are in the nearest cache in any order
+
+
+cdef bint is_kept(Partition p, Root r) noexcept:
+    """Whether a result stays in the memory of a block."""
+    return not p.of[r.number].outside and not p.of[r.number].added
+
+
+cdef bint is_local(Partition p, Root r, Root other) noexcept:
+    """Whether a root is made in the region that makes another one, for nobody else."""
+    return p.of[r.number].region == p.of[other.number].region and not p.of[r.number].outside
+
+
+cdef list scheduled(Partition p, list operations, bint rows):
+    """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first
+    from the results, or each time what sets most memory free. Without rows a few bytes need no order."""
+    cdef list best = operations, other
+    cdef Py_ssize_t least, n
+    cdef Rewrite rewrite, chosen = DEPTH_FIRST
+    if len(operations) < 8:
+        return operations
+    least = most_alive(p, operations)
+    if not rows and least <= NEAR:
+        return operations
+    for rewrite, other in ((DEPTH_FIRST, depth_first(p, operations)), (GREEDY, greedy(p, operations))):
+        n = most_alive(p, other)
+        if n < least:
+            best = other
+            least = n
+            chosen = rewrite
+    if best is not operations:
+        note(chosen)
+    return best
+
+
+cdef Py_ssize_t most_alive(Partition p, list operations):
+    """Bytes a row that the results of operations take while others need them."""
+    cdef Operation o
+    cdef View v
+    cdef dict last = {}
+    cdef Py_ssize_t alive = 0, most = 0, i
+    for i, o in enumerate(operations):
+        for v in o.ins:
+            if is_local(p, v.root, o.out):
+                last[v.root] = i
+    for i, o in enumerate(operations):
+        if is_kept(p, o.out):
+            alive += p.row_size(o.out)
+        most = max(most, alive)
+        for v in o.ins:
+            if last.get(v.root) == i:
+                alive -= p.row_size(v.root)
+                del last[v.root]
+    return most
+
+
+cdef list depth_first(Partition p, list operations):
+    """Every operation as late as possible before who needs it first."""
+    cdef dict maker = {}
+    cdef list found = [], stack
+    cdef set done = set()
+    cdef Operation o, q
+    cdef View v
+    cdef bint ready
+    for o in operations:
+        maker[o.out] = o
+    for o in operations:
+        if is_kept(p, o.out):
+            continue
+        stack = [o]
+        while stack:
+            q = <Operation>stack[len(stack) - 1]
+            if q in done:
+                stack.pop()
+                continue
+            ready = True
+            for v in q.ins:
+                if v.root in maker and maker[v.root] not in done:
+                    stack.append(maker[v.root])
+                    ready = False
+            if ready:
+                done.add(q)
+                found.append(q)
+                stack.pop()
+    return found
+
+
+cdef list greedy(Partition p, list operations):
+    """Among what can be done next, what sets most memory free; of equals, what was made possible last."""
+    cdef dict uses = {}, waits = {}, waiting = {}
+    cdef list ready = [], found = []
+    cdef Operation o
+    cdef View v
+    cdef Py_ssize_t i, best, gain, most, n
+    for o in operations:
+        waiting.setdefault(o.out, [])
+    for o in operations:
+        roots = {v.root for v in o.ins if v.root in waiting}
+        waits[o] = len(roots)
+        for key in roots:
+            uses[key] = uses.get(key, 0) + 1
+            (<list>waiting[key]).append(o)
+        if not roots:
+            ready.append(o)
+    while ready:
+        best = -1
+        most = 0
+        n = len(ready)
+        for i in range(n - 1, max(-1, n - 64), -1):
+            o = <Operation>ready[i]
+            gain = -p.row_size(o.out) if is_kept(p, o.out) else 0
+            for root in {v.root: None for v in o.ins}:
+                if uses.get(root) == 1 and not p.of[(<Root>root).number].outside:
+                    gain += p.row_size(<Root>root)
+            if best < 0 or gain > most:
+                best = i
+                most = gain
+        o = <Operation>ready.pop(best)
+        found.append(o)
+        for key in {v.root for v in o.ins}:
+            if key in uses:
+                uses[key] -= 1
+        for later in <list>waiting[o.out]:
+            waits[later] -= 1
+            if waits[later] == 0:
+                ready.append(later)
+    return found
