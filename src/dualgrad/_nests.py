@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._engine.transforms.nests import beside, flat, in_words, is_leaf, like_gradient, placed
+from ._engine.transforms.pytrees import flat, like_gradient, matched, placed
 from .tensor import Tensor
+
+__all__ = ["arranged", "mapped", "matched", "pruned", "refilled", "tensors_in"]
 
 
 def tensors_in(x: Any) -> list[Tensor]:
@@ -34,18 +36,3 @@ def arranged(x: Any, replacements: Iterable[Any]) -> Any:
 def pruned(x: Any) -> Any:
     """The nest without what holds no tensor: the shape of its gradients."""
     return like_gradient(x, flat(x))
-
-
-def matched(name: str, like: Any, given: Any, what: str, where: str = "") -> list[Any]:
-    """What stands in a nest where another has its tensors; it must have that nesting."""
-    if isinstance(like, Tensor):
-        return [given]
-    if is_leaf(like):
-        return []
-    children = beside(like, given)
-    if children is None:
-        got = in_words(given)
-        if isinstance(like, dict):
-            raise ValueError(f"{name}: {what}{where} does not have the keys {list(like)}; got {got}")
-        raise ValueError(f"{name}: {what}{where} is {got}; expected {in_words(like)}")
-    return [x for label, child, other in children for x in matched(name, child, other, what, f"{where}{label}")]

@@ -12,7 +12,7 @@ from typing import Any
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
-from dualgrad._engine.transforms.nests import with_leaves
+from dualgrad._engine.transforms.pytrees import with_leaves
 from dualgrad._nests import mapped, tensors_in
 from dualgrad.nn import Cell
 from dualgrad.parameter import Parameter

@@ -21,7 +21,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dualgrad import dtype as mstype
-from dualgrad._engine.transforms.pytrees import as_plain_tuple
+from dualgrad._engine.transforms.containers import as_plain_tuple
 from dualgrad._joined import holds_tensor
 from dualgrad.leaving import stay
 from dualgrad.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._engine.transforms.pytrees import register
+from ._engine.transforms.containers import register
 
 __all__ = ["register_pytree"]
 

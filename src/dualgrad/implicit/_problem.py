@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
-from .._engine.transforms.nests import beside
+from .._engine.transforms.pytrees import beside
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
 from .._engine.transforms.transformed import Transformed
 from ..ops import concat, stack

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.transforms.nests import beside, in_words, is_leaf, with_leaves
+from .._engine.transforms.pytrees import beside, in_words, is_leaf, with_leaves
 from .._engine.transforms.rematerialisation import filled, template_of, tensors_of
 from .._nests import matched
 from ..ops.axes._joining import concat, stack

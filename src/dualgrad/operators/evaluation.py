@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._engine.transforms import nests as engine
+from .._engine.transforms import leaves as engine
 from .._engine.transforms.forward import run_forward
 from .._engine.transforms.inputs import as_input
 from ..tensor import Tensor

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._engine.compiler.inspection import describe
 from .._engine.compiler.plan import Plan
-from .._engine.transforms.nests import flat
+from .._engine.transforms.pytrees import flat
 from .._engine.transforms.tensor import TensorBase
 from ._tokens import TYPES
 

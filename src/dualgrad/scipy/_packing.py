@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.trace.dependence import Dependence
-from .._engine.transforms.nests import in_words, placed, with_leaves
+from .._engine.transforms.pytrees import in_words, placed, with_leaves
 from .._nests import mapped, tensors_in
 from ..ops._arguments import to_shape
 from ..tensor import Tensor

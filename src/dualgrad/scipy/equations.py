@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.transforms.nests import in_words
+from .._engine.transforms.pytrees import in_words
 from .._nests import matched
 from ..dtype import float64
 from ..modes import jit

@@ -24,7 +24,7 @@ from .._engine.primitives.registry import table
 from .._engine.sparse.index_sets import TooDenseError, gathered, take, transposed, union
 from .._engine.trace.capture import array_behind, capture
 from .._engine.trace.dependence import Dependence
-from .._engine.transforms.nests import checked_result
+from .._engine.transforms.leaves import checked_result
 from .._engine.transforms.tensor import apply
 from .._nests import tensors_in
 from ..tensor import Tensor

@@ -16,7 +16,7 @@ from .._engine.transforms.custom import call_custom
 from .._engine.transforms.forward import run_jvp
 from .._engine.transforms.gradient import GradientFunction, run_gradient, run_vjp
 from .._engine.transforms.inputs import as_input, as_inputs
-from .._engine.transforms.nests import differentiable
+from .._engine.transforms.pytrees import differentiable
 from .._engine.transforms.tensor import CellCall, stop
 from .._nests import mapped
 from ..parameter import Parameter

@@ -16,7 +16,8 @@ import numpy as np
 from .._engine.transforms.forward import run_forward
 from .._engine.transforms.gradient import run_outermost
 from .._engine.transforms.inputs import as_inputs
-from .._engine.transforms.nests import checked_result, in_words
+from .._engine.transforms.leaves import checked_result
+from .._engine.transforms.pytrees import in_words
 from .._engine.transforms.tensor import OPCODES, apply
 from .._engine.values.algebra import jets
 from .._engine.values.levels import Algebra

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.transforms.nests import checked_result, with_leaves
+from .._engine.transforms.leaves import checked_result
+from .._engine.transforms.pytrees import with_leaves
 from .._engine.transforms.vmap import run_vmap
 from ..tensor import Tensor
 from .transformed import transformation

@@ -26,7 +26,7 @@ from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.plan cimport make_plan
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program, interrupted
 from .deferred cimport DeferredValues
-from ..transforms.pytrees cimport LEAF, kind_of
+from ..transforms.containers cimport LEAF, kind_of
 from .reachability cimport Reach, reach_of
 from .recorder cimport Recorder
 from ..transforms.tensor cimport TensorBase, is_plain

@@ -16,8 +16,8 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 import numpy as np
 
 from ..arrays.array cimport ARRAY, Array, shape_tuple
-from ..transforms.pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back, children_of,
-                                   deeper, kind_of, labels_of, rebuilt)
+from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
+                                      children_of, deeper, kind_of, labels_of, rebuilt, same)
 from .recorder cimport Recorder
 from ..transforms.tensor cimport TensorBase, is_plain, wrap
 
@@ -157,17 +157,6 @@ cdef class Signature:
             if not same(children_of(x), children) or names is not None and not same(list(x), names):
                 return True
         return False
-
-
-cdef bint same(list children, list others):
-    """Whether two lists hold the same objects."""
-    cdef Py_ssize_t i
-    if len(children) != len(others):
-        return False
-    for i in range(len(children)):
-        if children[i] is not others[i]:
-            return False
-    return True
 
 
 cdef bint has_more(object x) except -1:

@@ -12,9 +12,10 @@ from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
 from ..values.batch cimport leave
 from ..values.dual cimport coefficient
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
-from .nests cimport HOLE, check_result, emptied, refilled, tensors_in
+from .leaves cimport check_result
 from ..primitives.opcodes cimport *
-from .pytrees cimport LEAF, aligned, back, children_of, deeper, described, kind_of, labels_of
+from .containers cimport aligned, children_of, described
+from .pytrees cimport HOLE, Pairing, emptied, refilled, tensors_in
 from ..values.rules cimport typed, zeros_like
 from ..values.series cimport times
 from ..tape.runs cimport CustomRule
@@ -24,33 +25,29 @@ from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_
                               new_level, pop_level, push_level, shape_of, type_of)
 
 
-cdef int gradient_terms(str name, str where, object x, object result, list terms) except -1:
+cdef class GivenGradients(Pairing):
     """The gradients at the holes of one input, in order; None where the rule gave none."""
-    cdef list children, others
-    cdef Py_ssize_t i
-    if x is HOLE:
-        if result is not None and not isinstance(result, TensorBase):
-            raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected a Tensor, or None for "
+
+    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+        if like is not HOLE:
+            return 0
+        if given is not None and not isinstance(given, TensorBase):
+            raise TypeError(f"{name}.bprop: gradient {where} is {described(given)}; expected a Tensor, or None for "
                             f"zero")
-        terms.append(result)
+        found.append(given)
         return 0
-    if kind_of(x) == LEAF:
-        return 0
-    children = children_of(x)
-    others = [None] * len(children) if result is None else aligned(x, result, True)
-    if others is None:
-        expected = f"a dict with the keys of the input, {list(x)}" if isinstance(x, dict) else \
-            f"{described(x)}, the nesting of the input"
-        raise TypeError(f"{name}.bprop: gradient {where} is {described(result)}; expected {expected}, or None for "
-                        f"zero")
-    labels = labels_of(x)
-    deeper()
-    try:
-        for i in range(len(children)):
-            gradient_terms(name, where + labels[i], children[i], others[i], terms)
-    finally:
-        back()
-    return 0
+
+    cdef list children(self, object like, object given):
+        return [None] * len(children_of(like)) if given is None else aligned(like, given, True)
+
+    cdef object misfit(self, str name, object like, object given, str where):
+        expected = f"a dict with the keys of the input, {list(like)}" if isinstance(like, dict) else \
+            f"{described(like)}, the nesting of the input"
+        return TypeError(f"{name}.bprop: gradient {where} is {described(given)}; expected {expected}, or None for "
+                         f"zero")
+
+
+cdef GivenGradients GIVEN_GRADIENTS = GivenGradients()
 
 
 cdef list pulled_terms(str name, object backward, tuple template, list ins, object out, object dout):
@@ -68,7 +65,7 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
         raise RuntimeError(f"{name}.bprop: returned {len(result)} gradients for {len(template)} inputs; expected one "
                            f"for each input")
     for i in range(len(template)):
-        gradient_terms(name, str(i), template[i], result[i], terms)
+        GIVEN_GRADIENTS.walk(name, template[i], result[i], False, str(i), terms)
     return terms
 
 

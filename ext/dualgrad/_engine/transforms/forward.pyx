@@ -12,7 +12,8 @@ from ..arrays.array cimport NODE, Value
 from ..tape.composite cimport SubForward
 from ..values.dual cimport entered, left
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release
-from .nests cimport check_result, collect_quietly, in_place, match_tangents, replaced, split_aux, tensors_of
+from .leaves cimport check_result, collect_quietly, match_tangents, replaced, split_aux
+from .pytrees cimport in_place, tensors_of
 from ..primitives.opcodes cimport *
 from ..values.rules cimport zeros_like
 from ..tape.report cimport report

@@ -19,8 +19,8 @@ import numpy as np
 
 from ..arrays.array cimport NODE, Value, copy_of
 from ..tape.composite cimport SubGradient
-from .nests cimport (arranged, collect, collect_quietly, holds_tensor, in_place, lift, match, match_tangents, replaced,
-                     split_aux, tensors_of)
+from .leaves cimport collect, collect_quietly, lift, match, match_tangents, replaced, split_aux
+from .pytrees cimport arranged, holds_tensor, in_place, tensors_of
 from ..primitives.opcodes cimport *
 from ..values.rules cimport add, common_type, ones_like, typed, zeros_like
 from ..tape.report cimport report
@@ -292,7 +292,6 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
 cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, list parameters, list parameter_at,
                   list seed_slots, list seeds, object out, object aux):
     """Sweep the tape of a call that has returned, and arrange its results."""
-    cdef Py_ssize_t at = 0
     cdef list leaf_slots, links, gradients = [], value_slots = NOTHING, inputs = [], weights = NOTHING
     cdef list reports = NOTHING
     cdef dict exported = None
@@ -311,9 +310,9 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
     fill_zeros(tape, slots, gradients)
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
-    found = [wrap(<Value>g) for g in gradients[:n_inputs]]
+    found = iter([wrap(<Value>g) for g in gradients[:n_inputs]])
     for x in originals:
-        inputs.append(arranged(x, found, &at))
+        inputs.append(arranged(x, found))
     if parameters:
         weights = of_parameters(parameters, parameter_at, gradients, n_inputs)
     if reports:
@@ -444,7 +443,7 @@ cdef class Pullback:
 
     def __call__(self, *cotangents):
         cdef list seeds = [], seed_slots = [], given = [], gradients = [], inputs = []
-        cdef Py_ssize_t i, at = 0
+        cdef Py_ssize_t i
         cts = as_input(self.name, "the cotangent", cotangents[0] if len(cotangents) == 1 else cotangents)
         if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
             cts = (cts,)
@@ -454,9 +453,9 @@ cdef class Pullback:
                 seed_slots.append(self.out_slots[i])
                 seeds.append(given[i])
         self.gradients(seed_slots, seeds, gradients)
-        found = [wrap(<Value>g) for g in gradients[:self.n_inputs]]
+        found = iter([wrap(<Value>g) for g in gradients[:self.n_inputs]])
         for x in self.originals:
-            inputs.append(arranged(x, found, &at))
+            inputs.append(arranged(x, found))
         return self.arrange(tuple(inputs), of_parameters(self.parameters, self.parameter_at, gradients, self.n_inputs))
 
     cdef int gradients(self, list seed_slots, list seeds, list gradients) except -1:

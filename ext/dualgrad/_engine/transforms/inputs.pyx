@@ -8,13 +8,14 @@ left out of results. So do numbers in fields of named tuples, dataclasses and th
 import numpy as np
 
 from ..arrays.array cimport copy_of
-from .pytrees cimport LEAF, NAMED, RECORD, REGISTERED, back, children_of, deeper, kind_of, labels_of, rebuilt
+from .containers cimport children_of, rebuilt, same
+from .pytrees cimport Walk, place_of
 from .tensor cimport TensorBase, wrap
 
 
 def as_input(str name, str what, x):
     """The same nest with tensors for its numbers and arrays; the nest itself if it holds none."""
-    return x if isinstance(x, TensorBase) else converted(name, what, x, "", False)
+    return x if isinstance(x, TensorBase) else CONVERTING.walk(x, False, (name, what, x))
 
 
 def as_inputs(str name, str what, tuple args):
@@ -25,42 +26,35 @@ def as_inputs(str name, str what, tuple args):
     return args
 
 
-cdef object converted(str name, str what, object x, str where, bint named):
-    """An input with its numbers as tensors. named: it is a field, or below one; numbers there are settings."""
-    cdef list children, labels
-    cdef Py_ssize_t i
-    cdef bint changed = False
-    cdef int kind
-    if isinstance(x, TensorBase):
-        return x
-    kind = kind_of(x)
-    if kind == LEAF:
-        return leaf_input(f"{name}: {what}{where}", x, named)
-    children = children_of(x)
-    labels = labels_of(x)
-    named = named or kind == NAMED or kind == RECORD or kind == REGISTERED
-    deeper()
-    try:
-        for i in range(len(children)):
-            child = converted(name, what, children[i], where + labels[i], named)
-            changed = changed or child is not children[i]
-            children[i] = child
-    finally:
-        back()
-    return rebuilt(x, children) if changed else x
+cdef class Converting(Walk):
+    """Puts tensors in the place of numbers; (name, what, the whole input) is for messages. What holds none stays."""
+
+    cdef object leaf(self, object x, bint named, object state):
+        return x if named or isinstance(x, TensorBase) else leaf_input(x, <tuple>state)
+
+    cdef object node(self, object x, int kind, list children):
+        return x if same(children, children_of(x)) else rebuilt(x, children)
 
 
-cdef object leaf_input(str where, object x, bint named):
-    if named:
-        return x
+cdef Converting CONVERTING = Converting()
+
+
+cdef object leaf_input(object x, tuple state):
+    """A leaf as a tensor, if it is one."""
     if isinstance(x, (float, complex, np.inexact)):
         return wrap(copy_of(np.asarray(x)))
     if isinstance(x, np.ndarray) and x.dtype.kind not in "biu":
         return wrap(copy_of(x))
     if isinstance(x, np.ndarray):
-        raise TypeError(f"{where} is an array (ndarray) of {x.dtype}; expected a Tensor or floating numbers: make it a "
-                        f"float array, with astype(float)")
+        raise TypeError(f"{what_of(x, state)} is an array (ndarray) of {x.dtype}; expected a Tensor or floating numbers: "
+                        f"make it a float array, with astype(float)")
     if isinstance(x, (int, np.integer, np.bool_)):
-        raise TypeError(f"{where} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating number: make "
-                        f"it a float")
+        raise TypeError(f"{what_of(x, state)} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating "
+                        f"number: make it a float")
     return x
+
+
+cdef str what_of(object x, tuple state):
+    """A leaf of an input in a message."""
+    name, what, whole = state
+    return f"{name}: {what}{place_of(whole, x, False)}"

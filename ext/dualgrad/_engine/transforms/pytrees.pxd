@@ -1,25 +1,31 @@
-# Pytrees: objects that hold others in a known order. See pytrees.pyx.
-
-cdef enum Kind:
-    LEAF, TUPLE, LIST, DICT, NAMED, TUPLES, LISTS, DICTS, RECORD, REGISTERED, BRANCH
+# Pytrees: nests of containers with tensors in them. See pytrees.pyx.
 
 
-cdef class Branch:
-    """What a template keeps of an object of a registered class: its own functions see tensors only."""
-    cdef type cls
-    cdef object aux
-    cdef list children
+cdef class Walk:
+    cdef object leaf(self, object x, bint named, object state)
+    cdef object node(self, object x, int kind, list children)
+    cdef object walk(self, object x, bint named, object state)
 
 
-cdef int kind_of(object x) except -1
-cdef bint is_pytree(object x) except -1
-cdef bint holds(object x) except -1
-cdef list children_of(object x)
-cdef list labels_of(object x)
-cdef object rebuilt(object like, list children)
-cdef object with_some(object like, list at, list children)
-cdef list aligned(object like, object given, bint more)
-cdef object branch(object x, list children)
-cdef int deeper() except -1
-cdef void back() noexcept
-cdef object described(object x)
+cdef class Pairing:
+    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1
+    cdef list children(self, object like, object given)
+    cdef object misfit(self, str name, object like, object given, str where)
+    cdef int walk(self, str name, object like, object given, bint named, str where, list found) except -1
+
+
+cdef str place_of(object x, object leaf, bint named)
+cdef bint holds_tensor(object x) except -1
+cdef int tensors_in(object x, list found) except -1
+cdef list tensors_of(object x)
+cdef object in_place(object x, list tensors)
+cdef object arranged(object x, object gradients)
+
+
+cdef class Hole:
+    pass
+
+
+cdef Hole HOLE
+cdef object emptied(object x)
+cdef object refilled(object x, object tensors)

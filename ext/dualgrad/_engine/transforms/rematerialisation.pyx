@@ -12,7 +12,7 @@ from ..arrays.array cimport NODE, Array, Value, is_inexact, to_ndarray
 from ..tape.composite cimport dual_slots
 from ..primitives.execute cimport active_tracer, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
-from .nests cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
+from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
 from ..primitives.opcodes cimport OP_SUBTAPE
 from ..tape.closed_call cimport Region, random_state, set_random_state
 from ..tape.runs cimport Run, SubTape

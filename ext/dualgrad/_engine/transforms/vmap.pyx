@@ -14,9 +14,9 @@ from ..arrays.array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
 from ..values.batch cimport enter, leave, moved_axis
 from ..tape.composite cimport SubMap
 from .gradient cimport links_of, outer_reverse, release
-from .nests cimport in_place, tensors_of
 from ..primitives.opcodes cimport *
-from .pytrees cimport LEAF, NAMED, RECORD, REGISTERED, aligned, back, children_of, deeper, described, kind_of
+from .containers cimport aligned, children_of, described
+from .pytrees cimport Pairing, in_place, tensors_of
 from ..tape.report cimport report
 from ..tape.runs cimport Run
 from ..tape.tape cimport Node, Tape, holds_node, new_tape, settled, stripped, target_of
@@ -37,36 +37,33 @@ cdef class Call:
     cdef dict results               # slot -> value outside, samples first
 
 
-cdef int axes_of(Call call, object x, object axes, str what, bint named, list found) except -1:
-    """The axis of each tensor of a nest, from one for all of it or a nest of axes like it.
+cdef class Axes(Pairing):
+    """The axis of each tensor of a pytree, from one for all of it or a pytree of axes like it. What holds no tensor
+    below a field is kept, whatever stands in its place."""
+    cdef str what
 
-    named: the nest is a field, or below one; what holds no tensor there is kept, whatever stands in its place.
-    """
-    cdef list children, others
-    cdef Py_ssize_t i
-    cdef int kind
-    if isinstance(x, TensorBase):
-        found.append(axes)
-        return 0
-    kind = kind_of(x)
-    if kind == LEAF:
-        if axes is not None and not named and what == "in_axes":
-            raise TypeError(f"{call.name}: in_axes names axis {axes} of {described(x)}; expected a Tensor there, or "
+    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+        if isinstance(like, TensorBase):
+            found.append(given)
+        elif given is not None and not named and self.what == "in_axes":
+            raise TypeError(f"{name}: in_axes names axis {given} of {described(like)}; expected a Tensor there, or "
                             f"None in in_axes")
         return 0
-    children = children_of(x)
-    others = [axes] * len(children) if axes is None or isinstance(axes, int) else aligned(x, axes, False)
-    if others is None:
-        raise ValueError(f"{call.name}: {what} {axes!r} does not have the nesting of what it belongs to, "
-                         f"{described(x)}; pass one axis for all of it, or a nest of axes like it")
-    deeper()
-    try:
-        for i in range(len(children)):
-            axes_of(call, children[i], others[i], what,
-                    named or kind == NAMED or kind == RECORD or kind == REGISTERED, found)
-    finally:
-        back()
-    return 0
+
+    cdef list children(self, object like, object given):
+        if given is None or isinstance(given, int):
+            return [given] * len(children_of(like))
+        return aligned(like, given, False)
+
+    cdef object misfit(self, str name, object like, object given, str where):
+        return ValueError(f"{name}: {self.what} {given!r} does not have the nesting of what it belongs to, "
+                          f"{described(like)}; pass one axis for all of it, or a nest of axes like it")
+
+
+cdef Axes IN_AXES = Axes()
+cdef Axes OUT_AXES = Axes()
+IN_AXES.what = "in_axes"
+OUT_AXES.what = "out_axes"
 
 
 cdef int checked_axis(Call call, object axis, int ndim, tuple shape, str what) except -1:
@@ -152,7 +149,7 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     call.results = {}
     if outer_reverse(current_level()):
         call.tape = new_tape(name)
-    axes_of(call, args, in_axes, "in_axes", False, axes)
+    IN_AXES.walk(call.name, args, in_axes, False, "", axes)
     lifted = in_place(args, [lift(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(args), axes)])
     if call.level.size < 0:
         raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input "
@@ -173,7 +170,7 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     if call.tape is not None:
         compose(call)
     axes = []
-    axes_of(call, out, out_axes, "out_axes", False, axes)
+    OUT_AXES.walk(call.name, out, out_axes, False, "", axes)
     return in_place(out, [unpack(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(out), axes)])
 
 

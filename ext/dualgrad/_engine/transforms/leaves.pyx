@@ -1,9 +1,5 @@
-"""Nests of pytrees with tensors in them: lifted, collected, put together again.
-
-What a transform takes and returns may be any nest. The functions here walk one, always in the same order, and never
-change it; what a node is they ask pytrees.pyx. Most are two walks: the tensors as a flat list, and others put in their
-place.
-"""
+"""Leaves of the pytrees that a transform takes and returns: lifted to a tape, collected from it, matched with tangents and
+sensitivities that are given for them."""
 cimport numpy as cnp
 
 import types
@@ -11,136 +7,11 @@ import types
 import numpy as np
 
 from ..arrays.array cimport NODE, Value, is_complex, is_inexact
-from .pytrees cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, TUPLES, aligned, back, branch,
-                       children_of, deeper, described, holds, kind_of, labels_of, rebuilt, with_some)
+from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of
+from .pytrees cimport Pairing, holds_tensor, in_place, tensors_of
 from ..tape.tape cimport Node, Tape, settled, stripped
 from .tensor cimport TensorBase, read, wrap
 from ..values.levels cimport same_shape_of, shape_of, type_of
-
-
-# ----------------------------------------------------------------------------------------------------------- the walks
-
-cdef bint holds_tensor(object x) except -1:
-    """Whether there is a tensor in a nest."""
-    return isinstance(x, TensorBase) or holds(x)
-
-
-cdef int tensors_in(object x, list found) except -1:
-    """The tensors of a nest, in order, added to a list."""
-    if isinstance(x, TensorBase):
-        found.append(x)
-    elif kind_of(x) != LEAF:
-        deeper()
-        try:
-            for child in children_of(x):
-                tensors_in(child, found)
-        finally:
-            back()
-    return 0
-
-
-cdef list tensors_of(object x):
-    """The tensors of a nest, in order."""
-    cdef list found = []
-    tensors_in(x, found)
-    return found
-
-
-cdef object with_tensors(object x, list tensors, Py_ssize_t *at):
-    """A nest with its tensors replaced, in order; what is no tensor stays."""
-    cdef list children
-    cdef Py_ssize_t i
-    if isinstance(x, TensorBase):
-        at[0] += 1
-        return tensors[at[0] - 1]
-    if kind_of(x) == LEAF:
-        return x
-    children = children_of(x)
-    deeper()
-    try:
-        for i in range(len(children)):
-            children[i] = with_tensors(children[i], tensors, at)
-    finally:
-        back()
-    return rebuilt(x, children)
-
-
-cdef object in_place(object x, list tensors):
-    """A nest with these tensors in the place of its own."""
-    cdef Py_ssize_t at = 0
-    return with_tensors(x, tensors, &at)
-
-
-cdef object arranged(object x, list gradients, Py_ssize_t *at):
-    """Gradients in the nest of the input they belong to. Tuples, lists and dicts leave out what holds no tensor; what
-    has fields, and what is registered, keeps it."""
-    cdef list children, kept = [], found = []
-    cdef Py_ssize_t i
-    cdef int kind
-    if isinstance(x, TensorBase):
-        at[0] += 1
-        return gradients[at[0] - 1]
-    kind = kind_of(x)
-    if kind == LEAF:
-        return x
-    children = children_of(x)
-    deeper()
-    try:
-        for i in range(len(children)):
-            if holds_tensor(children[i]):
-                children[i] = arranged(children[i], gradients, at)
-                kept.append(i)
-                found.append(children[i])
-    finally:
-        back()
-    if kind == TUPLE or kind == TUPLES or kind == LIST or kind == LISTS or kind == DICT or kind == DICTS:
-        return rebuilt(x, children) if len(found) == len(children) else with_some(x, kept, found)
-    return rebuilt(x, children)
-
-
-cdef class Hole:
-    """Where a tensor stood in the arguments of a call; what is kept of it holds none of the tape's own tensors."""
-
-
-cdef Hole HOLE = Hole()
-
-
-cdef object emptied(object x):
-    """A nest with holes in place of its tensors."""
-    cdef list children
-    cdef Py_ssize_t i
-    cdef int kind
-    if isinstance(x, TensorBase):
-        return HOLE
-    kind = kind_of(x)
-    if kind == LEAF:
-        return x
-    children = children_of(x)
-    deeper()
-    try:
-        for i in range(len(children)):
-            children[i] = emptied(children[i])
-    finally:
-        back()
-    return branch(x, children) if kind == REGISTERED else rebuilt(x, children)
-
-
-cdef object refilled(object x, object tensors):
-    """A nest with its holes filled, in order."""
-    cdef list children
-    cdef Py_ssize_t i
-    if x is HOLE:
-        return next(tensors)
-    if kind_of(x) == LEAF:
-        return x
-    children = children_of(x)
-    deeper()
-    try:
-        for i in range(len(children)):
-            children[i] = refilled(children[i], tensors)
-    finally:
-        back()
-    return rebuilt(x, children)
 
 
 # --------------------------------------------------------------------------------------------- arguments and results
@@ -259,60 +130,51 @@ cdef Value tangent_of(str name, object x, object t, str where):
     return d
 
 
+cdef class Tangents(Pairing):
+    """Tangents for the tensors of an input."""
+
+    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+        if isinstance(like, TensorBase):
+            found.append(tangent_of(name, like, given, where))
+        return 0
+
+    cdef object misfit(self, str name, object like, object given, str where):
+        cdef int kind = kind_of(like)
+        if not holds_tensor(like):
+            return None
+        expected = f"have the keys of the input, {list(like)}" if kind == DICT or kind == DICTS else \
+            f"have the nesting of the inputs, {described(like)}"
+        return ValueError(f"{name}: the tangents{where} do not {expected}; got {described(given)}")
+
+
+cdef Tangents TANGENTS = Tangents()
+
+
 cdef int match_tangents(str name, object x, object t, str where, list found) except -1:
     """Values for the tensors of an input, checked against it."""
-    cdef list others, children
-    cdef Py_ssize_t i
-    cdef int kind
-    if isinstance(x, TensorBase):
-        found.append(tangent_of(name, x, t, where))
-        return 0
-    kind = kind_of(x)
-    if kind == LEAF:
-        return 0
-    others = aligned(x, t, False)
-    if others is None and not holds_tensor(x):
-        return 0
-    if others is None:
-        expected = f"have the keys of the input, {list(x)}" if kind == DICT or kind == DICTS else \
-            f"have the nesting of the inputs, {described(x)}"
-        raise ValueError(f"{name}: the tangents{where} do not {expected}; got {described(t)}")
-    children = children_of(x)
-    labels = labels_of(x)
-    deeper()
-    try:
-        for i in range(len(children)):
-            match_tangents(name, children[i], others[i], where + labels[i], found)
-    finally:
-        back()
-    return 0
+    return TANGENTS.walk(name, x, t, False, where, found)
 
 
 # --------------------------------------------------------------------------------------------------- sensitivities
 
+cdef class Sensitivities(Pairing):
+    """Seeds for the tensors of an output."""
+
+    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+        if isinstance(like, TensorBase):
+            found.append(seed_of(name, <TensorBase>like, given, where))
+        return 0
+
+    cdef object misfit(self, str name, object like, object given, str where):
+        return misfit(name, like, given, where) if holds_tensor(like) else None
+
+
+cdef Sensitivities SENSITIVITIES = Sensitivities()
+
+
 cdef int match(str name, object out, object sens, str where, list seeds) except -1:
     """Seeds for the tensors of an output, checked against it."""
-    cdef list others, children
-    cdef Py_ssize_t i
-    if isinstance(out, TensorBase):
-        seeds.append(seed_of(name, <TensorBase>out, sens, where))
-        return 0
-    if kind_of(out) == LEAF:
-        return 0
-    others = aligned(out, sens, False)
-    if others is None and not holds_tensor(out):
-        return 0
-    if others is None:
-        raise misfit(name, out, sens, where)
-    children = children_of(out)
-    labels = labels_of(out)
-    deeper()
-    try:
-        for i in range(len(children)):
-            match(name, children[i], others[i], where + labels[i], seeds)
-    finally:
-        back()
-    return 0
+    return SENSITIVITIES.walk(name, out, sens, False, where, seeds)
 
 
 cdef Value seed_of(str name, TensorBase out, object sens, str where):
@@ -350,71 +212,6 @@ cdef object misfit(str name, object out, object sens, str where):
             f"for each output")
     return ValueError(f"{name}: the sensitivity{where} has {len(sens)} entries; expected {len(out)}, one for each "
                       f"output")
-
-
-# ------------------------------------------------------------------------------------------------- for Python
-
-def differentiable(x):
-    """Whether there is a tensor in a nest."""
-    return holds_tensor(x)
-
-
-def flat(x):
-    """The tensors of a nest, in order."""
-    return tensors_of(x)
-
-
-def placed(x, list tensors not None):
-    """A nest with something else in the places of its tensors, in order; what is no tensor stays."""
-    return in_place(x, tensors)
-
-
-def like_gradient(x, list tensors not None):
-    """The same as a gradient of the nest is arranged: tuples, lists and dicts leave out what holds no tensor."""
-    cdef Py_ssize_t at = 0
-    return arranged(x, tensors, &at)
-
-
-def with_leaves(x, change, whole=None):
-    """A nest with change(leaf, named) in place of what is no tensor and holds nothing; named: it is a field, or below
-    one, or below an object of a registered class. What `whole` says yes to is a leaf."""
-    return changed_leaves(x, change, whole, False)
-
-
-cdef object changed_leaves(object x, object change, object whole, bint named):
-    cdef list children
-    cdef Py_ssize_t i
-    cdef int kind
-    if isinstance(x, TensorBase):
-        return x
-    kind = kind_of(x)
-    if kind == LEAF or whole is not None and whole(x):
-        return change(x, named)
-    named = named or kind == NAMED or kind == RECORD or kind == REGISTERED
-    children = children_of(x)
-    deeper()
-    try:
-        for i in range(len(children)):
-            children[i] = changed_leaves(children[i], change, whole, named)
-    finally:
-        back()
-    return rebuilt(x, children)
-
-
-def beside(like, given):
-    """(label, child, what belongs to it) for the children of a node; None if what is given has not its nesting."""
-    cdef list others = aligned(like, given, False)
-    return None if others is None else list(zip(labels_of(like), children_of(like), others))
-
-
-def is_leaf(x):
-    """Whether a value has no children."""
-    return kind_of(x) == LEAF
-
-
-def in_words(x):
-    """A value in a message."""
-    return described(x)
 
 
 def checked_result(str name, out):

@@ -1,0 +1,3 @@
+from typing import Any
+
+def checked_result(name: str, out: Any) -> Any: ...
