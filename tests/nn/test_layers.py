@@ -105,7 +105,6 @@ def test_activation_of_dense(activation):
         (nn.Tanh, ops.tanh),
         (nn.Sigmoid, ops.sigmoid),
         (nn.Softplus, ops.softplus),
-        (nn.Sine, ops.sin),
         (nn.SiLU, ops.silu),
         (nn.ELU, ops.elu),
         (nn.LogSoftmax, lambda x: ops.log_softmax(x, axis=-1)),

@@ -35,7 +35,6 @@ __all__ = [
     "Mish",
     "SiLU",
     "Sigmoid",
-    "Sine",
     "Softmax",
     "Softmin",
     "Softplus",
@@ -58,29 +57,6 @@ class Sigmoid(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.sigmoid(x)
-
-
-class Sine(Cell):
-    """``sin(w x)``, for networks of periodic functions.
-
-    Parameters
-    ----------
-    w : float, default 1.0
-        The frequency.
-
-    Examples
-    --------
-    >>> from dualgrad import Tensor, nn
-    >>> print(nn.Sine()(Tensor([0.0])))
-    [0.]
-    """
-
-    def __init__(self, w: float = 1.0) -> None:
-        super().__init__()
-        self.w = w
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.sin(x * self.w)
 
 
 class LogSigmoid(Cell):
