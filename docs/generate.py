@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import math
 import pkgutil
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -40,8 +40,9 @@ from dualgrad._table import Row
 from dualgrad.sparse import compressed
 
 DOCS = Path(__file__).parent
-ERRORS = DOCS / "accuracy.json"
-HIGHEST = 6  # order of the derivatives whose errors are listed
+sys.path.insert(0, str(DOCS))
+
+import measure  # noqa: E402
 
 # ------------------------------------------------------------------------------------------------------ reference
 
@@ -196,12 +197,8 @@ FAMILIES = {
 
 def public_names(row: Row) -> tuple[list[str], list[str], list[str]]:
     """Functions, primitive classes and methods that are one row and nothing else."""
-    functions, classes = [row.function] if row.function else [], [row.cls] if row.cls else []
-    functions += [name for name, other in elementwise._FUNCTIONS.items() if other == row.name]
-    classes += [name for name, other in elementwise._CLASSES.items() if other == row.name]
-    functions += [alias for alias, name in elementwise._ALIASES.items() if name in functions]
-    methods = [name for name in functions if hasattr(dg.Tensor, name)]
-    return list(dict.fromkeys(functions)), list(dict.fromkeys(classes)), methods
+    functions = [*row.functions] or [name for name in (row.function,) if name]
+    return functions, [*row.classes], [name for name in functions if hasattr(dg.Tensor, name)]
 
 
 def types_taken(row: Row) -> str:
@@ -308,15 +305,15 @@ def measured(result: dict[str, Any]) -> list[str]:
     numbers = [f"{error:.1f}" for error in result.get("errors", [])]
     if "library" in result:
         numbers[0] += "\\*"
-    return numbers + [""] * (HIGHEST + 1 - len(numbers))
+    return numbers + [""] * (measure.HIGHEST + 1 - len(numbers))
 
 
 def operators() -> str:
     """The page of all operators, in Markdown."""
-    errors = json.loads(ERRORS.read_text()) if ERRORS.exists() else {}
+    errors = measure.known()
     text = (DOCS / "operators.txt").read_text()
     head = ["operator", "computes", "types", "smooth for", "slope", "at corners",
-            *[f"{order}" for order in range(HIGHEST + 1)]]  # fmt: skip
+            *[f"{order}" for order in range(measure.HIGHEST + 1)]]  # fmt: skip
     inner = []
     for title, rows in groups():
         lines = []

@@ -24,7 +24,7 @@ from dualgrad import dtype as mstype
 from dualgrad._engine.transforms.containers import as_plain_tuple
 from dualgrad._joined import holds_tensor
 from dualgrad.leaving import stay
-from dualgrad.tensor import Tensor
+from dualgrad.tensor import Tensor, initialized
 
 __all__ = ["Parameter", "ParameterTuple"]
 
@@ -252,10 +252,7 @@ class Parameter(Tensor):
         twin = _restore(type(self), self._detached())
         twin.__dict__.update(self.__dict__)
         if not (isinstance(init, str) and init == "same"):
-            # Imported here since `dualgrad.common` itself offers Parameter.
-            from dualgrad.common.initializer import initializer
-
-            twin.set_data(initializer(init, self.shape, self.dtype))
+            twin.set_data(initialized(init, self.shape, self.dtype))
         return twin
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from . import dtype as _dtype
 from ._engine.transforms import tensor as _engine
 from ._format import format_repr, format_str
+from ._initial_values import initial_values, shape_of
 from ._joined import holds_tensor, joined
 from .dtype import DType, as_dtype
 from .leaving import formats, picks, stay
@@ -140,9 +141,7 @@ class Tensor(TensorMethods):
         if init is None or isinstance(init, int | float):
             self._from_ndarray(np.full(shape, init or 0, dtype.numpy), False)
             return
-        from .common.initializer import initializer
-
-        self._from_ndarray(initializer(init, shape, dtype)._numpy(), False)
+        self._from_ndarray(initialized(init, shape, dtype)._numpy(), False)
 
     def init_data(self, *_: Any) -> Tensor:
         """The tensor itself: data are made at once."""
@@ -376,3 +375,17 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
 
 
 _engine.install(Tensor, {t.num: t for t in _dtype.all_types}, _dtype.promotion_table())
+
+
+def initialized(init: Any, shape: Any, dtype: Any) -> Tensor:
+    """A tensor of initial values; `dualgrad.common.initializer.initializer` says how they may be given."""
+    if isinstance(init, (Tensor, np.ndarray)):
+        value = init._detached() if isinstance(init, Tensor) else Tensor(init)
+        if shape is not None and tuple(value.shape) != shape_of(shape):
+            raise ValueError(
+                f"initializer: the tensor given as init has shape {tuple(value.shape)}, expected {shape_of(shape)}"
+            )
+        return value
+    if shape is None:
+        raise TypeError("initializer: shape is missing; only a Tensor given as init has one of its own")
+    return Tensor(initial_values(init, shape), dtype)

@@ -1,7 +1,7 @@
-"""The stub that lists what is made at run time: `_methods.pyi`, the methods that `dualgrad.ops` gives Tensor.
+"""The stubs that list what is made at run time: the methods that `dualgrad.ops` gives Tensor, and what rows make.
 
-Compiled modules have stubs written by hand, and `.ci/run lint` compares them with the modules. When methods
-come or go:
+The build writes the stubs of functions, classes and methods that are rows of the table. Compiled modules have stubs
+written by hand, and `.ci/run lint` compares them with the modules. When other methods come or go:
 
     python tests/package/test_stubs.py && ruff format src/dualgrad/_methods.pyi
 """
@@ -12,6 +12,8 @@ from pathlib import Path
 
 import dualgrad as dg
 from dualgrad import ops
+from dualgrad._table import generate
+from dualgrad.ops.math import elementwise
 
 STUB = Path(dg.__file__).with_name("_methods.pyi")
 HEAD = '''"""The methods of `Tensor` that `dualgrad.ops` attaches, for type checkers and editors."""
@@ -20,17 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from ._engine.transforms.tensor import TensorBase
+from ._elementwise_methods import ElementwiseMethods
 from .tensor import Tensor
 
-class TensorMethods(TensorBase):
+class TensorMethods(ElementwiseMethods):
 '''
 
 
 def attached():
-    """The functions that became methods, by name."""
+    """The functions that became methods, by name; without those of rows."""
     methods = {name: f for name, f in vars(dg.Tensor).items() if inspect.isfunction(f)}
-    return {name: f for name, f in sorted(methods.items()) if f.__module__.startswith(ops.__name__)}
+    rows = {*elementwise.METHODS}
+    return {
+        name: f for name, f in sorted(methods.items()) if f.__module__.startswith(ops.__name__) and name not in rows
+    }
 
 
 def declaration(name, function):
@@ -55,8 +60,37 @@ def text():
 
 def test_the_methods_of_tensors_are_declared():
     """Where this fails, run this file as a script."""
-    assert {"sum", "reshape", "astype", "exp", "matmul"} <= attached().keys()
+    assert {"sum", "reshape", "astype", "matmul"} <= attached().keys()
     assert ast.dump(ast.parse(STUB.read_text())) == ast.dump(ast.parse(text()))
+
+
+def declared(body):
+    """The parameters of each function, the names of other things: what a stub declares."""
+    functions = {node.name: [a.arg for a in node.args.args] for node in body if isinstance(node, ast.FunctionDef)}
+    classes = {node.name: None for node in body if isinstance(node, ast.ClassDef)}
+    aliases = {
+        node.targets[0].id: functions[node.value.id]
+        for node in body
+        if isinstance(getattr(node, "value", None), ast.Name)
+    }
+    return functions | classes | aliases
+
+
+def test_the_build_declares_what_the_rows_make():
+    made = {
+        name: None if isinstance(f, type) else [*inspect.signature(f).parameters]
+        for name, f in elementwise._MADE.items()
+    }
+    tree = ast.parse(generate.functions_stub())
+    assert declared(tree.body) == made
+    methods = {name: ["self", *[*inspect.signature(f).parameters][1:]] for name, f in elementwise.METHODS.items()}
+    (owner,) = [node for node in ast.parse(generate.methods_stub()).body if isinstance(node, ast.ClassDef)]
+    assert declared(owner.body) == methods
+    for path, text in (
+        ("ops/math/elementwise.pyi", generate.functions_stub()),
+        ("_elementwise_methods.pyi", generate.methods_stub()),
+    ):
+        assert (STUB.parent / path).read_text() == text, "the build is older than the table"
 
 
 if __name__ == "__main__":

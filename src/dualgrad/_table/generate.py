@@ -1,4 +1,4 @@
-"""Writes the parts of the engine that follow from the table: opcodes and scalar kernels.
+"""Writes what follows from the table: opcodes and scalar kernels, and stubs of the functions, classes and methods.
 
 Run by ``setup.py`` before Cython. Files are rewritten only when their text changes, so builds stay
 incremental.
@@ -65,11 +65,38 @@ def kernels() -> str:
     return "\n".join(out)
 
 
+def _declared(name: str, first: str, row: Row) -> str:
+    return f"def {name}({', '.join([first, 'y: Any'][: row.arity])}) -> Tensor: ..."
+
+
+def functions_stub() -> str:
+    """What `dualgrad.ops.math.elementwise` makes of the rows, for type checkers."""
+    names = [name for row in ROWS for name in (*row.functions, *row.classes)]
+    lines = [f"# {HEAD}", "from typing import Any", "", "from ...tensor import Tensor"]
+    lines += ["from ._rows import ElementwisePrimitive", "", "__all__ = ["]
+    lines += [*(f'    "{name}",' for name in sorted(names)), "]", ""]
+    for row in ROWS:
+        lines += [_declared(name, "x: Any", row) for name in row.functions[:1]]
+        lines += [f"{name} = {row.functions[0]}" for name in row.functions[1:]]
+        lines += [f"class {name}(ElementwisePrimitive): ..." for name in row.classes]
+    return "\n".join([*lines, ""])
+
+
+def methods_stub() -> str:
+    """The methods of `Tensor` that rows name, for type checkers."""
+    lines = [f"# {HEAD}", "from typing import Any", "", "from ._engine.transforms.tensor import TensorBase"]
+    lines += ["from .tensor import Tensor", "", "class ElementwiseMethods(TensorBase):"]
+    lines += [f"    {_declared(name, 'self', row)}" for row in ROWS for name in row.methods]
+    return "\n".join([*lines, ""])
+
+
 def write(root: Path) -> None:
     """Write the generated files below ``root`` (the folder that holds ``ext``)."""
     for path, text in (
         (root / "ext/dualgrad/_engine/primitives/opcodes.pxd", opcodes()),
         (root / "ext/include/generated/kernels.h", kernels()),
+        (root / "src/dualgrad/ops/math/elementwise.pyi", functions_stub()),
+        (root / "src/dualgrad/_elementwise_methods.pyi", methods_stub()),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:

@@ -73,6 +73,11 @@ class Row:
         Where it is defined and smooth: one interval for each operand, for tests and documentation.
     function, cls, method
         Public names: in ``dualgrad.ops``, as a primitive class, as a ``Tensor`` method.
+    aliases
+        Second names, as NumPy and MindSpore spell them: of the function and as methods; where they begin with a
+        capital letter, of primitive classes.
+    written_out
+        The function has settings and is written out in ``dualgrad.ops``; the row makes the class only.
     summary, slope_note
         Documentation: what it computes, and the convention where the derivative needs one.
     example
@@ -106,6 +111,8 @@ class Row:
     function: str | None = None
     cls: str | None = None
     method: str | None = None
+    aliases: tuple[str, ...] = ()
+    written_out: bool = False
     summary: str = ""
     slope_note: str = ""
     example: tuple[str, str] | None = None
@@ -115,6 +122,23 @@ class Row:
     points: tuple[Any, ...] = ()
     variadic: bool = False
     operands: tuple[str, ...] = field(default=())
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The public functions that are this primitive and nothing else, the first one's second names after it."""
+        if self.function is None or self.written_out:
+            return ()
+        return self.function, *(name for name in self.aliases if not name[0].isupper())
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The primitive classes that apply this primitive."""
+        return tuple(name for name in (self.cls, *self.aliases) if name and name[0].isupper())
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of tensors that apply this primitive."""
+        return tuple(name for name in (self.method, *self.functions[1:]) if name and self.functions)
 
     @property
     def differentiable(self) -> tuple[int, ...]:

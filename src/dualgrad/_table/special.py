@@ -116,7 +116,7 @@ BESSEL = (
                 c="dg_bessel_y_derivative(x, y, z)", domain=(_ANY, _ANY, _POSITIVE), orders=(0, 1, 2, 3),
                 summary="derivative of order x of the Bessel function Y of whole order y, at z"),
     elementwise("bessel_i0", "bessel_i1(x)", c="dg_bessel_i(0, x)", function="bessel_i0", cls="BesselI0",
-                summary="modified Bessel function of the first kind, of order 0",
+                aliases=("i0",), summary="modified Bessel function of the first kind, of order 0",
                 exact="mp.besseli(0, x)", example=("[0.0, 1.0]", "[1. 1.26607]"),
                 points=(712.0, 713.98, 713.987)),
     elementwise("bessel_i1", "bessel_i_derivative(1, 1, x)", c="dg_bessel_i(1, x)", function="bessel_i1",

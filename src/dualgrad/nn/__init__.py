@@ -1,164 +1,53 @@
 """Cells: the base class, containers, layers, activations, losses and optimisers."""
 
-from dualgrad.nn.activations import (
-    GELU,
-    GLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softmin,
-    Softplus,
-    Softsign,
-    Tanh,
-    Tanhshrink,
-    get_activation,
+from dualgrad.nn import (
+    activations,
+    adaptive,
+    cell,
+    classification,
+    containers,
+    convolution,
+    layers,
+    losses,
+    normalisation,
+    optimizer,
+    optimizers,
+    pooling,
+    rectifiers,
+    schedules,
+    wrap,
 )
-from dualgrad.nn.adaptive import Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp
-from dualgrad.nn.cell import Cell
-from dualgrad.nn.classification import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    NLLLoss,
-    SoftmaxCrossEntropyWithLogits,
-)
-from dualgrad.nn.containers import CellList, SequentialCell
-from dualgrad.nn.convolution import Conv1d, Conv2d, Conv2dTranspose
-from dualgrad.nn.layers import Dense, Dropout, Embedding, Flatten, Identity
-from dualgrad.nn.losses import (
-    CosineEmbeddingLoss,
-    GaussianNLLLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    LossBase,
-    MSELoss,
-    RMSELoss,
-    SmoothL1Loss,
-)
-from dualgrad.nn.normalisation import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, LayerNorm
-from dualgrad.nn.optimizer import LearningRateSchedule, Optimizer
-from dualgrad.nn.optimizers import SGD, Adam, Momentum
-from dualgrad.nn.pooling import AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d
-from dualgrad.nn.rectifiers import (
-    CELU,
-    ELU,
-    Hardtanh,
-    HShrink,
-    HSigmoid,
-    HSwish,
-    LeakyReLU,
-    PReLU,
-    ReLU,
-    ReLU6,
-    SeLU,
-    SoftShrink,
-)
-from dualgrad.nn.schedules import (
-    CosineDecayLR,
-    ExponentialDecayLR,
-    InverseDecayLR,
-    NaturalExpDecayLR,
-    PolynomialDecayLR,
-    WarmUpLR,
-    cosine_decay_lr,
-    exponential_decay_lr,
-    inverse_decay_lr,
-    natural_exp_decay_lr,
-    piecewise_constant_lr,
-    polynomial_decay_lr,
-    warmup_lr,
-)
-from dualgrad.nn.wrap import ForwardValueAndGrad, TrainOneStepCell, WithLossCell
+from dualgrad.nn.activations import *
+from dualgrad.nn.adaptive import *
+from dualgrad.nn.cell import *
+from dualgrad.nn.classification import *
+from dualgrad.nn.containers import *
+from dualgrad.nn.convolution import *
+from dualgrad.nn.layers import *
+from dualgrad.nn.losses import *
+from dualgrad.nn.normalisation import *
+from dualgrad.nn.optimizer import *
+from dualgrad.nn.optimizers import *
+from dualgrad.nn.pooling import *
+from dualgrad.nn.rectifiers import *
+from dualgrad.nn.schedules import *
+from dualgrad.nn.wrap import *
 
-__all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SGD",
-    "AdaMax",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamWeightDecay",
-    "AvgPool1d",
-    "AvgPool2d",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "Cell",
-    "CellList",
-    "Conv1d",
-    "Conv2d",
-    "Conv2dTranspose",
-    "CosineDecayLR",
-    "CosineEmbeddingLoss",
-    "CrossEntropyLoss",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "ExponentialDecayLR",
-    "Flatten",
-    "ForwardValueAndGrad",
-    "GaussianNLLLoss",
-    "GroupNorm",
-    "HShrink",
-    "HSigmoid",
-    "HSwish",
-    "Hardtanh",
-    "HuberLoss",
-    "Identity",
-    "InverseDecayLR",
-    "KLDivLoss",
-    "L1Loss",
-    "LayerNorm",
-    "LeakyReLU",
-    "LearningRateSchedule",
-    "LogSigmoid",
-    "LogSoftmax",
-    "LossBase",
-    "MSELoss",
-    "MaxPool1d",
-    "MaxPool2d",
-    "Mish",
-    "Momentum",
-    "NLLLoss",
-    "NaturalExpDecayLR",
-    "Optimizer",
-    "PReLU",
-    "PolynomialDecayLR",
-    "RMSELoss",
-    "RMSProp",
-    "ReLU",
-    "ReLU6",
-    "SeLU",
-    "SequentialCell",
-    "SiLU",
-    "Sigmoid",
-    "SmoothL1Loss",
-    "SoftShrink",
-    "Softmax",
-    "SoftmaxCrossEntropyWithLogits",
-    "Softmin",
-    "Softplus",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "TrainOneStepCell",
-    "WarmUpLR",
-    "WithLossCell",
-    "cosine_decay_lr",
-    "exponential_decay_lr",
-    "get_activation",
-    "inverse_decay_lr",
-    "natural_exp_decay_lr",
-    "piecewise_constant_lr",
-    "polynomial_decay_lr",
-    "warmup_lr",
-]
+_MODULES = (
+    activations,
+    adaptive,
+    cell,
+    classification,
+    containers,
+    convolution,
+    layers,
+    losses,
+    normalisation,
+    optimizer,
+    optimizers,
+    pooling,
+    rectifiers,
+    schedules,
+    wrap,
+)
+__all__ = sorted(name for module in _MODULES for name in module.__all__)

@@ -86,6 +86,11 @@ class _Span:
             made[k] = made.get(k, Fraction(0)) + factor * c
 
 
+def _differentiated(vector: Vector, i: int) -> Vector:
+    """The derivative of polynomials by variable i."""
+    return {(j, a[:i] + (a[i] - 1,) + a[i + 1 :]): c * a[i] for (j, a), c in vector.items() if a[i]}
+
+
 def _quotient(symbols: Sequence[Symbol]) -> tuple[list[Index], list[Vector], list[list[dict[int, Fraction]]]]:
     """Basis monomials of R[t] / Ann, their vectors, and for each variable and basis element their product."""
     dimensions = len(next(iter(symbols[0])))
@@ -101,10 +106,7 @@ def _quotient(symbols: Sequence[Symbol]) -> tuple[list[Index], list[Vector], lis
         for i in range(dimensions):
             monomial = tuple(b + (k == i) for k, b in enumerate(basis[at]))
             if monomial not in number:
-                moved: Vector = {}
-                for (j, a), c in vectors[at].items():
-                    if a[i]:
-                        moved[j, a[:i] + (a[i] - 1,) + a[i + 1 :]] = c * a[i]
+                moved = _differentiated(vectors[at], i)
                 found = span.coordinates(moved) if moved else {}
                 if found is None:
                     found = {len(basis): Fraction(1)}

@@ -21,6 +21,8 @@ from .._engine.transforms.tensor import CellCall, stop
 from .._nests import mapped
 from ..parameter import Parameter
 from ..tensor import Tensor
+from .positions import PositionError as PositionError
+from .positions import check_callable, checked_position, checked_weights, inputs_at, parameters_of
 from .transformed import transformation
 
 __all__ = [
@@ -33,43 +35,6 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
-
-
-class PositionError(IndexError, RuntimeError):
-    """A position beyond the inputs of a function."""
-
-
-def _check_callable(name: str, fn: Any) -> None:
-    if not callable(fn):
-        raise TypeError(
-            f"{name}: expected a function or Cell to differentiate, got {type(fn).__name__}; pass the "
-            "function itself, not its result"
-        )
-
-
-def _parameters_of(fn: Any) -> list[Parameter]:
-    """The trainable parameters of a Cell, or of the Cell a method belongs to; none for a plain function."""
-    owner: Any = fn if hasattr(fn, "trainable_params") else getattr(fn, "__self__", None)
-    return list(owner.trainable_params()) if hasattr(owner, "trainable_params") else []
-
-
-def _checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
-    """The weights as a list, and whether they were a single Parameter."""
-    if isinstance(weights, Parameter):
-        return [weights], True
-    if isinstance(weights, Tensor) or not hasattr(weights, "__iter__") or isinstance(weights, str | dict):
-        raise TypeError(
-            f"{name}: weights is a {type(weights).__name__}; expected a Parameter, or a ParameterTuple, list "
-            "or tuple of them"
-        )
-    found = list(weights)
-    for i, p in enumerate(found):
-        if not isinstance(p, Parameter):
-            raise TypeError(
-                f"{name}: weights[{i}] is a {type(p).__name__}; expected a Parameter (a plain Tensor is an "
-                "input: use grad_position)"
-            )
-    return found, False
 
 
 class GradOperation:
@@ -121,13 +86,13 @@ class GradOperation:
         if fn is last and weights is None:
             return function
         if not callable(fn):
-            _check_callable("GradOperation", fn)  # type: ignore[unreachable]
+            check_callable("GradOperation", fn)  # type: ignore[unreachable]
         parameters: list[Parameter] | None = None
         single = False
         if self.get_by_list and weights is not None:
-            parameters, single = _checked_weights("GradOperation", weights)
+            parameters, single = checked_weights("GradOperation", weights)
         function = GradientFunction(
-            fn, self.get_all, self.get_by_list, self.sens_param, parameters, single, _parameters_of
+            fn, self.get_all, self.get_by_list, self.sens_param, parameters, single, parameters_of
         )
         if weights is None and isinstance(fn, CellCall):
             self._last = (fn, function)
@@ -136,52 +101,6 @@ class GradOperation:
     def __repr__(self) -> str:
         flags = f"get_all={self.get_all}, get_by_list={self.get_by_list}, sens_param={self.sens_param}"
         return f"GradOperation({flags})"
-
-
-def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int, ...], bool]:
-    """The positions as a tuple, and whether a tuple of gradients was asked for."""
-    if position is None:
-        if weights is None:
-            raise ValueError(
-                f"{name}: grad_position and weights are both None, so there is nothing to differentiate; "
-                "give one of them"
-            )
-        return (), False
-    if isinstance(position, int):
-        positions: tuple = (int(position),)
-    elif isinstance(position, tuple):
-        positions = position
-    else:
-        raise TypeError(f"{name}: grad_position is {position!r}; expected an int, a tuple of ints, or None")
-    if not positions:
-        raise ValueError(f"{name}: grad_position is an empty tuple; give the positions, or None with weights")
-    for p in positions:
-        if not isinstance(p, int):
-            raise TypeError(f"{name}: grad_position holds {p!r}; expected ints")
-        if p < 0:
-            raise ValueError(f"{name}: grad_position holds {p}; positions count from 0, negative ones are not allowed")
-    if len(set(positions)) != len(positions):
-        raise ValueError(f"{name}: grad_position {position} names an input twice")
-    return tuple(int(p) for p in positions), len(positions) > 1
-
-
-def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a function, floating numbers and arrays at some positions as tensors."""
-    changed: list[Any] | None = None
-    for p in positions:
-        if p >= len(args):
-            raise PositionError(f"{name}: grad_position {p} is beyond the {len(args)} positional inputs")
-        if isinstance(args[p], Tensor):
-            continue
-        x = as_input(name, f"grad_position {p}", args[p])
-        if not differentiable(x):
-            raise TypeError(
-                f"{name}: grad_position {p} names a {type(x).__name__}, which is not differentiated; pass a Tensor or "
-                "a floating number there"
-            )
-        changed = changed or list(args)
-        changed[p] = x
-    return tuple(changed) if changed else args
 
 
 _NO_WEIGHTS: list[Parameter] = []  # one for all, so that gradient functions made anew are alike
@@ -197,14 +116,14 @@ def _make(
     sens_param: Any,
     with_value: bool,
 ) -> Callable:
-    positions, several = _checked_position(name, grad_position, weights)
+    positions, several = checked_position(name, grad_position, weights)
     for flag, value in (("has_aux", has_aux), ("return_ids", return_ids), ("sens_param", sens_param)):
         if not isinstance(value, bool):
             raise TypeError(f"{name}: {flag} is {value!r}; expected True or False")
-    _check_callable(name, fn)
+    check_callable(name, fn)
     parameters, single = _NO_WEIGHTS, False
     if weights is not None:
-        parameters, single = _checked_weights(name, weights)
+        parameters, single = checked_weights(name, weights)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         sens = None
@@ -438,7 +357,7 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     >>> print(y, dy)
     [9.] [6.]
     """
-    _check_callable("jvp", fn)
+    check_callable("jvp", fn)
     if isinstance(inputs, tuple | list):
         if not isinstance(v, tuple | list) or len(v) != len(inputs):
             raise ValueError(
@@ -502,10 +421,10 @@ def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) 
     >>> print(y, pull(dg.Tensor([1.0]))[0])
     [9.] [6.]
     """
-    _check_callable("vjp", fn)
+    check_callable("vjp", fn)
     parameters, single = _NO_WEIGHTS, False
     if weights is not None:
-        parameters, single = _checked_weights("vjp", weights)
+        parameters, single = checked_weights("vjp", weights)
 
     inputs = as_inputs("vjp", "input", inputs)
     arrange = functools.partial(_by_input_and_weight, weights is not None, single)

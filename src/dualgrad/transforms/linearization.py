@@ -9,7 +9,7 @@ from .._engine.trace.replay import Repeated
 from .._engine.transforms.gradient import run_vjp
 from .._engine.transforms.inputs import as_inputs
 from .._engine.transforms.pytrees import differentiable
-from .gradient import _check_callable
+from .positions import check_callable
 
 __all__ = ["linearize"]
 
@@ -60,7 +60,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     >>> print(y, tangent(dg.Tensor([1.0, 0.0])), tangent(dg.Tensor([0.0, 1.0])))
     [1. 8.] [3. 0.] [ 0. 12.]
     """
-    _check_callable("linearize", fn)
+    check_callable("linearize", fn)
     several = isinstance(inputs, tuple | list)
     points = as_inputs("linearize", "input", tuple(inputs) if several else (inputs,))
     for i, x in enumerate(points):

@@ -15,7 +15,7 @@ from .._engine.transforms.tensor import OPCODES, apply
 from .._nests import arranged, matched, refilled, tensors_in
 from ..parameter import Parameter
 from ..tensor import Tensor
-from .gradient import _check_callable, _checked_position, _checked_weights, inputs_at
+from .positions import check_callable, checked_position, checked_weights, inputs_at
 
 
 class Selection:
@@ -23,15 +23,15 @@ class Selection:
 
     def __init__(self, name: str, fn: Any, grad_position: Any, weights: Any, has_aux: Any) -> None:
         self.name = name
-        self.positions, self.several = _checked_position(name, grad_position, weights)
+        self.positions, self.several = checked_position(name, grad_position, weights)
         if not isinstance(has_aux, bool):
             raise TypeError(f"{name}: has_aux is {has_aux!r}; expected True or False")
-        _check_callable(name, fn)
+        check_callable(name, fn)
         self.has_aux = has_aux
         self.parameters: list[Parameter] = []
         self.single = self.weighted = False
         if weights is not None:
-            self.parameters, self.single = _checked_weights(name, weights)
+            self.parameters, self.single = checked_weights(name, weights)
             self.weighted = True
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from .._engine.values.levels import Algebra
 from .._nests import mapped, matched, refilled, tensors_in
 from ..dtype import float32
 from ..tensor import Tensor
-from .gradient import _check_callable
+from .positions import check_callable
 
 __all__ = ["derivative", "jet"]
 
@@ -86,7 +86,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     >>> print(value, derivatives)
     6.0 [ 1. -2.]
     """
-    _check_callable("jet", fn)
+    check_callable("jet", fn)
     points = _points("jet", primals)
     curves, order = _curves(points, series)
 
@@ -174,7 +174,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
     >>> print(*ops.derivative(lambda x: x**5, dg.Tensor([1.0, 2.0]), 3))
     [ 1. 32.] [ 60. 240.]
     """
-    _check_callable("derivative", fn)
+    check_callable("derivative", fn)
     if isinstance(order, bool) or not isinstance(order, int):
         raise TypeError(f"derivative: order is {order!r}; expected an int")
     if order < 1:

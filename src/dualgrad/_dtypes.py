@@ -1,0 +1,304 @@
+"""The types of tensor elements: fourteen objects, and how they are found by other names."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Final, NoReturn, TypeAlias, final
+
+import numpy as np
+
+__all__ = [
+    "DType",
+    "DTypeLike",
+    "all_types",
+    "as_dtype",
+    "bool_",
+    "complex64",
+    "complex128",
+    "complex_type",
+    "double",
+    "float16",
+    "float32",
+    "float64",
+    "float_type",
+    "from_num",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int_type",
+    "number_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint_type",
+]
+
+
+@final
+class DType:
+    """The type of a tensor's elements.
+
+    ``DType(spec)`` is `as_dtype`: it returns one of the existing types, it never makes a new one.
+
+    A type equals everything that stands for it in `as_dtype`, except a NumPy dtype in foreign byte order:
+    ``t.dtype == np.float32`` and ``t.dtype == "float32"`` ask the same question as
+    ``t.dtype == dualgrad.float32``. Its hash is that of its NumPy dtype, so types and NumPy dtypes find each
+    other in a dictionary; scalar classes and names, though equal, do not (as with NumPy's own dtypes).
+
+    Attributes
+    ----------
+    name : str
+        NumPy's name: ``"float32"``, ``"bool"``.
+    numpy : numpy.dtype
+        The NumPy counterpart, in native byte order.
+    num : int
+        The NumPy type number of `numpy`.
+    itemsize : int
+        Bytes per element.
+    is_float, is_int, is_complex, is_bool : bool
+        The kind; exactly one is true. Unsigned integers are ``is_int`` too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> dg.float32
+    dualgrad.float32
+    >>> print(dg.float32, dg.float32.itemsize)
+    Float32 4
+    >>> dg.float32 == np.float32, dg.dtype.DType("float32") is dg.float32
+    (True, True)
+
+    NumPy takes these types wherever it takes a dtype:
+
+    >>> np.zeros(2, dtype=dg.int8)
+    array([0, 0], dtype=int8)
+    """
+
+    __module__ = "dualgrad.dtype"  # the public module, where pickles look for the types
+
+    __slots__ = ("_title", "is_bool", "is_complex", "is_float", "is_int", "itemsize", "name", "num", "numpy")
+
+    name: str
+    numpy: np.dtype
+    num: int
+    itemsize: int
+    is_float: bool
+    is_int: bool
+    is_complex: bool
+    is_bool: bool
+    _title: str
+
+    def __new__(cls, spec: DTypeLike) -> DType:
+        return as_dtype(spec, where="DType")
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("DType cannot be subclassed: its instances are a closed set.")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self!r} is the same object everywhere: its attribute {name!r} cannot be set.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{self!r} is the same object everywhere: its attribute {name!r} cannot be deleted.")
+
+    def __repr__(self) -> str:
+        return f"dualgrad.{self.name}"
+
+    def __str__(self) -> str:
+        return self._title
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DType):
+            return self is other
+        if isinstance(other, np.dtype):
+            return self.numpy == other
+        if isinstance(other, (type, str)):
+            return _BY_SPEC.get(other) is self
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.numpy)
+
+    def __reduce__(self) -> str:
+        # A string means: this object is that global of this module. Copies and pickles keep the identity.
+        return "bool_" if self.is_bool else self.name
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The NumPy counterpart, under the name by which NumPy before 2.4 finds it."""
+        return self.numpy
+
+    @property
+    def __numpy_dtype__(self) -> np.dtype:
+        return self.numpy
+
+
+DTypeLike: TypeAlias = DType | np.dtype | type | str
+
+
+def _define(name: str) -> DType:
+    numpy = np.dtype(name)
+    fields = {
+        "name": name,
+        "numpy": numpy,
+        "num": numpy.num,
+        "itemsize": numpy.itemsize,
+        "is_float": numpy.kind == "f",
+        "is_int": numpy.kind in "iu",
+        "is_complex": numpy.kind == "c",
+        "is_bool": numpy.kind == "b",
+        "_title": "UInt" + name[4:] if numpy.kind == "u" else name.capitalize(),
+    }
+    new = object.__new__(DType)
+    for field, value in fields.items():
+        object.__setattr__(new, field, value)
+    return new
+
+
+float16: Final = _define("float16")
+float32: Final = _define("float32")
+float64: Final = _define("float64")
+int8: Final = _define("int8")
+int16: Final = _define("int16")
+int32: Final = _define("int32")
+int64: Final = _define("int64")
+uint8: Final = _define("uint8")
+uint16: Final = _define("uint16")
+uint32: Final = _define("uint32")
+uint64: Final = _define("uint64")
+bool_: Final = _define("bool")
+complex64: Final = _define("complex64")
+complex128: Final = _define("complex128")
+
+half: Final = float16
+double: Final = float64
+
+int_type: Final = (int8, int16, int32, int64)
+uint_type: Final = (uint8, uint16, uint32, uint64)
+float_type: Final = (float16, float32, float64)
+complex_type: Final = (complex64, complex128)
+number_type: Final = int_type + uint_type + float_type + complex_type
+all_types: Final = (bool_,) + number_type
+
+
+def _tables() -> tuple[dict[int, DType], dict[type | str, DType]]:
+    by_numpy = {t.numpy: t for t in all_types}
+    by_num: dict[int, DType] = {}
+    # A plain float means Float32, the type of weights, not the Float64 in which the interpreter computes.
+    by_spec: dict[type | str, DType] = {bool: bool_, int: int64, float: float32, complex: complex128}
+    # C has more integer types than there are widths (on Linux both long and long long have 64 bits). NumPy
+    # numbers them all, and an array may carry any of these numbers, so the tables know every one.
+    for code in "?bBhHiIlLqQefdFD":
+        numpy = np.dtype(code)
+        by_num[numpy.num] = by_spec[numpy.type] = by_numpy[numpy]
+    for t in all_types:
+        by_spec[t.name] = by_spec[str(t)] = t
+    by_spec |= {"bool_": bool_, "half": half, "double": double}
+    return by_num, by_spec
+
+
+_BY_NUM, _BY_SPEC = _tables()
+
+
+def as_dtype(spec: DTypeLike, *, where: str = "as_dtype") -> DType:
+    """The type that a type argument stands for.
+
+    Parameters
+    ----------
+    spec : DType, numpy.dtype, type or str
+        A type of this library; a NumPy dtype or scalar class (``np.float32``); a name (``"float32"`` or
+        ``"Float32"``); or one of Python's ``bool`` (Bool), ``int`` (Int64), ``float`` (Float32) and
+        ``complex`` (Complex128). The byte order of a NumPy dtype is disregarded.
+    where : str, optional
+        The function that errors name.
+
+    Returns
+    -------
+    DType
+
+    Raises
+    ------
+    TypeError
+        If `spec` is none of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad.dtype import as_dtype
+    >>> as_dtype("float64"), as_dtype(np.uint8), as_dtype(float)
+    (dualgrad.float64, dualgrad.uint8, dualgrad.float32)
+    """
+    found: DType | None = None
+    if isinstance(spec, DType):
+        return spec
+    if isinstance(spec, np.dtype):
+        found = _BY_NUM.get(spec.num)
+    elif isinstance(spec, (type, str)):
+        found = _BY_SPEC.get(spec)
+    if found is None:
+        came = textwrap.shorten(repr(spec), 80, placeholder=" ...")
+        raise TypeError(
+            f"{where}: {came} is not a type of tensor elements. "
+            "Expected a type such as dualgrad.float32, its NumPy counterpart, its name "
+            f"(one of {_names()}), or Python's bool, int, float or complex.{_hint(spec)}"
+        )
+    return found
+
+
+def _names() -> str:
+    return ", ".join(t.name for t in all_types)
+
+
+def _hint(spec: object) -> str:
+    """What to do about a wrong `spec`, for the specs that people write most."""
+    kind = spec.type if isinstance(spec, np.dtype) else spec
+    if isinstance(kind, type) and issubclass(kind, np.inexact):  # the platform's long doubles
+        wanted = "complex128" if issubclass(kind, np.complexfloating) else "float64"
+        return f" Convert the data with .astype(np.{wanted})."
+    name = kind.__name__ if isinstance(kind, type) else kind
+    if isinstance(name, str) and name.lower() == "bfloat16":
+        return " There is no bfloat16 here: compute in float32, which holds all its numbers."
+    if isinstance(spec, str):
+        import difflib  # takes time to import, and a wrong name is rare
+
+        close = difflib.get_close_matches(spec.lower(), [t.name for t in all_types], n=2, cutoff=0.75)
+        return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    if not isinstance(spec, type) and isinstance(getattr(spec, "dtype", None), (DType, np.dtype)):
+        return " A tensor or an array is not a type: pass its .dtype."
+    return ""
+
+
+def from_num(num: int) -> DType:
+    """The type with a NumPy type number.
+
+    Parameters
+    ----------
+    num : int
+        ``numpy.dtype.num``. Where NumPy has several numbers for one type, each is accepted.
+
+    Returns
+    -------
+    DType
+
+    Raises
+    ------
+    TypeError
+        If no type of this library has this number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad.dtype import from_num
+    >>> from_num(np.ones(3).dtype.num)
+    dualgrad.float64
+    """
+    try:
+        return _BY_NUM[num]
+    except KeyError:
+        raise TypeError(
+            f"from_num: no type of tensor elements has the NumPy type number {num!r}. "
+            f"Convert the data to one of {_names()} first."
+        ) from None

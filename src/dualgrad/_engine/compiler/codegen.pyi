@@ -1,1 +1,0 @@
-# Nothing here is for Python: plans of programs are made with it.

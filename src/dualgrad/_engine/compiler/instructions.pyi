@@ -1,1 +1,0 @@
-"""Encoding: the instructions of a region as the executor reads them."""

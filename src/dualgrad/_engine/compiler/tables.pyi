@@ -1,1 +1,0 @@
-# Nothing here is for Python: recordings and programs are made with it.

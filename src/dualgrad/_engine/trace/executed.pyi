@@ -1,1 +1,0 @@
-# Nothing here is for Python: it is read by recordings.
