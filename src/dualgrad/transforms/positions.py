@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._engine.transforms.inputs import as_input
-from .._engine.transforms.nests import differentiable
+from .._engine.transforms.pytrees import differentiable
 from ..parameter import Parameter
 from ..tensor import Tensor
 
