@@ -1,7 +1,6 @@
 """The layers of the package are its folders: a file imports only from its own folder and from those below.
 
-At the top of a file there is no exception. Inside a function an import may reach upwards where that is listed
-here with its reason: it runs when the package is complete. Stubs and imports for type checkers do not count.
+There is no exception, and imports inside of functions count too. Stubs and imports for type checkers do not.
 """
 
 import ast
@@ -68,16 +67,6 @@ LAYERS = (
     "testing",
     "",  # the package itself
 )
-
-UPWARDS = {
-    ("tensor", "common"): "Tensor(shape=..., init=...) fills itself by an initializer",
-    ("parameter", "common"): "Parameter.clone(init=...) does",
-}
-
-
-# Inside of a folder, lazily: the reason why a file may import what imports it.
-ALIASES = dict.fromkeys(("ops.composite", "ops.functional", "ops.operations"), "another name for the package `ops`")
-ALIASES["ops.numpy_protocol"] = "NumPy's functions are looked up in `ops` by name, when they are called"
 
 
 def layer_of(name):
@@ -197,21 +186,16 @@ def headers():
 
 @functools.cache
 def graph():
-    """Every file of the package, and what it imports, inside of functions as well; without the exceptions."""
+    """Every file of the package, and what it imports, inside of functions as well."""
     found = {}
     for name, path in python_files().items():
         imports = imports_of_python(name, path)
-        found[name] = {t for t, lazy, foreign in imports if not foreign and not (lazy and excepted(name, t))}
-        found[name] -= {"ops"} if name in ALIASES else set()
+        found[name] = {target for target, _, foreign in imports if not foreign}
     for name, path in engine_files():
         found.setdefault(name, set()).update(imports_of_cython(name, path))
     for name, path in headers().items():
         found[name] = set(headers_in(path.read_text()))
     return {name: targets - {name} for name, targets in found.items()}
-
-
-def excepted(name, target):
-    return (name, layer_of(target)[1]) in UPWARDS
 
 
 @pytest.mark.parametrize("name", graph())
@@ -228,16 +212,6 @@ def test_no_import_leads_back():
         pytest.fail("imports lead back: " + " <- ".join(name or "dualgrad" for name in error.args[1]))
 
 
-def test_every_exception_is_needed():
-    pairs = {
-        (name, layer_of(target)[1])
-        for name, path in python_files().items()
-        for target, lazy, foreign in imports_of_python(name, path)
-        if lazy and not foreign
-    }
-    assert UPWARDS.keys() <= pairs
-
-
 def test_the_parsers_see_imports():
     """The tests above find nothing to complain about; here is that they would."""
     registry = graph()["_engine.primitives.registry"]
@@ -245,7 +219,8 @@ def test_the_parsers_see_imports():
     assert "include.memory.pages" in graph()["include.memory.memory"]
     tensor = imports_of_python("tensor", PACKAGE / "tensor.py")
     assert ("_engine.transforms.tensor", False, False) in tensor
-    assert ("common.initializer", True, False) in tensor
+    alternatives = imports_of_python("numpy._functions", PACKAGE / "numpy/_functions.py")
+    assert ("difflib", True, True) in alternatives
     assert ("numpy", False, True) in tensor
     assert [*faults_of("_engine.primitives.execute", ["_engine.values.levels"])]
     assert [*faults_of("tensor", ["ops.index.indexing"])]
