@@ -61,16 +61,6 @@ LAYERS = (
     "",  # the package itself
 )
 
-UPWARDS = {
-    ("tensor", "common"): "Tensor(shape=..., init=...) fills itself by an initializer",
-    ("parameter", "common"): "Parameter.clone(init=...) does",
-}
-
-
-# Inside of a folder, lazily: the reason why a file may import what imports it.
-ALIASES = dict.fromkeys(("ops.composite", "ops.functional", "ops.operations"), "another name for the package `ops`")
-ALIASES["ops.numpy_protocol"] = "NumPy's functions are looked up in `ops` by name, when they are called"
-
 
 def layer_of(name):
     """The folder that a module or header belongs to, as its number and name."""
@@ -189,18 +179,13 @@ def headers():
 
 @functools.cache
 def graph():
-    """Every file of the package, and what it imports, inside of functions as well; without the exceptions."""
+    """Every file of the package, and what it imports, inside of functions as well."""
     found = {}
     for name, path in python_files().items():
         imports = imports_of_python(name, path)
-        found[name] = {t for t, lazy, foreign in imports if not foreign and not (lazy and excepted(name, t))}
-        found[name] -= {"ops"} if name in ALIASES else set()
+        found[name] = {target for target, _, foreign in imports if not foreign}
     for name, path in engine_files():
         found.setdefault(name, set()).update(imports_of_cython(name, path))
     for name, path in headers().items():
         found[name] = set(headers_in(path.read_text()))
     return {name: targets - {name} for name, targets in found.items()}
-
-
-def excepted(name, target):
-    return (name, layer_of(target)[1]) in UPWARDS

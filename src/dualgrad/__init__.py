@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import context, dtype, ops, sparse
+from . import context, dtype, numpy, ops, sparse
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dtype import (
     bool_,
@@ -44,7 +44,7 @@ from .transforms.taylor import derivative, jet
 from .transforms.vectorize import vmap
 
 if TYPE_CHECKING:
-    from . import amp, common, dataset, nn, numpy, operators, scipy, sparsity
+    from . import amp, common, dataset, nn, operators, scipy, sparsity
     from .dataset import data_sink
     from .implicit import argmin, fixed_point, linear_solve, root
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
@@ -65,7 +65,6 @@ _LATER = {
     "implicit": ("argmin", "fixed_point", "linear_solve", "root"),
     "transforms.jacobians": ("jacfwd", "jacrev"),
     "nn": (),
-    "numpy": (),
     "operators": ("biharmonic", "curl", "derivatives", "divergence", "laplacian", "linear_operator", "mixed_partial"),
     "programs": ("explain", "profile"),
     "scipy": (),

@@ -31,11 +31,9 @@ class TensorMethods(ElementwiseMethods):
 
 def attached():
     """The functions that became methods, by name; without those of rows."""
-    methods = {name: f for name, f in vars(dg.Tensor).items() if inspect.isfunction(f)}
-    rows = {*elementwise.METHODS}
-    return {
-        name: f for name, f in sorted(methods.items()) if f.__module__.startswith(ops.__name__) and name not in rows
-    }
+    ours = {name: f for name, f in sorted(vars(dg.Tensor).items()) if inspect.isfunction(f)}
+    folders = (ops.__name__, dg.numpy.__name__)
+    return {name: f for name, f in ours.items() if f.__module__.startswith(folders) and name not in elementwise.METHODS}
 
 
 def declaration(name, function):

@@ -23,8 +23,8 @@ import dualgrad as dg
 import dualgrad.numpy as mnp
 from dualgrad import LeavesDerivativeError, Parameter, Tensor, ops
 from dualgrad._engine.values.levels import open_levels
-from dualgrad.ops._numpy_arguments import ARRAYS, COLLECTIONS, STATIC
-from dualgrad.ops._numpy_functions import FUNCTIONS, on_numbers
+from dualgrad.numpy._arguments import ARRAYS, COLLECTIONS, STATIC
+from dualgrad.numpy._table import FUNCTIONS, on_numbers
 
 POINT = np.array([0.3, 0.7, 1.1])
 ALONG = np.array([1.0, -0.5, 0.25])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dualgrad.numpy._arguments import array_like, beside_tensors, tensors_among
+from dualgrad.numpy._creation import tensor_of
+from dualgrad.numpy._protocol import UFUNCS, call_function, call_ufunc
+from dualgrad.numpy._table import FUNCTIONS, on_numbers
 from dualgrad.ops._arguments import operand
-from dualgrad.ops._numpy_arguments import array_like, beside_tensors, tensors_among
-from dualgrad.ops._numpy_creation import tensor_of
-from dualgrad.ops._numpy_functions import FUNCTIONS, on_numbers
-from dualgrad.ops.numpy_protocol import UFUNCS, call_function, call_ufunc
 from dualgrad.tensor import Tensor
 
 __all__ = ["ALIASES", "CONSTANTS", "FFT", "LINALG", "NAMES", "made"]
@@ -54,6 +53,8 @@ def made(module: str, name: str) -> Callable[..., Any]:
         inside, name = LINALG, name.removeprefix("linalg.")
     original = inside.get(name)
     if original is None:
+        import difflib
+
         close = difflib.get_close_matches(name, inside, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise AttributeError(f"module {module!r} has no function {name!r} of tensors{hint}")

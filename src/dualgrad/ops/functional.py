@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from .. import ops
-from . import *  # noqa: F403
-from . import __all__ as __all__
+from . import _gathered
+from ._gathered import *
+
+__all__ = _gathered._NAMES
 
 
 def __getattr__(name: str) -> Any:
     """What is not copied here: names that are not in `__all__`, and those that come later."""
-    return getattr(ops, name)
+    return getattr(_gathered, name)

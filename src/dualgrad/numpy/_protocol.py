@@ -13,28 +13,25 @@ saving, of what carries no derivative.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .. import ops
 from .._engine.transforms import tensor as _engine
 from .._table import ROWS
 from ..leaving import stay
+from ..ops._arguments import OP, operand
+from ..ops.math.complex import conj
+from ..ops.math.reductions import all as _all
+from ..ops.math.reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
+from ..ops.math.reductions import any as _any
+from ..ops.math.reductions import sum as _sum
 from ..tensor import Tensor
-from . import _numpy_compositions as _numpy_compositions  # these enter their functions
-from . import _numpy_creation as _numpy_creation
-from . import _numpy_linalg as _numpy_linalg
-from . import _numpy_sequences as _numpy_sequences
-from . import _numpy_signals as _numpy_signals
-from ._arguments import OP, operand
-from ._numpy_arguments import array_like, settled_arguments, tensors_among
-from ._numpy_functions import FUNCTIONS, SAVES, numbers, on_numbers
-from .math.complex import conj
-from .math.reductions import all as _all
-from .math.reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
-from .math.reductions import any as _any
-from .math.reductions import sum as _sum
+from ._arguments import array_like, settled_arguments, tensors_among
+from ._table import FUNCTIONS, SAVES, numbers, on_numbers
 
 __all__: list[str] = []
 
@@ -162,8 +159,6 @@ def _refuse(name: str, kwargs: dict[str, Any]) -> None:
 
 def _alternative(name: str) -> str:
     """What to use in place of a NumPy function that is not there."""
-    from .. import ops
-
     if callable(getattr(ops, name, None)):
         return f"use dualgrad.ops.{name}" + _HINT
     return f"compose it of functions in dualgrad.ops{_HINT}"
@@ -245,3 +240,9 @@ def _array_function(self: Tensor, function: Any, types: Any, args: Any, kwargs: 
 
 
 METHODS: dict[str, Any] = {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+
+# Where programs may look for this file.
+sys.modules["dualgrad.ops.numpy_protocol"] = sys.modules[__name__]
+setattr(ops, "numpy_protocol", sys.modules[__name__])  # noqa: B010

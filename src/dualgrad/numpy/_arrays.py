@@ -1,7 +1,6 @@
-"""NumPy's functions for tensors, with NumPy's arguments under NumPy's names.
+"""NumPy's functions of arrays: reductions, shapes, joining and splitting, choices.
 
-Each entry of `FUNCTIONS` is ours, or a short function that turns NumPy's arguments into those of ours.
-Functions without a derivative (comparisons of whole arrays, positions, printing, saving) work on the numbers.
+Each is ours, or a short function that turns NumPy's arguments into those of ours.
 """
 
 from __future__ import annotations
@@ -12,21 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
-from ._arguments import integer, one_axis, operand, to_shape
-from .index.choice import clip, where
-from .index.gather import gather_elements, take
-from .linalg.norms import norm
-from .math._einsum import contracted
-from .math.arithmetic import round as _round
-from .math.complex import angle, conj, imag, real
-from .math.products import dot, inner, outer, tensor_dot
-from .math.reductions import all as _all
-from .math.reductions import amax, amin, argmax, argmin, count_nonzero, mean, prod, std, var
-from .math.reductions import any as _any
-from .math.reductions import sum as _sum
-from .shape.creation import full_like, ones_like, zeros_like
-from .shape.reshaping import (
+from ..ops._arguments import integer, one_axis, operand, to_shape
+from ..ops.index.choice import clip, where
+from ..ops.index.gather import gather_elements, take
+from ..ops.linalg.norms import norm
+from ..ops.math._einsum import contracted
+from ..ops.math.arithmetic import round as _round
+from ..ops.math.complex import angle, conj, imag, real
+from ..ops.math.products import dot, inner, outer, tensor_dot
+from ..ops.math.reductions import all as _all
+from ..ops.math.reductions import amax, amin, argmax, argmin, count_nonzero, mean, prod, std, var
+from ..ops.math.reductions import any as _any
+from ..ops.math.reductions import sum as _sum
+from ..ops.shape.creation import full_like, ones_like, zeros_like
+from ..ops.shape.reshaping import (
     broadcast_to,
     cat,
     diag,
@@ -52,46 +50,8 @@ from .shape.reshaping import (
     triu,
     vstack,
 )
-
-__all__: list[str] = []
-
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
-
-
-def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a function in `FUNCTIONS`."""
-
-    def enter(handler: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            FUNCTIONS[function] = handler
-        return handler
-
-    return enter
-
-
-def on_numbers() -> None:
-    """Stands in `FUNCTIONS` for: call NumPy's function on the numbers."""
-
-
-def numbers(nest: Any) -> Any:
-    """A nest of arguments with an array in place of each tensor."""
-    if isinstance(nest, Tensor):
-        return nest._numpy()
-    if isinstance(nest, tuple | list):
-        return type(nest)([numbers(item) for item in nest])
-    if isinstance(nest, dict):
-        return {key: numbers(item) for key, item in nest.items()}
-    return nest
-
-
-_WITHOUT_DERIVATIVE: tuple[Any, ...] = (
-    np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array_repr, np.array_str, np.array2string,
-    np.save, np.savez, np.savez_compressed, np.savetxt, np.shares_memory, np.may_share_memory,
-    np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere, np.flatnonzero, np.searchsorted,
-    np.result_type, np.can_cast, np.einsum_path,
-)  # fmt: skip
-"""Functions that NumPy's own code answers from the numbers."""
+from ..tensor import Tensor
+from ._entries import FUNCTIONS, implements, numbers, reduction
 
 _SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
     (np.swapaxes, swapaxes), (np.moveaxis, moveaxis), (np.broadcast_to, broadcast_to), (np.hstack, hstack),
@@ -99,24 +59,7 @@ _SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
 )  # fmt: skip
 """Functions whose arguments are called alike, or come by position."""
 
-SAVES = frozenset((np.save, np.savez, np.savez_compressed, np.savetxt))
-"""Those among them that give the numbers away."""
-
-FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
 FUNCTIONS.update(_SAME_ARGUMENTS)
-
-
-def reduction(ours: Callable[..., Any], *functions: Any) -> None:
-    """A reduction with NumPy's arguments; an empty tuple of axes reduces nothing there."""
-
-    @implements(*functions)
-    def reduce(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        a = operand(functions[0].__name__, a)
-        if dtype is not None:
-            a = a.astype(dtype)
-        if axis == ():
-            return ours(to_shape(a, (*a.shape, 1)), -1, keepdims)
-        return ours(a, axis, keepdims)
 
 
 def _choice(ours: Callable[..., Any], *functions: Any) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..ops._arguments import floating, lengths, operand, permuted, reduced_axes, to_shape
+from ..ops.index.gather import gather_elements
+from ..ops.index.sorting import middle, sort
+from ..ops.math.reductions import amax, amin, cumprod, cumsum, nansum
+from ..ops.math.sampled import diff, interp, trapezoid
+from ..ops.shape._padding import extended, surrounded
+from ..ops.shape.reshaping import flip, ravel, rot90
 from ..tensor import Tensor
-from ._arguments import floating, lengths, operand, permuted, reduced_axes, to_shape
-from ._numpy_functions import implements, reduction
-from .index.gather import gather_elements
-from .index.sorting import middle, sort
-from .math.reductions import amax, amin, cumprod, cumsum, nansum
-from .math.sampled import diff, interp, trapezoid
-from .shape._padding import extended, surrounded
-from .shape.reshaping import flip, ravel, rot90
+from ._entries import implements, reduction
 
 reduction(nansum, np.nansum)
 

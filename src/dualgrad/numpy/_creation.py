@@ -15,11 +15,11 @@ import numpy as np
 from .. import dtype as _dtype
 from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
+from ..ops._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
+from ..ops.shape.creation import arange, eye, full, linspace, ones, zeros, zeros_like
+from ..ops.shape.reshaping import moveaxis, tril
 from ..tensor import Tensor
-from ._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
-from ._numpy_functions import implements
-from .shape.creation import arange, eye, full, linspace, ones, zeros, zeros_like
-from .shape.reshaping import moveaxis, tril
+from ._entries import implements
 
 __all__: list[str] = []
 

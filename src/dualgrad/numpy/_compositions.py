@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
+from ..ops._arguments import beside, floating, one_axis, operand, several_axes, to_shape
+from ..ops.index.choice import where
+from ..ops.math.elementwise import isnan, sqrt, trunc
+from ..ops.math.reductions import amax, amin, mean
+from ..ops.math.reductions import sum as _sum
+from ..ops.math.statistics import correlation, covariance, observations
+from ..ops.shape.creation import ones_like, zeros_like
+from ..ops.shape.reshaping import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
 from ..tensor import Tensor
-from ._arguments import beside, floating, one_axis, operand, several_axes, to_shape
-from ._numpy_creation import tensor_of
-from ._numpy_functions import FUNCTIONS, implements
-from .index.choice import where
-from .math.elementwise import isnan, sqrt, trunc
-from .math.reductions import amax, amin, mean
-from .math.reductions import sum as _sum
-from .math.statistics import correlation, covariance, observations
-from .shape.creation import ones_like, zeros_like
-from .shape.reshaping import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
+from ._creation import tensor_of
+from ._entries import FUNCTIONS, implements
 
 __all__: list[str] = []
 

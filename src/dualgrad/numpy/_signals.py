@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..ops.signal._convolve import convolve, correlate
+from ..ops.signal._spectra import fftshift, hfft, ifftshift, ihfft
+from ..ops.signal.fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn
 from ..tensor import Tensor
-from ._numpy_functions import FUNCTIONS
-from .signal._convolve import convolve, correlate
-from .signal._spectra import fftshift, hfft, ifftshift, ihfft
-from .signal.fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn
+from ._entries import FUNCTIONS
 
 FUNCTIONS[np.convolve] = convolve
 FUNCTIONS[np.correlate] = correlate

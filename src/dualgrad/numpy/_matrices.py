@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
-from ._arguments import operands
-from ._numpy_functions import FUNCTIONS
-from .linalg import (
+from ..ops._arguments import operands
+from ..ops.linalg import (
     cholesky,
     cond,
     cross,
@@ -30,7 +28,9 @@ from .linalg import (
     svd,
     vander,
 )
-from .shape.reshaping import swapaxes
+from ..ops.shape.reshaping import swapaxes
+from ..tensor import Tensor
+from ._entries import FUNCTIONS
 
 __all__: list[str] = []
 

@@ -1,0 +1,72 @@
+"""The table of NumPy's functions that take tensors, and how functions are entered there.
+
+Functions without a derivative (comparisons of whole arrays, positions, printing, saving) work on the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ops._arguments import operand, to_shape
+from ..tensor import Tensor
+
+__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction"]
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
+
+
+def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a function in `FUNCTIONS`."""
+
+    def enter(handler: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            FUNCTIONS[function] = handler
+        return handler
+
+    return enter
+
+
+def on_numbers() -> None:
+    """Stands in `FUNCTIONS` for: call NumPy's function on the numbers."""
+
+
+def numbers(nest: Any) -> Any:
+    """A nest of arguments with an array in place of each tensor."""
+    if isinstance(nest, Tensor):
+        return nest._numpy()
+    if isinstance(nest, tuple | list):
+        return type(nest)([numbers(item) for item in nest])
+    if isinstance(nest, dict):
+        return {key: numbers(item) for key, item in nest.items()}
+    return nest
+
+
+_WITHOUT_DERIVATIVE: tuple[Any, ...] = (
+    np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array_repr, np.array_str, np.array2string,
+    np.save, np.savez, np.savez_compressed, np.savetxt, np.shares_memory, np.may_share_memory,
+    np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere, np.flatnonzero, np.searchsorted,
+    np.result_type, np.can_cast, np.einsum_path,
+)  # fmt: skip
+"""Functions that NumPy's own code answers from the numbers."""
+
+SAVES = frozenset((np.save, np.savez, np.savez_compressed, np.savetxt))
+"""Those among them that give the numbers away."""
+
+FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
+
+
+def reduction(ours: Callable[..., Any], *functions: Any) -> None:
+    """A reduction with NumPy's arguments; an empty tuple of axes reduces nothing there."""
+
+    @implements(*functions)
+    def reduce(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        a = operand(functions[0].__name__, a)
+        if dtype is not None:
+            a = a.astype(dtype)
+        if axis == ():
+            return ours(to_shape(a, (*a.shape, 1)), -1, keepdims)
+        return ours(a, axis, keepdims)

@@ -1,0 +1,112 @@
+"""Every name of `dualgrad.ops`, gathered from its files, and the methods of `Tensor` attached.
+
+Each module lists its public names in `__all__` and its methods in `METHODS`. Some functions have the name of their
+folder or module (`ops.shape`, `ops.gather`). Here the function is meant, so folders are imported first and names after.
+"""
+
+from __future__ import annotations
+
+from ..loops import looping
+from ..tensor import Tensor
+from ..transforms.gradient import GradOperation as GradOperation
+from ..transforms.gradient import get_grad as get_grad
+from ..transforms.gradient import grad as grad
+from ..transforms.gradient import jvp as jvp
+from ..transforms.gradient import stop_gradient as stop_gradient
+from ..transforms.gradient import value_and_grad as value_and_grad
+from ..transforms.gradient import vjp as vjp
+from ..transforms.hessians import hessian as hessian
+from ..transforms.hessians import hvp as hvp
+from ..transforms.jacobians import jacfwd as jacfwd
+from ..transforms.jacobians import jacrev as jacrev
+from ..transforms.linearization import linearize as linearize
+from ..transforms.taylor import derivative as derivative
+from ..transforms.taylor import jet as jet
+from ..transforms.vectorize import vmap as vmap
+from . import dispatch, effects, index, linalg, math, neural, random, signal
+from .linalg import norms
+from .shape import MODULES as _SHAPES
+
+# isort: split
+# The files that define the names: listed for type checkers, some of which see one step only.
+from ..loops.looping import *
+from .axes._diagonals import *
+from .axes._joining import *
+from .axes._order import *
+from .axes._turning import *
+from .dispatch import *
+from .effects import *
+from .index._scatter import *
+from .index._windows import *
+from .index.choice import *
+from .index.gather import *
+from .index.indexing import *
+from .index.masks import *
+from .index.segments import *
+from .index.sorting import *
+from .index.updates import *
+from .linalg import *
+from .linalg.norms import *
+from .math._contractions import *
+from .math._extremes import *
+from .math._moments import *
+from .math._parts import *
+from .math._scans import *
+from .math._truth import *
+from .math.arithmetic import *
+from .math.complex import *
+from .math.elementwise import *
+from .math.formulas import *
+from .math.products import *
+from .math.reductions import *
+from .math.sampled import *
+from .math.special import *
+from .math.statistics import *
+from .neural._classification import *
+from .neural._directions import *
+from .neural._divergences import *
+from .neural._rectifiers import *
+from .neural._softmax import *
+from .neural._thresholds import *
+from .neural.activations import *
+from .neural.clipping import *
+from .neural.convolution import *
+from .neural.layers import *
+from .neural.losses import *
+from .neural.normalisation import *
+from .neural.pooling import *
+from .random.drawing import *
+from .shape._padding import *
+from .shape._patches import *
+from .shape._repeating import *
+from .shape._types import *
+from .shape.conversion import *
+from .shape.creation import *
+from .shape.queries import *
+from .shape.reshaping import *
+from .signal._spectra import *
+from .signal.fft import *
+
+_MODULES = (
+    *math.MODULES,
+    *_SHAPES,
+    *index.MODULES,
+    linalg,
+    norms,
+    *signal.MODULES,
+    *neural.MODULES,
+    *random.MODULES,
+    looping,
+    effects,
+    dispatch,
+)
+
+_NAMES = [
+    "GradOperation", "derivative", "get_grad", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jet", "jvp", "linearize",
+    "stop_gradient", "value_and_grad", "vjp", "vmap",
+]  # fmt: skip
+_NAMES += sorted({name for module in _MODULES for name in module.__all__} - {*_NAMES})
+
+for _module in _MODULES:
+    for _name, _method in _module.METHODS.items():
+        setattr(Tensor, _name, _method)
