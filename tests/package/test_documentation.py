@@ -102,3 +102,22 @@ def test_the_errors_in_the_table_were_measured_with_these_rows():
         assert len(known[row.name]["errors"]) == measure["HIGHEST"] + 1
     gone = results.keys() - {row.name for row in measure["public"]()}
     assert not gone, f"no such rows; python docs/measure.py drops them: {', '.join(sorted(gone))}"
+
+
+#: Where the walks of docs/design.md look for a file, by how its name ends.
+WALKED = {".pyx": ROOT / "ext/dualgrad/_engine", ".py": ROOT / "src/dualgrad", ".h": ROOT / "ext/include"}
+
+
+def walked():
+    """Each file that the walks name, and what they say is in it."""
+    text = (DOCS / "design.md").read_text().partition("## Two walks")[2].partition("\n## ")[0]
+    for file, names in re.findall(r"`([\w/]+\.(?:pyx|py|h))`(?: · ((?:`\w+`(?:,\s)?)+))?", " ".join(text.split())):
+        for name in re.findall(r"`(\w+)`", names) or [None]:
+            yield file, name
+
+
+@pytest.mark.parametrize(("file", "name"), list(walked()))
+def test_the_walks_lead_somewhere(file, name):
+    """Every file of the walks exists and defines what they name there."""
+    text = (WALKED[Path(file).suffix] / file).read_text()
+    assert name is None or re.search(rf"^ *(?:cdef|cpdef|def|class|static)\b.*\b{name}\b", text, re.MULTILINE)
