@@ -19,7 +19,7 @@ from .executor cimport *
 from .vertical_fusion cimport ABSORB, ADD, BUS, NONE, SUB, code_of_primitive
 from ..primitives.opcodes cimport *
 from .allocation cimport aligned
-from ..primitives.registry cimport Loop, find_loop, is_elementwise, rule_of
+from ..primitives.registry cimport PRIMITIVES, Loop, find_loop, is_elementwise
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .partition cimport Region
 from .views cimport Root, new_root, packed, view, view_of
@@ -97,7 +97,8 @@ cdef class Planner:
             if only_reshapes(op, step[1]):
                 self.numbers[k].same = self.numbers[<int>ins[0]].same
                 continue
-            if (step[1] is not None or len(ins) > 3 or op >= N_OPS or not is_elementwise(op) or rule_of(op) is not None
+            if (step[1] is not None or len(ins) > 3 or op >= N_OPS or not is_elementwise(op)
+                    or PRIMITIVES[op] is not NULL
                     or find_loop(op, typenum).fn is NULL or find_loop(op, typenum).out_typenum != typenum):
                 return False
             s = &self.steps[self.count]

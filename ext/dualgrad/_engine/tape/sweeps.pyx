@@ -28,7 +28,7 @@ from ..values.dual cimport cotangent, moves_at, seeded, vjp_over
 from ..values.batch cimport at_first, holds_batch, of_first, over_samples, shared_vjp
 from ..primitives.elementwise cimport add_into
 from ..primitives.execute cimport tracing
-from ..primitives.registry cimport FAMILY_RULE, family_of, op_name, rule_of
+from ..primitives.registry cimport FAMILY_RULE, family_of, op_name, primitive_of
 from ..primitives.opcodes cimport *
 from ..values.rules cimport add, jvp, vjp, vjp_tangent, watched_jvp, zeros_like
 from .tape cimport Entry, Slots, Tape, new_slots, resized, target_of
@@ -235,10 +235,10 @@ cdef list pulled_by_rule(Tape tape, Entry *entry, Slots primals, const char *nee
         wanted[k] = r >= 0 and needed[r] != 0
         ins[k] = primals.p[r] if r >= 0 else tape.constants.p[-1 - r]
     if watch is None:
-        return rule_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
+        return primitive_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
     watch.quiet += 1
     try:
-        terms = rule_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
+        terms = primitive_of(entry.op).pull(params_of(entry), ins, n, <Value>primals.p[entry.slot], ct, wanted)
     finally:
         watch.quiet -= 1
     for term in terms:
