@@ -30,6 +30,7 @@ LAYERS = (
     "_engine.tape",
     "_engine.transforms",
     "_engine.compiler",
+    "_engine.structural",
     "_engine.trace",
     ".",  # the modules beside the folders, where they are not named below
     "transforms",

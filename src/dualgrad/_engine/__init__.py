@@ -1,1 +1,3 @@
-"""The compiled engine; its sources are in ext/dualgrad/_engine."""
+"""The compiled engine; its sources are in ext/dualgrad/_engine. The structural primitives are defined first."""
+
+from . import structural as structural

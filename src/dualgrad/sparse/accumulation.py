@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._engine.primitives.registry import primitive, result_shape
 from .._engine.sparse.assembly import Deposits, assembled
 from .._engine.trace.capture import array_behind
+from .._engine.transforms.extension import ACCUMULATED
 from .._engine.transforms.tensor import OPCODES, apply
 from ..modes import jit
 from ..tensor import Tensor
@@ -34,12 +36,9 @@ _FLOATS = {np.dtype(np.float32).num, np.dtype(np.float64).num}
 _VIEWS = frozenset(OPCODES[name] for name in ("reshape", "slice", "transpose", "broadcast_to", "identity"))
 _ADDED = frozenset(OPCODES[name] for name in ("add", "sub"))
 _FACTORED = frozenset(OPCODES[name] for name in ("mul", "absorb_mul"))
-_MOVED = frozenset(OPCODES[name] for name in ("gather", "scatter_add", "sum", "sum_to"))
-_KEPT = frozenset(OPCODES[name] for name in ("identity", "inspect", "conj"))
 _MUL, _DIV, _ADD, _SUB, _NEG = (OPCODES[name] for name in ("mul", "div", "add", "sub", "neg"))
-_SLICE, _UNSLICE, _CONCAT = (OPCODES[name] for name in ("slice", "unslice", "concat"))
-_RESHAPE, _TRANSPOSE, _BROADCAST = (OPCODES[name] for name in ("reshape", "transpose", "broadcast_to"))
-_GATHER, _WHERE, _CAST, _DRAW = (OPCODES[name] for name in ("gather", "where", "cast", "draw"))
+_SLICE, _RESHAPE, _BROADCAST = (OPCODES[name] for name in ("slice", "reshape", "broadcast_to"))
+_GATHER, _WHERE, _DRAW = (OPCODES[name] for name in ("gather", "where", "draw"))
 _PARTS = 64  # of one array
 _GATHERED = 4  # what an element costs that is gathered
 _ALLOWED = 32  # times the work of a sweep
@@ -86,7 +85,16 @@ def same_places(a: Part, b: Part) -> bool:
 
 
 class _Walk(Knowledge):
-    """The parts of each array that depends on the direction, and the steps that compute their slopes."""
+    """The parts of each array that depends on the direction, and the steps that compute their slopes.
+
+    A structural primitive knows what becomes of parts (`Primitive.accumulated`), and asks the walk for what it is made
+    of; elementwise rows are here.
+    """
+
+    whole = staticmethod(whole)
+    numbered = staticmethod(numbered)
+    meeting = staticmethod(meeting)
+    of_numpy = staticmethod(of_numpy)
 
     def __init__(self, captured: Captured, directions: dict[int, tuple[int, tuple[int, ...]]]) -> None:
         super().__init__(captured.program, captured.fixed)
@@ -130,17 +138,7 @@ class _Walk(Knowledge):
         if all(a is not None for a in numbers):
             return self.fixed_slot(apply(op, params, *[Tensor(a) for a in numbers]).asnumpy())
         slot = len(self.shapes)
-        shapes = [self.shapes[i] for i in ins]
-        if op == _GATHER:
-            shape = shapes[1]
-        elif op == _SLICE:
-            shape = lengths(params)
-        elif op == _TRANSPOSE:
-            shape = tuple(shapes[0][k] for k in params)
-        elif op in (_RESHAPE, _BROADCAST):
-            shape = tuple(params)
-        else:
-            shape = np.broadcast_shapes(*shapes)
+        shape = result_shape(op, params, [self.shapes[i] for i in ins])
         self.shapes[slot] = shape
         self.steps.append((op, params, ins, slot))
         self.work += self.cost(op, slot)
@@ -323,13 +321,14 @@ class _Walk(Knowledge):
 
     def inherited(self, step: Step, k: int, moving: list[int]) -> list[Part]:
         """The parts of a result that come from operand k."""
-        op, params, ins, out = step
+        op, _, ins, out = step
         parts = self.parts[ins[k]]
         before, shape = self.shapes[ins[k]], self.shapes[out]
         if not parts:
             return []
-        if op in _KEPT:
-            return parts
+        structural = primitive(op)
+        if structural is not None:
+            return structural.accumulated(self, step, k, parts, moving)
         if op == _NEG:
             return [part._replace(scale=-part.scale) for part in parts]
         if op in _ADDED:
@@ -339,21 +338,7 @@ class _Walk(Knowledge):
             return self.multiplied(op, self.spread_out(parts, before, shape), ins[1 - k], shape)
         if op == _DIV and moving == [0]:
             return self.multiplied(op, self.spread_out(parts, before, shape), ins[1], shape)
-        if op == _CAST:
-            return [
-                part if part.slot is None else part._replace(slot=self.emit(_CAST, params, part.slot)) for part in parts
-            ]
-        if op == _WHERE and k > 0 and 0 not in moving:
-            return self.chosen(step, k, self.spread_out(parts, before, shape), shape)
-        if self.rows[op].name == "sparse_product" and len(moving) == 1:
-            return self.sparse_product(step, k, parts)
-        if op == _BROADCAST:
-            return self.spread_out(parts, before, shape)
-        if op in (_SLICE, _UNSLICE, _CONCAT, _RESHAPE, _TRANSPOSE):
-            return [new for part in parts for new in self.rearranged(step, k, part)]
-        if op in _MOVED:
-            return self.generic(step, k, parts)
-        raise UnsuitedError
+        return self.refused()
 
     def generic(self, step: Step, k: int, parts: list[Part]) -> list[Part]:
         """Any operation that reads elements with slope one."""
@@ -367,45 +352,6 @@ class _Walk(Knowledge):
             return np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
 
         return self.read(parts, reads_of(self.seen(step, starts), k), before, self.shapes[out])
-
-    def rearranged(self, step: Step, k: int, part: Part) -> list[Part]:
-        """Slices and their kin; boxes stay boxes where they can."""
-        op, params, ins, out = step
-        before, shape = self.shapes[ins[k]], self.shapes[out]
-        rows = part.rows
-        if isinstance(rows, np.ndarray):
-            return [part] if op == _RESHAPE else self.generic(step, k, [part])
-        if op == _RESHAPE:
-            if rows == whole(before):
-                columns = part.columns.reshape(shape)
-                return [Part(whole(shape), columns, part.scale, self.reshaped(part.slot, shape))]
-            flat = self.reshaped(part.slot, (part.columns.size,))
-            return [Part(numbered(rows, before), part.columns.ravel(), part.scale, flat)]
-        if op == _TRANSPOSE:
-            slot = part.slot
-            if slot is not None and self.shapes[slot]:
-                slot = self.emit(_TRANSPOSE, params, slot)
-            columns = np.ascontiguousarray(part.columns.transpose(params))
-            return [Part(tuple(rows[axis] for axis in params), columns, part.scale, slot)]
-        if op == _CONCAT:
-            axis = params
-            first = sum(self.shapes[slot][axis] for slot in ins[:k])
-            start, length, stride = rows[axis]
-            return [part._replace(rows=(*rows[:axis], (start + first, length, stride), *rows[axis + 1 :]))]
-        if op == _UNSLICE:
-            box = tuple(
-                (first + step * start, length, step * stride)
-                for (start, length, stride), (first, _, step) in zip(rows, params[1], strict=True)
-            )
-            return [part._replace(rows=box)]
-        found = meeting(rows, params, before)
-        if found is None:
-            return self.generic(step, k, [part])
-        inside, of_box = found
-        columns = np.ascontiguousarray(part.columns[of_numpy(of_box)])
-        if not columns.size:
-            return []
-        return [Part(inside, columns, part.scale, self.cut(part.slot, of_box))]
 
     def multiplied(self, op: int, parts: list[Part], by: int, shape: tuple[int, ...]) -> list[Part]:
         """Parts times a factor, or divided by one, that does not depend on the direction."""
@@ -447,27 +393,33 @@ class _Walk(Knowledge):
             found.append(part._replace(slot=slot))
         return found
 
-    def sparse_product(self, step: Step, k: int, parts: list[Part]) -> list[Part]:
-        """S(a) x, with one column: each entry of the matrix meets one element of x, and goes to one of the result."""
-        _, params, ins, out = step
-        settings = dict(params)
-        entries, vector = self.shapes[ins[0]], self.shapes[ins[1]]
-        rows, columns = settings["pattern"].places
-        if math.prod(entries) != len(rows) or math.prod(self.shapes[out]) != self.shapes[out][-2]:
-            raise UnsuitedError
-        if settings["transposed"]:
-            rows, columns = columns, rows
-        which = columns if k == 1 else np.arange(len(rows))
-        found = []
-        shape = (len(rows),)
-        for part in parts:
-            for one in self.moved(part, vector if k == 1 else entries, which, shape, None):
-                at = numbered(one.rows, shape)
-                by = self.picked(ins[0], at) if k == 1 else self.picked(ins[1], columns[at])
-                assert by is not None
-                slot = by if one.slot is None else self.emit(_MUL, None, one.slot, by)
-                found.append(Part(rows[at].astype(np.int32), one.columns.ravel(), one.scale, slot))
-        return found
+
+def _sparse_product(walk: _Walk, step: Step, k: int, parts: list[Part], moving: list[int]) -> list[Part]:
+    """S(a) x, with one column: each entry of the matrix meets one element of x, and goes to one of the result."""
+    if len(moving) > 1:
+        return walk.refused()
+    _, params, ins, out = step
+    settings = dict(params)
+    entries, vector = walk.shapes[ins[0]], walk.shapes[ins[1]]
+    rows, columns = settings["pattern"].places
+    if math.prod(entries) != len(rows) or math.prod(walk.shapes[out]) != walk.shapes[out][-2]:
+        raise UnsuitedError
+    if settings["transposed"]:
+        rows, columns = columns, rows
+    which = columns if k == 1 else np.arange(len(rows))
+    found = []
+    shape = (len(rows),)
+    for part in parts:
+        for one in walk.moved(part, vector if k == 1 else entries, which, shape, None):
+            at = numbered(one.rows, shape)
+            by = walk.picked(ins[0], at) if k == 1 else walk.picked(ins[1], columns[at])
+            assert by is not None
+            slot = by if one.slot is None else walk.emit(_MUL, None, one.slot, by)
+            found.append(Part(rows[at].astype(np.int32), one.columns.ravel(), one.scale, slot))
+    return found
+
+
+ACCUMULATED["sparse_product"] = _sparse_product
 
 
 # ----------------------------------------------------------------------------------------------------- evaluation

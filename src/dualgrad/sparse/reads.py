@@ -1,8 +1,8 @@
 """Which elements of its operands an element of a primitive's result reads, with a slope that is not zero by its nature.
 
-There is a rule for every primitive: elementwise ones read the element at the same place where the row of the table has
-a partial; what moves elements is applied to their numbers; reductions and products gather groups. Of a primitive about
-which nothing is known every element of the result reads all elements.
+Every structural primitive knows its own rule (`Primitive.reads`), and asks the `Step` for what the rules are made of.
+Elementwise rows read the element at the same place where the row of the table has a partial. Of a primitive about which
+nothing is known every element of the result reads all elements. Rules of primitives that are defined in Python are here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._engine.sparse.index_sets import TooDenseError
-from .._engine.transforms.extension import core_of
+from .._engine.primitives.registry import primitive
+from .._engine.transforms.extension import READS
 from .._engine.transforms.tensor import apply
 from ..tensor import Tensor
 
@@ -42,7 +42,7 @@ class Blocks(NamedTuple):
 SAME = "element by element"
 
 #: What elements of the result read of an operand: None (nothing), SAME, for each the one element it reads (-1: none),
-#: Groups, or Blocks.
+#: Groups, or Blocks. A rule that does not know gives NotImplemented.
 Reads = Any
 
 
@@ -71,6 +71,8 @@ class Step:
     typenum: int
     known: Callable[[int, bool], np.ndarray | None]
     starts: Callable[[int], np.ndarray]
+    same: ClassVar[str] = SAME
+    most: ClassVar[int] = MOST
 
     @property
     def size(self) -> int:
@@ -101,6 +103,57 @@ class Step:
         useful = starts[sources + 1] > starts[sources]
         return grouped(keys[useful], sources[useful], self.size)
 
+    def grouped(self, keys: np.ndarray, sources: np.ndarray) -> Groups:
+        """Groups by the element of the result that each source goes to."""
+        return grouped(keys, sources, self.size)
+
+    def broadcast(self, k: int) -> Reads:
+        """The element of an operand at the same place."""
+        positions = self.positions(k)
+        if positions.shape == self.shape:
+            return SAME
+        return np.ascontiguousarray(np.broadcast_to(positions, self.shape)).ravel()
+
+    def elementwise(self, k: int) -> Reads:
+        """The same, where the row has a partial."""
+        return None if self.row.partials[k] is None else self.broadcast(k)
+
+    def index(self, pattern: tuple) -> tuple | None:
+        """The index of a gather or scatter for NumPy; None where it depends on inputs."""
+        found: list[Any] = []
+        for part in pattern:
+            if not isinstance(part, int):
+                found.append(slice(*part))
+                continue
+            numbers = self.numbers(part + 1)
+            if numbers is None:
+                return None
+            found.append(numbers)
+        return tuple(found)
+
+    def gathered_along_axes(self, k: int) -> Groups:
+        """All elements along the axes of a reduction."""
+        axes = self.params[0]
+        kept = tuple(1 if axis in axes else length for axis, length in enumerate(self.shapes[0]))
+        return self.reads_nonempty(k, np.broadcast_to(self.places().reshape(kept), self.shapes[0]).ravel())
+
+    def blocks(self, k: int, of_operand: tuple[int, ...], of_result: tuple[int, ...]) -> Blocks:
+        """Elements of the result that read whole blocks of an operand; shapes with an axis of 1 where blocks extend."""
+        numbers = np.arange(math.prod(of_operand), dtype=np.int64)
+        keys = np.broadcast_to(numbers.reshape(of_operand), self.shapes[k]).ravel()
+        which = np.broadcast_to(numbers.reshape(of_result), self.shape).ravel()
+        groups = grouped(keys, np.arange(len(keys), dtype=np.int64), len(numbers))
+        return Blocks(groups, np.ascontiguousarray(which))
+
+    def dense(self, k: int, core: tuple[int, ...] | None = None) -> Blocks:
+        """Nothing is known: all of the operand, of the same sample where the last `core` axes are those of one."""
+        shape = self.shapes[k]
+        if core is None:
+            return self.blocks(k, (1,) * len(shape), (1,) * len(self.shape))
+        stack = shape[: len(shape) - core[k]]
+        outer = max(len(self.shapes[i]) - core[i] for i in range(len(core)))
+        return self.blocks(k, (*stack, *(1,) * core[k]), (*stack, *(1,) * (len(self.shape) - outer)))
+
 
 def grouped(keys: np.ndarray, sources: np.ndarray, size: int) -> Groups:
     """Sources gathered by keys below `size`."""
@@ -113,26 +166,16 @@ def grouped(keys: np.ndarray, sources: np.ndarray, size: int) -> Groups:
 
 def reads_of(step: Step, k: int) -> Reads:
     """What the elements of a step's result read of operand k."""
-    rule = RULES.get(step.row.name, _elementwise if step.row.partials or step.row.name == "power" else _dense)
-    return rule(step, k)
-
-
-def _broadcast(positions: np.ndarray, shape: tuple[int, ...]) -> Reads:
-    if positions.shape == shape:
-        return SAME
-    return np.ascontiguousarray(np.broadcast_to(positions, shape)).ravel()
-
-
-def _elementwise(step: Step, k: int) -> Reads:
-    if step.row.partials and step.row.partials[k] is None:
-        return None
-    return _broadcast(step.positions(k), step.shape)
+    structural = primitive(step.op)
+    if structural is not None:
+        return structural.reads(step, k)
+    return _product(step, k) if step.row.name in ("mul", "absorb_mul") else step.elementwise(k)
 
 
 def _product(step: Step, k: int) -> Reads:
     """A factor that is constant lets through what is not zero."""
     factor = step.numbers(1 - k, constant=True)
-    reads = _elementwise(step, k)
+    reads = step.elementwise(k)
     if factor is None or factor.all():
         return reads
     if reads is SAME:
@@ -140,155 +183,23 @@ def _product(step: Step, k: int) -> Reads:
     return np.where(np.broadcast_to(factor != 0, step.shape).ravel(), reads, -1)
 
 
-def _where(step: Step, k: int) -> Reads:
-    if k == 0:
-        return None
-    reads = _broadcast(step.positions(k), step.shape)
-    condition = step.numbers(0)
-    if condition is None:
-        return reads
-    if reads is SAME:
-        reads = step.positions(k).ravel()
-    taken = np.broadcast_to(condition.astype(bool), step.shape).ravel()
-    return np.where(taken == (k == 1), reads, -1)
+# ------------------------------------------------------------------------- primitives that are defined in Python
 
 
-def _same(step: Step, k: int) -> Reads:
-    return SAME
-
-
-def _moved(step: Step, k: int) -> Reads:
-    """Reshapes, permutations, slices and broadcasts move numbers as they move values."""
-    return step.moved(step.positions(k))
-
-
-def _cast(step: Step, k: int) -> Reads:
-    return SAME if step.typenum in INEXACT else None
-
-
-def _unslice(step: Step, k: int) -> Reads:
-    reads = np.full(step.shape, -1, np.int64)
-    start = [start for start, _, _ in step.params[1]]
-    end = [start + length * stride for start, length, stride in step.params[1]]
-    parts = [
-        slice(a, b if b >= 0 else None, stride) if length else slice(0, 0)
-        for a, b, (_, length, stride) in zip(start, end, step.params[1], strict=True)
-    ]
-    reads[tuple(parts)] = step.positions(k)
-    return reads.ravel()
-
-
-def _concat(step: Step, k: int) -> Reads:
-    parts = [np.full(step.shapes[i], -1, np.int64) for i in range(len(step.shapes))]
-    parts[k] = step.positions(k)
-    return np.concatenate(parts, axis=step.params).ravel()
-
-
-def _index(step: Step, pattern: tuple) -> tuple | None:
-    """The index of a gather or scatter for NumPy; None where it depends on inputs."""
-    found: list[Any] = []
-    for part in pattern:
-        if not isinstance(part, int):
-            found.append(slice(*part))
-            continue
-        numbers = step.numbers(part + 1)
-        if numbers is None:
-            return None
-        found.append(numbers)
-    return tuple(found)
-
-
-def _gather(step: Step, k: int) -> Reads:
-    if k > 0:
-        return None
-    index = _index(step, step.params)
-    return _dense(step, k) if index is None else step.positions(0)[index].ravel()
-
-
-def _scatter_add(step: Step, k: int) -> Reads:
-    if k > 0:
-        return None
-    index = _index(step, step.params[1])
-    return _dense(step, k) if index is None else step.reads_nonempty(k, step.places()[index].ravel())
-
-
-def _kept(step: Step) -> np.ndarray:
-    """The numbers of the elements of a reduction's result, in a shape that broadcasts to the operand's."""
-    axes = step.params[0]
-    shape = tuple(1 if axis in axes else length for axis, length in enumerate(step.shapes[0]))
-    return step.places().reshape(shape)
-
-
-def _reduction(step: Step, k: int) -> Reads:
-    return step.reads_nonempty(k, np.broadcast_to(_kept(step), step.shapes[0]).ravel())
-
-
-def _sum_to(step: Step, k: int) -> Reads:
-    return step.reads_nonempty(k, np.broadcast_to(step.places(), step.shapes[0]).ravel())
-
-
-def _cumsum(step: Step, k: int) -> Reads:
-    axis, reverse = step.params
-    length = step.shape[axis]
-    if step.size * (length + 1) // 2 > MOST:
-        raise TooDenseError
-    earlier, later = np.tril_indices(length)[::-1]
-    lines = np.moveaxis(step.places(), axis, -1).reshape(-1, length)
-    if reverse:
-        lines = lines[:, ::-1]
-    return step.reads_nonempty(k, lines[:, later].ravel(), np.ascontiguousarray(lines[:, earlier]).ravel())
-
-
-def _matmul(step: Step, k: int) -> Reads:
-    """A row of the first with a column of the second; a constant factor says which of their elements meet."""
-    a, b = step.shapes[0], step.shapes[1]
-    factor = step.numbers(1 - k, constant=True)
-    if factor is not None and factor.ndim == 2 and len(step.shapes[k]) == 2 and not factor.all():
-        i, j = np.nonzero(factor)
-        mine, places = step.positions(k), step.places()
-        if len(i) * mine.shape[k] <= MOST:  # (m, inner) @ factor, or factor @ (inner, n)
-            targets = places[:, j] if k == 0 else places[i, :]
-            sources = mine[:, i] if k == 0 else mine[j, :]
-            return step.reads_nonempty(k, targets.ravel(), sources.ravel())
-    # Without one all of a row meets all of a column, and what it depends on is gathered once.
-    kept = (*a[:-1], 1) if k == 0 else (*b[:-2], 1, b[-1])
-    return _blocks(step, k, kept, kept)
-
-
-def _blocks(step: Step, k: int, of_operand: tuple[int, ...], of_result: tuple[int, ...]) -> Blocks:
-    """Elements of the result that read whole blocks of an operand; shapes with an axis of 1 where blocks extend."""
-    numbers = np.arange(math.prod(of_operand), dtype=np.int64)
-    keys = np.broadcast_to(numbers.reshape(of_operand), step.shapes[k]).ravel()
-    which = np.broadcast_to(numbers.reshape(of_result), step.shape).ravel()
-    groups = grouped(keys, np.arange(len(keys), dtype=np.int64), len(numbers))
-    return Blocks(groups, np.ascontiguousarray(which))
-
-
-def _dense(step: Step, k: int) -> Blocks:
-    """Nothing is known: an element of the result reads all of the operand, of the same sample where there are some."""
-    core = core_of(step.op)
-    shape = step.shapes[k]
-    if core is None:
-        return _blocks(step, k, (1,) * len(shape), (1,) * len(step.shape))
-    stack = shape[: len(shape) - core[k]]
-    outer = max(len(step.shapes[i]) - core[i] for i in range(len(core)))
-    return _blocks(step, k, (*stack, *(1,) * core[k]), (*stack, *(1,) * (len(step.shape) - outer)))
-
-
-def _fourier(step: Step, k: int) -> Blocks:
+def _fourier(step: Step, k: int) -> Reads:
     """All along the axes of the transform; the others are a stack."""
     settings = dict(step.params)
     ndim = len(step.shape)
     along = {axis % ndim for axis in settings.get("axes", (settings.get("axis"),))}
     kept = tuple(1 if axis in along else length for axis, length in enumerate(step.shape))
-    return _blocks(step, k, kept, kept)
+    return step.blocks(k, kept, kept)
 
 
 def _sparse_product(step: Step, k: int) -> Reads:
     """Row i of S(a) x: the entries of row i, and the rows of x that they stand for."""
     settings = dict(step.params)
     if math.prod(step.shape[:-2]) != 1 or math.prod(step.shapes[0][:-1]) != 1:
-        return _dense(step, k)
+        return NotImplemented
     rows, columns = settings["pattern"].places
     if settings["transposed"]:
         rows, columns = columns, rows
@@ -310,7 +221,7 @@ def _sparse_entries(step: Step, k: int) -> Reads:
     which = dict(step.params)["pattern"].places[k]
     shape = step.shapes[k]
     if math.prod(shape[:-2]) != 1:
-        return _dense(step, k)
+        return NotImplemented
     groups = grouped(np.repeat(np.arange(shape[-2]), shape[-1]), np.arange(math.prod(shape)), shape[-2])
     return Blocks(groups, np.broadcast_to(which, step.shape).astype(np.int64).ravel())
 
@@ -319,7 +230,7 @@ def _convolution(step: Step, k: int) -> Reads:
     """Element t of the full convolution reads x[i] and y[t - i]; the valid part begins where they overlap."""
     a, b = step.shapes[0], step.shapes[1]
     if len(a) != 1 or len(b) != 1 or a[0] * b[0] > MOST:
-        return _dense(step, k)
+        return NotImplemented
     i, j = np.indices((a[0], b[0]))
     factor = step.numbers(1 - k, constant=True)
     meets = np.ones(i.shape, bool) if factor is None else (factor != 0)[j if k == 0 else i]
@@ -328,35 +239,12 @@ def _convolution(step: Step, k: int) -> Reads:
     return step.reads_nonempty(k, target[meets], (i if k == 0 else j)[meets])
 
 
-RULES: dict[str, Callable[[Step, int], Reads]] = {
-    "mul": _product,
-    "absorb_mul": _product,
-    "where": _where,
-    "reshape": _same,
-    "identity": _same,
-    "inspect": _same,
-    "conj": _same,
-    "transpose": _moved,
-    "broadcast_to": _moved,
-    "slice": _moved,
-    "cast": _cast,
-    "unslice": _unslice,
-    "concat": _concat,
-    "gather": _gather,
-    "scatter_add": _scatter_add,
-    "sum": _reduction,
-    "reduce_max": _reduction,
-    "reduce_min": _reduction,
-    "sum_to": _sum_to,
-    "cumsum": _cumsum,
-    "matmul": _matmul,
-    "view_as_real": lambda step, k: np.repeat(step.positions(0).ravel(), 2),
-    "view_as_complex": lambda step, k: grouped(np.arange(2 * step.size) // 2, np.arange(2 * step.size), step.size),
-    "fft": _fourier,
-    "rfft": _fourier,
-    "irfft": _fourier,
-    "sparse_product": _sparse_product,
-    "sparse_entries": _sparse_entries,
-    "convolve_full": _convolution,
-    "convolve_valid": _convolution,
-}
+READS.update(
+    fft=_fourier,
+    rfft=_fourier,
+    irfft=_fourier,
+    sparse_product=_sparse_product,
+    sparse_entries=_sparse_entries,
+    convolve_full=_convolution,
+    convolve_valid=_convolution,
+)

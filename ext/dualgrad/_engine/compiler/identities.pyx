@@ -27,6 +27,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from ..arrays.array cimport Array, first_number, new_array, uniform
 from ..primitives.opcodes cimport *
+from ..primitives.registry cimport PRIMITIVES, Primitive
 from .program cimport FROM_CONSTANT, FROM_STEP, Program
 from .rewrites cimport *
 from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
@@ -185,7 +186,7 @@ cdef class Rewriting:
             return self.product(op, ins, out)
         if op == OP_ADD or op == OP_SUB:
             return self.sum(op, ins, out)
-        if is_linear(op) or op == OP_MATMUL:
+        if PRIMITIVES[op] is not NULL and (<Primitive>PRIMITIVES[op]).odd:
             return self.linear(op, params, ins, out)
         if op == OP_NEG or op == OP_SQUARE or op == OP_ABS:
             a = self.positive(ins[0], &negative)
@@ -307,12 +308,6 @@ cdef class Rewriting:
 
 cdef bint is_real(int typenum):
     return typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT
-
-
-cdef bint is_linear(int op):
-    """Whether an operation of one operand only moves or adds up numbers."""
-    return (op == OP_RESHAPE or op == OP_TRANSPOSE or op == OP_BROADCAST_TO or op == OP_SLICE or op == OP_UNSLICE
-            or op == OP_SUM or op == OP_SUM_TO or op == OP_IDENTITY)
 
 
 cdef bint is_power(double c):

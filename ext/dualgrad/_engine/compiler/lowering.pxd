@@ -54,16 +54,9 @@ cdef class Lowering:
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape)
     cdef int settle(self, int slot) except -1
     cdef View settled(self, View v)
-    cdef View sliced(self, View x, tuple parts, tuple shape)
     cdef View turned_merged(self, View x, tuple order, tuple shape)
     cdef View another_shape(self, View x, tuple shape)
-    cdef View multiplied(self, list ins, int typenum, tuple shape)
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape)
-    cdef View joined(self, int axis, list ins, int typenum, tuple shape)
-    cdef View picked(self, int op, object params, list ins, int typenum, tuple shape)
-    cdef View index_of(self, View index, Py_ssize_t extent, bint outer)
-    cdef View summed(self, int op, object params, View x, int typenum, tuple shape)
-    cdef bint multiplies(self, list ins)
 
 
 cdef Operation new_operation(Manner kind, int op, object params, list ins, Root out)

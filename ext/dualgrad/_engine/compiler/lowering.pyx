@@ -7,9 +7,7 @@ captured tensor, a constant or one result). What is left are operations with one
 elements, selections, conversions, matrix products, contractions, sums, copies, picks, and generic ones, which run as
 eager execution would run them.
 
-*Picks.* Indexing with arrays of integers takes rows out of an array (gather), or adds rows up in one (scatter). It has
-a kind of its own where the indexed axes are the first ones, or the second and following ones, and what is behind them
-lies side by side. Slices beside the indices, and types without loops of ours, are left to NumPy.
+What becomes of a structural primitive is one of its parts (`Primitive.lowered`); here is what those are made of.
 
 *Order of axes.* Derivatives along many directions come with the directions as first axis, and the samples behind it. If
 the samples are the rows that a program is run over, such results are made with the samples outermost in memory, so that
@@ -25,24 +23,17 @@ from libc.string cimport memset
 
 import numpy as np
 
-from ..arrays.array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size, new_array, to_ndarray, uniform
-from ..primitives.opcodes cimport *
-from ..primitives.registry cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, rule_of
+from ..arrays.array cimport Array, contiguous, from_ndarray, item_size, new_array, to_ndarray, uniform
+from ..primitives.opcodes cimport OP_IDENTITY
+from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, is_elementwise, numpy_loop
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .rewrites cimport CONSTANT_AS_NUMBER, LOWERED_LOOP, MERGE_DONE, MERGE_PUT_OFF, Rewrite, note
 from .views cimport (Root, View, broadcast_strides, inverse, is_packed, new_root, packed, permuted, product, repeated,
-                     reshaped, rows_first, step_of, turned, view, view_of)
+                     reshaped, rows_first, turned, view, view_of)
 
 cdef enum:
     LARGE = 4096                    # elements from which on the order of axes matters
     MANY = 64                       # matrices of a stack that may be rows of a region
-
-cdef extern from "executor/cast.h":
-    dg_loop dg_cast_loop(int source, int target) noexcept
-
-cdef extern from "executor/gather.h":
-    enum:
-        DG_MAX_INDICES
 
 # ------------------------------------------------------------------------------------------------------------ loops
 
@@ -179,7 +170,7 @@ cdef class Lowering:
             self.roots.append(r)
             self.views[slot] = view_of(r)
         for op, params, ins, out in p.steps:
-            if op != OP_RESHAPE and op != OP_TRANSPOSE and op != OP_MATMUL:
+            if PRIMITIVES[op] is NULL or not (<Primitive>PRIMITIVES[op]).reads_merged:
                 for slot in ins:
                     self.settle(slot)
             self.views[out] = self.step(op, params, [<View>self.views[i] for i in ins], p.typenums[out],
@@ -224,51 +215,14 @@ cdef class Lowering:
         return found
 
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape):
-        cdef View x = <View>ins[0] if ins else None
-        if op == OP_RESHAPE:
-            return self.another_shape(x, shape)
-        if op == OP_TRANSPOSE:
-            if x.merges is None:
-                return turned(x, params)
-            return self.turned_merged(x, params, shape)
-        if op == OP_BROADCAST_TO:
-            return view(x.root, x.offset, shape, broadcast_strides(x, shape))
-        if op == OP_IDENTITY:
-            return x
-        if op == OP_SLICE:
-            return self.sliced(x, params, shape)
-        if op == OP_UNSLICE and product(shape):
-            return self.copies(op, [None, ([part[0] if part[1] else 0 for part in params[1]],
-                                           [part[2] for part in params[1]], x)], [x], typenum, shape)
-        if op == OP_CONCAT:
-            return self.joined(params, ins, typenum, shape)
-        if op == OP_SUM or op == OP_SUM_TO:
-            return self.summed(op, params, x, typenum, shape)
-        if op == OP_MATMUL:
-            return self.multiplied(ins, typenum, shape)
-        if op == OP_WHERE and (<View>ins[0]).root.typenum == cnp.NPY_BOOL and item_size(typenum) <= 8:
-            return self.elementwise(AS_SELECT, op, self.elements(ins), typenum, shape)
-        if op == OP_CAST and dg_cast_loop(x.root.typenum, typenum) is not NULL:
-            return self.elementwise(AS_CAST, op, self.elements(ins), typenum, shape)
-        if op == OP_GATHER or op == OP_SCATTER_ADD:
-            return self.picked(op, params, ins, typenum, shape)
-        if op == OP_POWER and power_loop(typenum).fn is not NULL and typenum != NPY_HALF:
-            number = new_root(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
-            self.roots.append(number)
-            return self.elementwise(AS_LOOP, op, [x, view_of(number)], typenum, shape)
-        if (is_elementwise(op) and op != OP_POWER and params is None and len(ins) <= 3
-                and (op < N_OPS or rule_of(op) is None) and find_loop(op, x.root.typenum).fn is not NULL):
+        cdef View v = None
+        if PRIMITIVES[op] is not NULL:
+            v = (<Primitive>PRIMITIVES[op]).lowered(params, ins, typenum, shape, self)
+            return self.emit(AS_GENERIC, op, params, ins, typenum, shape) if v is None else v
+        if (is_elementwise(op) and params is None and len(ins) <= 3
+                and find_loop(op, (<View>ins[0]).root.typenum).fn is not NULL):
             return self.elementwise(AS_LOOP, op, self.elements(ins), typenum, shape)
         return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
-
-    cdef View sliced(self, View x, tuple parts, tuple shape):
-        cdef Py_ssize_t offset = x.offset, k
-        cdef list strides = []
-        for k, (start, count, step) in enumerate(parts):
-            if count:
-                offset += <Py_ssize_t>start * <Py_ssize_t>x.strides[k]
-            strides.append(<Py_ssize_t>step * <Py_ssize_t>x.strides[k])
-        return view(x.root, offset, shape, tuple(strides))
 
     cdef View turned_merged(self, View x, tuple order, tuple shape):
         cdef View merged
@@ -278,16 +232,6 @@ cdef class Lowering:
         if x.strides is not None:
             merged.strides = permuted(x.strides, order)
         return merged
-
-    cdef View joined(self, int axis, list ins, int typenum, tuple shape):
-        cdef list parts = []
-        cdef Py_ssize_t start = 0
-        cdef int i, n = len(shape)
-        cdef View x
-        for x in ins:
-            parts.append(([start if i == axis else 0 for i in range(n)], [1] * n, x))
-            start += <Py_ssize_t>x.shape[axis]
-        return self.copies(OP_CONCAT, parts, ins, typenum, shape)
 
     cdef View another_shape(self, View x, tuple shape):
         cdef View source = x if x.merges is None else x.merges, found
@@ -305,114 +249,6 @@ cdef class Lowering:
             x = self.copied(x)
         return view(x.root, x.offset, shape, packed(shape, x.root.item))
 
-    cdef View multiplied(self, list ins, int typenum, tuple shape):
-        cdef View a = <View>ins[0]
-        cdef View b = <View>ins[1]
-        cdef View source
-        cdef tuple order = None
-        if matmul_loop(typenum).fn is not NULL and product(shape) and product(a.shape):
-            if a.merges is not None and b.merges is None and len(b.shape) == 2 and a.shape[1] == a.merges.shape[2]:
-                source = a.merges
-                return self.another_shape(self.multiplied([source, b], typenum, source.shape[:2] + shape[1:]), shape)
-            if (a.merges is not None or b.merges is not None) and len(a.shape) == 2 and len(b.shape) == 2:
-                a, b = split_alike(a, b)
-                if a is not None:
-                    return self.emit(AS_CONTRACT, OP_MATMUL, None, [a, b], typenum, shape)
-                a, b = ins
-        a = self.settled(a)
-        b = self.settled(b)
-        if len(a.shape) == 3 and len(b.shape) == 2 or len(a.shape) == 2 and len(b.shape) == 2:
-            order = self.order(shape)
-        if order == (1, 0) and len(a.shape) == 2:           # the transposed product
-            a, b = turned(b, (1, 0)), turned(a, (1, 0))
-        elif order == (1, 0, 2) and len(b.shape) == 2:      # stacks of the same row next to each other
-            a = turned(a, order)
-        else:
-            order = tuple(range(len(shape)))
-        ins = [a, b]
-        if matmul_loop(typenum).fn is not NULL and self.multiplies(ins):
-            return turned(self.emit(AS_MATMUL, OP_MATMUL, None, ins, typenum, permuted(shape, order)), inverse(order))
-        return self.emit(AS_GENERIC, OP_MATMUL, None, ins, typenum, shape)
-
-    cdef View picked(self, int op, object params, list ins, int typenum, tuple shape):
-        """A gather, or a scatter-add; generic where the loops for picks do not do it."""
-        cdef bint gather = op == OP_GATHER
-        cdef View x = <View>ins[0]
-        cdef tuple pattern = params if gather else params[1], whole = x.shape if gather else shape
-        cdef int outer = int(len(pattern) > 0 and not isinstance(pattern[0], int) and pattern[0] == (0, whole[0], 1))
-        cdef int n = len(pattern) - outer, i
-        cdef list indices = []
-        cdef tuple behind = whole[outer + n:]
-        if (not 1 <= n <= DG_MAX_INDICES or pattern[outer:] != tuple(range(n)) or product(x.shape) == 0
-                or product(shape) == 0 or not gather and typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT):
-            return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
-        for i in range(n):
-            index = self.index_of(<View>ins[1 + i], whole[outer + i], outer)
-            if index is None or (<View>index).root.typenum != (<View>ins[1]).root.typenum \
-                    or outer and (<View>index).shape != (<View>ins[1]).shape:
-                return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
-            indices.append(index)
-        if not gather:
-            x = <View>self.elements([x])[0]
-        elif x.strides[outer + n:] != packed(behind, x.root.item):
-            x = self.copied(x)
-        return self.emit(AS_GATHER if gather else AS_SCATTER, op, (outer, whole), [x] + indices, typenum, shape)
-
-    cdef View index_of(self, View index, Py_ssize_t extent, bint outer):
-        """An index array as picks read it: side by side if each row reads it again. None if they cannot read it, or it
-        is known to lie outside of the axis."""
-        cdef int typenum = index.root.typenum
-        if typenum != cnp.NPY_INT and typenum != cnp.NPY_LONG and typenum != cnp.NPY_LONGLONG:
-            return None
-        if index.root.source is not None and (<tuple>index.root.source)[0] == "constant":
-            numbers = to_ndarray(<Array>(<tuple>index.root.source)[1])
-            if numbers.min() < -extent or numbers.max() >= extent:
-                return None
-        if step_of(index.strides, index.shape, False) is None or outer and not is_packed(index):
-            index = self.copied(index)
-        return index
-
-    cdef View summed(self, int op, object params, View x, int typenum, tuple shape):
-        cdef list axes
-        cdef tuple order
-        cdef int lead, i
-        cdef View s
-        if op == OP_SUM:
-            axes = list(params[0])
-        else:
-            lead = len(x.shape) - len(params)
-            axes = list(range(lead))
-            axes += [lead + i for i in range(len(params)) if params[i] == 1 and x.shape[lead + i] != 1]
-        axes = [axis for axis in axes if x.shape[axis] != 1]
-        if not axes:
-            return self.step(OP_RESHAPE, None, [x], typenum, shape)
-        order = self.order(x.shape)
-        kept = tuple([x.shape[i] for i in range(len(x.shape)) if i not in axes])
-        if order is not None:
-            turned_axes = sorted([order.index(axis) for axis in axes])
-            if turned_axes == list(range(turned_axes[0], turned_axes[0] + len(axes))):
-                s = self.summed(OP_SUM, (tuple(turned_axes), False), turned(x, order), typenum,
-                                tuple([x.shape[i] for i in order if i not in axes]))
-                left = [i for i in order if i not in axes]
-                s = turned(s, tuple([left.index(i) for i in sorted(left)]))
-                return self.another_shape(s, shape)
-        i = len(axes)
-        if axes != list(range(<Py_ssize_t>axes[0], <Py_ssize_t>axes[0] + i)):
-            s = self.emit(AS_GENERIC, OP_SUM, (tuple(axes), False), [x], typenum, kept)
-        elif (typenum != cnp.NPY_DOUBLE and typenum != cnp.NPY_FLOAT) or product(x.shape) == 0:
-            s = self.emit(AS_GENERIC, OP_SUM, (tuple(axes), False), [x], typenum, kept)
-        else:
-            s = self.emit(AS_SUM, OP_SUM, tuple(axes), [x], typenum, kept)
-        return view(s.root, s.offset, shape, packed(shape, s.root.item))
-
-    cdef bint multiplies(self, list ins):
-        """Whether one call of the product's loop does it: at most one axis of stacks, and something to add up."""
-        cdef View a = <View>ins[0]
-        cdef View b = <View>ins[1]
-        return (len(a.shape) <= 3 and len(b.shape) <= 3 and product(a.shape) > 0 and product(b.shape) > 0
-                and not (len(b.shape) == 3 and len(a.shape) == 3 and a.shape[0] != b.shape[0]
-                         and a.shape[0] != 1 and b.shape[0] != 1))
-
 
 cdef View merging(View source, tuple shape):
     """A view under another shape that strides cannot describe: put off."""
@@ -420,28 +256,6 @@ cdef View merging(View source, tuple shape):
     note(MERGE_PUT_OFF)
     v.merges = source
     return v
-
-
-cdef tuple split_alike(View a, View b):
-    """The factors of a matrix product with the axis they are contracted over split into two, that of rows first, and
-    their own axis last; (None, None) where they are not merged alike."""
-    cdef View p = a.merges
-    cdef View q = b.merges
-    if p is not None and a.shape[0] == p.shape[0]:              # (m, stack, rows)
-        p = turned(p, (2, 1, 0))
-    elif p is not None:
-        return None, None
-    if q is not None and b.shape[1] == q.shape[2]:              # (stack, rows, n)
-        q = turned(q, (1, 0, 2))
-    elif q is not None:
-        return None, None
-    if p is None:
-        p = view(a.root, a.offset, (q.shape[0], q.shape[1], a.shape[0]),
-                 (a.strides[1], a.strides[1] * <Py_ssize_t>q.shape[0], a.strides[0]))
-    if q is None:
-        q = view(b.root, b.offset, (p.shape[0], p.shape[1], b.shape[1]),
-                 (b.strides[0], b.strides[0] * <Py_ssize_t>p.shape[0], b.strides[1]))
-    return (p, q) if p.shape[:2] == q.shape[:2] else (None, None)
 
 
 cdef dict SCALARS = {}

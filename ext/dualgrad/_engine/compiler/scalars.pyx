@@ -13,7 +13,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 
 from ..arrays.array cimport Array, contiguous, item_size
 from ..primitives.opcodes cimport *
-from ..primitives.registry cimport Loop, find_loop, is_elementwise, rule_of
+from ..primitives.registry cimport PRIMITIVES, Loop, find_loop, is_elementwise
 from .allocation cimport BLOCK, Memory, aligned, new_located, new_memory
 from .code cimport Code, RegionCode, finish_scalars
 from .executor cimport *
@@ -98,7 +98,8 @@ cdef class Planner:
                 note(NUMBER_RESHAPED)
                 self.numbers[k].same = self.numbers[<int>ins[0]].same
                 continue
-            if (step[1] is not None or len(ins) > 3 or op >= N_OPS or not is_elementwise(op) or rule_of(op) is not None
+            if (step[1] is not None or len(ins) > 3 or op >= N_OPS or not is_elementwise(op)
+                    or PRIMITIVES[op] is not NULL
                     or find_loop(op, typenum).fn is NULL or find_loop(op, typenum).out_typenum != typenum):
                 return False
             s = &self.steps[self.count]

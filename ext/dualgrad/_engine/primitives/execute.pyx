@@ -10,9 +10,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from ..arrays.array cimport Array
 from .elementwise cimport execute_elementwise
-from .opcodes cimport N_OPS
-from .registry cimport Rule, op_name, rule_of
-from .structural cimport execute_structural, is_structural
+from .registry cimport PRIMITIVES, Primitive, op_name
 
 cdef extern from *:
     """
@@ -99,8 +97,7 @@ cdef Array traced(Tracer tracer, int op, object params, PyObject **args, int n):
 
 
 cdef Array run(int op, object params, PyObject **args, int n):
-    if op >= N_OPS and (rule := rule_of(op)) is not None:
-        return (<Rule>rule).execute(params, args, n)
-    if is_structural(op):
-        return execute_structural(op, params, args, n)
+    cdef PyObject *p = PRIMITIVES[op]
+    if p is not NULL:
+        return (<Primitive>p).execute(params, args, n)
     return execute_elementwise(op, args, n)

@@ -20,30 +20,52 @@ cdef enum Family:
     FAMILY_SELECTION
     FAMILY_CONSTANT
     FAMILY_COMPOSITE
-    FAMILY_RULE             # kernel and derivative rules are functions, see Rule
+    FAMILY_RULE             # the derivative is a function, see transforms/extension.pyx
 
 cdef enum:
     MAX_OPS = 4096          # opcodes from N_OPS on are given out while the program runs
 
 
-cdef class Rule:
+cdef class Primitive:
     cdef readonly str name
+    cdef readonly int op
+    cdef bint odd                       # the result changes its sign with that of its operands, to the last bit
+    cdef bint reads_merged              # it is lowered from merged axes as they are, see compiler/lowering.pyx
+    cdef int core                       # of the primitive of stacked samples: axes of one sample; -1: it is another one
     cdef Array execute(self, object params, PyObject **args, int n)
-    cdef Value push(self, object params, PyObject **ins, int n, Value out, PyObject **tangents)
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2
+    cdef bint has_slope(self, object params, PyObject **args, int n) except -1
+    cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents)
+    cdef Value jvp_of_integers(self, object params, PyObject **ins, int n, Value out, PyObject **tangents)
+    cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct)
+    cdef Value vjp_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct)
+    cdef Value vjp_tangent(self, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
+                           PyObject **in_dots, Value out_dot, object level)
+    cdef Value vjp_tangent_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                                       Value ct_dot, PyObject **in_dots, Value out_dot, object level)
+    cdef Value lifted(self, object params, PyObject **args, int n, object level, object algebra)
+    cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
+                              object algebra)
+    cdef Value batched(self, object params, PyObject **args, int n, object level)
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering)
+    # the parts above are required, those below are not
+    cdef bint can_wait(self, object params, PyObject **args, int n) except -1
+    cdef Value coupled(self, object params, Value a, Value b)
+    cdef Value contracted(self, object params, Value a, Value b, object level)
+    cdef bint coupled_together(self, list a, list b, list out) except -1
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted)
-    cdef readonly bint implicit         # has residual and correction
-    cdef Value residual(self, object params, PyObject **ins, int n, Value out)
-    cdef Value correction(self, object params, PyObject **ins, int n, Value out, Value residual)
-    cdef Value map(self, object params, PyObject **args, int n, object level)
+
+cdef PyObject *PRIMITIVES[MAX_OPS]     # by opcode; NULL: a row, computed element by element
 
 cdef int family_of(int op) noexcept
 cdef bint keeps_ints(int op) noexcept
 cdef bint wants_float(int op) noexcept
 cdef bint is_elementwise(int op) noexcept
-cdef Rule rule_of(int op)
+cdef Primitive primitive_of(int op)
+cdef int define(Primitive p, object row) except -1
 cdef object row_of(int op)
 cdef int op_named(str name) except -1
-cdef int add_row(object row, Rule rule, object kernel) except -1
+cdef int add_row(object row, Primitive p, object kernel) except -1
 cdef str op_name(int op)
 cdef str np_name(Array a)
 cdef Loop *find_loop(int op, int typenum) except NULL

@@ -2,19 +2,25 @@
 
 A loop is ours or NumPy's; both have the same signature, so one table holds whichever serves a primitive and a type.
 
-The table has room for primitives that are added while the program runs (`dualgrad.extend`): a row like those of the
-built-in ones, with an opcode of its own, and a `Rule` where kernel or derivatives are functions rather than rows say.
+What is more than a row is an object (`Primitive`), found by its opcode: structural primitives, which are in the folder
+`structural`, and those whose kernel or derivatives are functions. One that lacks a part is an error of the import.
+
+The table has room for primitives that are added at import, or while the program runs (`dualgrad.extend`): a row like
+those of the built-in ones, with an opcode of its own. Only primitives that other files know by their opcodes need
+theirs when the package is built.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Malloc
+from cpython.object cimport PyObject
 from libc.string cimport memset
 
 import numpy as np
 
 from dualgrad._table import REAL_ONLY, ROWS
 
-from ..arrays.array cimport N_TYPES, NPY_HALF, Array, Value, is_complex, is_inexact, shape_tuple
+from ..arrays.array cimport (MAX_DIMS, N_TYPES, NPY_HALF, Array, Value, is_complex, is_inexact, shape_tuple,
+                             without_numbers)
 from .opcodes cimport *
 
 cnp.import_array()
@@ -33,6 +39,13 @@ cdef extern from "kernels/foreign.h":
 cdef extern from "kernels/scalar.h":
     dg_loop dg_scalar_loop(int is_double, int arity)
 
+cdef extern from *:
+    """
+    /* a virtual method by its place: the table of methods is the first member of an object of a cdef class */
+    #define dg_method(object, i) ((*(void ***)((char *)(object) + sizeof(PyObject)))[i])
+    """
+    void *dg_method(Primitive p, int i)
+
 cdef extern from "kernels/ufunc.h":
     int dg_find_loop(object u, const char *sig, int n, dg_loop *fn, void **data)
 
@@ -42,45 +55,152 @@ cdef bint[MAX_OPS] KEEPS_INTS
 cdef bint[MAX_OPS] WANTS_FLOAT      # integers become float32 first
 cdef bint[MAX_OPS] ELEMENTWISE      # works element by element, with or without a slope
 cdef list TABLE = []                # the row of each opcode
-cdef list RULES = []                # its rule, or None
+cdef list OBJECTS = []              # its object, or None
 cdef list KERNELS = []              # its kernel, if that is not built in
 cdef dict BY_NAME = {}
 memset(LOOPS, 0, sizeof(LOOPS))
+memset(PRIMITIVES, 0, sizeof(PRIMITIVES))
 
 _FAMILIES = {"elementwise": FAMILY_ELEMENTWISE, "linear": FAMILY_LINEAR, "bilinear": FAMILY_BILINEAR,
              "selection": FAMILY_SELECTION, "constant": FAMILY_CONSTANT, "composite": FAMILY_COMPOSITE,
              "rule": FAMILY_RULE}
 
 
-cdef class Rule:
-    """Kernel and derivatives of a primitive as functions; the bodies are in extension.pyx."""
+cdef class Primitive:
+    """A primitive that is more than a row: all there is about it, as one object.
+
+    The families in values/families.pyx supply the parts that follow from others. Types of higher layers (levels,
+    algebras, programs that are lowered) are plain objects here, and the primitive knows what they are.
+    """
+
+    def __cinit__(self):
+        self.core = -1
 
     cdef Array execute(self, object params, PyObject **args, int n):
+        """The result on arrays."""
         raise NotImplementedError
 
-    cdef Value push(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
-        """The tangent of the result."""
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        """The type number and the shape of the result; -1 where only running it tells. Numbers are not read."""
         raise NotImplementedError
+
+    cdef bint has_slope(self, object params, PyObject **args, int n) except -1:
+        """Whether a derivative can pass."""
+        raise NotImplementedError
+
+    cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+        """The tangent of the result; NULL and None stand for zero."""
+        raise NotImplementedError
+
+    cdef Value jvp_of_integers(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+        """`jvp` where the result is an integer, and tangents have types of their own."""
+        raise NotImplementedError
+
+    cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        """The cotangent of operand i; None where it is zero."""
+        raise NotImplementedError
+
+    cdef Value vjp_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        """`vjp` where operand i is an integer."""
+        raise NotImplementedError
+
+    cdef Value vjp_tangent(self, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
+                           PyObject **in_dots, Value out_dot, object level):
+        """The tangent of `vjp`, from the tangents of all that it reads; None where it is zero."""
+        raise NotImplementedError
+
+    cdef Value vjp_tangent_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                                       Value ct_dot, PyObject **in_dots, Value out_dot, object level):
+        """`vjp_tangent` where operand i is an integer."""
+        raise NotImplementedError
+
+    cdef Value lifted(self, object params, PyObject **args, int n, object level, object algebra):
+        """The result on elements of an algebra."""
+        raise NotImplementedError
+
+    cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
+                              object algebra):
+        """The functional of the cotangent of an operand that does not move in an algebra, see values/dual.pyx."""
+        raise NotImplementedError
+
+    cdef Value batched(self, object params, PyObject **args, int n, object level):
+        """The result for operands of which some are batches of a level, with the samples along its first axis."""
+        raise NotImplementedError
+
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
+        """The view of the result in a program that is lowered; None: it runs as it does eagerly."""
+        raise NotImplementedError
+
+    def reads(self, step, int k):
+        """What elements of the result read of operand k, see dualgrad/sparse/reads.py."""
+        raise NotImplementedError
+
+    def accumulated(self, walk, step, int k, list parts, list moving):
+        """The entries of the result's Jacobian, from those of operand k, see dualgrad/sparse/accumulation.py."""
+        raise NotImplementedError
+
+    cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
+        """Whether a recording may put the computation off, and go on with the form of the result."""
+        return False
+
+    cdef Value coupled(self, object params, Value a, Value b):
+        """A bilinear primitive of two coefficients."""
+        raise NotImplementedError
+
+    cdef Value contracted(self, object params, Value a, Value b, object level):
+        """A bilinear primitive of two batches, summed over the samples."""
+        raise NotImplementedError
+
+    cdef bint coupled_together(self, list a, list b, list out) except -1:
+        """Do all products of coefficients at once; False, and nothing is done, where that is no better."""
+        return False
 
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted):
-        """The cotangents of the wanted operands (all, where `wanted` is NULL); None where zero."""
-        raise NotImplementedError
-
-    cdef Value residual(self, object params, PyObject **ins, int n, Value out):
-        """What is zero where `out` is the result for these operands."""
-        raise NotImplementedError
-
-    cdef Value correction(self, object params, PyObject **ins, int n, Value out, Value residual):
-        """The change of the result that removes a small residual; linear in it."""
-        raise NotImplementedError
-
-    cdef Value map(self, object params, PyObject **args, int n, object level):
-        """The result for operands that are batched at a level."""
+        """The cotangents of the wanted operands (all, where `wanted` is NULL), where a function gives them together."""
         raise NotImplementedError
 
 
-cdef int add_row(object row, Rule rule, object kernel) except -1:
-    """Give a row an opcode; the kernel, if it is not built in: a ufunc, or (address, is double) of a C function."""
+# The required parts in the order of their declaration, which is that of the table of virtual methods.
+_PARTS = ("execute", "form", "has_slope", "jvp", "jvp_of_integers", "vjp", "vjp_of_integers", "vjp_tangent",
+          "vjp_tangent_of_integers", "lifted", "functional_vjp", "batched", "lowered")
+_VISIBLE = ("reads", "accumulated")
+cdef Primitive ABSTRACT = Primitive.__new__(Primitive)
+
+
+cdef list missing_parts(Primitive p):
+    """The required parts that neither the primitive nor its family has."""
+    cdef int i
+    cdef list missing = [_PARTS[i] for i in range(len(_PARTS)) if dg_method(p, i) == dg_method(ABSTRACT, i)]
+    return missing + [name for name in _VISIBLE if getattr(type(p), name) is getattr(Primitive, name)]
+
+
+cdef int define(Primitive p, object row) except -1:
+    """Give the row of a structural primitive, or the one of a name in the table, its object."""
+    missing = missing_parts(p)
+    if missing:
+        raise ImportError(f"the primitive {row if isinstance(row, str) else row.name} lacks {', '.join(missing)}")
+    if not isinstance(row, str):
+        return add_row(row, p, None)
+    attach(p, op_named(row))
+    return p.op
+
+
+cdef int attach(Primitive p, int op) except -1:
+    p.name = TABLE[op].name
+    p.op = op
+    OBJECTS[op] = p
+    PRIMITIVES[op] = <PyObject *>p
+    return 0
+
+
+def undefined():
+    """The names of rows that are no elementwise functions, and have no object."""
+    return [row.name for op, row in enumerate(TABLE)
+            if not row.partials and row.family != "composite" and PRIMITIVES[op] is NULL]
+
+
+cdef int add_row(object row, Primitive p, object kernel) except -1:
+    """Give a row an opcode, and a primitive its row; the kernel, if it is not built in: a ufunc, or (address, is double) of a C function."""
     cdef int op = len(TABLE)
     if op == MAX_OPS:
         raise RuntimeError(f"extend: there is room for {MAX_OPS - N_OPS} primitives of your own, and all are taken; "
@@ -90,9 +210,11 @@ cdef int add_row(object row, Rule rule, object kernel) except -1:
     WANTS_FLOAT[op] = row.family == "elementwise" and not row.keeps_ints and not row.takes_ints
     ELEMENTWISE[op] = len(row.partials) > 0 or row.family == "elementwise"
     TABLE.append(row)
-    RULES.append(rule)
+    OBJECTS.append(None)
     KERNELS.append(kernel)
     BY_NAME[row.name] = op
+    if p is not None:
+        attach(p, op)
     return op
 
 
@@ -107,6 +229,35 @@ def table():
     return tuple(TABLE)
 
 
+def primitive(int op):
+    """The object of a primitive; None for a row."""
+    return OBJECTS[op]
+
+
+def result_shape(int op, object params, list shapes):
+    """The shape of a result, from those of the operands; None where only running the primitive tells."""
+    cdef Py_ssize_t[MAX_DIMS] dims
+    cdef bytearray room = bytearray(len(shapes) * sizeof(PyObject *))
+    cdef PyObject **args = <PyObject **><char *>room
+    cdef list held = []
+    cdef int ndim = 0, i, n = len(shapes)
+    for shape in shapes:
+        for i in range(len(shape)):
+            dims[i] = shape[i]
+        held.append(without_numbers(cnp.NPY_DOUBLE, len(shape), dims))
+        args[len(held) - 1] = <PyObject *>held[len(held) - 1]
+    if PRIMITIVES[op] is NULL:
+        ndim = broadcast_shape(op, args, n, dims)
+    elif (<Primitive>PRIMITIVES[op]).form(params, args, n, &ndim, dims) < 0:
+        return None
+    return tuple([dims[i] for i in range(ndim)])
+
+
+def opcodes():
+    """The opcode of each name, those added while the program runs among them."""
+    return BY_NAME
+
+
 cdef int family_of(int op) noexcept:
     return FAMILY[op]
 
@@ -119,8 +270,9 @@ cdef bint is_elementwise(int op) noexcept:
     return ELEMENTWISE[op]
 
 
-cdef Rule rule_of(int op):
-    return <Rule>RULES[op]
+cdef Primitive primitive_of(int op):
+    """The object of a primitive; None for a row."""
+    return None if PRIMITIVES[op] is NULL else <Primitive>PRIMITIVES[op]
 
 
 cdef object row_of(int op):

@@ -24,7 +24,7 @@ from ..values.dual cimport vjp_over
 from ..values.batch cimport holds_batch, shared_vjp
 from ..primitives.elementwise cimport add_into
 from ..primitives.execute cimport tracing
-from ..primitives.registry cimport FAMILY_RULE, family_of, rule_of
+from ..primitives.registry cimport FAMILY_RULE, family_of, primitive_of
 from ..primitives.opcodes cimport *
 from ..values.rules cimport add, jvp, vjp, vjp_tangent, zeros_like
 from .runs cimport (CustomRule, Run, SubTape, differ, elements_of, for_samples, functionals_of, inner_run_of, moves_in,
@@ -298,7 +298,7 @@ cdef class Cotangents(Visitor):
         if watch is not None:
             watch.quiet += 1
         try:
-            terms = rule_of(entry.op).pull(params_of(entry), self.ins, n, <Value>self.primals.p[entry.slot], ct, wanted)
+            terms = primitive_of(entry.op).pull(params_of(entry), self.ins, n, <Value>self.primals.p[entry.slot], ct, wanted)
         finally:
             if watch is not None:
                 watch.quiet -= 1

@@ -12,13 +12,12 @@ result. The values that it depends on are computed first, as eager execution com
 up, every deferred value is computed that an object outside of this module still holds. The values are gone through
 backwards: one that only its `DeferredValue` holds is dropped and releases its operands.
 """
-cimport numpy as cnp
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport MAX_DIMS, Array, compute_late_by, is_complex, take_over, without_numbers
+from ..arrays.array cimport MAX_DIMS, Array, compute_late_by, take_over, without_numbers
 from ..primitives.execute cimport Tracer, active_tracer, run
-from ..primitives.opcodes cimport *
-from ..primitives.registry cimport Loop, broadcast_shape, find_loop, is_elementwise, rule_of
+from ..primitives.opcodes cimport N_OPS
+from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape, find_loop, is_elementwise
 
 cdef extern from *:
     """
@@ -57,7 +56,7 @@ cdef class DeferredValues:
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
             unread = unread or (a.data is NULL and a.size > 0)
-        if (not unread and nbytes < dg_least // 16) or op >= N_OPS:
+        if (not unread and nbytes < dg_least // 16) or (op >= N_OPS and PRIMITIVES[op] is NULL):
             return None
         typenum = form(op, params, args, n, &ndim, shape)
         if typenum < 0:
@@ -150,109 +149,19 @@ compute_late_by(compute_now)
 
 cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
     """The type number and the shape of a result; -1 if they are not foretold, or the operands do not fit."""
-    cdef Array a = <Array>args[0] if n else None
+    cdef Primitive p
     cdef Loop *loop
-    cdef int i, k
-    if n == 0:
-        return -1
-    if op == OP_WHERE:
-        if (<Array>args[1]).typenum != (<Array>args[2]).typenum:
-            return -1
-        ndim[0] = broadcast_shape(op, args, n, shape)
-        return (<Array>args[1]).typenum
+    cdef int i
+    if PRIMITIVES[op] is not NULL:
+        p = <Primitive>PRIMITIVES[op]
+        return p.form(params, args, n, ndim, shape) if p.can_wait(params, args, n) else -1
     for i in range(1, n):
-        if (<Array>args[i]).typenum != a.typenum:
+        if (<Array>args[i]).typenum != (<Array>args[0]).typenum:
             return -1
-    if op == OP_MATMUL:
-        return multiplied(a, <Array>args[1], ndim, shape)
-    if op == OP_CONCAT:
-        return joined(params, args, n, ndim, shape)
-    if op == OP_CAST:
-        return -1 if params == a.typenum or is_complex(a.typenum) else like(a, params, ndim, shape)
-    if op == OP_POWER:
-        return like(a, a.typenum, ndim, shape) if a.typenum == cnp.NPY_DOUBLE or a.typenum == cnp.NPY_FLOAT else -1
-    if op == OP_TRANSPOSE:
-        ndim[0] = a.ndim
-        for i in range(a.ndim):
-            shape[i] = a.shape[<int>params[i]]
-        return a.typenum
-    if op == OP_RESHAPE or op == OP_BROADCAST_TO or op == OP_UNSLICE or op == OP_SUM_TO:
-        if op == OP_SUM_TO and a.typenum != cnp.NPY_DOUBLE and a.typenum != cnp.NPY_FLOAT:
-            return -1
-        target = params[0] if op == OP_UNSLICE else params
-        if len(target) > MAX_DIMS:
-            return -1
-        ndim[0] = len(target)
-        for i in range(ndim[0]):
-            shape[i] = target[i]
-        return a.typenum
-    if op == OP_SLICE:
-        ndim[0] = a.ndim
-        for i in range(a.ndim):
-            shape[i] = params[i][1]
-        return a.typenum
-    if op == OP_SUM:
-        axes, keepdims = params
-        if not axes or (a.typenum != cnp.NPY_DOUBLE and a.typenum != cnp.NPY_FLOAT):
-            return -1
-        k = 0
-        for i in range(a.ndim):
-            if i not in axes or keepdims:
-                shape[k] = 1 if i in axes else a.shape[i]
-                k += 1
-        ndim[0] = k
-        return a.typenum
-    if params is not None or not is_elementwise(op) or rule_of(op) is not None:
+    if n == 0 or params is not None or not is_elementwise(op):
         return -1
-    loop = find_loop(op, a.typenum)
+    loop = find_loop(op, (<Array>args[0]).typenum)
     if loop.fn is NULL or loop.asks:        # an error is raised where the function is called, not later
         return -1
     ndim[0] = broadcast_shape(op, args, n, shape)
     return loop.out_typenum
-
-
-cdef int like(Array a, int typenum, int *ndim, Py_ssize_t *shape) noexcept:
-    """A result of the shape of an operand."""
-    cdef int i
-    ndim[0] = a.ndim
-    for i in range(a.ndim):
-        shape[i] = a.shape[i]
-    return typenum
-
-
-cdef int multiplied(Array a, Array b, int *ndim, Py_ssize_t *shape) noexcept:
-    """A matrix product of floats; leading axes broadcast."""
-    cdef int n = max(a.ndim, b.ndim), i
-    cdef Py_ssize_t p, q
-    if a.typenum != cnp.NPY_DOUBLE and a.typenum != cnp.NPY_FLOAT:
-        return -1
-    if a.ndim < 2 or b.ndim < 2 or a.shape[a.ndim - 1] != b.shape[b.ndim - 2]:
-        return -1
-    for i in range(n - 2):
-        p = 1 if i < n - a.ndim else a.shape[i - (n - a.ndim)]
-        q = 1 if i < n - b.ndim else b.shape[i - (n - b.ndim)]
-        if p != q and p != 1 and q != 1:
-            return -1
-        shape[i] = q if p == 1 else p
-    shape[n - 2] = a.shape[a.ndim - 2]
-    shape[n - 1] = b.shape[b.ndim - 1]
-    ndim[0] = n
-    return a.typenum
-
-
-cdef int joined(int axis, PyObject **args, int n, int *ndim, Py_ssize_t *shape) noexcept:
-    """Operands one behind the other."""
-    cdef Array a = <Array>args[0], b
-    cdef int i, j
-    like(a, a.typenum, ndim, shape)
-    if axis < 0 or axis >= a.ndim:
-        return -1
-    for i in range(1, n):
-        b = <Array>args[i]
-        if b.ndim != a.ndim:
-            return -1
-        for j in range(a.ndim):
-            if j != axis and b.shape[j] != a.shape[j]:
-                return -1
-        shape[axis] += b.shape[axis]
-    return a.typenum

@@ -16,15 +16,22 @@ from cpython.object cimport PyObject
 import numpy as np
 
 from ..arrays.array cimport MAX_DIMS, Array, Value, copy_of, from_ndarray, is_inexact, to_ndarray
+from ..values.algebra cimport by_line, coefficients, derived, make, truncated
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from ..values.batch cimport leave, padded
 from ..primitives.opcodes cimport OP_CONCAT, OP_RESHAPE, OP_SLICE
-from ..primitives.registry cimport Rule, add_row, broadcast_shape, rule_of
-from ..values.rules cimport add, typed, zeros_like
+from ..primitives.registry cimport Primitive, add_row, broadcast_shape
+from ..values.dual cimport cotangent
+from ..values.families cimport Bilinear, Elementwise, Linear
+from ..values.rules cimport add, typed, vjp, zeros_like
+from ..values.series cimport times
 from .tensor cimport TensorBase, read, wrap
-from .tensor import OPCODES
-from ..values.levels cimport (BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part, shape_of,
+from ..values.levels cimport (Algebra, BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part, shape_of,
                               this_thread, type_of)
+
+
+READS = {}                          # name -> a rule of what its elements read, for sparsity
+ACCUMULATED = {}                    # name -> a rule for entries of Jacobians
 
 
 cdef Array array_from(str name, object result):
@@ -37,9 +44,8 @@ cdef Array array_from(str name, object result):
     return from_ndarray(a) if a.flags.owndata and a is result else copy_of(a)
 
 
-cdef class ElementwiseKernel(Rule):
+cdef class ElementwiseKernel(Elementwise):
     """A function of NumPy arrays as the kernel of an elementwise row."""
-    cdef int op
     cdef object kernel
     cdef bint to_bool
 
@@ -57,9 +63,18 @@ cdef class ElementwiseKernel(Rule):
         dtype = to_ndarray(first).dtype
         return array_from(self.name, result if result.dtype == dtype else result.astype(dtype))
 
-cdef class FunctionRule(Rule):
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        return -1
+
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
+        return None
+
+
+cdef class Functions:
     """Kernel and derivatives as functions: kernel(*arrays), jvp and vjp of tensors."""
+    cdef str name
     cdef int op
+    cdef bint implicit              # has residual and correction
     cdef object kernel
     cdef object jvps                # one function for each operand (or None: slope zero), or one for all, or None
     cdef object vjps
@@ -74,6 +89,7 @@ cdef class FunctionRule(Rule):
         return array_from(self.name, self.kernel(*arrays, **dict(params)) if params else self.kernel(*arrays))
 
     cdef Value push(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+        """The tangent of the result."""
         cdef Value total = None
         cdef int i
         settings = dict(params) if params else {}
@@ -104,6 +120,7 @@ cdef class FunctionRule(Rule):
         return None if left is None else self.correction(params, ins, n, out, left)
 
     cdef Value residual(self, object params, PyObject **ins, int n, Value out):
+        """What is zero where `out` is the result for these operands."""
         settings = dict(params) if params else {}
         left = self.residual_of(wrap(out), *[wrap(<Value>ins[i]) for i in range(n)], **settings)
         if not isinstance(left, TensorBase):
@@ -111,11 +128,13 @@ cdef class FunctionRule(Rule):
         return read(<TensorBase>left)
 
     cdef Value correction(self, object params, PyObject **ins, int n, Value out, Value residual):
+        """The change of the result that removes a small residual; linear in it."""
         settings = dict(params) if params else {}
         change = self.correction_of(wrap(residual), wrap(out), *[wrap(<Value>ins[i]) for i in range(n)], **settings)
         return self.checked("correction", "change of the result", change, out)
 
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted):
+        """The cotangents of the wanted operands (all, where `wanted` is NULL); None where zero."""
         cdef list terms = [None] * n
         cdef int i
         settings = dict(params) if params else {}
@@ -139,24 +158,40 @@ cdef class FunctionRule(Rule):
                 terms[i] = self.checked("vjp", f"cotangent of operand {i}", term, <Value>ins[i])
         return terms
 
-    cdef Value map(self, object params, PyObject **args, int n, object level):
+    cdef Value pulled(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        """The cotangent of one operand."""
+        cdef bytearray wanted = bytearray(n)
+        wanted[i] = 1
+        return self.pull(params, ins, n, out, ct, wanted)[i]
+
+    cdef Value batched(self, object params, PyObject **args, int n, BatchLevel level):
         cdef int i, ndim = 0
-        cdef Py_ssize_t sample, size = (<BatchLevel>level).size
+        cdef Py_ssize_t sample, size = level.size
         cdef list results = [], operands
         cdef Value v
         if self.core is not None:
             for i in range(n):
                 ndim = max(ndim, ndim_of(<Value>args[i]) - <int>self.core[i])
             return bind_list(self.op, params,
-                             [padded(<Value>args[i], <BatchLevel>level, ndim, self.core[i]) for i in range(n)])
+                             [padded(<Value>args[i], level, ndim, self.core[i]) for i in range(n)])
         if size == 0:
             raise ValueError(f"{self.name}: mapped over no samples, so the shape of its result is not known; state "
                              f"core when you define it")
-        operands = [leave(<BatchLevel>level, <Value>args[i]) for i in range(n)]
+        operands = [leave(level, <Value>args[i]) for i in range(n)]
         for sample in range(size):
             v = bind_list(self.op, params, [sample_of(<Value>x, sample) for x in operands])
             results.append(bind1(OP_RESHAPE, (1,) + shape_of(v), v))
         return bind_list(OP_CONCAT, 0, results)
+
+    cdef object reads(self, step, int k):
+        """What is known of what it reads, see dualgrad/sparse/reads.py."""
+        rule = READS.get(self.name)
+        found = NotImplemented if rule is None else rule(step, k)
+        return step.dense(k, self.core) if found is NotImplemented else found
+
+    cdef list accumulated(self, walk, step, int k, list parts, list moving):
+        rule = ACCUMULATED.get(self.name)
+        return walk.refused() if rule is None else rule(walk, step, k, parts, moving)
 
     cdef Value checked(self, str rule, str what, object term, Value like):
         """A result of a user's rule: zero, or a tensor of the shape and type it stands for."""
@@ -262,44 +297,259 @@ cdef object described(object x):
         return f"a {type(x).__name__} of {len(x)}"
     return "None" if x is None else f"a {type(x).__name__}"
 
+cdef list LIFTING = []              # primitives whose jvp is being read in an algebra, with the level
+
+
+cdef Value by_rule(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
+    """A primitive whose derivative is a function, degree by degree, lowest first.
+
+    With a jvp, D y = jvp(x, y; D x). An implicit function y(x), the solution of R(x, y) = 0, has instead the correction
+    of the residual that is left when y is known to the degree below (Newton's method in the algebra, by one degree a
+    step).
+    """
+    cdef list out = [None] * algebra.dim
+    out[0] = bind_list(given.op, params, primals)
+    if given.implicit:
+        return by_residual(given, params, args, n, level, algebra, primals, out)
+    if (given.op, level.serial) in LIFTING:
+        raise NotImplementedError(f"{given.name}: its jvp applies {given.name} to what it differentiates, so Taylor "
+                                  f"coefficients cannot be found from it; give residual and correction instead of jvp")
+    LIFTING.append((given.op, level.serial))
+    try:
+        return by_jvp(given, params, args, n, level, algebra, out)
+    finally:
+        LIFTING.pop()
+
+
+cdef Value by_residual(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list primals,
+                       list out):
+    cdef list ins
+    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
+    cdef PyObject **p = <PyObject **><char *>room
+    cdef PyObject **bottom = p + n
+    cdef Algebra quotient
+    cdef Value left
+    cdef int degree, i, k
+    for i in range(n):
+        bottom[i] = <PyObject *>primals[i]
+    for degree in range(1, algebra.top + 1):
+        quotient = algebra.truncated(degree)
+        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
+        for i in range(n):
+            p[i] = <PyObject *>ins[i]
+        left = given.residual(params, p, n, make(level, quotient, out))
+        for k in range(1, algebra.dim):
+            if algebra.degrees[k] == degree and part(left, level, k) is not None:
+                out[k] = given.correction(params, bottom, n, <Value>out[0], part(left, level, k))
+    return make(level, algebra, out)
+
+
+cdef Value by_jvp(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list out):
+    cdef list ins, dots
+    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
+    cdef PyObject **p = <PyObject **><char *>room
+    cdef PyObject **dot = p + n
+    cdef Algebra quotient
+    cdef Value moved
+    cdef int degree, i, k
+    for degree in range(1, algebra.top + 1):
+        quotient = algebra.truncated(degree)
+        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
+        dots = [derived(<Value>args[i], level, quotient) for i in range(n)]
+        for i in range(n):
+            p[i] = <PyObject *>ins[i]
+            dot[i] = NULL if dots[i] is None else <PyObject *>dots[i]
+        moved = given.push(params, p, n, make(level, quotient, out), dot)
+        if moved is None:
+            return <Value>out[0]
+        for k in range(1, algebra.dim):
+            if algebra.degrees[k] == degree and part(moved, level, k) is not None:
+                out[k] = times(part(moved, level, k), 1.0 / degree)
+    return make(level, algebra, out)
+
+
+# ------------------------------------------------- the objects that stand for functions
+
+cdef class GivenLinear(Linear):
+    """Linear in the first operand, by functions."""
+    cdef Functions given
+
+    cdef Array execute(self, object params, PyObject **args, int n):
+        return self.given.execute(params, args, n)
+
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        return -1
+
+    cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        return self.given.pulled(params, ins, n, None, i, ct) if i == 0 else None
+
+    cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
+                              object algebra):
+        return cotangent(<Level>level, <Algebra>algebra, vjp(self.op, params, ins, n, out, i, ct), 0)
+
+    cdef Value batched(self, object params, PyObject **args, int n, object level):
+        return self.given.batched(params, args, n, <BatchLevel>level)
+
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
+        return None
+
+    def reads(self, step, int k):
+        return self.given.reads(step, k)
+
+    def accumulated(self, walk, step, int k, list parts, list moving):
+        return self.given.accumulated(walk, step, k, parts, moving)
+
+
+cdef class GivenBilinear(Bilinear):
+    """Linear in each of two operands, by functions."""
+    cdef Functions given
+
+    cdef Array execute(self, object params, PyObject **args, int n):
+        return self.given.execute(params, args, n)
+
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        return -1
+
+    cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        return self.given.pulled(params, ins, n, None, i, ct)
+
+    cdef Value batched(self, object params, PyObject **args, int n, object level):
+        return self.given.batched(params, args, n, <BatchLevel>level)
+
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
+        return None
+
+    def reads(self, step, int k):
+        return self.given.reads(step, k)
+
+    def accumulated(self, walk, step, int k, list parts, list moving):
+        return self.given.accumulated(walk, step, k, parts, moving)
+
+
+cdef class GivenRule(Primitive):
+    """Any function, by a jvp, a vjp, or a residual and its correction."""
+    cdef Functions given
+
+    cdef Array execute(self, object params, PyObject **args, int n):
+        return self.given.execute(params, args, n)
+
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        return -1
+
+    cdef bint has_slope(self, object params, PyObject **args, int n) except -1:
+        cdef int i
+        for i in range(n):
+            if type_of(<Value>args[i]) != cnp.NPY_BOOL:
+                return True
+        return False
+
+    cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+        return self.given.push(params, ins, n, out, tangents)
+
+    cdef Value jvp_of_integers(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
+        return self.given.push(params, ins, n, out, tangents)
+
+    cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        return self.given.pulled(params, ins, n, out, i, ct)
+
+    cdef Value vjp_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        return self.given.pulled(params, ins, n, out, i, ct)
+
+    cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted):
+        return self.given.pull(params, ins, n, out, ct, wanted)
+
+    cdef Value vjp_tangent(self, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
+                           PyObject **in_dots, Value out_dot, object level):
+        """The function on duals."""
+        cdef list held = []
+        cdef bytearray room = bytearray(n * sizeof(PyObject *))
+        cdef PyObject **duals = <PyObject **><char *>room
+        cdef bint moves = False
+        cdef int k
+        for k in range(n):
+            moves = moves or in_dots[k] is not NULL
+        if not moves:
+            return None if ct_dot is None else self.given.pulled(params, ins, n, out, i, ct_dot)
+        for k in range(n):
+            held.append(make_dual(<Level>level, <Value>ins[k], None if in_dots[k] is NULL else <Value>in_dots[k]))
+            duals[k] = <PyObject *>held[k]
+        if ct is None:
+            if ct_dot is None:
+                return None
+            ct = zeros_like(ct_dot)
+        return part(self.given.pulled(params, duals, n, make_dual(<Level>level, out, out_dot), i,
+                                      make_dual(<Level>level, ct, ct_dot)), <Level>level, 1)
+
+    cdef Value vjp_tangent_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                                       Value ct_dot, PyObject **in_dots, Value out_dot, object level):
+        return self.vjp_tangent(params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
+
+    cdef Value lifted(self, object params, PyObject **args, int n, object level, object algebra):
+        cdef Level at = <Level>level
+        cdef list primals = [part(<Value>args[i], at, 0) for i in range(n)]
+        if (<Algebra>algebra).graded:
+            return by_rule(self.given, params, args, n, at, <Algebra>algebra, primals)
+        return by_line(self.op, params, primals, [coefficients(<Value>args[i], at, <Algebra>algebra) for i in range(n)], at,
+                       <Algebra>algebra)
+
+    cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
+                              object algebra):
+        return cotangent(<Level>level, <Algebra>algebra, vjp(self.op, params, ins, n, out, i, ct), 0)
+
+    cdef Value batched(self, object params, PyObject **args, int n, object level):
+        return self.given.batched(params, args, n, <BatchLevel>level)
+
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
+        return None
+
+    def reads(self, step, int k):
+        return self.given.reads(step, k)
+
+    def accumulated(self, walk, step, int k, list parts, list moving):
+        return self.given.accumulated(walk, step, k, parts, moving)
+
 
 def add_elementwise(row, kernel):
     """The opcode of a new elementwise row; kernel: a ufunc, (address, is double) of a C function, or a function of
     NumPy arrays."""
-    cdef ElementwiseKernel rule = None
-    cdef int op
-    if not isinstance(kernel, (np.ufunc, tuple)):
-        rule = ElementwiseKernel()
-        rule.name = row.name
-        rule.kernel = kernel
-        rule.to_bool = row.result == "bool"
-    op = add_row(row, rule, kernel)
-    if rule is not None:
-        rule.op = op
-    OPCODES[row.name] = op
-    return op
+    cdef ElementwiseKernel p
+    if isinstance(kernel, (np.ufunc, tuple)):
+        return add_row(row, None, kernel)
+    p = ElementwiseKernel()
+    p.kernel = kernel
+    p.to_bool = row.result == "bool"
+    return add_row(row, p, kernel)
 
 
 def add_rule(row, kernel, jvps, vjps, residual, correction, core):
     """The opcode of a new primitive whose kernel and rules are functions."""
-    cdef FunctionRule rule = FunctionRule()
-    cdef int op
-    rule.name = row.name
-    rule.kernel = kernel
-    rule.jvps = jvps
-    rule.vjps = vjps
-    rule.residual_of = residual
-    rule.correction_of = correction
-    rule.implicit = residual is not None
-    rule.core = core
-    rule.transposing = set()
-    op = add_row(row, rule, None)
-    rule.op = op
-    OPCODES[row.name] = op
-    return op
+    cdef Functions given = Functions()
+    given.name = row.name
+    given.kernel = kernel
+    given.jvps = jvps
+    given.vjps = vjps
+    given.residual_of = residual
+    given.correction_of = correction
+    given.implicit = residual is not None
+    given.core = core
+    given.transposing = set()
+    given.op = add_row(row, object_of(row.family, given), None)
+    return given.op
 
 
-def core_of(int op):
-    """For each operand of an added primitive the number of axes that one application works on; None if not known."""
-    rule = rule_of(op)
-    return (<FunctionRule>rule).core if isinstance(rule, FunctionRule) else None
+cdef Primitive object_of(str family, Functions given):
+    """The object of a primitive of one of the three families that functions can have."""
+    cdef GivenLinear linear
+    cdef GivenBilinear bilinear
+    cdef GivenRule rule
+    if family == "linear":
+        linear = GivenLinear()
+        linear.given = given
+        return linear
+    if family == "bilinear":
+        bilinear = GivenBilinear()
+        bilinear.given = given
+        return bilinear
+    rule = GivenRule()
+    rule.given = given
+    return rule

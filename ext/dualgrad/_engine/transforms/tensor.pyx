@@ -19,11 +19,11 @@ import copyreg
 
 import numpy as np
 
-from dualgrad._table import ROWS
 
 from ..arrays.array cimport (ARRAY, BATCH, DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex,
                              is_inexact, scalar, shape_tuple, to_ndarray)
 from ..primitives.execute cimport active_tracer, tracing
+from ..primitives.registry import opcodes
 from ..primitives.registry cimport op_name, wants_float
 from ..primitives.opcodes cimport *
 from ..tape.closed_call cimport Region, before_draw
@@ -41,7 +41,7 @@ cdef extern from *:
     PyObject *dg_region
     object dg_tp_new(PyTypeObject *type, tuple args)
 
-OPCODES = {row.name: code for code, row in enumerate(ROWS)}
+OPCODES = opcodes()                 # of each name
 
 cdef long long LATER = (<long long>1 << 62)
 cdef type TENSOR = None             # dualgrad.Tensor, once it exists

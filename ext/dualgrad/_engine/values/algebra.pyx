@@ -4,12 +4,11 @@ Design
 ------
 An algebra is a table of products; this file applies primitives to its elements, one rule for each family:
 
-linear        coefficient by coefficient;
+linear        coefficient by coefficient (families.pyx);
 bilinear      sums over the table of products;
 elementwise   in jets degree by degree, from the slope as a series of lower degree (series.pyx); elsewhere by the
               powers of what is not the primal: phi(u + n) = sum phi^(m)(u) n^m / m!, and n is nilpotent;
-rules         of primitives whose derivative is a function: degree by degree from that function, evaluated in the
-              quotient of the algebra up to the degree; implicit functions by Newton's method;
+rules         of primitives whose derivative is a function: see transforms/extension.pyx;
 not graded    where degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
               elements, read at t = 1. It ends with the highest power of n that is not zero.
 
@@ -18,15 +17,14 @@ numbers, by far the most frequent, have their own short path in rules.pyx.
 """
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport ARRAY, BATCH, DUAL, Array, Value, scalar
-from .batch cimport contracted, frugal, frugal_matmul
-from ..primitives.registry cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
-                                    Rule, family_of, rule_of)
+from ..arrays.array cimport DUAL, Value, scalar
+from .batch cimport contracted, frugal
+from ..primitives.registry cimport PRIMITIVES, Primitive, primitive_of
 from ..primitives.opcodes cimport *
-from .rules cimport Partial, add, has_slope, partial_of, set_algebra_rule, share, widen, zeros_like
+from .partials cimport Partial, partial_of
+from .rules cimport add, has_slope, set_algebra_rule, widen, zeros_like
 from .series cimport elementwise_series, times
-from .levels cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, look_at, make_batch,
-                      ndim_of, new_level, part, shape_of, type_of)
+from .levels cimport Algebra, BatchLevel, Dual, Level, bind1, bind2, bind_list, look_at, new_level, part, type_of
 from ..primitives.watch cimport Watch, active_watch
 
 
@@ -90,79 +88,56 @@ cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level lev
     cdef Watch watch = active_watch() if level.watched else None
     cdef Value out
     if watch is None:
-        return by_family(op, params, args, n, level, algebra)
+        return lifted(op, params, args, n, level, algebra)
     watch.quiet += 1
     try:
-        out = by_family(op, params, args, n, level, algebra)
+        out = lifted(op, params, args, n, level, algebra)
     finally:
         watch.quiet -= 1
     look_at(watch, op, watch.order(), out, args, n)
     return out
 
 
-cdef Value by_family(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
-    cdef int family = family_of(op), i, k
+cdef Value lifted(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
+    if PRIMITIVES[op] is NULL:
+        return elementwise_over(op, params, args, n, level, algebra)
+    return (<Primitive>PRIMITIVES[op]).lifted(params, args, n, level, algebra)
+
+
+cdef list coefficients(object v, Level level, Algebra algebra):
+    """All of a value, the primal first; None for zero."""
+    cdef int k
+    return [part(<Value>v, level, k) for k in range(algebra.dim)]
+
+
+cdef Value elementwise_over(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
+    """A row on elements of an algebra."""
+    cdef int i, k
     cdef list primals = [part(<Value>args[i], level, 0) for i in range(n)]
-    cdef list ins
-    cdef list out = [None] * algebra.dim
+    cdef list ins, out
     cdef PyObject *p[3]
-    cdef Value weight, tangent
-    if family == FAMILY_ELEMENTWISE and op != OP_MUL and op != OP_ABSORB_MUL:
-        for i in range(n):
-            p[i] = <PyObject *>primals[i]
-        if not has_slope(op, params, p, n):
-            return bind_list(op, params, primals)
-        ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
-        i = the_moving_one(ins)
-        if by_numbers(op, primals, ins, out, algebra):
-            out[0] = bind_list(op, params, primals)
-        elif i >= 0 and by_its_powers(algebra):
-            out = by_powers(op, params, primals, <list>ins[i], i, level, algebra)
-        elif algebra.graded:
-            out = elementwise_series(op, params, ins, algebra, level, None)
-        else:
-            return by_line(op, params, primals, ins, level, algebra)
-        for k in range(1, algebra.dim):
-            if out[k] is not None:
-                out[k] = widen(<Value>out[k], <Value>out[0])
-        return make(level, algebra, out)
-    if family == FAMILY_RULE:
-        if not algebra.graded:
-            ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
-            return by_line(op, params, primals, ins, level, algebra)
-        return by_rule(op, params, args, n, level, algebra, primals)
-    out[0] = bind_list(op, params, primals)
-    if family == FAMILY_CONSTANT or (op == OP_CAST and not cast_has_slope(params, <Value>primals[0])):
-        return <Value>out[0]
-    ins = [[part(<Value>args[i], level, k) for k in range(algebra.dim)] for i in range(n)]
-    if op == OP_MUL or op == OP_ABSORB_MUL:
+    cdef bint multiplies = op == OP_MUL or op == OP_ABSORB_MUL
+    for i in range(n):
+        p[i] = <PyObject *>primals[i]
+    if not multiplies and not has_slope(op, params, p, n):
+        return bind_list(op, params, primals)
+    ins = [coefficients(<Value>args[i], level, algebra) for i in range(n)]
+    out = [None] * algebra.dim
+    i = the_moving_one(ins)
+    if multiplies:
+        out[0] = bind_list(op, params, primals)
         product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, level, algebra)
-        for k in range(1, algebra.dim):
-            if out[k] is not None:
-                out[k] = widen(<Value>out[k], <Value>out[0])
-        return make(level, algebra, out)
-    if family == FAMILY_BILINEAR:
-        product(op, params, <list>ins[0], <list>ins[1], out, level, algebra)
-        return make(level, algebra, out)
+    elif by_numbers(op, primals, ins, out, algebra):
+        out[0] = bind_list(op, params, primals)
+    elif i >= 0 and by_its_powers(algebra):
+        out = by_powers(op, params, primals, <list>ins[i], i, level, algebra)
+    elif algebra.graded:
+        out = elementwise_series(op, params, ins, algebra, level, None)
+    else:
+        return by_line(op, params, primals, ins, level, algebra)
     for k in range(1, algebra.dim):
-        if op == OP_WHERE:
-            if ins[1][k] is not None or ins[2][k] is not None:
-                out[k] = widen(bind3(OP_WHERE, None, <Value>primals[0], filled(ins[1][k], primals[1]),
-                                     filled(ins[2][k], primals[2])), <Value>out[0])
-        elif op == OP_CONCAT:
-            for i in range(n):
-                if ins[i][k] is not None:
-                    out[k] = bind_list(op, params, [filled(ins[i][k], primals[i]) for i in range(n)])
-                    break
-        elif ins[0][k] is not None:
-            tangent = ins[0][k]
-            if family == FAMILY_SELECTION:
-                weight = share(params, <Value>primals[0], <Value>out[0], type_of(<Value>tangent))
-                out[k] = bind1(OP_SUM, params, bind2(OP_ABSORB_MUL, None, tangent, weight))
-            elif op == OP_INSPECT:
-                out[k] = tangent
-            else:
-                out[k] = bind_list(op, params, [tangent] + primals[1:])
+        if out[k] is not None:
+            out[k] = widen(<Value>out[k], <Value>out[0])
     return make(level, algebra, out)
 
 
@@ -288,147 +263,18 @@ cdef Value coupled(int op, object params, Value a, Value b, int i, int k, Level 
     return frugal(op, params, a, b) if op == OP_ABSORB_MUL else bind2(op, params, a, b)
 
 
-cdef Value by_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
-    """A primitive whose derivative is a function, degree by degree, lowest first.
-
-    With a jvp, D y = jvp(x, y; D x). An implicit function y(x), the solution of R(x, y) = 0, has instead the correction
-    of the residual that is left when y is known to the degree below (Newton's method in the algebra, by one degree a
-    step).
-    """
-    cdef list out = [None] * algebra.dim
-    cdef Rule rule = rule_of(op)
-    out[0] = bind_list(op, params, primals)
-    if rule.implicit:
-        return by_residual(rule, params, args, n, level, algebra, primals, out)
-    if (op, level.serial) in LIFTING:
-        raise NotImplementedError(f"{rule.name}: its jvp applies {rule.name} to what it differentiates, so Taylor "
-                                  f"coefficients cannot be found from it; give residual and correction instead of jvp")
-    LIFTING.append((op, level.serial))
-    try:
-        return by_jvp(rule, params, args, n, level, algebra, out)
-    finally:
-        LIFTING.pop()
-
-
-cdef list LIFTING = []              # primitives whose jvp is being read in an algebra, with the level
-
-
-cdef Value by_residual(Rule rule, object params, PyObject **args, int n, Level level, Algebra algebra, list primals,
-                       list out):
-    cdef list ins
-    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
-    cdef PyObject **p = <PyObject **><char *>room
-    cdef PyObject **bottom = p + n
-    cdef Algebra quotient
-    cdef Value left
-    cdef int degree, i, k
-    for i in range(n):
-        bottom[i] = <PyObject *>primals[i]
-    for degree in range(1, algebra.top + 1):
-        quotient = algebra.truncated(degree)
-        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
-        for i in range(n):
-            p[i] = <PyObject *>ins[i]
-        left = rule.residual(params, p, n, make(level, quotient, out))
-        for k in range(1, algebra.dim):
-            if algebra.degrees[k] == degree and part(left, level, k) is not None:
-                out[k] = rule.correction(params, bottom, n, <Value>out[0], part(left, level, k))
-    return make(level, algebra, out)
-
-
-cdef Value by_jvp(Rule rule, object params, PyObject **args, int n, Level level, Algebra algebra, list out):
-    cdef list ins, dots
-    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
-    cdef PyObject **p = <PyObject **><char *>room
-    cdef PyObject **dot = p + n
-    cdef Algebra quotient
-    cdef Value moved
-    cdef int degree, i, k
-    for degree in range(1, algebra.top + 1):
-        quotient = algebra.truncated(degree)
-        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
-        dots = [derived(<Value>args[i], level, quotient) for i in range(n)]
-        for i in range(n):
-            p[i] = <PyObject *>ins[i]
-            dot[i] = NULL if dots[i] is None else <PyObject *>dots[i]
-        moved = rule.push(params, p, n, make(level, quotient, out), dot)
-        if moved is None:
-            return <Value>out[0]
-        for k in range(1, algebra.dim):
-            if algebra.degrees[k] == degree and part(moved, level, k) is not None:
-                out[k] = times(part(moved, level, k), 1.0 / degree)
-    return make(level, algebra, out)
-
-
-cdef bint cast_has_slope(object params, Value x):
-    cdef PyObject *p = <PyObject *>x
-    return has_slope(OP_CAST, params, &p, 1)
-
-
-cdef Py_ssize_t FEW_ROWS = 64       # for which a product of matrices costs more than putting its operands together
-
-
-cdef Value flat_rows(Array r):
-    """A stack of matrices as one matrix of all their rows."""
-    cdef Py_ssize_t width = r.shape[r.ndim - 1]
-    return bind1(OP_RESHAPE, (r.size // width, width), r)
-
-
-cdef bint rows_together(list a, list b, list out) except -1:
-    """Few rows times a constant matrix: those of all channels as one product. False, and nothing is done, elsewhere."""
-    cdef list moving = [], pieces = []
-    cdef Py_ssize_t rows, start = 0
-    cdef Value v, x = <Value>a[0]
-    cdef BatchLevel stack
-    cdef Array r
-    cdef int k
-    if ndim_of(x) != 2 or (<Value>b[0]).kind != ARRAY or ndim_of(<Value>b[0]) != 2 \
-            or any([c is not None for c in b[1:]]):
-        return False
-    rows = shape_of(x)[0]
-    if rows > FEW_ROWS:
-        return False
-    for k in range(1, len(a)):
-        if a[k] is not None:
-            v = <Value>a[k]
-            if v.kind == BATCH:
-                v = (<Batch>v).value
-            if v.kind != ARRAY:
-                return False
-            r = <Array>v
-            if r.strides[r.ndim - 2] == 0 and rows > 1:         # see frugal_matmul
-                return False
-            moving.append(k)
-            pieces.append(v if r.ndim == 2 else flat_rows(r))
-    if len(moving) < 2 or shape_of(x)[1] == 0 or rows == 0:
-        return False
-    v = bind2(OP_MATMUL, None, bind_list(OP_CONCAT, 0, pieces), <Value>b[0])
-    for k, piece in zip(moving, pieces):
-        rows = shape_of(<Value>piece)[0]
-        x = bind1(OP_SLICE, ((start, rows, 1), (0, shape_of(v)[1], 1)), v)
-        start += rows
-        if (<Value>a[k]).kind == BATCH:
-            stack = (<Batch>a[k]).level
-            x = make_batch(stack, bind1(OP_RESHAPE, (stack.size, rows // stack.size, shape_of(v)[1]), x))
-        out[k] = x
-    return True
-
-
-cdef Value filled(object v, object like):
-    return zeros_like(<Value>like) if v is None else <Value>v
-
-
 cdef int product(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
     """Coefficients above the unit of a product, by the table."""
+    cdef Primitive p = primitive_of(op)
     cdef int k
-    if op == OP_MATMUL and rows_together(a, b, out):
+    if p is not None and p.coupled_together(a, b, out):
         return 0
     for k in range(1, algebra.dim):
         if algebra.degrees[k] > algebra.top:
             continue
         if a[k] is not None:
-            out[k] = (frugal_matmul(<Value>a[k], <Value>b[0]) if op == OP_MATMUL
-                      else bind2(op, params, <Value>a[k], <Value>b[0]))
+            out[k] = (bind2(op, params, <Value>a[k], <Value>b[0]) if p is None
+                      else p.coupled(params, <Value>a[k], <Value>b[0]))
         if b[k] is not None:
             out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
     table_product(op, params, a, b, False, out, level, algebra)

@@ -23,3 +23,6 @@ cdef Value seeded(Level level, Algebra algebra, list cotangents)
 cdef Value cotangent(Level level, Algebra algebra, Value adjoint, int k)
 cdef Value vjp_over(Level level, Algebra algebra, int op, object params, PyObject **ins, int n, Value out, int i,
                     Value ct)
+cdef Value elementwise_functional_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                                      Level level, Algebra algebra)
+cdef Value functional_of_product(Level level, Algebra algebra, int op, Value a, Value b, bint ct_first)

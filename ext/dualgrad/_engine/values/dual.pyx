@@ -24,11 +24,12 @@ Values of later levels may stand around those of this one; they stay outermost, 
 from cpython.object cimport PyObject
 
 from ..arrays.array cimport BATCH, DUAL, Value, is_inexact
-from .batch cimport contracted, enter, frugal_matmul, leave
+from .batch cimport contracted, enter, leave
 from ..primitives.opcodes cimport *
-from ..primitives.registry cimport FAMILY_ELEMENTWISE, FAMILY_LINEAR, family_of
-from .rules cimport Partial, add, partial_of, rows, swapped, to_shape_of, vjp, zeros_like
-from .levels cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, ndim_of, part, type_of
+from ..primitives.registry cimport PRIMITIVES, Primitive
+from .partials cimport Partial, partial_of
+from .rules cimport add, to_shape_of, vjp, zeros_like
+from .levels cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, part, type_of
 from .series cimport times
 
 
@@ -255,7 +256,8 @@ cdef Value functional_of_product(Level level, Algebra algebra, int op, Value a, 
             if algebra.sizes[i] > 1:
                 p = contracted(op, None, p, q, <BatchLevel>level.stacks[i])
             else:
-                p = frugal_matmul(p, q) if op == OP_MATMUL else bind2(op, None, p, q)
+                p = (bind2(op, None, p, q) if PRIMITIVES[op] is NULL
+                     else (<Primitive>PRIMITIVES[op]).coupled(None, p, q))
             total = add(total, times(p, c))
     return total
 
@@ -264,37 +266,30 @@ cdef Value vjp_over(Level level, Algebra algebra, int op, object params, PyObjec
                     Value ct):
     """`vjp` where primals are elements of the algebra of a level. Cotangents of what does not move there are only
     known under the functional; the others are elements."""
-    cdef Value x = <Value>ins[i]
-    cdef Value a, b
-    cdef Partial p = None
-    cdef int family = family_of(op)
-    cdef bint x_moves = moves_at(x, level)
+    cdef bint x_moves = moves_at(<Value>ins[i], level)
+    cdef Value a
     if not moves_at(out, level):
         a = vjp(op, params, ins, n, out, i, ct)
         return seeded(level, algebra, [a]) if x_moves else a
     if x_moves:
         return vjp(op, params, ins, n, out, i, ct)
-    if not is_inexact(type_of(x)) and family != FAMILY_LINEAR:      # operands would need one type with the cotangent
+    if PRIMITIVES[op] is not NULL:
+        return (<Primitive>PRIMITIVES[op]).functional_vjp(params, ins, n, out, i, ct, level, algebra)
+    return elementwise_functional_vjp(op, params, ins, n, out, i, ct, level, algebra)
+
+
+cdef Value elementwise_functional_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                                      Level level, Algebra algebra):
+    """The functional of the cotangent of an operand of a row that does not move."""
+    cdef Value x = <Value>ins[i], a
+    cdef Partial p
+    if not is_inexact(type_of(x)):              # operands would need one type with the cotangent
         return cotangent(level, algebra, vjp(op, params, ins, n, out, i, ct), 0)
-    if family == FAMILY_ELEMENTWISE and op != OP_POWER:
-        p = partial_of(op, i, x)
-        if p is None:
-            return None
-    if (family == FAMILY_LINEAR and op < N_OPS) or (p is not None and p.is_number):
+    p = partial_of(op, i, x)
+    if p is None:
+        return None
+    if p.is_number:
         a = cotangent(level, algebra, ct, 0)
         return None if a is None else vjp(op, params, ins, n, out, i, a)
-    if p is not None:
-        a = functional_of_product(level, algebra, OP_ABSORB_MUL, ct, p.evaluate(ins, n, out), True)
-        return None if a is None else to_shape_of(a, x)
-    if op == OP_MATMUL:
-        a = <Value>ins[0]
-        b = <Value>ins[1]
-        if i == 0:
-            a = functional_of_product(level, algebra, op, ct, swapped(b), True)
-        else:
-            if ndim_of(b) == 2 and ndim_of(a) > 2:
-                a = rows(a)
-                ct = rows(ct)
-            a = functional_of_product(level, algebra, op, swapped(a), ct, False)
-        return None if a is None else to_shape_of(a, x)
-    return cotangent(level, algebra, vjp(op, params, ins, n, out, i, ct), 0)
+    a = functional_of_product(level, algebra, OP_ABSORB_MUL, ct, p.evaluate(ins, n, out), True)
+    return None if a is None else to_shape_of(a, x)

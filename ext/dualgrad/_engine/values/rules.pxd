@@ -3,45 +3,34 @@ from cpython.object cimport PyObject
 from ..arrays.array cimport Value
 from .levels cimport Algebra, Level
 
-cdef enum:
-    X_REGISTERS = 4             # x, y, z, out
-    MAX_STEPS = 32
-
-
-cdef class Partial:
-    cdef bint is_number
-    cdef double number
-    cdef int n_steps
-    cdef int result
-    cdef int[MAX_STEPS] op
-    cdef int[MAX_STEPS][3] operand
-    cdef int[MAX_STEPS] arity
-    cdef list constants             # numbers
-    cdef list typed                 # for each constant, the array of each type made so far
-    cdef object literal(self, node)
-    cdef int compile(self, node) except -1
-    cdef Value constant(self, int k, int typenum)
-    cdef Value evaluate(self, PyObject **ins, int n, Value out)
-
-
 ctypedef Value (*algebra_rule_t)(int op, object params, PyObject **args, int n, Level level, Algebra algebra)
 
 cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents)
 cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int order)
 cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct)
+cdef Value vjp_of_one_type(int op, object params, PyObject **ins, int n, Value out, int i, Value ct)
 cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
                        PyObject **in_dots, Value out_dot, Level level)
-cdef bint has_slope(int op, object params, PyObject **args, int n)
+cdef Value widened_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int first,
+                       bint exact)
+cdef Value widened_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct)
+cdef Value widened_vjp_tangent(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
+                               PyObject **in_dots, Value out_dot, Level level)
+cdef bint has_slope(int op, object params, PyObject **args, int n) except -1
+cdef bint elementwise_has_slope(int op, PyObject **args) except -1
+cdef Value elementwise_jvp(int op, PyObject **ins, int n, Value out, PyObject **tangents)
+cdef Value elementwise_vjp(int op, PyObject **ins, int n, Value out, int i, Value ct)
+cdef Value elementwise_vjp_tangent(int op, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
+                                   PyObject **in_dots, Value out_dot, Level level)
 cdef Value dual_rule(int op, object params, PyObject **args, int n)
 cdef Value add(Value a, Value b)
 cdef Value zeros_like(Value v)
 cdef Value ones_like(Value v)
-cdef Value share(object params, Value x, Value out, int typenum)
+cdef Value given(PyObject *tangent, Value like)
 cdef Value typed(Value v, int typenum)
 cdef int common_type(int a, int b) except -1
+cdef int slope_type(int op, int typenum) noexcept
 cdef Value widen(Value term, Value like)
 cdef Value to_shape_of(Value term, Value like)
-cdef Value swapped(Value v)
-cdef Value rows(Value v)
-cdef Partial partial_of(int op, int i, Value operand)
+cdef Value to_shape_of_moved(Value ct, Value dot, Value ct_dot, Value partial, Value like)
 cdef void set_algebra_rule(algebra_rule_t rule) noexcept

@@ -17,7 +17,8 @@ from ..arrays.array cimport ARRAY, Array, Value, is_complex, scalar, to_ndarray
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport FAMILY_CONSTANT, family_of
 from .batch cimport contracted
-from .rules cimport Partial, add, partial_of
+from .partials cimport Partial, partial_of
+from .rules cimport add
 from .levels cimport Algebra, BatchLevel, Level, bind2, bind_list, type_of
 
 

@@ -1,0 +1,421 @@
+"""matmul: products of matrices, stacked over leading axes that broadcast."""
+cimport numpy as cnp
+from cpython.object cimport PyObject
+from libc.string cimport memset
+
+import numpy as np
+
+from ..arrays.array cimport (ARRAY, BATCH, MAX_DIMS, N_TYPES, Array, Value, contiguous, is_inexact, new_array,
+                             shape_tuple, to_ndarray)
+from ..compiler.lowering cimport AS_CONTRACT, AS_GENERIC, AS_MATMUL, Lowering, matmul_loop
+from ..compiler.views cimport View, inverse, permuted, product, turned, view
+from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_CONCAT, OP_MATMUL, OP_RESHAPE, OP_SLICE, OP_SUM, OP_TRANSPOSE
+from ..primitives.registry cimport Loop, define, dg_loop, no_loop, np_name, numpy_loop
+from ..primitives.structural cimport is_float
+from ..values.batch cimport first_along, is_batched, leave, padded
+from ..values.dual cimport cotangent, functional_of_product
+from ..values.families cimport Bilinear
+from ..values.levels cimport (Algebra, Batch, BatchLevel, Level, bind1, bind2, bind_list, make_batch, ndim_of, shape_of,
+                              type_of)
+from ..values.rules cimport to_shape_of, vjp
+
+cnp.import_array()
+
+cdef enum:
+    FEW_ROWS = 64                   # for which a product of matrices costs more than putting its operands together
+
+cdef Loop[N_TYPES] MATMUL
+memset(MATMUL, 0, sizeof(MATMUL))
+
+
+cdef class MatMul(Bilinear):
+    """Operands with two axes or more; leading axes broadcast."""
+
+    def __cinit__(self):
+        self.odd = self.reads_merged = True
+        self.core = 2
+
+    cdef Array execute(self, object params, PyObject **args, int n):
+        cdef Array a = <Array>args[0]
+        cdef Array b = <Array>args[1]
+        cdef Array out
+        cdef Loop *loop = &MATMUL[a.typenum]
+        cdef Py_ssize_t[MAX_DIMS] shape
+        cdef int ndim
+        self.form(params, args, n, &ndim, shape)
+        if not loop.known:
+            numpy_loop(np.matmul, a.typenum, loop)
+            loop.known = True
+        if loop.fn is NULL:
+            raise no_loop(OP_MATMUL, a.typenum)
+        a = for_blas(a)
+        b = for_blas(b)
+        out = new_array(a.typenum, ndim, shape)
+        if out.size == 0:
+            return out
+        if a.shape[a.ndim - 1] == 0:
+            memset(out.data, 0, out.size * out.itemsize)
+            return out
+        multiply(loop, a, b, out)
+        return out
+
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        cdef Array a = <Array>args[0]
+        cdef Array b = <Array>args[1]
+        cdef int axes = max(a.ndim, b.ndim), j
+        cdef Py_ssize_t p, q
+        if a.typenum != b.typenum:
+            raise TypeError(f"matmul: the operands have types {np_name(a)} and {np_name(b)}; expected equal types, "
+                            f"convert one with astype")
+        if a.shape[a.ndim - 1] != b.shape[b.ndim - 2]:
+            raise ValueError(f"matmul: shapes {shape_tuple(a)} and {shape_tuple(b)} do not multiply; the last axis of "
+                             f"the first ({a.shape[a.ndim - 1]}) must equal the last but one of the second "
+                             f"({b.shape[b.ndim - 2]})")
+        for j in range(axes - 2):
+            p = 1 if j < axes - a.ndim else a.shape[j - (axes - a.ndim)]
+            q = 1 if j < axes - b.ndim else b.shape[j - (axes - b.ndim)]
+            if p != q and p != 1 and q != 1:
+                raise ValueError(f"matmul: shapes {shape_tuple(a)} and {shape_tuple(b)} do not broadcast in their "
+                                 f"leading axes")
+            shape[j] = q if p == 1 else p
+        shape[axes - 2] = a.shape[a.ndim - 2]
+        shape[axes - 1] = b.shape[b.ndim - 1]
+        ndim[0] = axes
+        return a.typenum
+
+    cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
+        return is_float((<Array>args[0]).typenum) and (<Array>args[0]).ndim >= 2 and (<Array>args[1]).ndim >= 2
+
+    cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
+        """For c = a @ b: the cotangent of a is ct @ b^T, that of b is a^T @ ct, summed over broadcast leading axes."""
+        cdef Value a = <Value>ins[0], b = <Value>ins[1]
+        if i == 0 and ndim_of(a) == 2 and ndim_of(b) > 2:       # one product over all columns, see below
+            return bind2(OP_MATMUL, None, swapped(rows(swapped(ct))), rows(swapped(b)))
+        if i == 0:
+            return to_shape_of(bind2(OP_MATMUL, None, ct, swapped(b)), a)
+        if ndim_of(b) == 2 and ndim_of(a) > 2:          # one product over all rows instead of one for each stack
+            a = rows(a)
+            ct = rows(ct)
+        return to_shape_of(bind2(OP_MATMUL, None, swapped(a), ct), b)
+
+    cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
+                              object algebra):
+        cdef Level at = <Level>level
+        cdef Algebra over = <Algebra>algebra
+        cdef Value a = <Value>ins[0], b = <Value>ins[1]
+        if not is_inexact(type_of(<Value>ins[i])):      # operands would need one type with the cotangent
+            return cotangent(at, over, vjp(OP_MATMUL, params, ins, n, out, i, ct), 0)
+        if i == 0:
+            a = functional_of_product(at, over, OP_MATMUL, ct, swapped(b), True)
+        else:
+            if ndim_of(b) == 2 and ndim_of(a) > 2:
+                a = rows(a)
+                ct = rows(ct)
+            a = functional_of_product(at, over, OP_MATMUL, swapped(a), ct, False)
+        return None if a is None else to_shape_of(a, <Value>ins[i])
+
+    cdef Value batched(self, object params, PyObject **args, int n, object level):
+        return product_of_batches(<Value>args[0], <Value>args[1], <BatchLevel>level)
+
+    cdef Value coupled(self, object params, Value a, Value b):
+        return frugal_product(a, b)
+
+    cdef Value contracted(self, object params, Value a, Value b, object level):
+        """Matrices as one product over all samples."""
+        cdef tuple p, q
+        if ndim_of(a) != 2 or ndim_of(b) != 2:
+            return bind1(OP_SUM, ((0,), False), leave(<BatchLevel>level, bind2(OP_MATMUL, params, a, b)))
+        a = leave(<BatchLevel>level, a)
+        b = leave(<BatchLevel>level, b)
+        if a.kind == ARRAY and (<Array>a).strides[2] == 0 and (<Array>a).shape[2] > 1:      # see frugal_product
+            a = first_along(a, 2, shape_of(a))
+            b = bind1(OP_SUM, ((1,), True), b)
+        p = shape_of(a)
+        q = shape_of(b)
+        a = bind1(OP_RESHAPE, (p[1], p[0] * p[2]), bind1(OP_TRANSPOSE, (1, 0, 2), a))
+        return bind2(OP_MATMUL, None, a, bind1(OP_RESHAPE, (q[0] * q[1], q[2]), b))
+
+    cdef bint coupled_together(self, list a, list b, list out) except -1:
+        return rows_together(a, b, out)
+
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
+        return multiplied(<Lowering>lowering, <View>ins[0], <View>ins[1], typenum, shape)
+
+    def reads(self, step, int k):
+        """A row of the first with a column of the second; a constant factor says which of their elements meet."""
+        a, b = step.shapes[0], step.shapes[1]
+        factor = step.numbers(1 - k, constant=True)
+        if factor is not None and factor.ndim == 2 and len(step.shapes[k]) == 2 and not factor.all():
+            i, j = np.nonzero(factor)
+            mine, places = step.positions(k), step.places()
+            if len(i) * mine.shape[k] <= step.most:         # (m, inner) @ factor, or factor @ (inner, n)
+                targets = places[:, j] if k == 0 else places[i, :]
+                sources = mine[:, i] if k == 0 else mine[j, :]
+                return step.reads_nonempty(k, targets.ravel(), sources.ravel())
+        # Without one all of a row meets all of a column, and what it depends on is gathered once.
+        kept = (*a[:len(a) - 1], 1) if k == 0 else (*b[:len(b) - 2], 1, b[len(b) - 1])
+        return step.blocks(k, kept, kept)
+
+    def accumulated(self, walk, step, int k, list parts, list moving):
+        return walk.refused()
+
+
+define(MatMul(), "matmul")
+
+
+# ------------------------------------------------------------------------------------------------------------ arrays
+
+cdef Array for_blas(Array a):
+    """BLAS wants one of the two strides to be the item size; others are copied."""
+    if a.strides[a.ndim - 1] != a.itemsize and a.strides[a.ndim - 2] != a.itemsize:
+        return contiguous(a)
+    return a
+
+
+cdef int leading_strides(Array a, int axes, Py_ssize_t *strides) noexcept:
+    """The strides along the leading axes of a stack, 0 where it is repeated."""
+    cdef int j, k
+    for j in range(axes):
+        k = j - (axes + 2 - a.ndim)
+        strides[j] = 0 if k < 0 or a.shape[k] == 1 else a.strides[k]
+    return 0
+
+
+cdef int multiply(Loop *loop, Array a, Array b, Array out) except -1:
+    """Multiply stacks of matrices, by NumPy's loop."""
+    cdef Py_ssize_t[3 * MAX_DIMS] strides
+    cdef char *pointers[3]
+    cdef cnp.npy_intp[4] dims
+    cdef cnp.npy_intp[9] steps
+    cdef int axes = out.ndim - 2, k
+    leading_strides(a, axes, strides)
+    leading_strides(b, axes, strides + MAX_DIMS)
+    leading_strides(out, axes, strides + 2 * MAX_DIMS)
+    dims[0] = 1
+    dims[1] = a.shape[a.ndim - 2]
+    dims[2] = a.shape[a.ndim - 1]
+    dims[3] = b.shape[b.ndim - 1]
+    steps[0] = steps[1] = steps[2] = 0
+    steps[3] = a.strides[a.ndim - 2]
+    steps[4] = a.strides[a.ndim - 1]
+    steps[5] = b.strides[b.ndim - 2]
+    steps[6] = b.strides[b.ndim - 1]
+    steps[7] = out.strides[axes]
+    steps[8] = out.strides[axes + 1]
+    pointers[0] = a.data
+    pointers[1] = b.data
+    pointers[2] = out.data
+    with nogil:
+        if axes:                # the innermost leading axis is the loop's own
+            dims[0] = out.shape[axes - 1]
+            for k in range(3):
+                steps[k] = strides[k * MAX_DIMS + axes - 1]
+        each_stack(loop.fn, loop.data, dims, steps, pointers, axes - 1, out.shape, strides)
+    return 0
+
+
+cdef int each_stack(dg_loop fn, void *data, cnp.npy_intp *dims, cnp.npy_intp *steps, char **pointers, int axes,
+                    const Py_ssize_t *shape, const Py_ssize_t *strides) noexcept nogil:
+    """Call a loop for each place along some axes of three arrays."""
+    cdef Py_ssize_t[MAX_DIMS] index
+    cdef char *args[3]
+    cdef int j, k
+    for j in range(axes):
+        index[j] = 0
+    while True:
+        for k in range(3):
+            args[k] = pointers[k]           # NumPy's loop advances the pointers it is given
+        fn(args, dims, steps, data)
+        j = axes - 1
+        while j >= 0:
+            index[j] += 1
+            for k in range(3):
+                pointers[k] += strides[k * MAX_DIMS + j]
+            if index[j] < shape[j]:
+                break
+            for k in range(3):
+                pointers[k] -= strides[k * MAX_DIMS + j] * shape[j]
+            index[j] = 0
+            j -= 1
+        if j < 0:
+            return 0
+
+
+# ------------------------------------------------------------------------------------------------------- derivatives
+
+cdef Value swapped(Value v):
+    """The last two axes exchanged."""
+    cdef int ndim = ndim_of(v)
+    if ndim == 2:
+        return bind1(OP_TRANSPOSE, (1, 0), v)
+    return bind1(OP_TRANSPOSE, tuple(range(ndim - 2)) + (ndim - 1, ndim - 2), v)
+
+
+cdef Value rows(Value v):
+    """A stack of matrices as one matrix of all their rows."""
+    cdef tuple shape = shape_of(v)
+    cdef int last = len(shape) - 1
+    return bind1(OP_RESHAPE, (product(shape[:last]), shape[last]), v)
+
+
+cdef Value frugal_product(Value a, Value b):
+    """A product of matrices, of which the first may repeat one row, or one column, without being told: directions that
+    are the same at all points do, and their product with a layer is one row of it."""
+    cdef Value v = (<Batch>a).value if a.kind == BATCH else a
+    cdef Array x
+    cdef tuple shape, found
+    cdef int ndim = ndim_of(a), lead
+    if v.kind == ARRAY and ndim >= 2:
+        x = <Array>v
+        shape = shape_of(a)
+        if x.strides[x.ndim - 2] == 0 and shape[ndim - 2] > 1:
+            v = bind2(OP_MATMUL, None, first_along(a, ndim - 2, shape), b)
+            found = shape_of(v)
+            lead = len(found) - 2
+            return bind1(OP_BROADCAST_TO, found[:lead] + (shape[ndim - 2],) + found[lead + 1:], v)
+        if x.strides[x.ndim - 1] == 0 and shape[ndim - 1] > 1:
+            return bind2(OP_MATMUL, None, first_along(a, ndim - 1, shape), bind1(OP_SUM, ((ndim_of(b) - 2,), True), b))
+    return bind2(OP_MATMUL, None, a, b)
+
+
+cdef bint rows_together(list a, list b, list out) except -1:
+    """Few rows times a constant matrix: those of all channels as one product. False, and nothing is done, elsewhere."""
+    cdef list moving = [], pieces = []
+    cdef Py_ssize_t count, start = 0
+    cdef Value v, x = <Value>a[0], piece
+    cdef BatchLevel stack
+    cdef int k
+    if ndim_of(x) != 2 or (<Value>b[0]).kind != ARRAY or ndim_of(<Value>b[0]) != 2 \
+            or any([c is not None for c in b[1:]]):
+        return False
+    count = shape_of(x)[0]
+    if count > FEW_ROWS:
+        return False
+    for k in range(1, len(a)):
+        if a[k] is not None:
+            piece = rows_of_channel(<Value>a[k], count)
+            if piece is None:
+                return False
+            moving.append(k)
+            pieces.append(piece)
+    if len(moving) < 2 or shape_of(x)[1] == 0 or count == 0:
+        return False
+    v = bind2(OP_MATMUL, None, bind_list(OP_CONCAT, 0, pieces), <Value>b[0])
+    for k, piece in zip(moving, pieces):
+        count = shape_of(piece)[0]
+        x = bind1(OP_SLICE, ((start, count, 1), (0, shape_of(v)[1], 1)), v)
+        start += count
+        if (<Value>a[k]).kind == BATCH:
+            stack = (<Batch>a[k]).level
+            x = make_batch(stack, bind1(OP_RESHAPE, (stack.size, count // stack.size, shape_of(v)[1]), x))
+        out[k] = x
+    return True
+
+
+cdef Value rows_of_channel(Value v, Py_ssize_t count):
+    """The rows of a coefficient as one matrix; None where it is none, or repeats one row (see frugal_product)."""
+    cdef Array r
+    if v.kind == BATCH:
+        v = (<Batch>v).value
+    if v.kind != ARRAY:
+        return None
+    r = <Array>v
+    if r.strides[r.ndim - 2] == 0 and count > 1:
+        return None
+    return v if r.ndim == 2 else bind1(OP_RESHAPE, (r.size // r.shape[r.ndim - 1], r.shape[r.ndim - 1]), r)
+
+
+# ----------------------------------------------------------------------------------------------------------- batches
+
+cdef Value product_of_batches(Value a, Value b, BatchLevel level):
+    """One product over the rows of all samples where the right factor is shared, or the left one and samples are
+    columns; a product for each sample otherwise."""
+    cdef int ndim = max(ndim_of(a), ndim_of(b)) - 2
+    cdef tuple shape
+    cdef Value r
+    cdef int last
+    if not is_batched(b, level) and ndim_of(b) == 2:
+        r = (<Batch>a).value
+        shape = shape_of(r)
+        last = len(shape) - 1
+        r = rows_times(bind1(OP_RESHAPE, (product(shape[:last]), shape[last]), r), b)
+        return bind1(OP_RESHAPE, shape[:last] + (shape_of(b)[1],), r)
+    if not is_batched(a, level) and ndim_of(a) == 2:
+        r = (<Batch>b).value
+        shape = shape_of(r)
+        last = len(shape) - 1
+        if shape[last] == 1:
+            r = rows_times(bind1(OP_RESHAPE, (product(shape[:last - 1]), shape[last - 1]), r),
+                           bind1(OP_TRANSPOSE, (1, 0), a))
+            return bind1(OP_RESHAPE, shape[:last - 1] + (shape_of(a)[0], 1), r)
+    return bind2(OP_MATMUL, None, padded(a, level, ndim, 2), padded(b, level, ndim, 2))
+
+
+cdef Value rows_times(Value left, Value matrix):
+    """A matrix of rows times another; rows of the identity pick rows of it."""
+    cdef tuple shape
+    cdef Py_ssize_t first
+    if left.kind != ARRAY or not (<Array>left).basis:
+        return bind2(OP_MATMUL, None, left, matrix)
+    shape = shape_of(matrix)
+    if (<Array>left).shape[0] == shape[0]:
+        return matrix
+    first = to_ndarray(<Array>left)[0].argmax()
+    return bind1(OP_SLICE, ((first, (<Array>left).shape[0], 1), (0, shape[1], 1)), matrix)
+
+
+# ---------------------------------------------------------------------------------------------------------- programs
+
+cdef View multiplied(Lowering low, View a, View b, int typenum, tuple shape):
+    cdef tuple order = None
+    cdef View p, q
+    if matmul_loop(typenum).fn is not NULL and product(shape) and product(a.shape):
+        if a.merges is not None and b.merges is None and len(b.shape) == 2 and a.shape[1] == a.merges.shape[2]:
+            p = a.merges
+            return low.another_shape(multiplied(low, p, b, typenum, p.shape[:2] + shape[1:]), shape)
+        if (a.merges is not None or b.merges is not None) and len(a.shape) == 2 and len(b.shape) == 2:
+            p, q = split_alike(a, b)
+            if p is not None:
+                return low.emit(AS_CONTRACT, OP_MATMUL, None, [p, q], typenum, shape)
+    a = low.settled(a)
+    b = low.settled(b)
+    if len(a.shape) == 3 and len(b.shape) == 2 or len(a.shape) == 2 and len(b.shape) == 2:
+        order = low.order(shape)
+    if order == (1, 0) and len(a.shape) == 2:           # the transposed product
+        a, b = turned(b, (1, 0)), turned(a, (1, 0))
+    elif order == (1, 0, 2) and len(b.shape) == 2:      # stacks of the same row next to each other
+        a = turned(a, order)
+    else:
+        order = tuple(range(len(shape)))
+    if matmul_loop(typenum).fn is not NULL and multiplies(a, b):
+        return turned(low.emit(AS_MATMUL, OP_MATMUL, None, [a, b], typenum, permuted(shape, order)), inverse(order))
+    return low.emit(AS_GENERIC, OP_MATMUL, None, [a, b], typenum, shape)
+
+
+cdef bint multiplies(View a, View b) except -1:
+    """Whether one call of the product's loop does it: at most one axis of stacks, and something to add up."""
+    return (len(a.shape) <= 3 and len(b.shape) <= 3 and product(a.shape) > 0 and product(b.shape) > 0
+            and not (len(b.shape) == 3 and len(a.shape) == 3 and a.shape[0] != b.shape[0]
+                     and a.shape[0] != 1 and b.shape[0] != 1))
+
+
+cdef tuple split_alike(View a, View b):
+    """The factors of a matrix product with the axis they are contracted over split into two, that of rows first, and
+    their own axis last; (None, None) where they are not merged alike."""
+    cdef View p = a.merges
+    cdef View q = b.merges
+    if p is not None and a.shape[0] == p.shape[0]:              # (m, stack, rows)
+        p = turned(p, (2, 1, 0))
+    elif p is not None:
+        return None, None
+    if q is not None and b.shape[1] == q.shape[2]:              # (stack, rows, n)
+        q = turned(q, (1, 0, 2))
+    elif q is not None:
+        return None, None
+    if p is None:
+        p = view(a.root, a.offset, (q.shape[0], q.shape[1], a.shape[0]),
+                 (a.strides[1], a.strides[1] * <Py_ssize_t>q.shape[0], a.strides[0]))
+    if q is None:
+        q = view(b.root, b.offset, (p.shape[0], p.shape[1], b.shape[1]),
+                 (b.strides[0], b.strides[0] * <Py_ssize_t>p.shape[0], b.strides[1]))
+    return (p, q) if p.shape[:2] == q.shape[:2] else (None, None)
