@@ -16,17 +16,20 @@ from ._instructions import Instruction, kind_of, label
 from ._listing import CONSTANT, HANDLE, INPUT, Listing, Recording, recording_of
 from ._tokens import TYPES, name_of
 from ._work import work_of_instruction, work_of_region
+from .passes import stages_of
 
 __all__ = ["Explanation", "explain", "functions"]
 
 
-def explain(fn: Callable) -> Callable[..., Explanation]:
+def explain(fn: Callable, *, passes: bool = False) -> Callable[..., Explanation]:
     """Return the program of a function: its steps, regions, memory and work, as text and as a drawing.
 
     Parameters
     ----------
     fn : callable
         A recorded function (`dualgrad.jit`), any function or Cell, or a gradient function.
+    passes : bool, default False
+        Whether the text says what each pass of the compiler has made, too; `dualgrad.programs.passes` has it as data.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def explain(fn: Callable) -> Callable[..., Explanation]:
         raise TypeError(f"explain: expected a function or Cell, got {type(fn).__name__}")
 
     def call(*args: Any, **kwargs: Any) -> Explanation:
-        return Explanation(recording_of(fn, args, kwargs))
+        return Explanation(recording_of(fn, args, kwargs), passes)
 
     return call
 
@@ -117,13 +120,14 @@ class Explanation(Fixed):
         For each region `rows`, `block`, `instructions`, `flops`, `read` and `written`.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, passes: bool = False) -> None:
         if not isinstance(recording, Recording):
             raise TypeError(
                 f"Explanation: expected a recording, got {type(recording).__name__}; it is made by "
                 "dualgrad.explain(fn)(*args)"
             )
         self._recording = recording
+        self._stages = stages_of(recording.program) if passes and recording.program is not None else {}
         self.name = recording.name
         self.why = recording.why
         self._layout = {} if recording.program is None else recording.layout()
@@ -139,7 +143,11 @@ class Explanation(Fixed):
     def __str__(self) -> str:
         if self._recording.program is None:
             return self._eager_text()
-        return "\n".join([*self._head(), "", *self._step_lines(), "", *self._region_lines()])
+        lines = [*self._head(), "", *self._step_lines(), "", *self._region_lines()]
+        for name, stage in self._stages.items():
+            lines += ["", f"after the pass {name}" if name != "record" else "as recorded"]
+            lines += [f"  {line}" for line in str(stage).splitlines()]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<explanation of {self.name}>"

@@ -1,0 +1,629 @@
+"""What holds of each object that the compiler makes: a list for each pass of (what, predicate).
+
+A predicate is given what all passes so far have made, as plain data by the name of the pass (`stages` in the engine's
+passes.pyx), and the name of the pass that it is about. It yields what is wrong, in words. In the debug build everything
+is checked while programs are planned; elsewhere inside of `specified`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .._engine.compiler.passes import DEBUG, check_passes
+from ._instructions import Instruction, kind_of
+
+__all__ = ["SPECIFICATION", "SpecificationError", "specified", "violations"]
+
+Stages = dict[str, Any]
+Predicate = Callable[[Stages, str], Iterator[str]]
+
+HALO = 16  # rows: how far operations of a region may look
+MOST_JOINED = 4  # products done as one
+ALIGN = 64  # bytes: where places begin
+ARENA, BLOCK, TOTALS, FIRST = range(4)  # bases that every run has, and the first one of its own
+NOWHERE = -1
+
+
+class SpecificationError(AssertionError):
+    """A pass of the compiler has made what it must not: a fault of dualgrad, never of the function."""
+
+
+def violations(name: str, stages: Stages) -> list[str]:
+    """What is wrong with what a pass has made; nothing, if it is sound."""
+    return [f"{what}: {why}" for what, predicate in SPECIFICATION[name] for why in predicate(stages, name)]
+
+
+@contextmanager
+def specified() -> Iterator[None]:
+    """Inside the block, what each pass of the compiler makes is checked, for every program that is planned.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    SpecificationError
+        By the call whose program is planned, where a pass has made something unsound.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> from dualgrad.programs import specified
+    >>> with specified():
+    ...     recorded = dg.jit(lambda x: ops.exp(x) + x)
+    ...     print([recorded(dg.Tensor([0.0])) for _ in range(3)][-1])
+    [1.]
+    """
+    former = check_passes(_check)
+    try:
+        yield
+    finally:
+        check_passes(former)
+
+
+def _check(name: str, stages: Stages) -> None:
+    found = violations(name, stages)
+    if found:
+        raise SpecificationError("\n  ".join([f"the pass {name} has made something unsound", *found]))
+
+
+# ------------------------------------------------------------------------------------------------------------ programs
+
+
+def slots_are_made_before_they_are_read(stages: Stages, name: str) -> Iterator[str]:
+    slots = stages[name]["slots"]
+    made = {k for k, slot in enumerate(slots) if slot["kind"] != "step"}
+    for k, step in enumerate(stages[name]["steps"]):
+        for slot in step["ins"]:
+            if slot not in made:
+                yield f"step {k} ({step['name']}) reads slot {slot}"
+        made.add(step["out"])
+    for slot in stages[name]["results"]:
+        if slot not in made:
+            yield f"slot {slot} leaves the program"
+
+
+def slots_are_made_once(stages: Stages, name: str) -> Iterator[str]:
+    slots, made = stages[name]["slots"], set()
+    for k, step in enumerate(stages[name]["steps"]):
+        out = step["out"]
+        if not 0 <= out < len(slots) or slots[out]["kind"] != "step" or out in made:
+            yield f"step {k} ({step['name']}) makes slot {out}"
+        made.add(out)
+
+
+def steps_are_needed(stages: Stages, name: str) -> Iterator[str]:
+    needed = set(stages[name]["results"]) | {slot for step in stages[name]["steps"] for slot in step["ins"]}
+    for k, step in enumerate(stages[name]["steps"]):
+        if step["out"] not in needed and step["name"] not in ("draw", "inspect"):
+            yield f"step {k} ({step['name']}) makes slot {step['out']}, which nobody reads"
+
+
+def steps_agree_with_shapes(stages: Stages, name: str) -> Iterator[str]:
+    slots = stages[name]["slots"]
+    for k, step in enumerate(stages[name]["steps"]):
+        ins, out = [slots[slot]["shape"] for slot in step["ins"]], slots[step["out"]]["shape"]
+        if not _fits(step["name"], step["params"], ins, out):
+            yield f"step {k} ({step['name']}) makes {out} from {ins}"
+
+
+def _fits(name: str, params: Any, ins: Sequence[tuple[int, ...]], out: tuple[int, ...]) -> bool:
+    """Whether a result has the shape that its operands say, for the primitives whose rule is short."""
+    if name in ("add", "sub", "mul", "div", "absorb_mul", "where"):
+        return _repeated(ins) == out
+    if name in ("neg", "exp", "sin", "cos", "tanh", "cast", "identity"):
+        return ins[0] == out
+    if name == "reshape":
+        return math.prod(ins[0]) == math.prod(out)
+    if name == "transpose":
+        return tuple(ins[0][axis] for axis in params) == out
+    if name == "broadcast_to":
+        return _repeated([ins[0], out]) == out
+    if name == "matmul" and len(ins[0]) > 1 and len(ins[1]) > 1:
+        return ins[0][-1] == ins[1][-2] and (*(_repeated([ins[0][:-2], ins[1][:-2]]) or ()), *_ends(ins)) == out
+    return True
+
+
+def _ends(ins: Sequence[tuple[int, ...]]) -> tuple[int, int]:
+    return ins[0][-2], ins[1][-1]
+
+
+def _repeated(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that all of these are repeated to; None if there is none."""
+    n = max(map(len, shapes), default=0)
+    found = []
+    for axis in range(-n, 0):
+        extents = {shape[axis] for shape in shapes if -axis <= len(shape)} - {1}
+        if len(extents) > 1:
+            return None
+        found.append(extents.pop() if extents else 1)
+    return tuple(found)
+
+
+def results_are_those_recorded(stages: Stages, name: str) -> Iterator[str]:
+    def forms(part: dict[str, Any]) -> list[tuple[int, tuple[int, ...]]]:
+        return [(part["slots"][k]["typenum"], part["slots"][k]["shape"]) for k in part["results"]]
+
+    if forms(stages[name]) != forms(stages["record"]):
+        yield f"{forms(stages[name])} leave the program, not {forms(stages['record'])}"
+
+
+def products_are_not_more(stages: Stages, name: str) -> Iterator[str]:
+    now, before = [sum(step["name"] == "matmul" for step in stages[key]["steps"]) for key in (name, "simplify")]
+    if now > before:
+        yield f"{now} matrix products, where there were {before}"
+
+
+# ------------------------------------------------------------------------------------------------------------ lowering
+
+
+def views_stay_inside(stages: Stages, name: str) -> Iterator[str]:
+    for order in stages[name]["orders"]:
+        for o in order["operations"]:
+            for v in [*o["ins"], *(part[2] for part in _parts(o))]:
+                if not _inside(v, order["roots"][v["root"]]):
+                    yield f"{_called(o)} reads {v}"
+        for v in order["results"]:
+            if not _inside(v, order["roots"][v["root"]]):
+                yield f"{v} leaves the program"
+
+
+def _parts(o: dict[str, Any]) -> list[Any]:
+    return [part for part in o["params"] if part is not None] if o["manner"] == "copies" else []
+
+
+def _inside(v: dict[str, Any], root: dict[str, Any]) -> bool:
+    if v["strides"] is None:
+        return v["merges"] is not None and _inside(v["merges"], root)
+    low, high = _span(v["shape"], v["strides"])
+    return math.prod(v["shape"]) == 0 or (v["offset"] + low >= 0 and v["offset"] + high + root["item"] <= _nbytes(root))
+
+
+def _nbytes(root: dict[str, Any]) -> int:
+    return int(math.prod(root["shape"])) * int(root["item"])
+
+
+def _span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """Bytes from the first element to the lowest and to the highest one."""
+    ways = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    return sum(min(way, 0) for way in ways), sum(max(way, 0) for way in ways)
+
+
+def _called(o: dict[str, Any]) -> str:
+    return f"{o['name']} as {o['manner']}, which makes root {o['out']},"
+
+
+def roots_are_made_before_they_are_read(stages: Stages, name: str) -> Iterator[str]:
+    for order in stages[name]["orders"]:
+        made = {k for k, root in enumerate(order["roots"]) if root["source"] is not None}
+        for o in order["operations"]:
+            for v in o["ins"]:
+                if v["root"] not in made:
+                    yield f"{_called(o)} reads root {v['root']}"
+            if o["out"] in made:
+                yield f"{_called(o)} makes what is there"
+            made.add(o["out"])
+
+
+def operands_repeat_to_the_result(stages: Stages, name: str) -> Iterator[str]:
+    for order in stages[name]["orders"]:
+        for o in order["operations"]:
+            shape = order["roots"][o["out"]]["shape"]
+            if (
+                o["manner"] in ("loop", "select", "cast")
+                and _repeated([v["shape"] for v in o["ins"]] + [shape]) != shape
+            ):
+                yield f"{_called(o)} has operands of {[v['shape'] for v in o['ins']]} for {shape}"
+
+
+def results_have_their_forms(stages: Stages, name: str) -> Iterator[str]:
+    p = stages["share"]
+    expected = [(p["slots"][k]["typenum"], p["slots"][k]["shape"]) for k in p["results"]]
+    for order in stages[name]["orders"]:
+        found = [(order["roots"][v["root"]]["typenum"], v["shape"]) for v in order["results"]]
+        if found != expected:
+            yield f"{found} leave the program, not {expected}"
+
+
+# ----------------------------------------------------------------------------------------------------------- partition
+
+
+def _order(stages: Stages) -> Any:
+    """The operations with the axes in the order that was chosen."""
+    first = stages["partition"]["axes_first"]
+    return next(order for order in stages["lower"]["orders"] if order["rows"] == first)
+
+
+def _outside(operations: Sequence[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {o["out"]: o for o in operations}
+
+
+def regions_hold_each_operation_once(stages: Stages, name: str) -> Iterator[str]:
+    found = sorted(out for region in stages[name]["regions"] for out in region["operations"])
+    expected = sorted(o["out"] for o in _order(stages)["operations"])
+    if found != expected:
+        yield f"they hold those that make {found}, not {expected}"
+    for k, region in enumerate(stages[name]["regions"]):
+        wrong = [out for out in region["operations"] if stages[name]["makings"][out]["region"] != region["number"]]
+        if region["number"] != k or wrong or not region["operations"]:
+            yield f"region {k} has the number {region['number']}, and roots {wrong} are said to be made elsewhere"
+
+
+def regions_come_after_what_they_need(stages: Stages, name: str) -> Iterator[str]:
+    operations = _outside(_order(stages)["operations"])
+    made = set()
+    for region in stages[name]["regions"]:
+        for out in region["operations"]:
+            for v in operations[out]["ins"] if out in operations else ():
+                if v["root"] in operations and v["root"] not in made:
+                    yield f"{_called(operations[out])} in region {region['number']} reads root {v['root']}"
+            made.add(out)
+
+
+def rows_are_those_of_the_region(stages: Stages, name: str) -> Iterator[str]:
+    roots = _order(stages)["roots"]
+    for region in stages[name]["regions"]:
+        for out in region["operations"]:
+            making = stages[name]["makings"][out]
+            if making["rows"] + making["added"] != (region["rows"] is not None):
+                yield f"root {out} of region {region['number']} is not made as a region of rows, or none, does it"
+            elif making["rows"] and not 0 <= region["rows"] - roots[out]["shape"][0] <= HALO:
+                yield f"root {out} has {roots[out]['shape'][0]} rows, region {region['number']} has {region['rows']}"
+
+
+def totals_are_read_later(stages: Stages, name: str) -> Iterator[str]:
+    operations, makings = _outside(_order(stages)["operations"]), stages[name]["makings"]
+    for region in stages[name]["regions"]:
+        for out in region["operations"]:
+            for v in operations[out]["ins"] if out in operations else ():
+                if makings[v["root"]]["added"] and makings[v["root"]]["region"] == region["number"]:
+                    yield f"root {v['root']} is read in region {region['number']}, which adds it up"
+
+
+def readers_are_known(stages: Stages, name: str) -> Iterator[str]:
+    order, makings, regions = _order(stages), stages[name]["makings"], stages[name]["regions"]
+    last = {v["root"]: len(regions) for v in order["results"]}
+    outside = set(last)
+    operations = _outside(order["operations"])
+    for region in regions:
+        for out in region["operations"]:
+            for v in operations[out]["ins"] if out in operations else ():
+                last[v["root"]] = max(last.get(v["root"], -1), region["number"])
+                if makings[v["root"]]["region"] != region["number"]:
+                    outside.add(v["root"])
+    for k, making in enumerate(makings):
+        if making["last"] != last.get(k, -1) or making["outside"] != (k in outside):
+            yield f"root {k} is read last by region {last.get(k, -1)}, outside of its own: {k in outside}; not {making}"
+
+
+def looks_are_near(stages: Stages, name: str) -> Iterator[str]:
+    for k, making in enumerate(stages[name]["makings"]):
+        if not 0 <= making["reach"] <= HALO:
+            yield f"root {k} depends on rows {making['reach']} away"
+
+
+def generic_operations_are_alone(stages: Stages, name: str) -> Iterator[str]:
+    generic = {o["out"] for o in _order(stages)["operations"] if o["manner"] == "generic"}
+    for region in stages[name]["regions"]:
+        if generic & set(region["operations"]) and len(region["operations"]) > 1:
+            yield f"region {region['number']} has others beside one"
+
+
+# -------------------------------------------------------------------------------------------------------------- fusion
+
+
+def operations_come_after_what_they_need(stages: Stages, name: str) -> Iterator[str]:
+    given = {k for k, root in enumerate(_order(stages)["roots"]) if root["source"] is not None}
+    for region in stages[name]["regions"]:
+        for o in region["operations"]:
+            for v in o["ins"]:
+                if v["root"] not in given:
+                    yield f"{_called(o)} in region {region['number']} reads root {v['root']}"
+            given.add(o["out"])
+
+
+def _elementary(o: dict[str, Any]) -> int:
+    """How many operations are done as one."""
+    if o["manner"] != "loop" or not isinstance(o["params"], tuple):
+        return 1
+    _, outer, second, factor = o["params"]
+    return 1 + (outer >= 0) + (second >= 0) + (factor is not None)
+
+
+def fusion_loses_no_operation(stages: Stages, name: str) -> Iterator[str]:
+    for region, before in zip(stages[name]["regions"], stages["partition"]["regions"], strict=True):
+        done = sum(_elementary(o) for o in region["operations"])
+        if done != len(before["operations"]):
+            yield f"region {region['number']} does {done} operations, not {len(before['operations'])}"
+        more = {o["out"] for o in region["operations"]} - set(before["operations"])
+        if more or (region["number"], region["rows"]) != (before["number"], before["rows"]):
+            yield f"region {region['number']} over {region['rows']} rows makes {more} too"
+
+
+def what_others_read_is_made(stages: Stages, name: str) -> Iterator[str]:
+    for region in stages[name]["regions"]:
+        made = {o["out"] for o in region["operations"]}
+        for k, making in enumerate(stages["partition"]["makings"]):
+            if making["region"] == region["number"] and making["outside"] and k not in made:
+                yield f"root {k} is no more made in region {region['number']}"
+
+
+# ------------------------------------------------------------------------------------------------------------- margins
+
+
+def margins_are_enough(stages: Stages, name: str) -> Iterator[str]:
+    margins = stages[name]["margins"]
+    for out, root, shift in stages[name]["looks"]:
+        reader, read = margins[out], margins[root]
+        if read["before"] < reader["before"] - shift or read["after"] < reader["after"] + shift:
+            yield f"root {root} has {read}, root {out} looks at rows {shift} further on and has {reader}"
+    for k, margin in enumerate(margins):
+        if margin["before"] < 0 or margin["after"] < 0:
+            yield f"root {k} has {margin}"
+
+
+def results_inside_of_others_fit(stages: Stages, name: str) -> Iterator[str]:
+    roots, margins, makings = _order(stages)["roots"], stages[name]["margins"], stages["partition"]["makings"]
+    for k, inner in enumerate(margins):
+        around, seen = inner["within"], {k}
+        if around == NOWHERE:
+            continue
+        rows = roots[around]["shape"][0] if around not in seen and roots[around]["shape"] else 0
+        if makings[around]["region"] != makings[k]["region"] or makings[k]["outside"] or makings[around]["outside"]:
+            yield f"root {k} is made inside of root {around}, and one of them is for another region"
+        if not 0 <= inner["start"] <= inner["start"] + roots[k]["shape"][0] <= rows:
+            yield f"root {k} is made in rows from {inner['start']} on of root {around}, which has {rows}"
+        while around != NOWHERE and around not in seen:
+            seen.add(around)
+            around = margins[around]["within"]
+        if around != NOWHERE:
+            yield f"root {k} is made inside of itself"
+
+
+def halos_are_the_widest_margins(stages: Stages, name: str) -> Iterator[str]:
+    for region, halo in zip(stages["fuse"]["regions"], stages[name]["halos"], strict=True):
+        margins = [stages[name]["margins"][o["out"]] for o in region["operations"]]
+        if halo != max(m["before"] + m["after"] for m in margins):
+            yield f"region {region['number']} has a halo of {halo} rows"
+
+
+# ------------------------------------------------------------------------------------------------------ joined products
+
+
+def joining_keeps_operations(stages: Stages, name: str) -> Iterator[str]:
+    for now, before in zip(stages[name]["regions"], stages["fuse"]["regions"], strict=True):
+        if sorted(o["out"] for o in now["operations"]) != sorted(o["out"] for o in before["operations"]):
+            yield f"those of region {now['number']} are others"
+
+
+def joined_products_share_a_factor(stages: Stages, name: str) -> Iterator[str]:
+    operations = {o["out"]: o for region in stages[name]["regions"] for o in region["operations"]}
+    places = {out: k for k, out in enumerate(operations)}
+    for group in stages[name]["together"]:
+        products = [operations[out] for out in group]
+        if any(o["manner"] != "matmul" or o["ins"][1] != products[0]["ins"][1] for o in products):
+            yield f"{group} are no products with the same factor"
+        if not 2 <= len(group) <= MOST_JOINED or [places[out] - places[group[0]] for out in group] != [
+            *range(len(group))
+        ]:
+            yield f"{group} are not behind each other, or are too many"
+        if {v["root"] for o in products for v in o["ins"]} & set(group):
+            yield f"one of {group} needs another"
+
+
+def joined_roots_are_in_one_group(stages: Stages, name: str) -> Iterator[str]:
+    seen: set[int] = set()
+    for group in stages[name]["beside"]:
+        if seen & set(group) or len(set(group)) != len(group):
+            yield f"roots {sorted(seen & set(group)) or group} are in two groups"
+        seen |= set(group)
+
+
+# ---------------------------------------------------------------------------------------------------------- allocation
+
+
+def _lives(stages: Stages) -> list[tuple[int, int, int, int, int]]:
+    """(root, first and last region, first and last byte) of what has a place in the arena."""
+    roots, makings = _order(stages)["roots"], stages["partition"]["makings"]
+    return [
+        (k, makings[k]["region"], makings[k]["last"], place["offset"], place["offset"] + _nbytes(roots[k]))
+        for k, place in enumerate(stages["allocate"]["places"])
+        if place["base"] == ARENA
+    ]
+
+
+def lives_in_the_arena_are_apart(stages: Stages, name: str) -> Iterator[str]:
+    lives = sorted(_lives(stages), key=lambda life: life[1])
+    for i, (a, _, last, begin, end) in enumerate(lives):
+        for b, first, _, begin2, end2 in lives[i + 1 :]:
+            if first > last:
+                break
+            if begin < end2 and begin2 < end:
+                yield f"roots {a} and {b} are both there in region {first}, at {begin} and {begin2}"
+
+
+def arena_holds_all(stages: Stages, name: str) -> Iterator[str]:
+    for root, _, _, begin, end in _lives(stages):
+        if begin % ALIGN or begin < 0 or end > stages[name]["arena"]:
+            yield f"root {root} is at {begin} to {end} of {stages[name]['arena']}"
+
+
+def what_others_read_has_a_place(stages: Stages, name: str) -> Iterator[str]:
+    for k, (making, place) in enumerate(zip(stages["partition"]["makings"], stages[name]["places"], strict=True)):
+        if making["outside"] and place["base"] < 0:
+            yield f"root {k} has none"
+    for v in _order(stages)["results"]:
+        if stages[name]["places"][v["root"]]["base"] < FIRST:
+            yield f"root {v['root']} leaves the program, and is no memory of its own"
+
+
+def bases_are_one_for_each_root(stages: Stages, name: str) -> Iterator[str]:
+    memories = stages[name]["memories"]
+    if [m["base"] for m in memories] != [*range(FIRST, FIRST + len(memories))]:
+        yield f"they are {[m['base'] for m in memories]}"
+    found = {m["root"]: m["base"] for m in memories}
+    for k, place in enumerate(stages[name]["places"]):
+        if place["base"] >= FIRST and (found.get(k) != place["base"] or place["offset"] != 0):
+            yield f"root {k} is at {place}, not at the beginning of base {found.get(k)}"
+
+
+def totals_are_apart(stages: Stages, name: str) -> Iterator[str]:
+    roots = _order(stages)["roots"]
+    for k, (totals, room) in enumerate(zip(stages[name]["totals"], stages[name]["total_bytes"], strict=True)):
+        places = sorted((stages[name]["places"][root]["total"], _nbytes(roots[root])) for root in totals)
+        ends = [begin + nbytes for begin, nbytes in places]
+        if any(end > begin for end, (begin, _) in zip(ends, places[1:], strict=False)) or max(ends, default=0) > room:
+            yield f"those of region {k} are at {places} of {room} bytes"
+
+
+# ---------------------------------------------------------------------------------------------------------------- code
+
+
+def _sizes(code: dict[str, Any], region: dict[str, Any]) -> dict[int, int]:
+    """Bytes of each base for a region."""
+    sizes = {m["base"]: int(math.prod(m["shape"])) * m["item"] for m in code["memories"]}
+    return sizes | {ARENA: code["arena"], BLOCK: region["block_bytes"], TOTALS: region["total_bytes"]}
+
+
+def _blocks(region: dict[str, Any]) -> list[tuple[int, int]]:
+    """(first row, rows) of the first two blocks and of the last two: those between are like the second."""
+    starts = [*range(0, region["n_rows"], region["block"])]
+    return [(row0, min(region["block"], region["n_rows"] - row0)) for row0 in sorted({*starts[:2], *starts[-2:]})]
+
+
+def _rows(i: Instruction, row0: int, block: int) -> tuple[int, int]:
+    """The rows that an instruction goes over in a block; nothing where the second is not above the first."""
+    if i["once"]:
+        return (0, i["high"]) if row0 == 0 else (0, 0)
+    return max(row0 - i["before"], i["low"]), min(row0 + block + i["after"], i["high"])
+
+
+def _reached(i: Instruction, row0: int, block: int) -> Iterator[tuple[int, int, int]]:
+    """(base, first byte, byte behind the last) of all that an instruction reads and writes in a block."""
+    start, stop = _rows(i, row0, block)
+    period = i["period"] or max(stop - start, 1)
+    kind = kind_of(i)
+    for first in range(start, stop, period):
+        rows = min(period, stop - first)
+        for access in [*kind.reads(i, rows), *kind.writes(i, rows)]:
+            base, offset, row, local = i["args"][access.arg]
+            at = offset + start * row + (start - row0) * local + (first - start) * i["advance"][access.arg]
+            low, high = _span(access.shape, access.strides)
+            if math.prod(access.shape):
+                yield base, at + low, at + high + access.item
+
+
+def operands_lie_inside_of_their_memory(stages: Stages, name: str) -> Iterator[str]:
+    code = stages[name]
+    for k, region in enumerate(code["regions"]):
+        sizes = _sizes(code, region) if region["instructions"] else {}
+        for n, i in enumerate(region["instructions"]):
+            reached = {reach for row0, block in _blocks(region) for reach in _reached(i, row0, block)}
+            for base, low, high in sorted(reached):
+                if base not in sizes or not 0 <= low <= high <= sizes[base]:
+                    yield (
+                        f"instruction {n} ({i['kind']}) of region {k} reaches bytes {low} to {high} of base {base}, "
+                        f"which has {sizes.get(base)}"
+                    )
+
+
+def blocks_are_of_rows(stages: Stages, name: str) -> Iterator[str]:
+    for k, region in enumerate(stages[name]["regions"]):
+        if region["instructions"] and not (1 <= region["block"] <= max(region["n_rows"], 1) and region["workers"] >= 1):
+            yield f"region {k}: blocks of {region['block']} rows of {region['n_rows']}, {region['workers']} workers"
+
+
+def memory_of_blocks_is_enough(stages: Stages, name: str) -> Iterator[str]:
+    code = stages[name]
+    for k, region in enumerate(code["regions"]):
+        if region["instructions"] and (
+            region["block_bytes"] > code["block_bytes"] or region["total_bytes"] > code["total_bytes"]
+        ):
+            yield f"region {k} needs {region['block_bytes']} and {region['total_bytes']} bytes"
+
+
+def streams_are_in_range(stages: Stages, name: str) -> Iterator[str]:
+    code = stages[name]
+    for k, region in enumerate(code["regions"]):
+        for base, offset, row in region["streams"]:
+            size, beside = _sizes(code, region).get(base, 0), HALO * row
+            if base in (BLOCK, TOTALS) or row <= 0 or not -beside <= offset <= size - row * region["n_rows"] + beside:
+                yield f"region {k} walks along base {base} from {offset} on, {row} bytes a row, of {size}"
+
+
+def results_are_in_memory_of_their_own(stages: Stages, name: str) -> Iterator[str]:
+    memories = {m["base"]: m for m in stages[name]["memories"]}
+    for result in stages[name]["results"]:
+        memory = memories.get(result["base"])
+        if memory is None or not _inside({"merges": None, **result}, memory):
+            yield f"{result} leaves the program"
+
+
+_PROGRAM: list[tuple[str, Predicate]] = [
+    ("every slot is made before it is read", slots_are_made_before_they_are_read),
+    ("every slot is made once", slots_are_made_once),
+    ("every step is needed", steps_are_needed),
+    ("shapes agree with the rules of primitives", steps_agree_with_shapes),
+    ("results have the forms recorded", results_are_those_recorded),
+]
+_CODE: list[tuple[str, Predicate]] = [
+    ("operands lie inside of their memory, for every block", operands_lie_inside_of_their_memory),
+    ("blocks are of rows that there are", blocks_are_of_rows),
+    ("there is memory for a block of each region", memory_of_blocks_is_enough),
+    ("streams are in range", streams_are_in_range),
+    ("results are in memory of their own", results_are_in_memory_of_their_own),
+]
+
+#: What holds of that which each pass makes.
+SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
+    "simplify": _PROGRAM,
+    "share": [*_PROGRAM, ("matrix products are not more", products_are_not_more)],
+    "numbers": _CODE,
+    "lower": [
+        ("views stay inside of their roots", views_stay_inside),
+        ("every root is made once, before it is read", roots_are_made_before_they_are_read),
+        ("operands repeat to the shape of the result", operands_repeat_to_the_result),
+        ("results have the forms of the program", results_have_their_forms),
+    ],
+    "partition": [
+        ("regions hold each operation once", regions_hold_each_operation_once),
+        ("regions come after what they need", regions_come_after_what_they_need),
+        ("rows are those of the region", rows_are_those_of_the_region),
+        ("what is added up is read later", totals_are_read_later),
+        ("the readers of each root are known", readers_are_known),
+        ("operations look at rows nearby", looks_are_near),
+        ("generic operations are alone", generic_operations_are_alone),
+    ],
+    "fuse": [
+        ("operations come after what they need", operations_come_after_what_they_need),
+        ("fusion loses no operation", fusion_loses_no_operation),
+        ("what others read is still made", what_others_read_is_made),
+    ],
+    "margins": [
+        ("readers have the rows that they look at", margins_are_enough),
+        ("results inside of others fit", results_inside_of_others_fit),
+        ("the halo is the widest margin", halos_are_the_widest_margins),
+    ],
+    "join": [
+        ("operations come after what they need", operations_come_after_what_they_need),
+        ("joining keeps the operations", joining_keeps_operations),
+        ("joined products share a factor, and need nothing of each other", joined_products_share_a_factor),
+        ("a root is in one group", joined_roots_are_in_one_group),
+    ],
+    "allocate": [
+        ("what lives at the same time is apart in the arena", lives_in_the_arena_are_apart),
+        ("the arena holds all", arena_holds_all),
+        ("what others read has a place", what_others_read_has_a_place),
+        ("each root with a base has one of its own", bases_are_one_for_each_root),
+        ("totals are apart", totals_are_apart),
+    ],
+    "generate": _CODE,
+}
+
+if DEBUG:
+    check_passes(_check)
