@@ -39,6 +39,7 @@ LAYERS = (
     "_engine.transforms",
     "_engine.compiler",
     "_engine.trace",
+    "_engine.assembly",
     ".",  # the modules beside the folders, where they are not named below
     "transforms",
     "ops",

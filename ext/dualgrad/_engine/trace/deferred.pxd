@@ -19,3 +19,6 @@ cdef class Promises:
     cdef int keep(self, Array a) except -1
     cdef int keep_all(self) except -1
     cdef int fulfil(self, list slots, list arrays) except -1
+
+
+cdef int compute_now(Array a) except -1

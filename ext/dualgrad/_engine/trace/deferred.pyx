@@ -15,24 +15,17 @@ dropped, and lets go of its operands.
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport MAX_DIMS, Array, compute_late_by, is_complex, take_over, without_numbers
+from ..arrays.array cimport MAX_DIMS, Array, is_complex, take_over, without_numbers
+from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport Tracer, active_tracer, run
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport Loop, broadcast_shape, find_loop, is_elementwise, rule_of
 
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL Py_ssize_t dg_least = 1 << 16;   /* bytes from which on this thread puts an array off */
-    """
-    Py_ssize_t dg_least
-
 
 def put_off_from(Py_ssize_t nbytes):
     """Have this thread put off arrays from this size on; returns the former one."""
-    global dg_least
-    cdef Py_ssize_t former = dg_least
-    dg_least = nbytes
+    cdef Py_ssize_t former = thread_state().deferred
+    thread_state().deferred = nbytes
     return former
 
 
@@ -57,13 +50,13 @@ cdef class Promises:
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
             waits = waits or (a.data is NULL and a.size > 0)
-        if (not waits and nbytes < dg_least // 16) or op >= N_OPS:
+        if (not waits and nbytes < thread_state().deferred // 16) or op >= N_OPS:
             return None
         typenum = form(op, params, args, n, &ndim, shape)
         if typenum < 0:
             return None
         a = without_numbers(typenum, ndim, shape)
-        return a if a.size > 0 and (waits or a.size * a.itemsize >= dg_least) else None
+        return a if a.size > 0 and (waits or a.size * a.itemsize >= thread_state().deferred) else None
 
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1:
         """How the numbers of a promised array, which has its slot now, are computed."""
@@ -141,9 +134,6 @@ cdef int compute_now(Array a) except -1:
         raise RuntimeError("the numbers of this tensor were put off while a function was recorded, and an error kept "
                            "them from being computed")
     return tracer.needed(a)
-
-
-compute_late_by(compute_now)
 
 
 # -------------------------------------------------------------------------------------------------------------- forms

@@ -23,7 +23,7 @@ from .batch cimport contracted, frugal, frugal_matmul
 from ..primitives.registry cimport (FAMILY_BILINEAR, FAMILY_CONSTANT, FAMILY_ELEMENTWISE, FAMILY_RULE, FAMILY_SELECTION,
                                     Rule, family_of, rule_of)
 from ..primitives.opcodes cimport *
-from .rules cimport Partial, add, has_slope, partial_of, set_algebra_rule, share, widen, zeros_like
+from .rules cimport Partial, add, has_slope, partial_of, share, widen, zeros_like
 from .series cimport elementwise_series, times
 from .levels cimport (Algebra, Batch, BatchLevel, Dual, Level, bind1, bind2, bind3, bind_list, look_at, make_batch,
                       ndim_of, new_level, part, shape_of, type_of)
@@ -433,6 +433,3 @@ cdef int product(int op, object params, list a, list b, list out, Level level, A
             out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
     table_product(op, params, a, b, False, out, level, algebra)
     return 0
-
-
-set_algebra_rule(algebra_rule)

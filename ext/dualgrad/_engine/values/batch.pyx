@@ -25,7 +25,7 @@ from ..primitives.opcodes cimport *
 from ..primitives.registry cimport (FAMILY_BILINEAR, FAMILY_LINEAR, FAMILY_RULE, family_of, is_elementwise, op_name,
                                     rule_of)
 from .rules cimport vjp
-from .levels cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule,
+from .levels cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of,
                       shape_of)
 
 
@@ -425,6 +425,3 @@ cdef Value scatter_add(tuple params, PyObject **args, int n, BatchLevel level):
             inverse[axis] = k
         v = bind1(OP_TRANSPOSE, tuple(inverse), v)
     return bind_list(OP_SCATTER_ADD, ((level.size,) + params[0], full_pattern), [v] + indices)
-
-
-set_batch_rule(batched)

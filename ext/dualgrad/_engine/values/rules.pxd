@@ -24,8 +24,6 @@ cdef class Partial:
     cdef Value evaluate(self, PyObject **ins, int n, Value out)
 
 
-ctypedef Value (*algebra_rule_t)(int op, object params, PyObject **args, int n, Level level, Algebra algebra)
-
 cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents)
 cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int order)
 cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct)
@@ -44,4 +42,3 @@ cdef Value to_shape_of(Value term, Value like)
 cdef Value swapped(Value v)
 cdef Value rows(Value v)
 cdef Partial partial_of(int op, int i, Value operand)
-cdef void set_algebra_rule(algebra_rule_t rule) noexcept
