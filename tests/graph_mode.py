@@ -41,11 +41,12 @@ from ways import programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor, random
+from dualgrad._engine.arrays.array import install
 from dualgrad._engine.trace import recordings, replay
 from dualgrad._engine.trace.capture import capture
 from dualgrad._engine.trace.signature import ByIdentity
 from dualgrad._engine.transforms.rematerialisation import recording
-from dualgrad._engine.transforms.tensor import TensorBase, set_call_hook, watch_rebinding
+from dualgrad._engine.transforms.tensor import TensorBase, watch_rebinding
 from dualgrad._engine.values.levels import open_levels
 from dualgrad.loops import stepping
 from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers
@@ -102,7 +103,7 @@ class Rehearsal:
         patched += [place for name in (*MAKERS, *CALLERS, *LINEAR) for place in self._places(name)]
         for module, name, _, new in patched:
             setattr(module, name, new)
-        set_call_hook(self._cell_called)
+        install(cell_called=self._cell_called)
         checked = recordings.check_programs(self._confirmed)
         watched = watch_rebinding(self._note)
         try:
@@ -110,7 +111,7 @@ class Rehearsal:
         finally:
             watch_rebinding(watched)
             recordings.check_programs(checked)
-            set_call_hook(replay._cell_called)
+            install(cell_called=replay.cell_called)
             for module, name, old, _ in patched:
                 setattr(module, name, old)
 
@@ -160,7 +161,7 @@ class Rehearsal:
         if self._call.busy and not self._call.recording and not recording():
             return cell.construct(*args, **kwargs)
         if self._call.busy or recording() or open_levels():
-            return replay._cell_called(cell, args, kwargs)
+            return replay.cell_called(cell, args, kwargs)
         return self._recorded(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
 
     def _recorded(

@@ -32,6 +32,7 @@ LAYERS = (
     "_engine.compiler",
     "_engine.structural",
     "_engine.trace",
+    "_engine.assembly",
     ".",  # the modules beside the folders, where they are not named below
     "transforms",
     "ops._arguments",

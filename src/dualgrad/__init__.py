@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import context, dtype, numpy, ops, sparse
+from ._engine.assembly import check as _check_engine
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dtype import (
     bool_,
@@ -42,6 +43,8 @@ from .transforms.linearization import linearize
 from .transforms.recompute import recompute
 from .transforms.taylor import derivative, jet
 from .transforms.vectorize import vmap
+
+_check_engine()
 
 if TYPE_CHECKING:
     from . import amp, common, dataset, nn, operators, scipy, sparsity

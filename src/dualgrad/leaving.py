@@ -11,8 +11,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from ._engine.arrays.array import install
 from ._engine.transforms.tensor import carried
-from ._engine.values.levels import install_leaving
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -57,7 +57,7 @@ class LeavesDerivativeError(TypeError):
     __module__ = "dualgrad"
 
 
-install_leaving(LeavesDerivativeError)
+install(leaving=LeavesDerivativeError)
 
 
 def stay(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._engine.tape.closed_call import install_random
+from ._engine.arrays.array import install
 from ._engine.trace.recordings import unrepeatable
 
 __all__ = ["generator", "get_seed", "set_seed"]
@@ -100,4 +100,4 @@ def put_state(state: Any) -> None:
     generator().bit_generator.state = state
 
 
-install_random(get_state, put_state)
+install(get_random=get_state, put_random=put_state)

@@ -1,11 +1,27 @@
-/* Variables of which each thread has its own. */
+/* What each thread has of its own: one struct for all of the engine. See arrays/thread.pyx. */
 #ifndef DG_THREAD_LOCAL_H
 #define DG_THREAD_LOCAL_H
+
+#include <Python.h>
 
 #if defined(_MSC_VER)
 #define DG_THREAD_LOCAL __declspec(thread)
 #else
 #define DG_THREAD_LOCAL _Thread_local
 #endif
+
+typedef struct {
+    PyObject *level;        /* the innermost open level */
+    PyObject *tracer;       /* what rides along with execution: a recording, or a watch */
+    PyObject *region;       /* the innermost closed call that is running */
+    size_t largest;         /* bytes of the largest array made since this was last forgotten */
+    Py_ssize_t deferred;    /* bytes from which on a recording defers an array */
+    int depth;              /* of the pytree that is walked */
+    int planning;           /* programs are planned */
+    int checking;           /* every replay is run eagerly too */
+    int interrupted;        /* a handler of a signal has raised in a program */
+} dg_thread;
+
+#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, 0, 1 << 16, 0, 1, 0, 0}
 
 #endif

@@ -43,11 +43,30 @@ cdef class Array(Value):
     cdef double[2] inline_data
 
 
-ctypedef int (*compute_t)(Array a) except -1
+cdef enum:
+    # Hooks that are Python objects.
+    CELL_CALLED             # the call of a Cell in Graph mode or while recording,
+    TRANSFORM_CALLED        # and the outermost one of a transform in Graph mode
+    LEAVING                 # the error for numbers that leave a derivative
+    GET_RANDOM              # how the state of random numbers is read,
+    PUT_RANDOM              # and set
+    N_HOOKS
+
+
+cdef struct Hooks:
+    # What lower layers call of higher ones. `_engine/assembly.pyx` fills it in, and checks that nothing is missing.
+    int (*compute)(Array a) except -1           # the numbers of a deferred array
+    Value (*dual)(int op, object params, PyObject **args, int n)        # a primitive on duals and batches,
+    Value (*node)(int op, object params, PyObject **args, int n)        # with a node among its operands,
+    Value (*batch)(int op, object params, PyObject **args, int n, object level)         # on batches of a level,
+    Value (*algebra)(int op, object params, PyObject **args, int n, object level, object algebra)   # on elements
+    PyObject *objects[N_HOOKS]
+
+
+cdef Hooks HOOKS
 
 cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape)
 cdef int take_over(Array a, Array numbers) except -1
-cdef void compute_late_by(compute_t compute)
 cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape)
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data)
 cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value)

@@ -24,6 +24,8 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+from .thread cimport dg_thread, thread_state
+
 cnp.import_array()
 
 cdef extern from "memory/memory.h":
@@ -40,14 +42,7 @@ cdef extern from "numpy/arrayobject.h":
     int PyArray_CopyInto(cnp.ndarray dest, cnp.ndarray src) except -1
     void PyArray_UpdateFlags(cnp.ndarray arr, int flags)
 
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL size_t dg_largest = 0;
-    """
-    size_t dg_largest
-
-cdef compute_t COMPUTE = NULL
+cdef Hooks HOOKS
 cdef int[N_TYPES] ITEM_SIZE
 memset(ITEM_SIZE, 0, sizeof(ITEM_SIZE))
 
@@ -57,6 +52,16 @@ for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uin
               "float16", "float32", "float64", "complex64", "complex128"):
     ITEM_SIZE[np.dtype(_name).num] = np.dtype(_name).itemsize
     _CANONICAL[np.dtype(_name).str] = np.dtype(_name).num
+
+HOOK_NAMES = ("cell_called", "transform_called", "leaving", "get_random", "put_random")
+
+
+def install(**hooks):
+    """Fill in hooks that are Python objects; they are never forgotten."""
+    for name, hook in hooks.items():
+        Py_INCREF(hook)
+        HOOKS.objects[<Py_ssize_t>HOOK_NAMES.index(name)] = <PyObject *>hook
+
 
 cdef dict LIVE = dict.fromkeys(
     ("Array", "Batch", "Dual", "Level", "Node", "Plan", "Program", "Region", "Run", "Tape"), 0)
@@ -122,10 +127,10 @@ _check_layout()
 
 def largest_array(bint forget):
     """Bytes of the largest array this thread has made since it was last told to forget."""
-    global dg_largest
+    cdef dg_thread *thread = thread_state()
     if forget:
-        dg_largest = 0
-    return dg_largest
+        thread.largest = 0
+    return thread.largest
 
 
 cdef inline Array blank(int ndim):
@@ -171,12 +176,13 @@ cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
     """An array with memory of its own and undefined contents."""
     cdef Array a = without_numbers(typenum, ndim, shape)
     cdef size_t nbytes = a.size * a.itemsize
-    global dg_largest
+    cdef dg_thread *thread
     if nbytes <= INLINE_BYTES:
         a.data = <char *>a.inline_data
     else:
-        if nbytes > dg_largest:
-            dg_largest = nbytes
+        thread = thread_state()
+        if nbytes > thread.largest:
+            thread.largest = nbytes
         a.data = <char *>dg_alloc(nbytes)
         if a.data is NULL:
             raise MemoryError(f"no memory for an array of shape {shape_tuple(a)} ({nbytes} bytes)")
@@ -226,15 +232,9 @@ cdef int take_over(Array a, Array numbers) except -1:
     return 0
 
 
-cdef void compute_late_by(compute_t compute):
-    """Set the function that computes the numbers of a deferred array."""
-    global COMPUTE
-    COMPUTE = compute
-
-
 cdef inline int numbers_needed(Array a) except -1:
     if a.data is NULL and a.size > 0:
-        COMPUTE(a)
+        HOOKS.compute(a)
     return 0
 
 

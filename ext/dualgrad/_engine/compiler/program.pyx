@@ -17,35 +17,29 @@ from libc.string cimport memcmp, memset
 
 from ..arrays.array cimport DG_DEBUG, Array, Value, contiguous, count, has_form, shape_tuple, uniform
 from ..primitives.execute cimport run as execute
+from ..arrays.thread cimport thread_state
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..primitives.registry cimport op_name
 from ..transforms.tensor cimport TensorBase
 from .rewrites cimport STEP_DROPPED, note
 
 
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL int dg_interrupted = 0;          /* a handler of a signal has raised in a program */
-    """
-    bint dg_interrupted
+cdef extern from "Python.h":
     int PyErr_CheckSignals_ "PyErr_CheckSignals"() noexcept
 
 
 cdef int check_signals() except -1:
     """Let handlers of signals run. What they raise is no error of the program."""
-    global dg_interrupted
     if PyErr_CheckSignals_() < 0:
-        dg_interrupted = True
+        thread_state().interrupted = True
         return -1
     return 0
 
 
 cdef bint interrupted() noexcept:
     """Whether a handler of a signal has raised in a program of this thread since this was last asked."""
-    global dg_interrupted
-    cdef bint found = dg_interrupted
-    dg_interrupted = False
+    cdef bint found = thread_state().interrupted
+    thread_state().interrupted = False
     return found
 
 

@@ -1,6 +1,7 @@
 # Primitives on arrays. See execute.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Array
+from ..arrays.thread cimport thread_state
 
 
 cdef class Tracer:
@@ -17,7 +18,14 @@ cdef class Tracer:
 
 cdef Array execute(int op, object params, PyObject **args, int n)
 cdef Array run(int op, object params, PyObject **args, int n)
-cdef Tracer active_tracer()
-cdef bint tracing() noexcept
 cdef int start_tracing(Tracer tracer) except -1
 cdef int stop_tracing(Tracer tracer) except -1
+
+
+cdef inline Tracer active_tracer():
+    cdef PyObject *tracer = thread_state().tracer
+    return None if tracer is NULL else <Tracer>tracer
+
+
+cdef inline bint tracing() noexcept:
+    return thread_state().tracer is not NULL

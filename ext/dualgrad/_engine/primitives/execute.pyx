@@ -9,15 +9,9 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from ..arrays.array cimport Array
+from ..arrays.thread cimport thread_state
 from .elementwise cimport execute_elementwise
 from .registry cimport PRIMITIVES, Primitive, op_name
-
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL PyObject *dg_tracer = NULL;
-    """
-    PyObject *dg_tracer
 
 
 cdef class Tracer:
@@ -55,34 +49,25 @@ cdef class Tracer:
         return 0
 
 
-cdef Tracer active_tracer():
-    return None if dg_tracer is NULL else <Tracer>dg_tracer
-
-
-cdef bint tracing() noexcept:
-    return dg_tracer is not NULL
-
-
 cdef int start_tracing(Tracer tracer) except -1:
-    global dg_tracer
     Py_INCREF(tracer)
-    dg_tracer = <PyObject *>tracer
+    thread_state().tracer = <PyObject *>tracer
     return 0
 
 
 cdef int stop_tracing(Tracer tracer) except -1:
     """No longer record; nothing happens if that tracer is not active."""
-    global dg_tracer
-    if dg_tracer is <PyObject *>tracer:
-        dg_tracer = NULL
+    if thread_state().tracer is <PyObject *>tracer:
+        thread_state().tracer = NULL
         Py_DECREF(tracer)
     return 0
 
 
 cdef Array execute(int op, object params, PyObject **args, int n):
     """Run a primitive on arrays."""
-    if dg_tracer is not NULL:
-        return traced(<Tracer>dg_tracer, op, params, args, n)
+    cdef PyObject *tracer = thread_state().tracer
+    if tracer is not NULL:
+        return traced(<Tracer>tracer, op, params, args, n)
     return run(op, params, args, n)
 
 

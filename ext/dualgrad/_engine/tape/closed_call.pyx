@@ -13,7 +13,7 @@ New values given to older handles (running statistics, counters) stay in the tab
 call as results and the handles are set, once; those of later runs are forgotten. Random numbers are drawn from the
 state that the first run found.
 """
-from ..arrays.array cimport NODE, Value
+from ..arrays.array cimport GET_RANDOM, HOOKS, NODE, PUT_RANDOM, Value
 from .tape cimport Tape, settled, stripped
 
 
@@ -38,23 +38,12 @@ cdef class Region:
 
 # -------------------------------------------------------------------------------------------------- random numbers
 
-cdef object GET_STATE = None
-cdef object SET_STATE = None
-
-
-def install_random(get, put):
-    """Tell the engine how the state of random numbers is read and set."""
-    global GET_STATE, SET_STATE
-    GET_STATE = get
-    SET_STATE = put
-
-
 cdef object random_state():
-    return GET_STATE()
+    return (<object>HOOKS.objects[GET_RANDOM])()
 
 
 cdef int set_random_state(object state) except -1:
-    SET_STATE(state)
+    (<object>HOOKS.objects[PUT_RANDOM])(state)
     return 0
 
 

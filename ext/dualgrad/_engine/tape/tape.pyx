@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from ..arrays.array cimport ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Value, count
 from ..primitives.opcodes cimport *
 from ..values.rules cimport dual_rule, has_slope
-from ..values.levels cimport Batch, Dual, Level, Node, bind, misuse, set_node_rule, this_thread
+from ..values.levels cimport Batch, Dual, Level, Node, bind, misuse, this_thread
 from ..primitives.watch cimport Watch, active_watch, user_line
 
 cdef extern from "Python.h":
@@ -537,6 +537,3 @@ cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
         tape.append(op, params, args, n, 1)
         node.slot = tape.values.push(out)
     return node
-
-
-set_node_rule(node_rule)

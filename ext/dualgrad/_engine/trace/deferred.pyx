@@ -14,24 +14,17 @@ backwards: one that only its `DeferredValue` holds is dropped and releases its o
 """
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport MAX_DIMS, Array, compute_late_by, take_over, without_numbers
+from ..arrays.array cimport MAX_DIMS, Array, take_over, without_numbers
+from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport Tracer, active_tracer, run
 from ..primitives.opcodes cimport N_OPS
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape, find_loop, is_elementwise
 
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL Py_ssize_t dg_least = 1 << 16;   /* bytes from which on this thread defers an array */
-    """
-    Py_ssize_t dg_least
-
 
 def defer_from(Py_ssize_t nbytes):
     """Have this thread defer arrays from this size on; returns the former size."""
-    global dg_least
-    cdef Py_ssize_t former = dg_least
-    dg_least = nbytes
+    cdef Py_ssize_t former = thread_state().deferred
+    thread_state().deferred = nbytes
     return former
 
 
@@ -56,13 +49,13 @@ cdef class DeferredValues:
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
             unread = unread or (a.data is NULL and a.size > 0)
-        if (not unread and nbytes < dg_least // 16) or (op >= N_OPS and PRIMITIVES[op] is NULL):
+        if (not unread and nbytes < thread_state().deferred // 16) or (op >= N_OPS and PRIMITIVES[op] is NULL):
             return None
         typenum = form(op, params, args, n, &ndim, shape)
         if typenum < 0:
             return None
         a = without_numbers(typenum, ndim, shape)
-        return a if a.size > 0 and (unread or a.size * a.itemsize >= dg_least) else None
+        return a if a.size > 0 and (unread or a.size * a.itemsize >= thread_state().deferred) else None
 
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1:
         """Keep how the numbers of a deferred array are computed, which has its slot now."""
@@ -140,9 +133,6 @@ cdef int compute_now(Array a) except -1:
         raise RuntimeError("the numbers of this tensor were deferred while a function was recorded, and an error kept "
                            "them from being computed")
     return tracer.needed(a)
-
-
-compute_late_by(compute_now)
 
 
 # -------------------------------------------------------------------------------------------------------------- forms

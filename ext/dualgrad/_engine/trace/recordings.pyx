@@ -24,21 +24,13 @@ from .executed cimport Executed
 from .guards cimport Guard, Guards, described
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.plan cimport make_plan
+from ..arrays.thread cimport thread_state
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program, interrupted
 from .deferred cimport DeferredValues
 from ..transforms.containers cimport LEAF, kind_of
 from .reachability cimport Reach, reach_of
 from .recorder cimport Recorder
 from ..transforms.tensor cimport TensorBase, is_plain
-
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL int dg_planning = 1;             /* programs are planned by this thread */
-    static DG_THREAD_LOCAL int dg_checking = 0;             /* this thread runs every replay eagerly too */
-    """
-    bint dg_planning
-    bint dg_checking
 
 cdef enum:
     FAILURES = 4                    # recordings of a kind that do not confirm the one before
@@ -53,18 +45,16 @@ cdef object COMPARE = None          # runs a replay and the eager call, and comp
 def plan_programs(bint on):
     """Whether this thread plans programs and runs them by their plans, or interprets them step by step. Returns the
     former setting."""
-    global dg_planning
-    cdef bint former = dg_planning
-    dg_planning = on
+    cdef bint former = thread_state().planning
+    thread_state().planning = on
     return former
 
 
 def check_replays(bint on):
     """Whether this thread runs the function beside every replay and compares the results. Returns the former
     setting."""
-    global dg_checking
-    cdef bint former = dg_checking
-    dg_checking = on
+    cdef bint former = thread_state().checking
+    thread_state().checking = on
     return former
 
 
@@ -224,7 +214,7 @@ cdef str changed(Guards guards):
 
 cdef object run(Recorder recorder, Recording made, Recording former, object call, Signature g):
     """The call, written down: its program and the template of its results go to `made`."""
-    if dg_planning:
+    if thread_state().planning:
         recorder.deferred = DeferredValues()
     for t in g.inputs:
         recorder.argument(t)
@@ -314,7 +304,7 @@ cdef int confirm(Recording made, Recording former) except -1:
 cdef int accept(Function function, Specialisation special, Recording made) except -1:
     """Two recordings have agreed: from now on the program is replayed."""
     made.program.prepare()
-    if made.plan is None and dg_planning:
+    if made.plan is None and thread_state().planning:
         start = perf_counter()
         made.plan = make_plan(made.program)
         made.planning = perf_counter() - start
@@ -394,7 +384,7 @@ cdef object replay(Recording r, list inputs):
     cdef Program program = r.program
     cdef Py_ssize_t i, n = len(program.outputs)
     arrays = [t.value for t in inputs]
-    arrays = r.plan.run(arrays) if dg_planning and r.plan is not None else program.run(arrays)
+    arrays = r.plan.run(arrays) if thread_state().planning and r.plan is not None else program.run(arrays)
     if arrays is None:
         return NotImplemented
     for i in range(len(program.effects)):
@@ -417,7 +407,7 @@ cdef object attempt(Recording r, list inputs):
 
 
 cdef bint checking() noexcept:
-    return dg_checking
+    return thread_state().checking
 
 
 cdef object checked(Function function, Recording r, list inputs, object call, tuple args, dict kwargs):
@@ -425,4 +415,4 @@ cdef object checked(Function function, Recording r, list inputs, object call, tu
     the tensors that the program changes."""
     handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
     return COMPARE(function.name, lambda: call(*args, **kwargs), lambda: replay(r, inputs), handles,
-                   r.plan if dg_planning else None)
+                   r.plan if thread_state().planning else None)

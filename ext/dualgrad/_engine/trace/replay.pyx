@@ -27,7 +27,6 @@ from ..compiler.program cimport FROM_HANDLE
 from .recordings cimport (FAILED, Function, Recording, Specialisation, apart, attempt, changed, checked, checking,
                           current, go_eager, record)
 from ..transforms.tensor cimport CellCall, TensorBase
-from ..transforms.tensor import set_call_hook, set_transform_hook
 from ..transforms.transformed cimport Transformed
 from ..values.levels cimport current_level
 
@@ -360,7 +359,7 @@ cdef tuple place_among(list met, object x):
     return None
 
 
-def _cell_called(CellCall cell, tuple args, dict kwargs):
+def cell_called(CellCall cell, tuple args, dict kwargs):
     """A Cell is called in Graph mode, or while recording."""
     cdef Function function = <Function>cell.known
     if tracing() or current_level() is not None:
@@ -375,15 +374,11 @@ def _cell_called(CellCall cell, tuple args, dict kwargs):
     return result
 
 
-def _transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
+def transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
     """A transform of a function is called in Graph mode, as an outermost call."""
     key, alive, label = function_key(fn)
     weights = None if parameters is None else tuple([ByIdentity(p) for p in parameters])
     return call_recorded((name, settings, weights, key), alive, f"{name} of {label}", call, args, kwargs, fn)
-
-
-set_call_hook(_cell_called)
-set_transform_hook(_transform_called)
 
 
 cdef list functions():

@@ -18,14 +18,8 @@ import sys
 import weakref
 from types import MemberDescriptorType
 
+from ..arrays.thread cimport dg_thread, thread_state
 from .tensor cimport CellCall, TensorBase
-
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL int dg_levels = 0;               /* of the nest that this thread walks */
-    """
-    int dg_levels
 
 cdef enum:
     MOST_LEVELS = 1000
@@ -328,17 +322,16 @@ cdef list aligned(object like, object given, bint more):
 
 cdef int deeper() except -1:
     """A walk goes down one level; every call is followed by `back`, unless it raises."""
-    global dg_levels
-    if dg_levels >= MOST_LEVELS + OUR_LEVELS:
+    cdef dg_thread *thread = thread_state()
+    if thread.depth >= MOST_LEVELS + OUR_LEVELS:
         raise ValueError(f"a nest given to a transform, or returned to one, has more than {MOST_LEVELS} levels, or "
                          f"holds itself; expected a nest of finite depth, put its tensors in a flat list")
-    dg_levels += 1
+    thread.depth += 1
     return 0
 
 
 cdef void back() noexcept:
-    global dg_levels
-    dg_levels -= 1
+    thread_state().depth -= 1
 
 
 cdef object described(object x):

@@ -46,8 +46,8 @@ cdef object leaf_input(object x, tuple state):
     if isinstance(x, np.ndarray) and x.dtype.kind not in "biu":
         return wrap(copy_of(x))
     if isinstance(x, np.ndarray):
-        raise TypeError(f"{what_of(x, state)} is an array (ndarray) of {x.dtype}; expected a Tensor or floating numbers: "
-                        f"make it a float array, with astype(float)")
+        raise TypeError(f"{what_of(x, state)} is an array (ndarray) of {x.dtype}; expected a Tensor or floating "
+                        f"numbers: make it a float array, with astype(float)")
     if isinstance(x, (int, np.integer, np.bool_)):
         raise TypeError(f"{what_of(x, state)} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating "
                         f"number: make it a float")

@@ -1,5 +1,5 @@
-"""Leaves of the pytrees that a transform takes and returns: lifted to a tape, collected from it, matched with tangents and
-sensitivities that are given for them."""
+"""Leaves of the pytrees that a transform takes and returns: lifted to a tape, collected from it, matched with tangents
+and sensitivities that are given for them."""
 cimport numpy as cnp
 
 import types

@@ -20,9 +20,10 @@ import copyreg
 import numpy as np
 
 
-from ..arrays.array cimport (ARRAY, BATCH, DUAL, N_TYPES, NODE, Array, Value, copy_of, from_ndarray, is_complex,
-                             is_inexact, scalar, shape_tuple, to_ndarray)
-from ..primitives.execute cimport active_tracer, tracing
+from ..arrays.array cimport (ARRAY, BATCH, CELL_CALLED, DUAL, HOOKS, N_TYPES, NODE, TRANSFORM_CALLED, Array, Value,
+                             copy_of, from_ndarray, is_complex, is_inexact, scalar, shape_tuple, to_ndarray)
+from ..arrays.thread cimport dg_thread, thread_state
+from ..primitives.execute cimport Tracer, active_tracer, tracing
 from ..primitives.registry import opcodes
 from ..primitives.registry cimport op_name, wants_float
 from ..primitives.opcodes cimport *
@@ -35,10 +36,7 @@ from ..primitives.watch cimport user_line
 cdef extern from *:
     """
     static PyObject *dg_tp_new(PyTypeObject *type, PyObject *args) { return type->tp_new(type, args, NULL); }
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL PyObject *dg_region = NULL;      /* the innermost active region of this thread */
     """
-    PyObject *dg_region
     object dg_tp_new(PyTypeObject *type, tuple args)
 
 OPCODES = opcodes()                 # of each name
@@ -89,9 +87,10 @@ cdef inline Value current(TensorBase t):
 
 cdef Value base(TensorBase t):
     """The value of a tensor by itself, as the active region sees it."""
-    if dg_region is NULL or t.birth >= (<Region>dg_region).level.serial:
+    cdef PyObject *region = thread_state().region
+    if region is NULL or t.birth >= (<Region>region).level.serial:
         return current(t)
-    return within(t, <Region>dg_region)
+    return within(t, <Region>region)
 
 
 cdef Value within(TensorBase t, Region region):
@@ -136,23 +135,28 @@ cdef Value seen(TensorBase t, Region region, long long before):
 
 cdef Value read(TensorBase t):
     """The value of a tensor as the open levels see it."""
-    if dg_region is NULL and not t.parameter:
-        return current(t)
+    cdef dg_thread *thread = thread_state()
+    cdef Value v
+    if thread.region is NULL and not t.parameter:
+        v = held(t)
+        if v.kind == ARRAY and thread.tracer is not NULL:
+            return (<Tracer>thread.tracer).reference(t, <Array>v)
+        return v
     return seen(t, current_region(), LATER)
 
 
 cdef Region current_region():
     """The innermost active region of this thread, or None."""
-    return None if dg_region is NULL else <Region>dg_region
+    cdef PyObject *region = thread_state().region
+    return None if region is NULL else <Region>region
 
 
 cdef Region swap_region(Region region):
     """Make another region (None for none) the innermost one; returns the former."""
-    global dg_region
     cdef Region former = current_region()
     if region is not None:
         Py_INCREF(region)
-    dg_region = NULL if region is None else <PyObject *>region
+    thread_state().region = NULL if region is None else <PyObject *>region
     if former is not None:
         Py_DECREF(former)
     return former
@@ -742,23 +746,7 @@ cdef class TensorBase:
         return <Py_hash_t>(<size_t><PyObject *>self >> 4)
 
 
-# What calls of Cells and of transforms go through where they are recorded (replay.pyx), and whether Graph mode is on.
-cdef object CALL_HOOK = None
-cdef object TRANSFORM_HOOK = None
 cdef bint GRAPH_MODE = False
-
-
-def set_call_hook(hook):
-    """Have calls of Cells in Graph mode go through a function of (cell, args, kwargs)."""
-    global CALL_HOOK
-    CALL_HOOK = hook
-
-
-def set_transform_hook(hook):
-    """Have outermost calls of transforms in Graph mode go through a function of (name of the transform, function,
-    settings, parameters, what to call, args, kwargs)."""
-    global TRANSFORM_HOOK
-    TRANSFORM_HOOK = hook
 
 
 cdef bint outermost_in_graph_mode() noexcept:
@@ -769,7 +757,7 @@ cdef bint outermost_in_graph_mode() noexcept:
 cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
     """Call what a transform of a function is called for, recorded. `settings` and `parameters` are all that decides,
     beside the function and the arguments, what is computed."""
-    return TRANSFORM_HOOK(name, fn, settings, parameters, call, args, kwargs)
+    return (<object>HOOKS.objects[TRANSFORM_CALLED])(name, fn, settings, parameters, call, args, kwargs)
 
 
 def set_graph_mode(bint on):
@@ -803,7 +791,7 @@ cdef class CellCall:
 
     def __call__(self, *args, **kwargs):
         if GRAPH_MODE or self.recorded or tracing():
-            return CALL_HOOK(self, args, kwargs)
+            return (<object>HOOKS.objects[CELL_CALLED])(self, args, kwargs)
         construct = self.construct
         return construct(*args, **kwargs) if kwargs else construct(*args)
 

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 from ..arrays.array cimport Value
 from .levels cimport Algebra, Level
 
+cdef Value algebra_rule(int op, object params, PyObject **args, int n, Level level, Algebra algebra)
 cdef Value make(Level level, Algebra algebra, list parts)
 cdef Value truncated(Value v, Level level, Algebra quotient)
 cdef Value derived(Value v, Level level, Algebra quotient)

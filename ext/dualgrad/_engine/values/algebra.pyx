@@ -22,7 +22,7 @@ from .batch cimport contracted, frugal
 from ..primitives.registry cimport PRIMITIVES, Primitive, primitive_of
 from ..primitives.opcodes cimport *
 from .partials cimport Partial, partial_of
-from .rules cimport add, has_slope, set_algebra_rule, widen, zeros_like
+from .rules cimport add, has_slope, widen, zeros_like
 from .series cimport elementwise_series, times
 from .levels cimport Algebra, BatchLevel, Dual, Level, bind1, bind2, bind_list, look_at, new_level, part, type_of
 from ..primitives.watch cimport Watch, active_watch
@@ -279,6 +279,3 @@ cdef int product(int op, object params, list a, list b, list out, Level level, A
             out[k] = add(<Value>out[k], bind2(op, params, <Value>a[0], <Value>b[k]))
     table_product(op, params, a, b, False, out, level, algebra)
     return 0
-
-
-set_algebra_rule(algebra_rule)

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 from ..arrays.array cimport Value
 from .levels cimport BatchLevel
 
+cdef Value batched(int op, object params, PyObject **args, int n, BatchLevel level)
 cdef Value enter(BatchLevel level, Value v)
 cdef Value leave(BatchLevel level, Value v)
 cdef Value padded(Value v, BatchLevel level, int ndim, int core)

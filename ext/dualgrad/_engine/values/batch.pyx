@@ -17,7 +17,7 @@ from ..arrays.array cimport ARRAY, BATCH, DUAL, Array, Value
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport PRIMITIVES, Primitive
 from .rules cimport vjp
-from .levels cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of, set_batch_rule,
+from .levels cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of,
                       shape_of)
 
 
@@ -223,6 +223,3 @@ cdef Value shared_vjp(int op, object params, PyObject **ins, int n, Value out, i
         held.append(stacked(<Value>ins[k], level, ndim, core))
         stacks[k] = <PyObject *>held[k]
     return vjp(op, params, stacks, n, stacked(out, level, ndim, core), i, leave(level, ct))
-
-
-set_batch_rule(batched)

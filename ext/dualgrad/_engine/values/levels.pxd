@@ -1,6 +1,7 @@
 # Levels, dual values, and the one way to apply a primitive. See levels.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Array, Value
+from ..arrays.thread cimport thread_state
 from ..primitives.watch cimport Watch
 
 
@@ -64,20 +65,17 @@ cdef class Node(Value):
     cdef Py_ssize_t slot                # its place there
 
 
-ctypedef Value (*rule_t)(int op, object params, PyObject **args, int n)
-ctypedef Value (*batch_rule_t)(int op, object params, PyObject **args, int n, BatchLevel level)
-
-cdef void set_dual_rule(rule_t rule) noexcept
-cdef void set_node_rule(rule_t rule) noexcept
-cdef void set_batch_rule(batch_rule_t rule) noexcept
-cdef batch_rule_t batch_rule() noexcept
-
 cdef Algebra DUAL_NUMBERS
 cdef long long next_serial() noexcept
 cdef long long last_serial() noexcept
 cdef Level new_level(str name)
 cdef BatchLevel new_batch_level(str name)
-cdef Level current_level()
+
+cdef inline Level current_level():
+    """The innermost open level of this thread, or None."""
+    cdef PyObject *level = thread_state().level
+    return None if level is NULL else <Level>level
+
 cdef int push_level(Level level) except -1
 cdef int pop_level(Level level) except -1
 cdef unsigned long this_thread() noexcept nogil

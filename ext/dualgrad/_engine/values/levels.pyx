@@ -29,7 +29,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
-from ..arrays.array cimport DG_DEBUG, ARRAY, BATCH, DUAL, NODE, Array, Value, count, shape_tuple
+from ..arrays.array cimport DG_DEBUG, ARRAY, BATCH, DUAL, HOOKS, LEAVING, NODE, Array, Value, count, shape_tuple
+from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport execute, tracing
 from ..primitives.opcodes cimport *
 from ..primitives.watch cimport Watch, active_watch
@@ -37,36 +38,7 @@ from ..primitives.watch cimport Watch, active_watch
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
 
-cdef extern from *:
-    """
-    #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL PyObject *dg_innermost = NULL;   /* the innermost open level of this thread */
-    """
-    PyObject *dg_innermost
-
 cdef long long SERIAL = 0
-cdef rule_t DUAL_RULE = NULL
-cdef rule_t NODE_RULE = NULL
-cdef batch_rule_t BATCH_RULE = NULL
-
-
-cdef void set_dual_rule(rule_t rule) noexcept:
-    global DUAL_RULE
-    DUAL_RULE = rule
-
-
-cdef void set_node_rule(rule_t rule) noexcept:
-    global NODE_RULE
-    NODE_RULE = rule
-
-
-cdef void set_batch_rule(batch_rule_t rule) noexcept:
-    global BATCH_RULE
-    BATCH_RULE = rule
-
-
-cdef batch_rule_t batch_rule() noexcept:
-    return BATCH_RULE
 
 
 cdef long long next_serial() noexcept:
@@ -151,25 +123,18 @@ cdef Level new_level(str name):
     return level
 
 
-cdef Level current_level():
-    """The innermost open level of this thread, or None."""
-    return None if dg_innermost is NULL else <Level>dg_innermost
-
-
 cdef int push_level(Level level) except -1:
-    global dg_innermost
     level.outer = current_level()
     Py_INCREF(level)
-    dg_innermost = <PyObject *>level
+    thread_state().level = <PyObject *>level
     return 0
 
 
 cdef int pop_level(Level level) except -1:
-    global dg_innermost
     level.open = False
     if level.own_claim is not None:
         level.own_claim.open = False
-    dg_innermost = NULL if level.outer is None else <PyObject *>level.outer
+    thread_state().level = NULL if level.outer is None else <PyObject *>level.outer
     level.outer = None
     Py_DECREF(level)
     return 0
@@ -196,21 +161,12 @@ cdef object misuse(Level level):
                         f"instead of storing it, or store ops.stop_gradient(value)")
 
 
-cdef type LEAVING = None            # dualgrad.LeavesDerivativeError, once it exists
-
-
-def install_leaving(type error):
-    """Tell the engine the error for numbers that leave a derivative."""
-    global LEAVING
-    LEAVING = error
-
-
 cdef int show_leaving(object error) except -1:
     """Raise the error for numbers that left a derivative where NumPy has put one of its own in front of it.
 
     NumPy reports whatever goes wrong while an element of an array is set as "a sequence".
     """
-    if LEAVING is not None and isinstance(error.__cause__, LEAVING):
+    if isinstance(error.__cause__, <object>HOOKS.objects[LEAVING]):
         raise error.__cause__ from None
     return 0
 
@@ -382,8 +338,8 @@ cdef Value bind(int op, object params, PyObject **args, int n):
     if kinds == ARRAY:
         return execute(op, params, args, n)
     if kinds & NODE:
-        return NODE_RULE(op, params, args, n)
-    return DUAL_RULE(op, params, args, n)
+        return HOOKS.node(op, params, args, n)
+    return HOOKS.dual(op, params, args, n)
 
 
 cdef Value bind1(int op, object params, Value a):

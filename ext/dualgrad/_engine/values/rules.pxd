@@ -3,7 +3,6 @@ from cpython.object cimport PyObject
 from ..arrays.array cimport Value
 from .levels cimport Algebra, Level
 
-ctypedef Value (*algebra_rule_t)(int op, object params, PyObject **args, int n, Level level, Algebra algebra)
 
 cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents)
 cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int order)
@@ -33,4 +32,3 @@ cdef int slope_type(int op, int typenum) noexcept
 cdef Value widen(Value term, Value like)
 cdef Value to_shape_of(Value term, Value like)
 cdef Value to_shape_of_moved(Value ct, Value dot, Value ct_dot, Value partial, Value like)
-cdef void set_algebra_rule(algebra_rule_t rule) noexcept

@@ -27,11 +27,11 @@ from cpython.object cimport PyObject
 
 import numpy as np
 
-from ..arrays.array cimport BATCH, DUAL, Array, Value, full, is_complex, is_inexact, scalar
+from ..arrays.array cimport BATCH, DUAL, HOOKS, Array, Value, full, is_complex, is_inexact, scalar
 from ..primitives.registry cimport FAMILY_CONSTANT, PRIMITIVES, Primitive, family_of, keeps_ints
 from ..primitives.opcodes cimport *
-from .levels cimport (DUAL_NUMBERS, Algebra, Batch, BatchLevel, Dual, Level, batch_rule, bind, bind1, bind2, bind_list,
-                      look_at, make_dual, misuse, part, same_shape_of, set_dual_rule, shape_of, shaped_array,
+from .levels cimport (DUAL_NUMBERS, Algebra, Batch, Dual, Level, bind, bind1, bind2, bind_list,
+                      look_at, make_dual, misuse, part, same_shape_of, shape_of, shaped_array,
                       this_thread, type_of)
 from .partials cimport Partial, partial_of
 from ..primitives.watch cimport Watch, active_watch
@@ -371,14 +371,6 @@ cdef Value vjp_tangent_of_one_type(int op, object params, PyObject **ins, int n,
 
 # ------------------------------------------------------------------------------------------------ duals, one level
 
-cdef algebra_rule_t ALGEBRA_RULE = NULL
-
-
-cdef void set_algebra_rule(algebra_rule_t rule) noexcept:
-    global ALGEBRA_RULE
-    ALGEBRA_RULE = rule
-
-
 cdef Value dual_rule(int op, object params, PyObject **args, int n):
     """A primitive on duals and batches: the highest level among the operands is unpacked, the rest is one level down.
     """
@@ -408,9 +400,9 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n):
                 top = (<Batch>v).level
                 algebra = None
     if algebra is None:
-        return batch_rule()(op, params, args, n, <BatchLevel>top)
+        return HOOKS.batch(op, params, args, n, top)
     if algebra is not DUAL_NUMBERS:
-        return ALGEBRA_RULE(op, params, args, n, top, algebra)
+        return HOOKS.algebra(op, params, args, n, top, algebra)
     if n > 8:
         return dual_rule_many(op, params, args, n, top)
     for i in range(n):
@@ -466,6 +458,3 @@ cdef Value dual_rule_many(int op, object params, PyObject **args, int n, Level t
     for i in range(n):
         tangents[i] = typed(zeros_like(<Value>primals[i]) if tangents[i] is None else <Value>tangents[i], typenum)
     return make_dual(top, bind_list(op, params, primals), bind_list(op, params, tangents))
-
-
-set_dual_rule(dual_rule)

@@ -1,0 +1,42 @@
+"""The engine put together: what lower layers call of higher ones is filled in here, and nowhere else.
+
+The rest comes from the Python face, by `install` (array.pyx). When the package is imported, `check` has the last word.
+"""
+from cpython.object cimport PyObject
+
+from .arrays.array cimport HOOKS, N_HOOKS, Value
+from .arrays.array import HOOK_NAMES, install
+from .tape.tape cimport node_rule
+from .trace.deferred cimport compute_now
+from .trace.replay import cell_called, transform_called
+from .values.algebra cimport algebra_rule
+from .values.batch cimport batched
+from .values.levels cimport Algebra, BatchLevel, Level
+from .values.rules cimport dual_rule
+
+
+cdef Value on_batches(int op, object params, PyObject **args, int n, object level):
+    return batched(op, params, args, n, <BatchLevel>level)
+
+
+cdef Value on_elements(int op, object params, PyObject **args, int n, object level, object algebra):
+    return algebra_rule(op, params, args, n, <Level>level, <Algebra>algebra)
+
+
+HOOKS.compute = compute_now
+HOOKS.dual = dual_rule
+HOOKS.node = node_rule
+HOOKS.batch = on_batches
+HOOKS.algebra = on_elements
+install(cell_called=cell_called, transform_called=transform_called)
+
+
+def check():
+    """Nothing is missing; ImportError names what is."""
+    cdef int k
+    cdef list missing = [HOOK_NAMES[k] for k in range(N_HOOKS) if HOOKS.objects[k] is NULL]
+    missing += [name for name, found in (
+        ("compute", HOOKS.compute is not NULL), ("dual", HOOKS.dual is not NULL), ("node", HOOKS.node is not NULL),
+        ("batch", HOOKS.batch is not NULL), ("algebra", HOOKS.algebra is not NULL)) if not found]
+    if missing:
+        raise ImportError(f"dualgrad: the engine is not complete, it misses {', '.join(missing)}")
