@@ -130,6 +130,10 @@ class Build(build):
         super().initialize_options()
         self.build_base = BUILD
 
+    def run(self):
+        generate_sources()  # before Python files are copied: stubs are among what is generated
+        super().run()
+
 
 class BuildExt(build_ext):
     def finalize_options(self):

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 import operator
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,14 +37,33 @@ _SPELLINGS = {
 
 
 class Primitive:
-    """The base of primitive classes with settings: made with them, called with the operands."""
+    """The base of primitive classes with settings: made with them, called with the operands.
+
+    A class without settings, which does what a function does, names it: ``class Real(Primitive, of=real)``. Its
+    docstring follows from that of the function.
+    """
 
     __slots__: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, of: Callable[..., Any] | None = None) -> None:
+        if of is not None:
+            cls.__doc__ = _documented(cls, of)
 
     def __repr__(self) -> str:
         names = [name for cls in reversed(type(self).__mro__) for name in getattr(cls, "__slots__", ())]
         settings = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__name__}({settings})"
+
+
+def _documented(cls: type, function: Callable[..., Any]) -> str:
+    """The docstring of a primitive class: how it is called, and the example of its function."""
+    call: Any = cls.__call__
+    code = call.__code__
+    words = ", ".join(code.co_varnames[1 : code.co_argcount - len(call.__defaults__ or ())])
+    name = function.__name__
+    example = "".join((function.__doc__ or "").partition("    Examples\n")[1:])
+    calls = re.sub(rf"\bops\.{name}\(", f"ops.{cls.__name__}()(", example)
+    return f"Primitive class of `{name}`: ``ops.{cls.__name__}()({words})``.\n\n{calls}"
 
 
 class Reduction(Primitive):

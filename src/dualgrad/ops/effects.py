@@ -130,54 +130,21 @@ def _parameter(name: str, variable: Any) -> Parameter:
     return variable
 
 
-class Assign(Primitive):
-    """Primitive class of `assign`: ``ops.Assign()(parameter, value)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> w = dg.Parameter([1.0], name="w")
-    >>> print(ops.Assign()(w, dg.Tensor([2.0])), w.asnumpy())
-    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True) [2.]
-    """
-
+class Assign(Primitive, of=assign):
     __slots__ = ()
 
     def __call__(self, variable: Any, value: Any) -> Parameter:
         return assign(variable, value)
 
 
-class AssignAdd(Primitive):
-    """Primitive class of `assign_add`: ``ops.AssignAdd()(parameter, value)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> w = dg.Parameter([1.0], name="w")
-    >>> print(ops.AssignAdd()(w, dg.Tensor([2.0])))
-    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True)
-    """
-
+class AssignAdd(Primitive, of=assign_add):
     __slots__ = ()
 
     def __call__(self, variable: Any, value: Any) -> Parameter:
         return assign_add(variable, value)
 
 
-class AssignSub(Primitive):
-    """Primitive class of `assign_sub`: ``ops.AssignSub()(parameter, value)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> w = dg.Parameter([1.0], name="w")
-    >>> print(ops.AssignSub()(w, dg.Tensor([2.0])))
-    Parameter (name=w, shape=(1,), dtype=Float32, requires_grad=True)
-    """
-
+class AssignSub(Primitive, of=assign_sub):
     __slots__ = ()
 
     def __call__(self, variable: Any, value: Any) -> Parameter:
@@ -210,18 +177,7 @@ def depend(value: Any, expr: Any) -> Any:
     return value
 
 
-class Depend(Primitive):
-    """Primitive class of `depend`: ``ops.Depend()(value, effect)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> w = dg.Parameter([1.0], name="w")
-    >>> print(ops.Depend()(dg.Tensor([5.0]), ops.assign(w, [2.0])))
-    [5.]
-    """
-
+class Depend(Primitive, of=depend):
     __slots__ = ()
 
     def __call__(self, value: Any, expr: Any) -> Any:
@@ -243,18 +199,7 @@ def print_(*input_x: Any) -> None:
         builtins.print(item if isinstance(item, str) else repr(item))
 
 
-class Print(Primitive):
-    """Primitive class of `print_`: ``ops.Print()("x", x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Print()("x is", dg.Tensor([1.0]))
-    x is
-    Tensor(shape=[1], dtype=Float32, value= [ 1.00000000e+00])
-    """
-
+class Print(Primitive, of=print_):
     __slots__ = ()
 
     def __call__(self, *input_x: Any) -> None:

@@ -268,17 +268,7 @@ def block_diag(*inputs: Any) -> Tensor:
     return cat(rows)
 
 
-class Trace(Primitive):
-    """Sum of the elements on the main diagonal of a matrix; see `trace`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Trace()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-    5.0
-    """
-
+class Trace(Primitive, of=trace):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:

@@ -312,51 +312,21 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
 # ------------------------------------------------------------------------------------------ primitive classes
 
 
-class ScatterNd(Primitive):
-    """Zeros with values added at points; see `scatter_nd`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ScatterNd()(dg.Tensor([[1]]), dg.Tensor([2.0]), (3,)))
-    [0. 2. 0.]
-    """
-
+class ScatterNd(Primitive, of=scatter_nd):
     __slots__ = ()
 
     def __call__(self, indices: Any, updates: Any, shape: Any) -> Tensor:
         return scatter_nd(indices, updates, shape)
 
 
-class TensorScatterAdd(Primitive):
-    """Values added at points; see `tensor_scatter_add`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.TensorScatterAdd()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([2.0])))
-    [1. 3. 1.]
-    """
-
+class TensorScatterAdd(Primitive, of=tensor_scatter_add):
     __slots__ = ()
 
     def __call__(self, x: Any, indices: Any, updates: Any) -> Tensor:
         return _scatter_added("TensorScatterAdd", x, indices, updates)
 
 
-class TensorScatterUpdate(Primitive):
-    """Elements replaced at points; see `tensor_scatter_update`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.TensorScatterUpdate()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([2.0])))
-    [1. 2. 1.]
-    """
-
+class TensorScatterUpdate(Primitive, of=tensor_scatter_update):
     __slots__ = ()
 
     def __call__(self, x: Any, indices: Any, updates: Any) -> Tensor:

@@ -128,17 +128,7 @@ def strided_slice(
     return getitem(x, tuple(parts))
 
 
-class Slice(Primitive):
-    """A window that begins at a point and has a size; see `slice`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Slice()(dg.Tensor([1.0, 2.0, 3.0]), (1,), (2,)))
-    [2. 3.]
-    """
-
+class Slice(Primitive, of=slice):
     __slots__ = ()
 
     def __call__(self, x: Any, begin: Any, size: Any) -> Tensor:

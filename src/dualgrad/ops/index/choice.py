@@ -249,35 +249,14 @@ def _compare(name: str, op: int, x: Tensor, limit: Any) -> Tensor:
 # ------------------------------------------------------------------------------------------ primitive classes
 
 
-class Select(Primitive):
-    """Primitive class of `select`: ``ops.Select()(condition, x, y)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Select()(dg.Tensor([True, False]), dg.Tensor([1.0, 2.0]), dg.Tensor([10.0, 20.0])))
-    [ 1. 20.]
-    """
-
+class Select(Primitive, of=select):
     __slots__ = ()
 
     def __call__(self, condition: Any, x: Any, y: Any) -> Tensor:
         return select(condition, x, y)
 
 
-class MaskedFill(Primitive):
-    """Primitive class of `masked_fill`: ``ops.MaskedFill()(x, mask, value)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> x, mask = dg.Tensor([1.0, 2.0]), dg.Tensor([True, False])
-    >>> print(ops.MaskedFill()(x, mask, 9.0))
-    [9. 2.]
-    """
-
+class MaskedFill(Primitive, of=masked_fill):
     __slots__ = ()
 
     def __call__(self, x: Any, mask: Any, value: Any) -> Tensor:

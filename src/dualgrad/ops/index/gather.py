@@ -369,34 +369,14 @@ class Gather(Primitive):
         return _gathered("Gather", x, indices, axis, self.batch_dims)
 
 
-class GatherD(Primitive):
-    """Elements along an axis, one for each element of an index tensor; see `gather_elements`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.GatherD()(dg.Tensor([1.0, 2.0]), 0, dg.Tensor([1, 1, 0])))
-    [2. 2. 1.]
-    """
-
+class GatherD(Primitive, of=gather_elements):
     __slots__ = ()
 
     def __call__(self, x: Any, dim: Any, index: Any) -> Tensor:
         return _gathered_elements("GatherD", x, dim, index)
 
 
-class GatherNd(Primitive):
-    """Elements at points; see `gather_nd`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.GatherNd()(dg.Tensor([1.0, 2.0]), dg.Tensor([[1]])))
-    [2.]
-    """
-
+class GatherNd(Primitive, of=gather_nd):
     __slots__ = ()
 
     def __call__(self, x: Any, indices: Any) -> Tensor:

@@ -94,17 +94,7 @@ def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
     return Tensor(np.stack(places, 1), _dtype.int64)
 
 
-class MaskedSelect(Primitive):
-    """The elements for which a mask holds; see `masked_select`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.MaskedSelect()(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([True, False, True])))
-    [1. 3.]
-    """
-
+class MaskedSelect(Primitive, of=masked_select):
     __slots__ = ()
 
     def __call__(self, x: Any, mask: Any) -> Tensor:

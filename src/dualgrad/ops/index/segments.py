@@ -230,51 +230,21 @@ def _limit(name: str, x: Tensor, op: int) -> Any:
 # ------------------------------------------------------------------------------------------ primitive classes
 
 
-class UnsortedSegmentSum(Primitive):
-    """Sums of the elements that bear one segment number; see `unsorted_segment_sum`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.UnsortedSegmentSum()(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0, 1, 0]), 2))
-    [4. 2.]
-    """
-
+class UnsortedSegmentSum(Primitive, of=unsorted_segment_sum):
     __slots__ = ()
 
     def __call__(self, x: Any, segment_ids: Any, num_segments: int) -> Tensor:
         return _segmented("UnsortedSegmentSum", None, x, segment_ids, num_segments)
 
 
-class UnsortedSegmentMax(Primitive):
-    """Largest of the elements that bear one segment number; see `unsorted_segment_max`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.UnsortedSegmentMax()(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0, 1, 0]), 2))
-    [3. 2.]
-    """
-
+class UnsortedSegmentMax(Primitive, of=unsorted_segment_max):
     __slots__ = ()
 
     def __call__(self, x: Any, segment_ids: Any, num_segments: int) -> Tensor:
         return _segmented("UnsortedSegmentMax", _MAXIMUM, x, segment_ids, num_segments)
 
 
-class UnsortedSegmentMin(Primitive):
-    """Smallest of the elements that bear one segment number; see `unsorted_segment_min`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.UnsortedSegmentMin()(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0, 1, 0]), 2))
-    [1. 2.]
-    """
-
+class UnsortedSegmentMin(Primitive, of=unsorted_segment_min):
     __slots__ = ()
 
     def __call__(self, x: Any, segment_ids: Any, num_segments: int) -> Tensor:

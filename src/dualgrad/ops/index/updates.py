@@ -197,68 +197,28 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Tensor:
 # ------------------------------------------------------------------------------------------ primitive classes
 
 
-class TensorScatterSub(Primitive):
-    """Values subtracted at points; see `tensor_scatter_sub`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.TensorScatterSub()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([3.0])))
-    [ 1. -2.  1.]
-    """
-
+class TensorScatterSub(Primitive, of=tensor_scatter_sub):
     __slots__ = ()
 
     def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
         return _subtracted("TensorScatterSub", input_x, indices, updates)
 
 
-class TensorScatterMul(Primitive):
-    """Elements multiplied at points; see `tensor_scatter_mul`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.TensorScatterMul()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([3.0])))
-    [1. 3. 1.]
-    """
-
+class TensorScatterMul(Primitive, of=tensor_scatter_mul):
     __slots__ = ()
 
     def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
         return _multiplied("TensorScatterMul", input_x, indices, updates)
 
 
-class TensorScatterMax(Primitive):
-    """Elements replaced by larger ones at points; see `tensor_scatter_max`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.TensorScatterMax()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([3.0])))
-    [1. 3. 1.]
-    """
-
+class TensorScatterMax(Primitive, of=tensor_scatter_max):
     __slots__ = ()
 
     def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
         return _chosen("TensorScatterMax", _MAXIMUM, input_x, indices, updates)
 
 
-class TensorScatterMin(Primitive):
-    """Elements replaced by smaller ones at points; see `tensor_scatter_min`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.TensorScatterMin()(ops.ones((3,)), dg.Tensor([[1]]), dg.Tensor([-3.0])))
-    [ 1. -3.  1.]
-    """
-
+class TensorScatterMin(Primitive, of=tensor_scatter_min):
     __slots__ = ()
 
     def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:

@@ -306,34 +306,14 @@ def logdet(input: Any) -> Tensor:
 # ------------------------------------------------------------------------------------------ primitive classes
 
 
-class MatrixDeterminant(Primitive):
-    """Primitive class of `det`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.MatrixDeterminant()(dg.Tensor([[2.0, 1.0], [0.0, 4.0]])))
-    8.0
-    """
-
+class MatrixDeterminant(Primitive, of=det):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return _determinant(square("MatrixDeterminant", x))
 
 
-class LogMatrixDeterminant(Primitive):
-    """Primitive class of `slogdet`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(*ops.LogMatrixDeterminant()(dg.Tensor([[2.0, 1.0], [0.0, 4.0]])))
-    1.0 2.0794415
-    """
-
+class LogMatrixDeterminant(Primitive, of=slogdet):
     __slots__ = ()
 
     def __call__(self, x: Any) -> tuple[Tensor, Tensor]:

@@ -183,18 +183,7 @@ class MatrixPower(Primitive):
         return _power("MatrixPower", x, self.n)
 
 
-class MatrixExp(Primitive):
-    """Primitive class of `matrix_exp`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.MatrixExp()(dg.Tensor([[0.0, 1.0], [0.0, 0.0]])))
-    [[1. 1.]
-     [0. 1.]]
-    """
-
+class MatrixExp(Primitive, of=matrix_exp):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:

@@ -226,17 +226,7 @@ def _contracted(name: str, x: Tensor, y: Tensor, left: tuple[int, ...], right: t
     return to_shape(_engine.matmul_op(first, second), result)
 
 
-class Ger(Primitive):
-    """Products of every element of one vector with every element of another; see `outer`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Ger()(ops.ones((2,)), ops.ones((3,))).shape
-    (2, 3)
-    """
-
+class Ger(Primitive, of=outer):
     __slots__ = ()
 
     def __call__(self, x: Any, y: Any) -> Tensor:

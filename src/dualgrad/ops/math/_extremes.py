@@ -278,34 +278,14 @@ def _position(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
     return _engine.apply(op, (place, builtins.bool(keepdims and shape)), x)
 
 
-class ReduceMax(Reduction):
-    """Largest elements over axes; see `amax`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceMax()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-    [3. 4.]
-    """
-
+class ReduceMax(Reduction, of=amax):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:
         return _extreme("ReduceMax", _MAX, x, axis, self.keep_dims)
 
 
-class ReduceMin(Reduction):
-    """Smallest elements over axes; see `amin`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceMin()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-    [1. 2.]
-    """
-
+class ReduceMin(Reduction, of=amin):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:

@@ -197,17 +197,7 @@ def _variance_and_mean(name: str, x: Any, axis: Any, ddof: float, keepdims: bool
     return _average(squared_magnitude(x - average), axes, keepdims, ddof), average
 
 
-class ReduceMean(Reduction):
-    """Mean over axes; see `mean`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceMean()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-    [2. 3.]
-    """
-
+class ReduceMean(Reduction, of=mean):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:

@@ -253,51 +253,21 @@ def _zeros(x: Tensor) -> Tensor:
     return Tensor.from_numpy(np.zeros(x.shape, np.zeros(0, x.dtype.numpy).real.dtype))
 
 
-class Real(Primitive):
-    """Primitive class of `real`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Real()(dg.Tensor([1.0 + 2.0j])))
-    [1.]
-    """
-
+class Real(Primitive, of=real):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return real(x)
 
 
-class Imag(Primitive):
-    """Primitive class of `imag`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Imag()(dg.Tensor([1.0 + 2.0j])))
-    [2.]
-    """
-
+class Imag(Primitive, of=imag):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return imag(x)
 
 
-class Conj(Primitive):
-    """Primitive class of `conj`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Conj()(dg.Tensor([1.0 + 2.0j])))
-    [1.-2.j]
-    """
-
+class Conj(Primitive, of=conj):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:

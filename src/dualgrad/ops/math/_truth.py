@@ -102,34 +102,14 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any =
     return _engine.convert(found, as_dtype(dtype, where="count_nonzero").num)
 
 
-class ReduceAll(Reduction):
-    """Whether all elements over axes are true; see `all`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceAll()(dg.Tensor([[True, False], [True, True]]), 1))
-    [False  True]
-    """
-
+class ReduceAll(Reduction, of=all):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:
         return all(x, axis, self.keep_dims)
 
 
-class ReduceAny(Reduction):
-    """Whether any element over axes is true; see `any`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceAny()(dg.Tensor([[True, False], [False, False]]), 1))
-    [ True False]
-    """
-
+class ReduceAny(Reduction, of=any):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:

@@ -208,17 +208,7 @@ class Angle(Primitive):
         return angle(x)
 
 
-class Complex(Primitive):
-    """Primitive class of `complex`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Complex()(dg.Tensor([1.0]), dg.Tensor([2.0])))
-    [1.+2.j]
-    """
-
+class Complex(Primitive, of=complex):
     __slots__ = ()
 
     def __call__(self, real: Any, imag: Any) -> Tensor:
@@ -250,17 +240,7 @@ class ComplexAbs(Primitive):
         return _magnitude(x)
 
 
-class Polar(Primitive):
-    """Primitive class of `polar`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Polar()(dg.Tensor([2.0]), dg.Tensor([0.0])))
-    [2.+0.j]
-    """
-
+class Polar(Primitive, of=polar):
     __slots__ = ()
 
     def __call__(self, abs: Any, angle: Any) -> Tensor:

@@ -215,34 +215,14 @@ class SquaredDifference(Primitive):
         return _engine.unary(_SQUARE, _engine.binary_op(_SUB, x, y))
 
 
-class AddN(Primitive):
-    """Primitive class of `addn`: ``ops.AddN()([x, y, z])``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.AddN()((dg.Tensor([1.0]), dg.Tensor([2.0]))))
-    [3.]
-    """
-
+class AddN(Primitive, of=addn):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return addn(x)
 
 
-class Lerp(Primitive):
-    """Primitive class of `lerp`: ``ops.Lerp()(start, end, weight)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Lerp()(dg.Tensor([1.0]), dg.Tensor([3.0]), dg.Tensor([0.25])))
-    [1.5]
-    """
-
+class Lerp(Primitive, of=lerp):
     __slots__ = ()
 
     def __call__(self, start: Any, end: Any, weight: Any) -> Tensor:

@@ -264,17 +264,7 @@ class ReduceSum(Reduction):
         return total(x, reduced_axes("ReduceSum", axis, x), self.keep_dims)
 
 
-class ReduceProd(Reduction):
-    """Product over axes; see `prod`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReduceProd()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-    [3. 8.]
-    """
-
+class ReduceProd(Reduction, of=prod):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:

@@ -217,51 +217,21 @@ class Elu(Primitive):
         return elu(x, self.alpha)
 
 
-class SeLU(Primitive):
-    """Primitive class of `selu`: ``ops.SeLU()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.SeLU()(dg.Tensor([-1.0, 2.0])))
-    [-1.1113307  2.101402 ]
-    """
-
+class SeLU(Primitive, of=selu):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return selu(x)
 
 
-class ReLU6(Primitive):
-    """Primitive class of `relu6`: ``ops.ReLU6()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ReLU6()(dg.Tensor([-1.0, 2.0, 8.0])))
-    [0. 2. 6.]
-    """
-
+class ReLU6(Primitive, of=relu6):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return relu6(x)
 
 
-class PReLU(Primitive):
-    """Primitive class of `prelu`: ``ops.PReLU()(x, weight)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.PReLU()(dg.Tensor([-2.0, 3.0]), dg.Tensor([0.25])))
-    [-0.5  3. ]
-    """
-
+class PReLU(Primitive, of=prelu):
     __slots__ = ()
 
     def __call__(self, x: Any, weight: Any) -> Tensor:

@@ -151,34 +151,14 @@ def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
     return x - clamp(x, -lambd, lambd)
 
 
-class HSigmoid(Primitive):
-    """Primitive class of `hardsigmoid`: ``ops.HSigmoid()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.HSigmoid()(dg.Tensor([-4.0, 0.0, 4.0])))
-    [0.  0.5 1. ]
-    """
-
+class HSigmoid(Primitive, of=hardsigmoid):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return hardsigmoid(x)
 
 
-class HSwish(Primitive):
-    """Primitive class of `hardswish`: ``ops.HSwish()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.HSwish()(dg.Tensor([-1.5, 0.0, 4.0])))
-    [-0.375  0.     4.   ]
-    """
-
+class HSwish(Primitive, of=hardswish):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:

@@ -285,17 +285,7 @@ class Mish(Primitive):
         return mish(x)
 
 
-class Softsign(Primitive):
-    """Primitive class of `softsign`: ``ops.Softsign()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Softsign()(dg.Tensor([-1.0, 0.0, 3.0])))
-    [-0.5   0.    0.75]
-    """
-
+class Softsign(Primitive, of=softsign):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:

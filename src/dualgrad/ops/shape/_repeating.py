@@ -269,17 +269,7 @@ class BroadcastTo(Primitive):
         return _broadcast("BroadcastTo", operand("BroadcastTo", x), self.shape)
 
 
-class Tile(Primitive):
-    """The whole tensor repeated; see `tile`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Tile()(dg.Tensor([[1.0, 2.0]]), (3, 2)).shape
-    (3, 4)
-    """
-
+class Tile(Primitive, of=tile):
     __slots__ = ()
 
     def __call__(self, x: Any, reps: Any) -> Tensor:

@@ -92,34 +92,14 @@ def identity(x: Any) -> Tensor:
     return _engine.apply(_IDENTITY, None, operand("identity", x))
 
 
-class Cast(Primitive):
-    """Another type; see `cast`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Cast()(dg.Tensor([1, 2]), dg.float32).dtype
-    dualgrad.float32
-    """
-
+class Cast(Primitive, of=cast):
     __slots__ = ()
 
     def __call__(self, x: Any, dtype: Any) -> Tensor:
         return cast(x, dtype)
 
 
-class Identity(Primitive):
-    """The operand itself; see `identity`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Identity()(dg.Tensor([1.0, 2.0])))
-    [1. 2.]
-    """
-
+class Identity(Primitive, of=identity):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:

@@ -70,33 +70,14 @@ def tuple_to_array(input_x: Any) -> Tensor:
     return Tensor(input_x)
 
 
-class ScalarToTensor(Primitive):
-    """Primitive class of `scalar_to_tensor`: ``ops.ScalarToTensor()(3.0, dtype)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.ScalarToTensor()(3.0, dg.float32)
-    Tensor(shape=[], dtype=Float32, value= 3)
-    """
-
+class ScalarToTensor(Primitive, of=scalar_to_tensor):
     __slots__ = ()
 
     def __call__(self, input_x: Any, dtype: Any = _dtype.float32) -> Tensor:
         return scalar_to_tensor(input_x, dtype)
 
 
-class TupleToArray(Primitive):
-    """Primitive class of `tuple_to_array`: ``ops.TupleToArray()((1.0, 2.0))``.
-
-    Examples
-    --------
-    >>> from dualgrad import ops
-    >>> print(ops.TupleToArray()((1.0, 2.5)))
-    [1.  2.5]
-    """
-
+class TupleToArray(Primitive, of=tuple_to_array):
     __slots__ = ()
 
     def __call__(self, input_x: Any) -> Tensor:

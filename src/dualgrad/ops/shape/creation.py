@@ -398,51 +398,21 @@ class Eye(Primitive):
         return eye(n, m, dtype)
 
 
-class Fill(Primitive):
-    """The same number everywhere; see `fill`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.Fill()(dg.float32, (2,), 3))
-    [3. 3.]
-    """
-
+class Fill(Primitive, of=fill):
     __slots__ = ()
 
     def __call__(self, type: Any, shape: Any, value: Any) -> Tensor:
         return fill(type, shape, value)
 
 
-class ZerosLike(Primitive):
-    """Zeros of the shape and type of a tensor; see `zeros_like`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.ZerosLike()(dg.Tensor([1.0, 2.0])))
-    [0. 0.]
-    """
-
+class ZerosLike(Primitive, of=zeros_like):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:
         return zeros_like(x)
 
 
-class OnesLike(Primitive):
-    """Ones of the shape and type of a tensor; see `ones_like`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> print(ops.OnesLike()(dg.Tensor([1.0, 2.0])))
-    [1. 1.]
-    """
-
+class OnesLike(Primitive, of=ones_like):
     __slots__ = ()
 
     def __call__(self, x: Any) -> Tensor:

@@ -124,68 +124,28 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-class Shape(Primitive):
-    """Primitive class of `shape`: ``ops.Shape()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Shape()(dg.Tensor([[1.0, 2.0]]))
-    (1, 2)
-    """
-
+class Shape(Primitive, of=shape):
     __slots__ = ()
 
     def __call__(self, x: Any) -> tuple[int, ...]:
         return shape(x)
 
 
-class Rank(Primitive):
-    """Primitive class of `rank`: ``ops.Rank()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Rank()(dg.Tensor([[1.0, 2.0]]))
-    2
-    """
-
+class Rank(Primitive, of=rank):
     __slots__ = ()
 
     def __call__(self, x: Any) -> int:
         return rank(x)
 
 
-class Size(Primitive):
-    """Primitive class of `size`: ``ops.Size()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Size()(dg.Tensor([[1.0, 2.0]]))
-    2
-    """
-
+class Size(Primitive, of=size):
     __slots__ = ()
 
     def __call__(self, x: Any) -> int:
         return size(x)
 
 
-class DType(Primitive):
-    """Primitive class of `dtype`: ``ops.DType()(x)``.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.DType()(dg.Tensor([1.0]))
-    dualgrad.float32
-    """
-
+class DType(Primitive, of=dtype):
     __slots__ = ()
 
     def __call__(self, x: Any) -> _dtype.DType:

@@ -290,34 +290,14 @@ def squeeze(x: Any, axis: Any = None, **other: Any) -> Tensor:
 # ------------------------------------------------------------------------------------------ primitive classes
 
 
-class Reshape(Primitive):
-    """Another shape for the same elements; see `reshape`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.Reshape()(dg.Tensor([1.0, 2.0]), (-1, 1)).shape
-    (2, 1)
-    """
-
+class Reshape(Primitive, of=reshape):
     __slots__ = ()
 
     def __call__(self, x: Any, shape: Any) -> Tensor:
         return reshape(x, shape)
 
 
-class ExpandDims(Primitive):
-    """A new axis of length 1; see `expand_dims`.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> ops.ExpandDims()(dg.Tensor([1.0, 2.0]), 0).shape
-    (1, 2)
-    """
-
+class ExpandDims(Primitive, of=expand_dims):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any) -> Tensor:
