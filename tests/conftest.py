@@ -10,6 +10,7 @@ from contextlib import nullcontext
 import pytest
 from graph_mode import Rehearsal
 from hypothesis import HealthCheck, settings
+from rotation import rotate
 
 import dualgrad as dg
 from dualgrad.programs import verified
@@ -36,8 +37,10 @@ def pytest_configure(config):
         config.stash[REHEARSAL] = Rehearsal()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """In Graph mode leave out what runs in PyNative mode on purpose."""
+    """Say what is exhaustive; in Graph mode leave out what runs in PyNative mode on purpose."""
+    rotate(items)
     if REHEARSAL not in config.stash:
         return
     pynative = [item for item in items if mode_of(item) == dg.PYNATIVE_MODE]

@@ -71,12 +71,14 @@ def twice(way):
     return fn
 
 
+@pytest.mark.parametrize("columns", [M, K], ids=["wide", "square"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("what", "way"), list(itertools.product(FACTORS, [*WAYS, *STOPS])))
-def test_a_factor_for_each_row_goes_through_linear_operations(what, way, dtype):
+def test_a_factor_for_each_row_goes_through_linear_operations(what, way, dtype, columns):
+    """Behind a square matrix a factor has the right shape whatever it is a factor of."""
     factor, by_row = FACTORS[what]
     fn = twice((WAYS | STOPS)[way])
-    arrays = [np.asarray(a, dtype) for a in (X, Y, W, factor)]
+    arrays = [np.asarray(a, dtype) for a in (X, Y, W[:, :columns], factor)]
     assert products(fn, *arrays) == (1 if by_row and way in WAYS else 2)
     check(fn, *arrays, rtol=1e-12 if dtype == np.float64 else 2e-5)
 
@@ -105,7 +107,15 @@ def test_a_column_between_zeros_is_a_multiple_of_a_unit_vector():
     def beside_ones(c, w):
         return ops.matmul(Tensor(unit), w), ops.matmul(ops.cat((Tensor(zeros), c, Tensor(zeros + 1)), 1), w)
 
+    def beside_others(row):
+        others = unit.copy()
+        others[row] = [0.5, 1, 0]
+        return lambda c, w: (ops.matmul(Tensor(others), w), fn(c, w)[1])
+
     assert products(fn, ROWS, W) == 1
+    for row in range(N):
+        assert products(beside_others(row), ROWS, W) == 2
+        check(beside_others(row), ROWS, W)
     assert products(other_column, ROWS, W) == products(beside_ones, ROWS, W) == 2
     for f in (fn, other_column, beside_ones):
         check(f, ROWS, W)

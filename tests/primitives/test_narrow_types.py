@@ -56,6 +56,7 @@ def numbers(nest):
     return [leaf.asnumpy().astype(np.float64) for leaf in nest]
 
 
+@pytest.mark.rotated("case", "dtype", key="operator")
 @pytest.mark.parametrize(("case", "dtype"), NARROW)
 def test_cases_in_narrow_types(case: Case, dtype):
     """The type stays, and the error is that of rounding.

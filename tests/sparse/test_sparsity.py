@@ -58,11 +58,13 @@ def holds(fn, args):
     return pattern
 
 
+@pytest.mark.rotated("case", key="operator")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_case_of_every_operator(case):
     holds(case.fn, tuple(t(a) for a in case.args))
 
 
+@pytest.mark.rotated("case", key="operator")
 @pytest.mark.parametrize("case", [case for case in CASES if case.order >= 2 and case.smooth], ids=str)
 def test_the_hessian_of_every_case(case):
     """Gradient programs hold the transposes of what the cases call."""

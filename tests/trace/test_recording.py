@@ -83,6 +83,7 @@ def moved(a):
     ).astype(a.dtype)
 
 
+@pytest.mark.rotated("way")
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -97,6 +98,7 @@ def test_cases_replayed_are_cases_executed(case: Case, way):
             assert_numbers(numbers(recorded(*args)), expected)
 
 
+@pytest.mark.rotated("case", key="operator")
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_programs_are_good_for_other_numbers(case: Case):

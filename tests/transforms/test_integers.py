@@ -117,6 +117,7 @@ def tensors(x):
     return [t for item in x for t in tensors(item)]
 
 
+@pytest.mark.rotated("transform")
 @pytest.mark.parametrize("dtype", [np.int32, np.int64], ids=["int32", "int64"])
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -1,0 +1,39 @@
+"""What of a large product the default run takes: a part in which everything occurs; the rest is `exhaustive`.
+
+``@pytest.mark.rotated("way")`` on a test of cases times ways runs each case in one of the ways by default, and with
+``@pytest.mark.rotated("case", key="operator")`` the cases of an operator take turns. Which of them runs follows from
+the names of the test and of all else that it is run with, so different tests of one operator meet different cases of
+it, and between them nearly all. ``-m exhaustive`` runs what is left.
+"""
+
+import zlib
+
+import pytest
+
+
+def rotate(items):
+    """Mark what is not in turn as exhaustive."""
+    groups, places = {}, {}
+    for item in items:
+        marker = item.get_closest_marker("rotated")
+        if marker is not None:
+            function = item.nodeid.split("[")[0]
+            values = places.setdefault(function, {})
+            groups.setdefault((function, *others(item.callspec.params, marker, values)), []).append(item)
+    for name, group in groups.items():
+        turn = zlib.crc32(repr(name).encode()) % len(group)
+        for item in group[:turn] + group[turn + 1 :]:
+            item.add_marker(pytest.mark.exhaustive)
+
+
+def others(params, marker, values):
+    """What an item is run with beside what takes turns; with a key that of the axes, and the axes without it too.
+
+    What has no key is told apart by its place among the values of the test, a dict that is filled meanwhile.
+    """
+    key = marker.kwargs.get("key")
+    for axis, value in params.items():
+        if key is not None and axis in marker.args:
+            yield axis, getattr(value, key, None) or str(value)
+        elif axis not in marker.args:
+            yield axis, values.setdefault((axis, id(value)), len(values))
