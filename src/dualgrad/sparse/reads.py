@@ -1,8 +1,8 @@
 """Which elements of its operands an element of a primitive's result reads, with a slope that is not zero by its nature.
 
 Every structural primitive knows its own rule (`Primitive.reads`), and asks the `Step` for what the rules are made of.
-Elementwise rows read the element at the same place where the row of the table has a partial. Of an unknown primitive every
-element of the result reads all elements. Rules of primitives that are defined in Python are here.
+Elementwise rows read the element at the same place where the row of the table has a partial. Of an unknown primitive
+every element of the result reads all elements. Rules of primitives that are defined in Python are here.
 """
 
 from __future__ import annotations
