@@ -1,7 +1,10 @@
 """Every name of tests/names.py is there, and can be called."""
 
+import pickle
 from functools import reduce
+from importlib import import_module
 
+import pytest
 from names import OPERATORS, SURROUNDINGS
 
 import dualgrad as dg
@@ -43,3 +46,31 @@ def test_operators_are_classes_and_functions_in_their_kinds():
 def test_attributes():
     assert dg.__version__.count(".") >= 2
     assert nn.Cell().param_prefix == ""
+
+
+# Files that lie in folders, or are parts of others, were modules beside these. Pickles name a function by its module.
+FORMER = {
+    "ops.elementwise": "sin Add",
+    "ops.reductions": "sum norm ReduceSum",
+    "ops._norms": "norm",
+    "ops._extremes": "amax",
+    "ops.creation": "zeros rand",
+    "ops.misc": "shape assign clip_by_global_norm Print",
+    "ops.shape": "reshape transpose cast Reshape",
+    "ops.fft": "rfft",
+    "ops.loops": "scan while_loop fori_loop",
+    "branches": "cond",
+}
+
+
+@pytest.mark.parametrize("module", FORMER)
+def test_former_modules_have_their_names_and_pickles_load(module):
+    owner = dg if module == "branches" else dg.ops
+    for name in FORMER[module].split():
+        thing = getattr(owner, name)
+        assert getattr(import_module(f"dualgrad.{module}"), name) is thing
+        assert pickle.loads(f"cdualgrad.{module}\n{name}\n.".encode()) is thing
+
+
+def test_the_module_that_answers_numpy_has_its_former_name_too():
+    assert import_module("dualgrad.ops.numpy_protocol").UFUNCS

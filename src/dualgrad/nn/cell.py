@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from dualgrad._engine.transforms.custom import call_custom
 from dualgrad.dtype import as_dtype
 from dualgrad.nn._flags import Flags
 from dualgrad.nn._members import Members
@@ -213,8 +214,6 @@ class Cell(Members, Flags):
 
 
 def _call_with_bprop(self: Cell, *args: Any, **kwargs: Any) -> Any:
-    from dualgrad.transforms.gradient import call_custom
-
     bprop = self.bprop  # type: ignore[attr-defined]
     return call_custom(self.construct, bprop, args, kwargs, name=type(self).__name__)
 

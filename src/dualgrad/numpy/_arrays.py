@@ -51,7 +51,7 @@ from ..ops.shape.reshaping import (
     vstack,
 )
 from ..tensor import Tensor
-from ._entries import FUNCTIONS, implements, numbers, reduction
+from ._entries import FUNCTIONS, implements, numbers, reduction, renamed
 
 _SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
     (np.swapaxes, swapaxes), (np.moveaxis, moveaxis), (np.broadcast_to, broadcast_to), (np.hstack, hstack),
@@ -60,6 +60,23 @@ _SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
 """Functions whose arguments are called alike, or come by position."""
 
 FUNCTIONS.update(_SAME_ARGUMENTS)
+
+
+for _ours, _names, *_functions in (
+    (diag, "v k", np.diag),
+    (diagonal, "a offset axis1 axis2", np.diagonal),
+    (expand_dims, "a axis", np.expand_dims),
+    (norm, "x ord axis keepdims", np.linalg.norm),
+    (repeat_interleave, "a repeats axis", np.repeat),
+    (_round, "a decimals", np.round, np.around),
+    (squeeze, "a axis", np.squeeze),
+    (tile, "A reps", np.tile),
+    (trace, "a offset axis1 axis2 dtype", np.trace),
+    (transpose, "a axes", np.transpose),
+    (tril, "m k", np.tril),
+    (triu, "m k", np.triu),
+):
+    renamed(_ours, _names, *_functions)
 
 
 def _choice(ours: Callable[..., Any], *functions: Any) -> None:
@@ -97,11 +114,6 @@ def _np_var(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims
 @implements(np.count_nonzero)
 def _np_count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     return count_nonzero(a, axis, keepdims, np.int64)
-
-
-@implements(np.linalg.norm)
-def _np_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
-    return norm(x, ord, axis, keepdims)
 
 
 @implements(np.concatenate)
@@ -168,31 +180,6 @@ def _np_ravel(a: Any, order: str = "C") -> Tensor:
     return ravel(a)
 
 
-@implements(np.transpose)
-def _np_transpose(a: Any, axes: Any = None) -> Tensor:
-    return transpose(a, axes)
-
-
-@implements(np.expand_dims)
-def _np_expand_dims(a: Any, axis: Any) -> Tensor:
-    return expand_dims(a, axis)
-
-
-@implements(np.squeeze)
-def _np_squeeze(a: Any, axis: Any = None) -> Tensor:
-    return squeeze(a, axis)
-
-
-@implements(np.tile)
-def _np_tile(A: Any, reps: Any) -> Tensor:
-    return tile(A, reps)
-
-
-@implements(np.repeat)
-def _np_repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
-    return repeat_interleave(a, repeats, axis)
-
-
 @implements(np.flip)
 def _np_flip(m: Any, axis: Any = None) -> Tensor:
     m = operand("np.flip", m)
@@ -216,31 +203,6 @@ def _np_atleast_1d(*arys: Any) -> Any:
 def _np_atleast_2d(*arys: Any) -> Any:
     found = tuple([reshape(x, (1, -1)) if np.ndim(x) < 2 else +operand("atleast_2d", x) for x in arys])
     return found[0] if len(found) == 1 else found
-
-
-@implements(np.tril)
-def _np_tril(m: Any, k: int = 0) -> Tensor:
-    return tril(m, k)
-
-
-@implements(np.triu)
-def _np_triu(m: Any, k: int = 0) -> Tensor:
-    return triu(m, k)
-
-
-@implements(np.trace)
-def _np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    return trace(a, offset, axis1, axis2, dtype)
-
-
-@implements(np.diag)
-def _np_diag(v: Any, k: int = 0) -> Tensor:
-    return diag(v, k)
-
-
-@implements(np.diagonal)
-def _np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    return diagonal(a, offset, axis1, axis2)
 
 
 @implements(np.vdot)
@@ -281,11 +243,6 @@ def _np_where(condition: Any, *choices: Any) -> Any:
 @implements(np.clip)
 def _np_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Tensor:
     return clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
-
-
-@implements(np.round, np.around)
-def _np_round(a: Any, decimals: int = 0) -> Tensor:
-    return _round(a, decimals)
 
 
 @implements(np.take)

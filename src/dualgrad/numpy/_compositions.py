@@ -298,6 +298,4 @@ def _np_isneginf(x: Any) -> Tensor:
     return operand("isneginf", x) == -np.inf
 
 
-@implements(np.fix)
-def _np_fix(x: Any) -> Tensor:
-    return trunc(x)
+FUNCTIONS[np.fix] = trunc

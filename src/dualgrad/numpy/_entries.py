@@ -5,6 +5,7 @@ Functions without a derivative (comparisons of whole arrays, positions, printing
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from ..ops._arguments import operand, to_shape
 from ..tensor import Tensor
 
-__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction"]
+__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction", "renamed"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
@@ -57,6 +58,19 @@ SAVES = frozenset((np.save, np.savez, np.savez_compressed, np.savetxt))
 """Those among them that give the numbers away."""
 
 FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
+
+
+def renamed(ours: Callable[..., Any], names: str, *functions: Any) -> None:
+    """A function of ours whose first parameters have these names in NumPy; it has no others there."""
+    signature = inspect.signature(ours)
+    pairs = dict(zip(names.split(), signature.parameters.values(), strict=False))
+
+    @implements(*functions)
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        return ours(*args, **{pairs[name].name: value for name, value in kwargs.items()})
+
+    parameters = [parameter.replace(name=name) for name, parameter in pairs.items()]
+    handler.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
 
 
 def reduction(ours: Callable[..., Any], *functions: Any) -> None:

@@ -15,19 +15,14 @@ from ..ops.math.sampled import diff, interp, trapezoid
 from ..ops.shape._padding import extended, surrounded
 from ..ops.shape.reshaping import flip, ravel, rot90
 from ..tensor import Tensor
-from ._entries import implements, reduction
+from ._entries import implements, reduction, renamed
 
 reduction(nansum, np.nansum)
-
-
-@implements(np.cumsum)
-def _np_cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
-    return cumsum(a, axis, dtype)
-
-
-@implements(np.cumprod)
-def _np_cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
-    return cumprod(a, axis, dtype)
+renamed(cumsum, "a axis dtype", np.cumsum)
+renamed(cumprod, "a axis dtype", np.cumprod)
+renamed(diff, "a n axis prepend append", np.diff)
+renamed(trapezoid, "y x dx axis", np.trapezoid)
+renamed(interp, "x xp fp left right period", np.interp)
 
 
 @implements(np.sort)
@@ -88,18 +83,3 @@ def _np_pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_valu
             "'symmetric' or 'wrap'"
         )
     return extended("np.pad", x, widths, mode)
-
-
-@implements(np.diff)
-def _np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    return diff(a, n, axis, prepend, append)
-
-
-@implements(np.trapezoid)
-def _np_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
-    return trapezoid(y, x, dx, axis)
-
-
-@implements(np.interp)
-def _np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
-    return interp(x, xp, fp, left, right, period)

@@ -6,7 +6,7 @@ folder or module (`ops.shape`, `ops.gather`). Here the function is meant, so fol
 
 from __future__ import annotations
 
-from ..loops import looping
+from ..loops import looping as _looping
 from ..tensor import Tensor
 from ..transforms.gradient import GradOperation as GradOperation
 from ..transforms.gradient import get_grad as get_grad
@@ -24,7 +24,7 @@ from ..transforms.taylor import derivative as derivative
 from ..transforms.taylor import jet as jet
 from ..transforms.vectorize import vmap as vmap
 from . import dispatch, effects, index, linalg, math, neural, random, signal
-from .linalg import norms
+from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
 
 # isort: split
@@ -92,11 +92,11 @@ _MODULES = (
     *_SHAPES,
     *index.MODULES,
     linalg,
-    norms,
+    _norms,
     *signal.MODULES,
     *neural.MODULES,
     *random.MODULES,
-    looping,
+    _looping,
     effects,
     dispatch,
 )

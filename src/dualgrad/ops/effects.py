@@ -1,4 +1,4 @@
-"""What changes or shows something: assignment, the order of effects, printing, and functions of Python values.
+"""Effects: assignment, their order, printing; and functions of Python values.
 
 `assign` and its kin point a Parameter's handle at a new value. Values are immutable, so a derivative that has
 yet to read the old one still does.

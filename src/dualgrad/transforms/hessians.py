@@ -34,11 +34,8 @@ def hessian(
 
     Parameters
     ----------
-    fn, grad_position, has_aux, weights
+    fn, grad_position, has_aux, weights, chunk_size
         As for `jacfwd`.
-    chunk_size : int, optional
-        How many columns are computed in one batch. By default all at once, unless the arrays of the batch would become
-        large.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Gradients made shorter: tensors scaled together."""
+"""Clipping: gradients made shorter together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors of random numbers."""
+"""Random numbers: uniform ones and normal ones."""
 
 from __future__ import annotations
 
