@@ -1,16 +1,16 @@
-"""Deferred values: arrays of a recording whose numbers are computed late, or never.
+"""Deferred values: arrays of a recording that are computed late or never.
 
 Design
 ------
-A recording needs types and shapes only. Where an array is large and its type and shape follow from its operands, the
-recorder defers its computation: the array has no data yet, and arrays computed from it are deferred too. Python reads
-few such arrays. When the recording ends, its program is planned and run, tile by tile, and gives the numbers of all
-results. Eager execution would fill memory with every intermediate array first.
+A recording needs only types and shapes. If an array is large and its type and shape follow from its operands, the
+recorder defers it: the array has no data yet, and arrays computed from it are deferred too. Python reads few such
+arrays. When the recording ends, its plan computes the results tile by tile. Eager execution would allocate every
+intermediate array.
 
-A deferred value is computed when Python reads it, or when a primitive needs its numbers to know the shape of its
-result. The values that it depends on are computed first, as eager execution computes them. When a recording is given
-up, every deferred value is computed that an object outside of this module still holds. The values are gone through
-backwards: one that only its `DeferredValue` holds is dropped and releases its operands.
+A deferred value is computed when Python reads it, or when a primitive needs its shape from the data. The values that it
+depends on are computed first. When a recording is given up, every deferred value that an object outside of this module
+still holds is computed. The values are visited last to first: one that only its `DeferredValue` holds is dropped and
+releases its operands.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -23,21 +23,21 @@ from ..primitives.registry cimport Loop, broadcast_shape, find_loop, is_elementw
 cdef extern from *:
     """
     #include "memory/thread_local.h"
-    static DG_THREAD_LOCAL Py_ssize_t dg_least = 1 << 16;   /* bytes from which on this thread defers an array */
+    static DG_THREAD_LOCAL Py_ssize_t dg_defer_from = 1 << 16;   /* arrays of so many bytes are deferred */
     """
-    Py_ssize_t dg_least
+    Py_ssize_t dg_defer_from
 
 
 def defer_from(Py_ssize_t nbytes):
-    """Have this thread defer arrays from this size on; returns the former size."""
-    global dg_least
-    cdef Py_ssize_t former = dg_least
-    dg_least = nbytes
+    """Defer arrays of at least `nbytes` on this thread; returns the former limit."""
+    global dg_defer_from
+    cdef Py_ssize_t former = dg_defer_from
+    dg_defer_from = nbytes
     return former
 
 
 cdef class DeferredValue:
-    """An array without numbers, and how they are computed."""
+    """An array without data, and the primitive that computes it."""
 
 
 cdef class DeferredValues:
@@ -47,7 +47,7 @@ cdef class DeferredValues:
         self.waiting = {}
 
     cdef Array defer(self, int op, object params, PyObject **args, int n):
-        """A result without numbers; None if it has to be computed now."""
+        """A result without data; None if it must be computed now."""
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef Py_ssize_t nbytes = 0
         cdef Array a
@@ -57,16 +57,16 @@ cdef class DeferredValues:
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
             unread = unread or (a.data is NULL and a.size > 0)
-        if (not unread and nbytes < dg_least // 16) or op >= N_OPS:
+        if (not unread and nbytes < dg_defer_from // 16) or op >= N_OPS:
             return None
-        typenum = form(op, params, args, n, &ndim, shape)
+        typenum = type_and_shape(op, params, args, n, &ndim, shape)
         if typenum < 0:
             return None
         a = without_numbers(typenum, ndim, shape)
-        return a if a.size > 0 and (unread or a.size * a.itemsize >= dg_least) else None
+        return a if a.size > 0 and (unread or a.size * a.itemsize >= dg_defer_from) else None
 
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1:
-        """Keep how the numbers of a deferred array are computed, which has its slot now."""
+        """Keep the primitive and operands of a deferred array, which has its slot now."""
         cdef DeferredValue p = DeferredValue()
         cdef int i
         p.out = out
@@ -92,7 +92,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int evaluate(self, Array a) except -1:
-        """Compute the numbers of an array, and what they depend on."""
+        """Compute an array and the deferred values that it depends on."""
         cdef list stack = [a.slot]
         cdef DeferredValue p
         cdef Array x
@@ -110,7 +110,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int evaluate_all(self) except -1:
-        """Compute every value that is held elsewhere."""
+        """Compute every deferred value that another object holds, and drop the others."""
         cdef list deferred = list(self.waiting.values()), needed = []
         cdef DeferredValue p
         self.waiting = {}
@@ -125,7 +125,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int fill_in(self, list slots, list arrays) except -1:
-        """Give deferred arrays the numbers that a program has computed."""
+        """Give deferred arrays the data that a program has computed."""
         cdef DeferredValue p
         for slot, numbers in zip(slots, arrays):
             p = self.waiting.pop(slot, None)
@@ -146,10 +146,10 @@ cdef int compute_now(Array a) except -1:
 compute_late_by(compute_now)
 
 
-# -------------------------------------------------------------------------------------------------------------- forms
+# ------------------------------------------------------------------------------------------------- types and shapes
 
-cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
-    """The type number and the shape of a result; -1 if they are not foretold, or the operands do not fit."""
+cdef int type_and_shape(int op, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+    """The type number and the shape of a result; -1 if they depend on data, or the operands do not fit."""
     cdef Array a = <Array>args[0] if n else None
     cdef Loop *loop
     cdef int i, k
@@ -164,13 +164,14 @@ cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize
         if (<Array>args[i]).typenum != a.typenum:
             return -1
     if op == OP_MATMUL:
-        return multiplied(a, <Array>args[1], ndim, shape)
+        return shape_of_matmul(a, <Array>args[1], ndim, shape)
     if op == OP_CONCAT:
-        return joined(params, args, n, ndim, shape)
+        return shape_of_concat(params, args, n, ndim, shape)
     if op == OP_CAST:
-        return -1 if params == a.typenum or is_complex(a.typenum) else like(a, params, ndim, shape)
+        return -1 if params == a.typenum or is_complex(a.typenum) else shape_of_operand(a, params, ndim, shape)
     if op == OP_POWER:
-        return like(a, a.typenum, ndim, shape) if a.typenum == cnp.NPY_DOUBLE or a.typenum == cnp.NPY_FLOAT else -1
+        floats = a.typenum == cnp.NPY_DOUBLE or a.typenum == cnp.NPY_FLOAT
+        return shape_of_operand(a, a.typenum, ndim, shape) if floats else -1
     if op == OP_TRANSPOSE:
         ndim[0] = a.ndim
         for i in range(a.ndim):
@@ -205,14 +206,14 @@ cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize
     if params is not None or not is_elementwise(op) or rule_of(op) is not None:
         return -1
     loop = find_loop(op, a.typenum)
-    if loop.fn is NULL or loop.asks:        # an error is raised where the function is called, not later
+    if loop.fn is NULL or loop.asks:        # such a loop may raise, which must happen at the call
         return -1
     ndim[0] = broadcast_shape(op, args, n, shape)
     return loop.out_typenum
 
 
-cdef int like(Array a, int typenum, int *ndim, Py_ssize_t *shape) noexcept:
-    """A result of the shape of an operand."""
+cdef int shape_of_operand(Array a, int typenum, int *ndim, Py_ssize_t *shape) noexcept:
+    """The shape of an elementwise result of one operand."""
     cdef int i
     ndim[0] = a.ndim
     for i in range(a.ndim):
@@ -220,8 +221,8 @@ cdef int like(Array a, int typenum, int *ndim, Py_ssize_t *shape) noexcept:
     return typenum
 
 
-cdef int multiplied(Array a, Array b, int *ndim, Py_ssize_t *shape) noexcept:
-    """A matrix product of floats; leading axes broadcast."""
+cdef int shape_of_matmul(Array a, Array b, int *ndim, Py_ssize_t *shape) noexcept:
+    """The shape of a matrix product of floats; leading axes broadcast."""
     cdef int n = max(a.ndim, b.ndim), i
     cdef Py_ssize_t p, q
     if a.typenum != cnp.NPY_DOUBLE and a.typenum != cnp.NPY_FLOAT:
@@ -240,11 +241,11 @@ cdef int multiplied(Array a, Array b, int *ndim, Py_ssize_t *shape) noexcept:
     return a.typenum
 
 
-cdef int joined(int axis, PyObject **args, int n, int *ndim, Py_ssize_t *shape) noexcept:
-    """Operands one behind the other."""
+cdef int shape_of_concat(int axis, PyObject **args, int n, int *ndim, Py_ssize_t *shape) noexcept:
+    """The shape of operands joined along an axis."""
     cdef Array a = <Array>args[0], b
     cdef int i, j
-    like(a, a.typenum, ndim, shape)
+    shape_of_operand(a, a.typenum, ndim, shape)
     if axis < 0 or axis >= a.ndim:
         return -1
     for i in range(1, n):
