@@ -1,4 +1,4 @@
-/* Variables of which each thread has its own. */
+/* Thread-local variables. */
 #ifndef DG_THREAD_LOCAL_H
 #define DG_THREAD_LOCAL_H
 
