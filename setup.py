@@ -96,7 +96,7 @@ def generate_sources():
 
 
 def headers_of(source):
-    """This project's headers that a C file includes, directly or not."""
+    """Headers of this project that a C file includes, directly or not."""
     found = set()
     todo = [source]
     while todo:

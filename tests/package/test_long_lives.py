@@ -20,7 +20,7 @@ import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.trace.replay import forget_programs, known_functions, programs
 
-WORKER_TIME = 120  # seconds that a process may take on a busy machine
+WORKER_TIME = 120  # seconds allowed on a busy machine
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +34,15 @@ def _no_programs_of_other_tests():
 
 
 def resident():
-    """Bytes of this process in memory."""
+    """Resident bytes of this process."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def held():
-    """Bytes in memory and blocks of Python's allocator, after collections: each stops watching tuples of numbers one
-    level further out.
+    """Resident bytes and blocks of Python's allocator after garbage collections.
+
+    There are four, since each stops tracking nested tuples of numbers one level further out.
     """
     for _ in range(4):
         gc.collect()
@@ -99,7 +100,7 @@ def test_a_million_calls_leave_memory_as_it_was(make):
 
 
 def recordings_are_bounded(times):
-    """Shapes, numbers and functions that change all the time: the cache is full after a while, and stays so."""
+    """Shapes, numbers and functions change at each call: the cache fills up and does not grow further."""
     of_shapes = dg.jit(lambda x, flag: ops.sum(x * x) if flag else ops.sum(x))
 
     def round_of(k):
@@ -158,7 +159,7 @@ def caught(call, *errors):
 
 
 def fresh_lambdas():
-    """Each is another function: its number is part of its key."""
+    """A new function for each number, which is part of its key."""
     numbers, x = itertools.count(), f64([0.5, 1.5])
 
     def call():
@@ -185,14 +186,14 @@ class Doubled(nn.Cell):
     def __init__(self):
         super().__init__()
         self.weight = Parameter(np.ones(500), name="w")
-        self.itself = [self]  # freed by the collector alone
+        self.itself = [self]  # only the collector frees these
 
     def construct(self, x):
         return x * self.weight.sum()
 
 
 def broken_guards():
-    """A program that has paid is recorded again, for ever."""
+    """A program with enough replays is recorded again after each change, for ever."""
     x, numbers = f64([0.5, 1.5]), itertools.count()
     holder = [0.0]
     f = dg.jit(lambda x: ops.sin(x) * holder[0])
@@ -299,7 +300,7 @@ def checked_replays():
 
 
 def junk():
-    """Arguments that no program is for."""
+    """Arguments that no program fits."""
     x, numbers = f64([0.5, 1.5]), itertools.count()
     f, g = dg.jit(lambda x: ops.sin(x)), dg.grad(lambda x: ops.sin(x).sum())
 
@@ -343,7 +344,7 @@ def transforms_in_graph_mode():
     return call
 
 
-#: pattern -> how many replays one of its calls is worth
+#: pattern -> the number of replays that one of its calls counts for
 PATTERNS = {
     fresh_lambdas: 10,
     fresh_cells: 10,
@@ -363,8 +364,9 @@ PATTERNS = {
 
 
 def flat_life(make, calls):
-    """Memory, blocks and objects after many calls are what they were after some, which filled all caches. What grows
-    once, as a heap of malloc's does, need not be a leak: a leak grows again.
+    """Memory, blocks and objects do not grow after the first calls, which fill all caches.
+
+    One growth may be the heap of malloc; a leak grows again.
     """
     call = make()
     limits = 2 << 20, max(200, calls // 20), max(100, calls // 50)
@@ -399,7 +401,7 @@ def test_no_pattern_of_use_leaks_in_a_long_life(make):
 @pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("round_about", [False, True], ids=["alone", "in a circle"])
 def test_a_cell_that_dies_frees_its_programs(round_about, pure):
-    """And the arrays that they hold."""
+    """The arrays that they hold are freed too."""
     cell = dg.jit(Doubled(), pure=pure)
     if not round_about:
         cell.itself = None
@@ -418,7 +420,7 @@ def test_a_cell_that_dies_frees_its_programs(round_about, pure):
 
 
 def at_once(work, n=4):
-    """Run work(0) ... work(n - 1) on threads; what they raise is raised here."""
+    """Run work(0) ... work(n - 1) on threads and raise their errors here."""
     failures = []
     barrier = threading.Barrier(n)
 
@@ -459,7 +461,7 @@ def several_threads():
 @pytest.mark.usefixtures("several_threads")
 @pytest.mark.parametrize("name", SHARED)
 def test_threads_record_and_replay_one_function(name):
-    """From the first call on, with the same tensors: those that record leave them to the others."""
+    """Concurrent first calls with the same tensors: a recording does not change them for other threads."""
     f, shape = SHARED[name]
     function = dg.value_and_grad(f)
     inputs = [f64(np.linspace(0.0, 1.0 + k, int(np.prod(shape))).reshape(shape)) for k in range(3)]
@@ -635,7 +637,7 @@ def test_long_programs_are_interrupted(name):
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(0.3)
             process.send_signal(signal.SIGINT)
-            process.wait(10)  # a second where the machine has nothing else to do
+            process.wait(10)  # a second on an idle machine
             assert process.stdout.read() == "interrupted\nalive\n"
         finally:
             process.kill()
@@ -685,7 +687,7 @@ LATER = ("dualgrad.nn", "dualgrad.dataset", "dualgrad.operators", "dualgrad.prog
 
 
 def test_an_import_leaves_out_what_takes_time():
-    """Nor does a gradient need it; it is there when it is asked for."""
+    """A gradient does not need it either; it is imported on first use."""
     code = f"""
 import sys, dualgrad as dg
 dg.jit(dg.grad(lambda x: (x * dg.ops.sin(x)).sum()))(dg.Tensor([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""The stub that lists what is made at run time: `_methods.pyi`, the methods that `dualgrad.ops` gives Tensor.
+"""The stub of names made at run time: `_methods.pyi`, the methods that `dualgrad.ops` gives Tensor.
 
 Compiled modules have stubs written by hand, and `.ci/run lint` compares them with the modules. When methods
 come or go:
@@ -28,13 +28,13 @@ class TensorMethods(TensorBase):
 
 
 def attached():
-    """The functions that became methods, by name."""
+    """Name -> the function that became a method."""
     methods = {name: f for name, f in vars(dg.Tensor).items() if inspect.isfunction(f)}
     return {name: f for name, f in sorted(methods.items()) if f.__module__.startswith(ops.__name__)}
 
 
 def declaration(name, function):
-    """How a stub declares a method: the function's signature, its first parameter called self."""
+    """The declaration of a method in a stub: the function's signature with self as first parameter."""
     arguments, starred = [], False
     for i, p in enumerate(inspect.signature(function).parameters.values()):
         if p.kind is p.KEYWORD_ONLY and not starred:
@@ -49,12 +49,12 @@ def declaration(name, function):
 
 
 def text():
-    """The stub, without line breaks inside declarations."""
+    """The text of the stub, without line breaks in declarations."""
     return HEAD + "".join(f"    {declaration(name, function)}\n" for name, function in attached().items())
 
 
 def test_the_methods_of_tensors_are_declared():
-    """Where this fails, run this file as a script."""
+    """If this fails, run this file as a script."""
     assert {"sum", "reshape", "astype", "exp", "matmul"} <= attached().keys()
     assert ast.dump(ast.parse(STUB.read_text())) == ast.dump(ast.parse(text()))
 
