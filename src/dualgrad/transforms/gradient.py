@@ -1,9 +1,8 @@
 """Gradients: `GradOperation`, `grad`, `value_and_grad`, `get_grad`, `stop_gradient`.
 
-These faces check what they are given and arrange what the engine returns; the work is in
-`_engine/transforms/gradient.pyx`. A gradient function is a plain function of the inputs of `fn`, so gradients nest to
-any depth; belonging to a level is by identity, and a gradient inside a gradient is one instruction of the
-outer tape.
+These functions check their arguments and arrange the results of the engine (`_engine/transforms/gradient.pyx`). A
+gradient function is a plain function of the inputs of `fn`, so gradients nest to any depth. Values belong to a level by
+identity, and a gradient inside a gradient is one instruction of the outer tape.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def _check_callable(name: str, fn: Any) -> None:
 
 
 def _parameters_of(fn: Any) -> list[Parameter]:
-    """The trainable parameters of a Cell, or of the Cell a method belongs to; none for a plain function."""
+    """The trainable parameters of a Cell, or of the Cell of a method; none for a plain function."""
     owner: Any = fn if hasattr(fn, "trainable_params") else getattr(fn, "__self__", None)
     return list(owner.trainable_params()) if hasattr(owner, "trainable_params") else []
 
@@ -113,7 +112,7 @@ class GradOperation:
         self.get_all = get_all
         self.get_by_list = get_by_list
         self.sens_param = sens_param
-        # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
+        # A Cell may make the gradient function of another at every call, so it is kept.
         self._last: tuple[Any, Any] = (None, None)
 
     def __call__(self, fn: Callable, weights: Any = None) -> Callable:
@@ -166,7 +165,7 @@ def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int
 
 
 def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a function, floating numbers and arrays at some positions as tensors."""
+    """The arguments of a function, with tensors for the floating numbers and arrays at some positions."""
     changed: list[Any] | None = None
     for p in positions:
         if p >= len(args):
@@ -184,7 +183,7 @@ def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> t
     return tuple(changed) if changed else args
 
 
-_NO_WEIGHTS: list[Parameter] = []  # one for all, so that gradient functions made anew are alike
+_NO_WEIGHTS: list[Parameter] = []  # one object, so that new gradient functions have equal keys
 
 
 def _make(
