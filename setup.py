@@ -1,18 +1,17 @@
 """Build of the compiled engine; everything else about the package is in pyproject.toml.
 
-The folders under ``ext`` mirror the import path, so a module's name is read off the path of its ``.pyx``.
-Before Cython runs, ``src/dualgrad/_table/generate.py`` writes the sources that follow from the table of
-primitives.
+The folders under ``ext`` mirror the import path, so the path of a ``.pyx`` is the name of its module. Before
+Cython runs, ``src/dualgrad/_table/generate.py`` writes the sources that follow from the table of primitives.
 
-Everything a build makes goes to a folder of its own under ``build``, named after all that decides the result:
-interpreter, Cython, NumPy, directives, macros, flags. So time stamps are only ever compared between files of
-one configuration: a debug build, another NumPy or other CFLAGS never reuse the wrong objects, and going back
-to a configuration built before costs nothing.
+Each build writes to a folder under ``build`` named after everything that determines the result: interpreter,
+Cython, NumPy, directives, macros, flags. So time stamps are compared only between files of one configuration.
+A debug build, another NumPy or other CFLAGS never reuse wrong objects, and going back to an earlier
+configuration costs nothing.
 
 Environment
     DUALGRAD_DEBUG=1    debug build: checks of bounds, None and engine invariants, live-object counters, line
                         tracing for coverage, annotated HTML beside the sources
-    DUALGRAD_JOBS=n     number of compilers at work at a time; default: one for each processor
+    DUALGRAD_JOBS=n     number of compilers that run at a time; default: one for each processor
 """
 
 import filecmp
@@ -41,7 +40,7 @@ DIRECTIVES = {
     "nonecheck": DEBUG,
     "initializedcheck": DEBUG,
     "linetrace": DEBUG,
-    "wraparound": False,  # in debug builds too: there a negative index is caught, not wrapped
+    "wraparound": False,  # in debug builds too: they report a negative index
     "cdivision": True,
     "auto_pickle": False,
     "binding": True,
@@ -56,21 +55,21 @@ MACROS = [
     ("DG_DEBUG", "1" if DEBUG else "0"),
 ]
 if DEBUG:
-    # Coverage reads the lines through sys.settrace, also where sys.monitoring exists.
+    # Coverage reads the lines through sys.settrace, even if sys.monitoring exists.
     MACROS += [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 
 if sys.platform == "win32":
     CFLAGS = ["/Od", "/Z7"] if DEBUG else ["/O2"]
 else:
     # Without math errno and floating-point traps the compiler can vectorise; results stay those of IEEE 754.
-    # Without contraction they are the same whether a chain runs operation by operation or as one loop. Never
-    # -ffast-math: linked into a shared library it changes the arithmetic of the whole process.
+    # Without contraction a chain of operations gives the same numbers one by one and as one loop. Never use
+    # -ffast-math: in a shared library it changes the arithmetic of the whole process.
     CFLAGS = ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0"]
     CFLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
-    # Errors in newer compilers anyway.
+    # Newer compilers make errors of these.
     CFLAGS += [f"-Werror={name}" for name in ("implicit-function-declaration", "incompatible-pointer-types")]
 
-# A release carries no symbols but those that other modules look up: a tenth of its size.
+# A release contains only the symbols that other modules look up: a tenth of the size.
 LDFLAGS = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []
 
 ENVIRONMENT = {name: os.environ.get(name) for name in ("CC", "CPPFLAGS", "CFLAGS", "LDFLAGS")}
@@ -88,8 +87,8 @@ def generate_sources():
     A file whose content stays the same keeps its time stamp, so nothing is compiled again because of it.
     """
     package = ROOT / "src" / "dualgrad"
-    # Imported as a package of its own, since `import dualgrad` needs the engine that is about to be built.
-    sys.path.append(str(package))  # last, so that its modules shadow nobody else's
+    # Imported as a top-level package, since `import dualgrad` needs the engine, which is not built yet.
+    sys.path.append(str(package))  # last, so that its modules shadow no others
     try:
         importlib.import_module("_table.generate").write(root=ROOT)
     finally:
@@ -97,7 +96,7 @@ def generate_sources():
 
 
 def headers_of(source):
-    """Our own headers that a C file includes, and those that they include."""
+    """Headers of this project that a C file includes, directly or not."""
     found = set()
     todo = [source]
     while todo:
@@ -114,8 +113,8 @@ def headers_of(source):
 def mend(path):
     """Repair a helper of Cython 3.3 in a C file that it has written.
 
-    What a list comprehension cannot append, for want of memory, is released by the helper and once more by its
-    caller: the object is damaged that somebody else still has.
+    If a list comprehension cannot append an object for lack of memory, the helper and its caller both release
+    the object, which other references still use.
     """
     text = path.read_text()
     mended = re.sub(
@@ -141,20 +140,20 @@ class BuildExt(build_ext):
         self.parallel = self.parallel or JOBS
 
     def run(self):
-        # Here rather than at import, so that asking for metadata or packing an sdist compiles nothing.
+        # Not at import, so that reading metadata or packing an sdist compiles nothing.
         generate_sources()
         compiled = cythonize(
             self.extensions,
             include_path=[EXT.as_posix()],
-            # Coverage looks for the C file beside its .pyx. There all debug configurations share it, so it is
-            # never taken as up to date.
+            # Coverage needs the C file beside its .pyx. All debug configurations share that file, so it is
+            # always written again.
             build_dir=None if DEBUG else f"{BUILD}/cython",
             force=DEBUG,
             annotate=DEBUG,
             nthreads=JOBS,
             compiler_directives=DIRECTIVES,
         )
-        # cythonize returns new objects; keep the ones that this command has prepared.
+        # cythonize returns new objects; copy them to the ones that this command has prepared.
         by_name = {extension.name: extension for extension in compiled}
         for extension in self.extensions:
             vars(extension).update(vars(by_name[extension.name]))
@@ -163,8 +162,8 @@ class BuildExt(build_ext):
         super().run()
 
     def copy_file(self, infile, outfile, **options):
-        # Into the source tree by content, not by age: there the module of another configuration may be newer.
-        # One that stays the same is left alone, since a running program may have it loaded.
+        # Compared by content, not by age: the module in the source tree may be a newer one of another
+        # configuration. An equal one is not written, since a running program may have loaded it.
         if os.path.exists(outfile):
             if filecmp.cmp(infile, outfile):
                 return outfile, False
@@ -186,5 +185,5 @@ def find_extensions():
     ]
 
 
-if __name__ == "__main__":  # cythonize's worker processes import this file
+if __name__ == "__main__":  # worker processes of cythonize import this file
     setup(ext_modules=find_extensions(), cmdclass={"build": Build, "build_ext": BuildExt})

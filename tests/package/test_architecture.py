@@ -34,14 +34,14 @@ def test_no_import_leads_back():
 
 
 def test_the_picture_is_current():
-    """`python docs/layers.py` draws it anew."""
+    """`python docs/layers.py` updates the picture."""
     docs = Path(__file__).parents[2] / "docs"
     drawing = runpy.run_path(str(docs / "layers.py"))["drawing"]
     assert (docs / "_static" / "layers.svg").read_text() == drawing()
 
 
 def test_the_parsers_see_imports():
-    """The tests above find nothing to complain about; here is that they would."""
+    """The functions that the tests above use do find a violation."""
     registry = graph()["_engine.primitives.registry"]
     assert {"_table", "_engine.arrays.array", "_engine.primitives.opcodes", "include.kernels.kernels"} <= registry
     assert "include.memory.pages" in graph()["include.memory.memory"]
@@ -64,7 +64,7 @@ def test_only_numpy_is_imported_at_the_top(name):
 
 
 def run(*arguments):
-    """A fresh interpreter that finds this package."""
+    """Run code in a new interpreter that imports this package."""
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False)
 

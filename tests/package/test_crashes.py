@@ -1,6 +1,6 @@
-"""What once ended the process, damaged its memory, or went on after an error: each in a process of its own.
+"""Calls that once ended the process, damaged its memory, or went on after an error: each in a new process.
 
-The processes run the snippets below and say "done"; what they find wrong is an assertion there.
+The processes run the snippets below, which contain the assertions, and print "done".
 """
 
 import os
@@ -31,7 +31,7 @@ def same(a, b):
 
 
 def child(code, timeout=120):
-    """Run a snippet behind PREAMBLE; it has to get to its end."""
+    """Run a snippet after PREAMBLE; it must reach its end."""
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", PREAMBLE + code + '\nprint("done")\n'],
         capture_output=True, text=True, timeout=timeout,
@@ -39,12 +39,12 @@ def child(code, timeout=120):
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 
-# ------------------------------------------------------------------------- loops that set an error, and loops of others
+# ------------------------------------------------------------------------- loops that set an error, loops from outside
 
-#: numbers of elements: below and above those from which a loop runs without the GIL, in blocks, on several threads
+#: numbers of elements below and above which a loop runs without the GIL, in blocks, on several threads
 SIZES = (1, 2, 100, 5000, 9500, 20_000, 300_000, 1_000_000)
 
-#: name -> the operands for n elements, and the place of the one that an element is made wrong of, and how
+#: name -> (setup, function, operands of n elements, statement that makes an element bad)
 FAILING = {
     "integer powers": ("", "lambda x, y: ops.pow(x, y) + x", "np.full(n, 2), np.full(n, 3)", "args[1][at] = -1"),
     "narrow integer powers": (
@@ -89,7 +89,7 @@ for n in {sizes}:
 
 @pytest.mark.parametrize("name", FAILING)
 def test_an_error_of_a_loop_is_raised(name):
-    """The same error eagerly, in first calls and in replays, wherever the element is; the next call is right."""
+    """Eager calls, first calls and replays raise the same error, at any element; the next call is right."""
     if "scipy" in FAILING[name][0]:
         pytest.importorskip("scipy")
     setup, f, args, wrong = FAILING[name]
@@ -116,7 +116,7 @@ def test_a_function_that_catches_an_error_is_not_replayed_without_it():
     child(CAUGHT)
 
 
-#: ufuncs of SciPy: the loops of some advance the pointers that they are given
+#: ufuncs of SciPy: some loops change the pointers that they get
 UFUNCS = {"erf": "x", "jv": "1.5 + 0 * x, x", "gammainc": "1.5 + x, x", "betainc": "1 + x, 2 + x, x / 4"}
 
 OTHERS = """
@@ -249,8 +249,8 @@ while passed < 8:
 assert n > 4 * {step} and equal(numbers(f()))
 """
 
-#: calls whose allocations are dualgrad's and Python's own: where NumPy's reductions and picks find no memory, some
-#: releases of NumPy return without an error
+#: calls that allocate in dualgrad and Python only: without memory, some releases of NumPy return from reductions
+#: and indexing without an error
 USES = {
     "operations": "lambda: ops.sin(x) * x + x[1:3].sum()",
     "gradient": "lambda: dg.grad(cube)(x)",
@@ -271,7 +271,7 @@ USES = {
 }
 
 
-#: steps of functions that go on where one of them found no memory
+#: steps of functions that go on after one of them raised MemoryError
 STEPS = {
     "operations": "lambda x: ops.sin(x) * x",
     "gradient": "dg.grad(lambda x: ops.sum(ops.sin(x) * x))",
@@ -286,12 +286,12 @@ STEPS = {
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_function_goes_on_where_a_step_found_no_memory(step):
-    """Each allocation of a gradient in turn, by a function that tries each of its steps twice."""
+    """Each allocation of a gradient fails in turn; the function tries each of its steps twice."""
     child(NO_MEMORY.format(f=f"lambda: dg.grad(chain({STEPS[step]}))(x)", stop="n + 1", step=1), timeout=300)
 
 
 def test_a_weight_is_read_again_where_it_found_no_memory():
-    """A leaf is there with all that is known of it, or not at all."""
+    """A leaf is recorded completely or not at all."""
     weights = "[dg.Parameter(np.full(4, 0.5 + k), name=f'w{k}') for k in range(12)]"
     loss = "lambda x: ops.sum(sum(again(lambda: ops.sin(p) * x) for p in w))"
     use = f"(lambda w: lambda: dg.value_and_grad({loss}, None, weights=w)(x))({weights})"
@@ -301,6 +301,6 @@ def test_a_weight_is_read_again_where_it_found_no_memory():
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("once", [True, False], ids=["one allocation", "all from one on"])
 def test_an_allocation_that_fails(use, once):
-    """Each allocation of a call in turn, or all from it on: MemoryError, or the right numbers, and so afterwards."""
-    step = 7 if use == "recording of blocks" else 1  # of many hundred
+    """Each allocation of a call fails in turn, or all from it on: MemoryError or right numbers, then right numbers."""
+    step = 7 if use == "recording of blocks" else 1  # there are several hundred
     child(NO_MEMORY.format(f=USES[use], stop="n + 1" if once else 0, step=step), timeout=300)

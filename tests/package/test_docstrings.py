@@ -1,4 +1,4 @@
-"""Docstrings of the public names are complete: a summary, every parameter, what is returned, an example.
+"""Docstrings of the public names are complete: a summary, every parameter, the result, an example.
 
 The examples run as tests by themselves (``--doctest-modules``). A docstring may leave parameters and results to another
 public name that it mentions in backticks (`amin` to `amax`), a class its constructor's arguments to the base it has the
@@ -23,7 +23,7 @@ MODULES = (
 )
 # Base classes: their children have examples.
 WITHOUT_EXAMPLE = {"LossScaler", "Optimizer"}
-# Classes whose objects come from functions; nobody calls the constructor.
+# Classes whose objects come from functions; users do not call the constructor.
 RETURNED = {"Primitive", "Report"}
 
 
@@ -62,7 +62,7 @@ def neighbours(doc, module):
 
 def parameters(thing):
     if isinstance(thing, type) and not {"__init__", "__new__"} & vars(thing).keys():
-        return set()  # explained where the constructor is written
+        return set()  # explained in the class that defines the constructor
     if thing.__name__ in RETURNED:
         return set()
     return {

@@ -18,7 +18,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if "generated" not in path.pa
 
 
 def examples(path):
-    """The examples of a Markdown page; the fences around them are no output."""
+    """The examples of a Markdown page, without the fences around them."""
     text = re.sub(r"^```.*$", "", path.read_text(), flags=re.MULTILINE)
     return doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
 

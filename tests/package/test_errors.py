@@ -1,4 +1,4 @@
-"""Errors of the transforms: the type, and that the message names what was called, what came, what to do.
+"""Errors of the transforms: the type, and a message that names the call, the argument and a remedy.
 
 Each is raised in both modes, at the line that causes it.
 """
@@ -24,7 +24,7 @@ def square(x):
 
 
 def shown(value):
-    """What a message may call a value: by its type, or as Python writes it."""
+    """The names that a message may use for a value: its type or its repr."""
     return type(value).__name__, repr(value)
 
 

@@ -1,4 +1,4 @@
-"""Arguments of kinds that a function does not take: errors that say what was called, what came, what was expected."""
+"""Arguments of wrong kinds: the error names the function, the argument and the expected kind."""
 
 import numpy as np
 import pytest

@@ -142,7 +142,7 @@ def test_operators_take_tensors_and_numbers(name, other):
 @pytest.mark.parametrize("other", ["text", None, object(), {}], ids=["str", "None", "object", "dict"])
 def test_python_operators_with_strangers(other):
     for op in operator.add, operator.mul, operator.truediv, operator.pow, operator.matmul, operator.lt:
-        # Python tries to repeat a text when it is multiplied, so there the words are not ours.
+        # Python raises its own error when a string is multiplied.
         words = () if op is operator.mul and other == "text" else (type(other).__name__,)
         assert_raises(TypeError, lambda op=op: op(WIDE, other), *words)
         assert_raises(TypeError, lambda op=op: op(other, WIDE), *words)

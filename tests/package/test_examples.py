@@ -1,7 +1,6 @@
-"""The documented examples S1 to S18, with the import forms that users have in their files.
+"""The documented examples S1 to S18, with the imports that users write.
 
-Each is run in both modes, and both ways: inside the ``construct`` of a second Cell, as the documentation has
-it, and directly.
+Each runs in both modes, inside the ``construct`` of a second Cell as in the documentation, and directly.
 """
 
 import numpy as np
@@ -44,7 +43,7 @@ class ScaledProduct(nn.Cell):
 
 
 class Line(nn.Cell):
-    """x * w + b; the weights come as given, so also in float64."""
+    """x * w + b; the weights keep their type, float64 too."""
 
     def __init__(self, w, b, detached=False):
         super().__init__()
@@ -57,7 +56,7 @@ class Line(nn.Cell):
 
 
 class Gradient(nn.Cell):
-    """The second Cell of the documents: it keeps the net, the operation and what else a gradient needs."""
+    """The second Cell of the documentation: it holds the net, the operation and the other arguments."""
 
     def __init__(self, net, operation, weights=None, sens=None):
         super().__init__()

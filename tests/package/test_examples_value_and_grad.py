@@ -36,7 +36,7 @@ def test_s20_auxiliary_output():
 
 @pytest.fixture
 def regression():
-    """A Dense net with its loss, the inputs, and what NumPy finds in float64 for all that S21 to S23 ask."""
+    """A Dense net with its loss, the inputs, and the results of S21 to S23 from NumPy in float64."""
     generator = np.random.default_rng(11)
     inputs, labels = generator.normal(size=(16, 10)), generator.normal(size=(16, 1))
     net, loss_fn = nn.Dense(10, 1), nn.MSELoss()

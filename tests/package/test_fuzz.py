@@ -28,7 +28,7 @@ def test_junk_is_refused():
     outcomes, wrong = fuzz.fuzz(FIRST, COUNT)
     assert not wrong, report(wrong)
     assert sum(outcomes.values()) == COUNT
-    # Calls of which all fail at the first argument would find little.
+    # If all calls failed at the first argument, they would test little.
     assert outcomes["returned"] > COUNT / 10
     assert outcomes["TypeError"] + outcomes["ValueError"] > COUNT / 3
 
@@ -41,7 +41,7 @@ def test_much_junk_is_refused():
     assert sum(outcomes.values()) == LONG
 
 
-# ---------------------------------------------------------------------------------- that the fuzzer finds things
+# ---------------------------------------------------------------------------------- defects that the fuzzer finds
 
 
 def raised(function):
@@ -53,7 +53,7 @@ def raised(function):
 
 
 def at_line(line, source):
-    """The error of a statement that stands on this line of a file of the package."""
+    """The error of a statement at this line of a file of the package."""
     path = str(Path(dg.__file__).parent / "amp.py")
     return raised(lambda: exec(compile("\n" * (line - 1) + source, path, "exec")))
 
@@ -151,7 +151,7 @@ def test_what_is_excluded_has_a_reason():
     assert all(len(reason) > 10 for reason in fuzz.EXCLUDED.values())
 
 
-# ------------------------------------------------------------------------------------- classes that functions fill
+# ------------------------------------------------------------------------------------- classes made by functions
 
 FILLED = {
     dg.programs.Explanation: "is made by dualgrad.explain",
@@ -162,7 +162,7 @@ FILLED = {
 
 @pytest.mark.parametrize("cls", FILLED, ids=lambda cls: cls.__name__)
 def test_a_class_that_a_function_fills_says_so(cls):
-    """For whatever it is called with."""
+    """For all arguments."""
     count = len(inspect.signature(cls).parameters)
     for junk_of_all in (None, "text", 3, [None], Tensor([1.0])):
         with pytest.raises(TypeError, match=FILLED[cls]):

@@ -1,6 +1,6 @@
-"""Shapes of more elements than an address can tell apart, or more axes than an array has: errors, in every operator.
+"""Shapes whose size overflows, or with too many axes: every operator raises an error.
 
-The calls run in a process of their own, with a limit of memory: what goes wrong here is a crash.
+The calls run in a new process with limited memory, since a failure may be a crash.
 """
 
 import ast

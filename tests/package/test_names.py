@@ -1,4 +1,4 @@
-"""Every name of tests/names.py is there, and can be called."""
+"""Every name of tests/names.py exists and can be called."""
 
 import pickle
 from functools import reduce
@@ -12,7 +12,7 @@ from dualgrad import nn
 
 
 def listed():
-    """Dotted names, seen from dualgrad."""
+    """The object of a dotted name in dualgrad."""
     for forms in OPERATORS.values():
         for where, names in zip(("ops", "ops", "Tensor"), forms, strict=True):
             yield from (f"{where}.{name}" for name in names.split())

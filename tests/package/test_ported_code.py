@@ -1,8 +1,8 @@
-"""Code as people have written it for MindSpore: it must run after a change of the import, and give the right numbers.
+"""Code written for MindSpore must run after a change of the import and give right numbers.
 
-The pieces are shaped like those of published physics-informed and molecular codes: derivatives taken by Cells that
-keep a `GradOperation`, one output column picked by its sensitivity and one input column by `Gather`, second
-derivatives by such a Cell around such a Cell.
+The examples resemble published physics-informed and molecular codes: a Cell with a `GradOperation` takes derivatives,
+a sensitivity selects one output column and `Gather` one input column, and such a Cell around another gives second
+derivatives.
 """
 
 import inspect
@@ -79,7 +79,7 @@ class Second(nn.Cell):
 
 
 class Fields(nn.Cell):
-    """Two known functions of (x, t), as the columns of one output."""
+    """Two known functions of (x, t) as columns of one output."""
 
     def __init__(self):
         super().__init__()
@@ -131,7 +131,7 @@ def test_a_gradient_mapped_over_a_stack_of_sensitivities():
 
 
 def test_tensors_numbers_and_none_among_the_inputs():
-    """What is no tensor is no input to differentiate; the results keep the order of the tensors."""
+    """Only tensors are differentiated; the results have their order."""
 
     class Equation(nn.Cell):
         def construct(self, x, condition, order, u, scale=1.0, **settings):
@@ -236,7 +236,7 @@ LABELS = INPUTS @ np.array([[2.0], [-1.0]], np.float32) + 0.5
 
 @pytest.mark.parametrize("mode", [dg.PYNATIVE_MODE, dg.GRAPH_MODE])
 def test_a_training_step_as_users_write_it(mode):
-    """value_and_grad and the optimiser under jit: the update is an effect that every call repeats."""
+    """value_and_grad and the optimiser under jit: every replay repeats the update."""
     before = context.get_context(attr_key="mode")
     context.set_context(mode=mode)
     try:
@@ -373,7 +373,7 @@ def test_the_residual_of_burgers_equation_vanishes_for_its_solution():
     inside = Tensor(np.random.default_rng(0).uniform(-1.0, 1.0, (50, 2)))
     border = inside.asnumpy()
     assert pinn["Loss"](Wave())(inside, inside, Tensor(pinn["travelling_wave"](border))).item() < 1e-28
-    # and it is no identity: another viscosity leaves a residual
+    # not an identity: another viscosity leaves a residual
     pinn["Loss"].construct.__globals__["VISCOSITY"] = 0.2
     assert pinn["Loss"](Wave())(inside, inside, Tensor(pinn["travelling_wave"](border))).item() > 1e-2
 

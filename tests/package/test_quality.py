@@ -1,9 +1,8 @@
-"""No object outlives its use: memory stays constant, interpreters end in silence, levels are not copied.
+"""No object outlives its use: memory stays constant, interpreters exit without output, levels are not copied.
 
-Memory is measured in a process of its own, since the peak of this one belongs to all tests before. Arrays and
-tapes take their memory past Python's allocator, so what is watched is the size of the process, beside the
-number of Python's own blocks. In debug builds the engine counts its objects itself, and the counts must come
-back.
+Memory is measured in a new process, since earlier tests determine the peak of this one. Arrays and tapes do not
+use Python's allocator, so the tests watch the size of the process and the number of Python's blocks. In debug
+builds the engine counts its live objects, and the counts must return to their start.
 """
 
 import copy
@@ -44,7 +43,7 @@ class Layer(nn.Cell):
 
 
 class Doubled(nn.Cell):
-    """A rule of its own, so that outer derivatives are taken by recording the backward pass."""
+    """A custom rule, so that outer derivatives record the backward pass."""
 
     def construct(self, x):
         return x * 2
@@ -133,7 +132,7 @@ def repeat(use, times):
 
 
 def growth(use, warm_up, calls):
-    """Bytes by which the process has grown beyond a warm-up, and blocks that Python holds more."""
+    """Growth after a warm-up: bytes of the process, and blocks of Python."""
     import resource
 
     unit = 1 if sys.platform == "darwin" else 1024
@@ -147,7 +146,7 @@ def growth(use, warm_up, calls):
 
 
 def interpreter(*arguments):
-    """A new process that finds this package."""
+    """Run code in a new process that imports this package."""
     environment = {**os.environ, "PYTHONPATH": str(Path(dg.__file__).parents[1])}
     return subprocess.run(
         [sys.executable, *arguments],
@@ -162,7 +161,7 @@ def interpreter(*arguments):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the size of a process this way")
 @pytest.mark.parametrize("name", USES)
 def test_memory_stays_constant(name):
-    """In 10,000 calls: a leak of 100 bytes for each is seen, or of a Python object for every tenth."""
+    """10,000 calls show a leak of 100 bytes in each, or of a Python object in every tenth."""
     result = interpreter(__file__, name)
     assert result.returncode == 0, result.stderr
     size, blocks = map(int, result.stdout.split())
@@ -240,13 +239,13 @@ dg.grad(lambda x: kept.append(steps(x)) or next(kept[-1]) * x)(x)
 
 @pytest.mark.parametrize("end", ENDS)
 def test_interpreters_end_in_silence(end):
-    """With tapes alive, values escaped, levels left by exceptions, and threads at work."""
+    """With live tapes, escaped values, levels left by exceptions, and running threads."""
     result = interpreter("-X", "dev", "-W", "error", "-c", SCRIPT.replace("END", ENDS[end]))
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
 def engine_objects():
-    """Objects that hold a level or a tape, and a level that is open, by name."""
+    """Name -> an object that holds a level or a tape, or an open level."""
     found = {}
 
     def function(x):
@@ -264,7 +263,7 @@ def engine_objects():
 @pytest.mark.parametrize("name", engine_objects())
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_objects_of_the_engine_are_not_copied(name, copied):
-    """A tape belongs to one call; a copy of it would be no tape of that call."""
+    """A tape belongs to one call, so it cannot be copied."""
     with pytest.raises(TypeError, match="cannot pickle 'dualgrad"):
         copied(engine_objects()[name])
 
@@ -287,7 +286,7 @@ def test_a_copy_inside_a_derivative_keeps_it(copied):
 
 
 def test_gradient_functions_are_copied():
-    """They own no level. That of a Cell's method goes with the Cell: a copy has weights of its own."""
+    """They own no level. The gradient of a Cell's method copies the Cell with its weights."""
     twin = copy.deepcopy(LAYER)
     twin.w.set_data(np.zeros((3, 4)))
     assert LAYER(X).asnumpy().all()
@@ -296,7 +295,7 @@ def test_gradient_functions_are_copied():
 
 
 def test_a_pickle_holds_no_derivative():
-    """So what carries one is not pickled, unless it is said that a constant is meant."""
+    """So an object with a level is not pickled, unless the caller asks for a constant."""
     x = dg.Tensor(3.0)
     with pytest.raises(dg.LeavesDerivativeError, match="pickle"):
         dg.grad(lambda x: pickle.loads(pickle.dumps(x * x)) * x)(x)
@@ -323,7 +322,7 @@ READINGS = {
 
 @pytest.mark.parametrize("name", READINGS)
 def test_tensors_that_were_never_made_are_refused(name):
-    """A subclass whose __init__ forgets, or comes before, that of Tensor."""
+    """A subclass whose __init__ does not call that of Tensor, or calls it late."""
     with pytest.raises(RuntimeError, match=r"before its __init__ has run; call super\(\).__init__\(\) first"):
         READINGS[name](dg.Tensor.__new__(dg.Tensor))
 

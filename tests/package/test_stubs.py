@@ -57,7 +57,7 @@ def text():
 
 
 def test_the_methods_of_tensors_are_declared():
-    """Where this fails, run this file as a script."""
+    """If this fails, run this file as a script."""
     assert {"sum", "reshape", "astype", "matmul"} <= attached().keys()
     assert ast.dump(ast.parse(STUB.read_text())) == ast.dump(ast.parse(text()))
 

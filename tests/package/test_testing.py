@@ -1,4 +1,4 @@
-"""`dualgrad.testing.check`: it passes what is right, and names the comparison that a wrong rule fails."""
+"""`dualgrad.testing.check`: right rules pass; for a wrong one the error names the comparison that fails."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ X = np.array([0.5, -1.0, 2.0])
 
 
 def failure(fn, *args, kind=AssertionError, **settings):
-    """What check says of a function, and the note it leaves with what the function itself raises."""
+    """The text of check's error for a function, or of the note it adds to the function's own error."""
     with pytest.raises(kind) as caught:
         check(fn, args or (X,), **settings)
     assert not open_levels()
     return str(caught.value), "".join(getattr(caught.value, "__notes__", []))
 
 
-# ------------------------------------------------------------------------------------------------ what is right
+# ------------------------------------------------------------------------------------------------ right rules
 
 
 def test_a_right_rule_passes_and_is_reported():
@@ -74,7 +74,7 @@ def test_nothing_to_differentiate():
     assert "nothing to check" in failure(lambda x: x > 0.0)[0]
 
 
-# ------------------------------------------------------------------------------------------- what is wrong is named
+# ------------------------------------------------------------------------------------------------ wrong rules
 
 
 def test_a_wrong_first_derivative():
@@ -83,7 +83,7 @@ def test_a_wrong_first_derivative():
 
 
 def test_a_wrong_second_derivative():
-    """The slope is right, but a constant for every level."""
+    """The slope is right, but a constant to every level."""
     wrong = extend.primitive("tt_second", lambda x: x**3, jvp=(lambda dx, out, x: dx * ops.stop_gradient(3.0 * x * x),))
     assert "tt_second: gradient and differences, order 2" in failure(wrong)[0]
 
@@ -125,7 +125,7 @@ def test_a_rule_of_second_order_that_differs_between_modes():
 
 
 def test_a_false_core():
-    """The kernel is said to work on many samples at once, but mixes them."""
+    """The kernel claims to work on many samples at once, but mixes them."""
     wrong = extend.linear("tt_core", lambda x: x - x.mean(), lambda ct, x: wrong(ct), core=(1,))
     assert "tt_core: value of a batch and of its samples" in failure(wrong)[0]
 
@@ -253,11 +253,11 @@ def test_a_cell_whose_rule_is_not_its_derivative():
             return 0.5 * ops.cos(x) * dout
 
     assert "Half: gradient and differences, order 1" in failure(Half(), order=3)[0]
-    check(Half(), [X], order=3, smooth=False)  # every way follows the rule
+    check(Half(), [X], order=3, smooth=False)  # every comparison uses the rule
 
 
 def test_a_value_that_is_kept_from_one_call_to_the_next():
-    """Results are remembered by the numbers of the argument, so nothing depends on it."""
+    """Results are cached by the numbers of the argument, so no derivative passes through."""
     kept = {}
 
     def f(x):

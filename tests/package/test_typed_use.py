@@ -1,4 +1,4 @@
-"""What a type checker sees of the package: mypy reads this file (`.ci/run lint`), and pytest runs it."""
+"""Types of the public names: mypy checks this file (`.ci/run lint`), and pytest runs it."""
 
 from typing import assert_type
 

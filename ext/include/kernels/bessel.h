@@ -1,11 +1,11 @@
 /* Bessel functions of whole order: n is rounded down, so that n - 1 and n + 1 are its neighbours.
  *
- * J and Y are the C library's. I is its power series, or the asymptotic one; K is an integral whose integrand falls doubly
- * exponentially, so that the trapezoidal rule converges as fast. In I and K all terms are positive, so every digit counts
- * at every argument. All are computed in double; float kernels round the result.
+ * J and Y are the C library's. I is its power series or the asymptotic one. K is an integral whose integrand falls doubly
+ * exponentially, so that the trapezoidal rule converges as fast. In I and K all terms are positive, so no digit is lost at
+ * any argument. All are computed in double; float kernels round the result.
  *
- * Derivatives are means of 2^k neighbours, which may be beyond the largest number where their mean is not. So kernels have a
- * last parameter: the power of two that their result is multiplied by, before it can overflow.
+ * Derivatives are means of 2^k neighbours, which may overflow although their mean does not. So the last parameter of a
+ * kernel is a power of two by which the result is multiplied before it can overflow.
  */
 #ifndef DG_BESSEL_H
 #define DG_BESSEL_H
@@ -20,7 +20,7 @@
 #define dg_libm_y(n, x) yn(n, x)
 #endif
 
-enum { DG_LARGEST_ORDER = 100000 };     /* the recurrences behind them take as many steps */
+enum { DG_LARGEST_ORDER = 100000 };     /* the recurrences take as many steps */
 
 static double dg_bessel_j_times(double n, double x, int power)
 {
@@ -147,10 +147,10 @@ static double dg_bessel_i_integral(double k, int m, double x)
 
 /* exp(x) times the integral of v^k cosh(m t) exp(-x cosh t) over t > 0, v = cosh t - 1 and m = 0 or 1: up to its sign the
  * k-th derivative of exp(x) K_m(x). The steps are as long as the strip allows in which the integrand is regular. Powers of v
- * are beyond the largest number where the exponential brings them back, so the root of the integrand is squared. */
+ * may overflow although the integrand does not, so the root of the integrand is squared. */
 static double dg_bessel_k_integral(double k, int m, double x)
 {
-    const double unit = x < 1.0 ? 0x1p-20 : 1.0;    /* of the sum, which for small x is larger than the integral */
+    const double unit = x < 1.0 ? 0x1p-20 : 1.0;    /* of the sum: for small x it is larger than the integral */
     double sum = k == 0.0 ? 0.5 * unit : 0.0, lost = 0.0, h, term, next, s, root, fall;
     int j = 1, exponent;
     if (!(x > 0.0) || isinf(x) || !(k >= 0.0 && k <= DG_LARGEST_ORDER))
@@ -218,7 +218,7 @@ static double dg_bessel_k_times(double order, double x, int power)
     high += high_rest;
     if (x < 700.0)
         return ldexp(exp(-x) * high, power);
-    halvings = rint(x * 1.4426950408889634074);     /* below, exp(-x) would have lost digits */
+    halvings = rint(x * 1.4426950408889634074);     /* below, exp(-x) would lose digits */
     x = (x - halvings * 6.93147180369123816490e-01) - halvings * 1.90821492927058770002e-10;
     return ldexp(exp(-x) * high, power - (int)halvings);
 }
@@ -240,8 +240,8 @@ static double dg_bessel_sum(double (*f)(double, double, int), double sign, doubl
     return sum + lost;
 }
 
-/* The k-th derivative by x of a function with f_n' = (f_{n-1} + sign f_{n+1}) / 2. Only a sum that overflows is halved before,
- * since that would take digits from neighbours next to the smallest number. */
+/* The k-th derivative by x of a function with f_n' = (f_{n-1} + sign f_{n+1}) / 2. Only a sum that overflows is
+ * halved before, since halving takes digits from subnormal neighbours. */
 static double dg_bessel_derivative(double (*f)(double, double, int), double sign, double k, double n, double x)
 {
     if (!(k >= 0.0 && k <= 500.0) || k != floor(k))

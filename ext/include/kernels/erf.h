@@ -1,11 +1,11 @@
 /* Inverses of the error function, and their slopes.
  *
- * Both inverses come from one routine for each half: a rough start, then two steps of third order. Near +-1 the start is
- * the tail q = 1 - |x|, and the steps solve log erfc(y) = log q, in which the tail is nearly a parabola; so the result is
- * as good as our own erfc, also where q is 1e-300.
+ * Both inverses use one routine for each half: a rough start, then two steps of third order. Near +-1 the start uses the
+ * tail q = 1 - |x|, and the steps solve log erfc(y) = log q, which is nearly a parabola in y. So the result is as accurate
+ * as erfc, even for q = 1e-300.
  *
- * The slope is sqrt(pi)/2 exp(y*y), which multiplies the relative error of y by 2 y*y: 70 next to +-1, 1400 where q is
- * 1e-300. So what the last step could not add to y for want of digits goes into the slope.
+ * The slope sqrt(pi)/2 exp(y*y) multiplies the relative error of y by 2 y*y: 70 next to +-1, 1400 for q = 1e-300. So the
+ * rounding error of the last step of y goes into the slope.
  */
 #ifndef DG_ERF_H
 #define DG_ERF_H
@@ -14,9 +14,9 @@
 #include "vector/erf.h"
 
 #define DG_HALF_SQRT_PI 0.88622692545275801365
-#define DG_HALF_SQRT_PI_REST -4.3254e-17 /* of its size, what rounding took from it */
+#define DG_HALF_SQRT_PI_REST -4.3254e-17 /* its rounding error, relative to it */
 
-/* The value and slope of an inverse at one place; the slope is always positive. */
+/* The value and slope of an inverse at one point; the slope is always positive. */
 typedef struct { double y, slope; } dg_inverse;
 
 /* sqrt(pi)/2 exp((y + off)^2): the square is taken in two parts, and so is the factor. */
@@ -27,7 +27,7 @@ static double dg_exp_square(double y, double off)
     return power + power * rest;
 }
 
-/* |x| <= 1/2, in the middle. */
+/* The middle, |x| <= 1/2. */
 static dg_inverse dg_erfinv_middle(double x)
 {
     const double s = x * x;

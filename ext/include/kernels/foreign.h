@@ -1,9 +1,9 @@
-/* Inner loops that somebody else wrote: those of ufuncs that users bring along, and the few of NumPy's that may fail.
+/* Inner loops from outside: those of users' ufuncs, and the few of NumPy's that may fail.
  *
- * Such a loop may change the pointers, lengths and steps that it is given, and it may set a Python error, which it
- * does while it holds the GIL for a moment. So it gets copies, and it is not called while an error is set on the thread:
- * whoever runs loops asks for an error when it has the GIL again. What the loops after the error leave is dropped. A
- * thread without a Python state has no place for an error; there such loops do not run at all.
+ * Such a loop may change the pointers, lengths and steps that it gets, so it gets copies. It may take the GIL and set a
+ * Python error. While an error is set on the thread it is not called, and the caller of the loops checks for an error
+ * when it has the GIL again and drops the results. Such loops never run on a thread without a Python state, which cannot
+ * hold an error.
  */
 #ifndef DG_FOREIGN_H
 #define DG_FOREIGN_H
@@ -18,7 +18,7 @@ typedef struct {
     int operands;
 } dg_foreign;
 
-/* Whether an error is set on this thread; with or without the GIL, since nobody else writes there. */
+/* Whether an error is set on this thread. It needs no GIL: only this thread writes the error. */
 static inline int dg_error_set(void)
 {
     const PyThreadState *here = PyGILState_GetThisThreadState();

@@ -1,7 +1,7 @@
-/* Scalar functions in which a textbook formula would overflow, cancel or lose digits of its argument.
+/* Scalar functions for which a textbook formula would overflow, cancel or lose digits of its argument.
  *
- * Those that are not hot exist for double only, and kernels for float go through it. None relies on fused
- * multiply-add, so results are the same on every machine.
+ * Those that need not be fast exist for double only; kernels for float convert. None uses fused multiply-add, so results
+ * are the same on every machine.
  */
 #ifndef DG_FUNCTIONS_H
 #define DG_FUNCTIONS_H
@@ -15,8 +15,8 @@
 
 #define DG_INLINE static inline __attribute__((always_inline))
 
-/* exp(r) * 2^k for |r| <= ln2 / 2, free of branches so that the compiler vectorises it. The power is applied in two
- * halves so that results below the normal range come out right. */
+/* exp(r) * 2^k for |r| <= ln2 / 2, without branches so that the compiler vectorises it. 2^k is applied in two halves so
+ * that subnormal results are right. */
 DG_INLINE double dg_exp_scaled(double r, int64_t k)
 {
     union { double f; int64_t i; } lo, hi;
@@ -34,13 +34,13 @@ DG_INLINE double dg_exp_scaled(double r, int64_t k)
     p = p * r + 1.0 / 6.0;
     p = p * r + 0.5;
     p = p * r * r + r + 1.0;
-    lo.i = (((k + 2048) >> 1) - 1024 + 1023) << 52;     /* the shift of a number that is not negative */
+    lo.i = (((k + 2048) >> 1) - 1024 + 1023) << 52;     /* the shifted number is not negative */
     hi.i = (k - (((k + 2048) >> 1) - 1024) + 1023) << 52;
     return p * lo.f * hi.f;
 }
 
-/* The nearest integer, as a double and as an integer, for |x| < 2^51: adding the magic number rounds, and leaves the
- * integer in the low bits. */
+/* The nearest integer, as a double and as an integer, for |x| < 2^51: adding the magic number rounds x and puts the
+ * integer into the low bits. */
 DG_INLINE double dg_nearest(double x, int64_t *k)
 {
     const double magic = 0x1.8p52;
@@ -51,7 +51,7 @@ DG_INLINE double dg_nearest(double x, int64_t *k)
     return t.f - magic;
 }
 
-/* exp(x + tail) for x <= 0 and a tail of its rounding's size. x = n ln2 + r with n ln2 in two parts (Cody and Waite).
+/* exp(x + tail) for x <= 0 and a tail as small as the rounding of x. x = n ln2 + r with n ln2 in two parts (Cody and Waite).
  * Error at most 1.5 ULP; exp(nan) is nan, exp(-inf) is 0. */
 DG_INLINE double dg_exp_negative_with_tail(double x, double tail)
 {
@@ -63,7 +63,7 @@ DG_INLINE double dg_exp_negative_with_tail(double x, double tail)
     return dg_exp_scaled(((x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10) + tail, k);
 }
 
-/* 2^(x + tail), likewise. */
+/* 2^(x + tail) under the same conditions. */
 DG_INLINE double dg_exp2_negative_with_tail(double x, double tail)
 {
     int64_t k;
@@ -77,7 +77,7 @@ DG_INLINE double dg_exp2_negative_with_tail(double x, double tail)
 /* ------------------------------------------------------------------------------------------- unevaluated sums
  *
  * A number as the sum of a double and a much smaller one (Dekker, A floating-point technique for extending the
- * available precision, 1971): 106 bits or so. */
+ * available precision, 1971): about 106 bits. */
 typedef struct { double high, low; } dg_pair;
 
 DG_INLINE dg_pair dg_sum(double a, double b)
@@ -112,9 +112,9 @@ DG_INLINE dg_pair dg_pair_div(dg_pair a, double b)
     return dg_sum(q, ((a.high - p.high) - p.low + a.low) / b);
 }
 
-/* ----------------------------------------------------------------------------------- arguments that need their tail */
+/* ----------------------------------------------------------------------------------- arguments with a rounding error */
 
-/* x - y with its rounding error; equal infinities are 0 apart, as equal numbers are. */
+/* x - y with its rounding error; 0 for equal infinities too. */
 DG_INLINE dg_pair dg_difference(double x, double y)
 {
     const dg_pair d = dg_sum(x, -y);
@@ -140,7 +140,7 @@ DG_INLINE double dg_tails(double e) { return e / (1.0 + e * (2.0 + e)); }
 /* 1 / (1 + base^(y - x)), from e = base^-|x - y|. */
 DG_INLINE double dg_share(double x, double y, double e) { return (x >= y ? 1.0 : e) / (1.0 + e); }
 
-/* x * 2^y, also where 2^y alone would overflow or underflow. */
+/* x * 2^y, even if 2^y overflows or underflows. */
 static inline double dg_ldexp(double x, double y)
 {
     int e;
@@ -153,14 +153,14 @@ static inline double dg_ldexp(double x, double y)
 
 /* --------------------------------------------------------------------------------------------- sin(pi x) / (pi x)
  *
- * The reduction of the argument to |r| <= 1/2 or 1/4 is exact, so whole numbers are zeros, however large. */
+ * The reduction of the argument to |r| <= 1/2 or 1/4 is exact, so sinc is exactly 0 at all whole numbers but 0. */
 static const dg_pair dg_pi = {3.14159265358979311600e+00, 1.22464679914735317636e-16};
 static const dg_pair dg_one_over_pi = {3.18309886183790691216e-01, -1.96786766751824869e-17};
 
 static inline double dg_sinc(double x)
 {
     const double n = rint(x), s = sin(dg_pi.high * (x - n));
-    if (x == n) return x == 0;                      /* and 0 at infinity, the limit */
+    if (x == n) return x == 0;                      /* at infinity the limit, 0 */
     return (fmod(n, 2.0) != 0 ? -s : s) / (dg_pi.high * x);
 }
 
@@ -178,8 +178,8 @@ static dg_pair dg_sin_pi(double x, int k)
 }
 
 /* The derivative T_k of sinc, of any order. From x sinc(x) = sin(pi x) / pi follows
- * x T_k + k T_(k-1) = pi^(k-1) sin(pi x + k pi/2). Used upwards this loses a factor k! / (pi x)^k: nothing for pi x > k;
- * below, there is the power series. Pairs keep digits beside the zeros of a derivative. */
+ * x T_k + k T_(k-1) = pi^(k-1) sin(pi x + k pi/2). Used upwards this loses a factor k! / (pi x)^k, which is
+ * nothing for pi x > k; below that the power series is used. Pairs keep digits near the zeros of a derivative. */
 static double dg_sinc_derivative(double order, double x)
 {
     const int k = order > 500.0 ? 500 : (order >= 0.5 ? (int)rint(order) : 0);
@@ -199,7 +199,7 @@ static double dg_sinc_derivative(double order, double x)
         t = dg_pair_mul(t, power);
         return sign * (k & 1 ? t.high * a : t.high);
     }
-    if (a >= 0x1p60) {                              /* a whole number; its product with pi may overflow */
+    if (a >= 0x1p60) {                              /* x is a whole number; its product with pi may overflow */
         double d = 0.0, p = 1.0;
         for (int i = 1; i <= k; ++i, p *= dg_pi.high) d = ((i & 1 ? (i & 2 ? -p : p) : 0.0) - i * d) / a;
         return sign * d;

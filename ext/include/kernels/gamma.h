@@ -1,4 +1,4 @@
-/* Derivatives of the logarithm of the gamma function: digamma, polygamma and the Hurwitz zeta function behind them.
+/* Derivatives of the logarithm of the gamma function: digamma and polygamma, by the Hurwitz zeta function.
  *
  * All are computed in double; float kernels round the result.
  */
@@ -13,7 +13,7 @@
 static const double DG_STIRLING[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12,
                                      -3617.0 / 8160, 43867.0 / 14364, -174611.0 / 6600, 77683.0 / 276, -236364091.0 / 65520};
 
-/* log(x) - digamma(x) for x >= 8, where neither of the two is needed. */
+/* log(x) - digamma(x) for x >= 8, computed without either of the two. */
 static double dg_log_minus_digamma(double x)
 {
     const double z = 1.0 / (x * x);
@@ -23,15 +23,15 @@ static double dg_log_minus_digamma(double x)
     return 0.5 / x + sum;
 }
 
-/* cot(pi r) for |r| <= 1/2; next to the ends from the distance to them, which is exact. */
+/* cot(pi r) for |r| <= 1/2; near the ends from the distance to the end, which is exact. */
 static double dg_cot_pi(double r)
 {
     const double a = fabs(r), c = a > 0.25 ? tan(DG_PI * (0.5 - a)) : 1.0 / tan(DG_PI * a);
     return copysign(c, r);
 }
 
-/* Near its zeros digamma is the distance to the zero, from both of its parts, times a polynomial (Chebyshev's nodes); so
- * the relative error is small there too. Of the negative zeros this serves the first. */
+/* Near a zero digamma is the distance to the zero, which is stored in two parts, times a polynomial (Chebyshev nodes). So
+ * the relative error is small there too. Of the negative zeros only the first has this. */
 static double dg_digamma(double x)
 {
     static const double POSITIVE[] = {
@@ -102,8 +102,8 @@ static double dg_zeta_positive(double s, double q, int e)
     return sum + (lost + (term - term * ((s - 1.0) * off)));
 }
 
-/* The Hurwitz zeta function for s >= 1. Below q = 0 it is real for whole s; there the terms from q up to 0 are the
- * difference of two zeta functions of positive argument. inf at its poles. */
+/* The Hurwitz zeta function for s >= 1. For q < 0 it is real for whole s; there the sum of the terms from q up to
+ * 0 is a difference of two zeta functions of positive argument. inf at its poles. */
 static double dg_zeta(double s, double q)
 {
     if (!(s > 1.0))
@@ -118,8 +118,8 @@ static double dg_zeta(double s, double q)
     return dg_zeta_positive(s, q - floor(q), 0) + (fmod(s, 2.0) == 0.0 ? passed : -passed);
 }
 
-/* The n-th derivative of digamma; nan unless n is a whole number and not negative. For large x the zeta function may be below
- * the smallest number and its product with n! not, so a power of two is taken out of it. */
+/* The n-th derivative of digamma; nan unless n is a whole number and not negative. For large x the zeta function may
+ * underflow although its product with n! does not, so a power of two is taken out of it. */
 static double dg_polygamma(double n, double x)
 {
     double size;

@@ -1,8 +1,8 @@
 /* The incomplete gamma function P(a, x), its density, and all their derivatives by a.
  *
  * With the density f(a, t) = t^(a-1) exp(-t) / Gamma(a), the n-th derivative by a is f times the n-th complete Bell
- * polynomial of u = log t - digamma(a), -digamma'(a), -digamma''(a), ... So that of P is one integral, over t < x, or
- * minus that over t > x; the one over the smaller side is taken, and each is right to the last digits far into its tail.
+ * polynomial of u = log t - digamma(a), -digamma'(a), -digamma''(a), ... So the derivative of P is one integral over
+ * t < x, or minus that over t > x. The smaller side is used; either is accurate far into its tail.
  * The variable is w = |log(t / x)|, mapped by w = c exp(v - exp(-v)), so that the integrand falls doubly exponentially and
  * the trapezoidal rule converges as fast.
  *
@@ -16,7 +16,7 @@
 
 enum { DG_IGAMMA_ORDERS = 24 };     /* the highest derivative by a; nan above */
 
-/* The arguments of Bell polynomials that do not depend on t, and log(a) - digamma(a), which u needs. */
+/* The arguments of Bell polynomials that do not depend on t, and log(a) - digamma(a) for u. */
 typedef struct { double cumulant[DG_IGAMMA_ORDERS + 1], shift; } dg_bell;
 
 static dg_bell dg_bell_at(double a, int n)
@@ -76,7 +76,7 @@ static double dg_exp_gap(double w)
 }
 
 /* x^a exp(-x) / Gamma(a + 1). For large a it is exp(-a (d - log(1 + d))) with x = a (1 + d), times Stirling's series. The
- * exponent multiplies relative errors, so the factors themselves are taken where they are in range. */
+ * exponent multiplies relative errors, so the factors are multiplied directly if they are in range. */
 static double dg_gamma_bump(double a, double x)
 {
     const double exponent = a * dg_log_gap(x, a);
@@ -89,7 +89,7 @@ static double dg_gamma_bump(double a, double x)
     return exp(-exponent - sum / a) / sqrt(6.28318530717958647693 * a);
 }
 
-/* The n-th derivative by a of the density f(a, x); 0 for n < 0, as the sums in which it comes ask for. */
+/* The n-th derivative by a of the density f(a, x); 0 for n < 0, which sums contain. */
 static double dg_gamma_density(double order, double a, double x)
 {
     const int n = (int)order;
@@ -98,7 +98,7 @@ static double dg_gamma_density(double order, double a, double x)
         return NAN;
     if (n < 0)
         return 0.0;
-    if (!(a > 0.0))         /* only the limits at 0 of slopes by x come here: f'(a, 0) = f(a - 1, 0) - f(a, 0) */
+    if (!(a > 0.0))         /* only for the limits at 0 of slopes by x: f'(a, 0) = f(a - 1, 0) - f(a, 0) */
         return x > 0.0 || n > 0 ? NAN : a == floor(a) ? 0.0 : copysign(INFINITY, tgamma(a));
     if (x == 0.0) {         /* x^(a-1) log(x)^n */
         if (a > 1.0)
@@ -141,7 +141,7 @@ static double dg_gamma_side(int n, double a, double x, int side)
     return dg_gamma_bump(a, x) * (h * (sum + lost));
 }
 
-/* Q(a, x) for a < 1 and small x: 1 - x^a / Gamma(a + 1) is an expm1, so that nothing is lost where P is next to 1. */
+/* Q(a, x) for a < 1 and small x: 1 - x^a / Gamma(a + 1) is an expm1, so that no digit is lost if P is near 1. */
 static double dg_igammac_small(double a, double x)
 {
     double log_gamma = a * 0.42278433509846713939 - log1p(a);      /* log Gamma(1 + a); 1 - Euler's constant */
@@ -173,7 +173,7 @@ static double dg_igamma_order(double order, double a, double x, int upper)
     }
     if (upper && n == 0 && a < 1.0 && x < 0.3)
         return dg_igammac_small(a, x);
-    if (a < 1.0) {          /* the first term from a itself: a + 1 is rounded */
+    if (a < 1.0) {          /* the first term uses a itself, since a + 1 is rounded */
         const dg_bell bell = dg_bell_at(a + 1.0, n);
         dg_bell_values(&bell, n, dg_log_ratio(x, a + 1.0) + bell.shift, &last, &less);
         lower = dg_gamma_bump(a, x) * last + dg_gamma_side(n, a + 1.0, x, -1);

@@ -1,12 +1,11 @@
 /* Scalar kernels and the loops around them.
  *
- * Every kernel has the signature of a NumPy inner loop (pointers, one length, byte strides), so that our loops and
- * NumPy's are interchangeable: the table of loops holds whichever serves a primitive and a type. The loop bodies come
- * from the table of primitives (generated/kernels.h); this file gives them their shapes.
+ * Every kernel has the signature of a NumPy inner loop (pointers, one length, byte strides), so that these loops and
+ * NumPy's are interchangeable: the table of loops holds one of them for each primitive and type. The expressions come
+ * from the table of primitives (generated/kernels.h); this file puts loops around them.
  *
- * A loop has four bodies: one element (small arrays are the common case of nested derivatives), all contiguous,
- * one operand constant, and any strides. The first three are what the compiler vectorises. Loops of three operands
- * have the last body only.
+ * A loop has four bodies: one element (small arrays are common in nested derivatives), all contiguous, one operand
+ * constant, and any strides. The compiler vectorises the second and third. Loops of three operands have only the last.
  */
 #ifndef DG_KERNELS_H
 #define DG_KERNELS_H
@@ -19,7 +18,7 @@
 #include "kernels/slopes.h"
 #include "vector/loops.h"
 #include <tgmath.h>
-#undef I /* tgmath brings complex.h, whose I is too short a name to keep */
+#undef I /* tgmath.h includes complex.h, whose I may be a name elsewhere */
 
 #define DG_UNARY(NAME, CTYPE, BODY)                                                        \
     DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
@@ -76,7 +75,7 @@
         }                                                                                  \
     }
 
-/* A body with a quicker one, which gives the same number wherever it gives no nan: tried first. */
+/* A body with a quicker one, which is tried first and gives the same number unless it gives nan. */
 #define DG_BINARY_QUICK(NAME, CTYPE, QUICK, BODY)                                          \
     DG_BINARY(NAME##_exact, CTYPE, BODY)                                                   \
     DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
@@ -94,7 +93,7 @@
         NAME##_exact(args, dims, steps, data);                                             \
     }
 
-/* Functions of three operands are heavy ones: the loop around them does not count. */
+/* Functions of three operands take long, so the time of the loop does not count. */
 #define DG_TERNARY(NAME, CTYPE, BODY)                                                      \
     static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                      \
@@ -108,8 +107,8 @@
         }                                                                                  \
     }
 
-/* Complex numbers as NumPy stores them. C's own type is not used: its product repairs infinities, which costs a branch, and
- * zeros have to absorb part by part. */
+/* Complex numbers as NumPy stores them. C's own type is not used: its product has a branch that repairs infinities, and
+ * zeros must absorb in each part. */
 typedef struct { double re, im; } dg_c128;
 typedef struct { float re, im; } dg_c64;
 

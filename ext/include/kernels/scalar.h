@@ -1,4 +1,4 @@
-/* Loops around a C function of numbers, given by its address: the kernels that users bring along.
+/* Loops around users' kernels: C functions of numbers, given by address.
  * The signature is that of a NumPy inner loop; `data` is the function. */
 #ifndef DG_SCALAR_H
 #define DG_SCALAR_H

@@ -1,8 +1,8 @@
-/* Scalar kernels of slopes that a formula of other primitives would give only with cancellation or overflow.
+/* Scalar kernels of slopes for which a formula of other primitives would cancel or overflow.
  *
  * Two operands are a point x + iy of the plane. Squares of its coordinates overflow from 1e154 on and vanish below
- * 1e-162, so the float64 kernels work on the point times a power of two; float32 is computed in float64, which has room
- * for every square, and rounded once. At the origin every slope is 0 by convention, like that of a norm.
+ * 1e-162, so the float64 kernels scale the point by a power of two. The float32 kernels compute in float64, where no
+ * square overflows, and round once. At the origin every slope is 0 by convention, like that of a norm.
  */
 #ifndef DG_SLOPES_H
 #define DG_SLOPES_H
@@ -10,8 +10,8 @@
 #include <float.h>
 #include "kernels/functions.h"
 
-/* A factor that moves the larger coordinate to where its square is far from both ends of the range. Downwards it is no
- * smaller than it must be, since it takes digits from the other coordinate. */
+/* A factor that moves the square of the larger coordinate away from both ends of the range. Large numbers are scaled down
+ * no more than necessary, since the other coordinate loses digits. */
 DG_INLINE double dg_scale(double x, double y)
 {
     const double a = fabs(x), b = fabs(y), m = a > b ? a : b;
@@ -31,7 +31,7 @@ DG_INLINE float dg_inversion_f(float x, float y)
 }
 #define dg_inversion(x, y) _Generic((x), float: dg_inversion_f, default: dg_inversion_d)(x, y)
 
-/* x / hypot(x, y): the cosine of the angle. Beside an infinite coordinate a finite one is nothing. */
+/* x / hypot(x, y): the cosine of the angle. A finite coordinate counts as 0 beside an infinite one. */
 DG_INLINE double dg_direction_d(double x, double y)
 {
     const int far_x = fabs(x) > DBL_MAX, far_y = fabs(y) > DBL_MAX;
@@ -45,22 +45,22 @@ DG_INLINE float dg_direction_f(float x, float y)
 }
 #define dg_direction(x, y) _Generic((x), float: dg_direction_f, default: dg_direction_d)(x, y)
 
-/* Derivatives of a function of two operands are numbered along the diagonals of the table of orders: the one of total
- * order n, j of them by y, is number n (n + 1) / 2 + j. One more derivative by x adds n + 1, one by y adds n + 2. */
+/* Derivatives of a function of two operands are numbered along the diagonals of the table of orders: the derivative of
+ * total order n, with order j by y, is number n (n + 1) / 2 + j. One more derivative by x adds n + 1, one by y adds n + 2. */
 DG_INLINE double dg_order_of(double number)
 {
     return number < 0 ? 0.0 : floor((sqrt(8.0 * floor(number) + 1.0) - 1.0) / 2.0);
 }
 
-#define DG_MOST_ORDERS 170              /* the factorials of higher ones are infinite */
+#define DG_MOST_ORDERS 170              /* the factorial of a higher one overflows */
 
 /* Derivatives of r = hypot(x, y) and of the angle t with ordinate x and abscissa y. Each is a homogeneous polynomial
  * with whole coefficients over a power of r:
  *
  *     d/dx  x^p y^q / r^m  =  (p x^(p-1) y^(q+2) + (p - m) x^(p+1) y^q) / r^(m+2)
  *
- * from r = 1 / r^(-1) or dt/dx = y / r^2, dt/dy = -x / r^2 on. It is evaluated in the ratio of the coordinates, its
- * lowest power and all powers of two taken out, so nothing overflows or vanishes that does not in the result. */
+ * starting from r = 1 / r^(-1), or dt/dx = y / r^2 and dt/dy = -x / r^2. It is evaluated in the ratio of the coordinates,
+ * without its lowest power and without powers of two, so nothing overflows or vanishes unless the result does. */
 static double dg_plane_partial(double x, double y, double number, int angle)
 {
     double rows[2][DG_MOST_ORDERS + 4], *a = rows[0], *b = rows[1], *swap;
@@ -113,8 +113,8 @@ static double dg_plane_partial(double x, double y, double number, int angle)
 DG_INLINE double dg_hypot_partial(double x, double y, double number) { return dg_plane_partial(x, y, number, 0); }
 DG_INLINE double dg_atan2_partial(double x, double y, double number) { return dg_plane_partial(x, y, number, 1); }
 
-/* Derivatives of x^y, numbered in the same way. With i by x and j by y it is x^(y-i) times a polynomial in log x, whose
- * coefficients d/dx makes from the ones before:
+/* Derivatives of x^y, numbered in the same way. With order i by x and j by y it is x^(y-i) times a polynomial in log x. d/dx
+ * gives its coefficients one order after the other:
  *
  *     d/dx  x^(y-k) log(x)^l  =  x^(y-k-1) ((y - k) log(x)^l + l log(x)^(l-1))
  *
@@ -131,7 +131,7 @@ static double dg_pow_partial(double x, double y, double number)
     a[j] = 1.0;
     for (m = 0; m < i; ++m)
         for (k = 0; k <= j; ++k) a[k] = (y - m) * a[k] + (k < j ? (k + 1) * a[k + 1] : 0.0);
-    /* y - i in two parts: what rounding loses enters times log x, up to 745 units in the last place */
+    /* y - i in two parts: its rounding error counts times log x, up to 745 units in the last place */
     exponent = y - i;
     back = exponent - y;
     lost = (y - (exponent - back)) - (i + back);
@@ -148,7 +148,7 @@ static double dg_pow_partial(double x, double y, double number)
     p = pow(x, exponent);
     if (x == 0 || lost == 0) l = 0.0;
     if ((p >= DBL_MIN) & (p <= DBL_MAX)) return sum * p * (1.0 + lost * l);
-    if ((x > 0) & (x <= DBL_MAX) & (fabs(exponent) <= DBL_MAX)) {   /* the sum may bring it back into range */
+    if ((x > 0) & (x <= DBL_MAX) & (fabs(exponent) <= DBL_MAX)) {   /* the sum may bring the result back into range */
         p = pow(x, exponent / 2);
         if ((p >= DBL_MIN) & (p <= DBL_MAX)) return sum * p * p * (1.0 + lost * l);
         p = pow(x, exponent / 8);

@@ -1,5 +1,5 @@
-/* Looks up a NumPy ufunc's inner loop by the exact types of its operands and results.
- * In C because the declarations of newer NumPy versions hide the fields from Cython, while the struct has them all. */
+/* Looks up the inner loop of a NumPy ufunc by the exact types of its operands and results.
+ * This is C since the declarations of newer NumPy versions hide these fields of the struct from Cython. */
 #ifndef DG_UFUNC_H
 #define DG_UFUNC_H
 

@@ -1,18 +1,18 @@
 /* Memory: the only owner of raw buffers.
  *
- * Two sources, by what asks:
+ * There are two sources:
  *
  *   dg_alloc, dg_free     data of arrays, aligned to 64 bytes. Freed buffers are kept for reuse, small ones in lists by
- *                         size, large ones in a bounded cache: returning them to the system and faulting them in again
- *                         costs more than the arithmetic on them (measured: half the time of a network's eager step).
- *   dg_slab_alloc, _free  array objects, all of one size, from slabs of 2 MiB. An object costs a list operation, and a
- *                         tape of millions of them lies on huge pages (measured: a page fault per 4 KiB costs more than
- *                         the twenty-odd objects that fit there). Empty slabs beyond a few go back to the system.
+ *                         size, large ones in a bounded cache: page faults after returning them to the system would
+ *                         cost more than the arithmetic (measured: half the time of a network's eager step).
+ *   dg_slab_alloc, _free  array objects, all of one size, from slabs of 2 MiB. An allocation is a list operation, and a
+ *                         tape of millions of objects lies on huge pages (measured: a page fault per 4 KiB costs more
+ *                         than the twenty-odd objects that fit there). Empty slabs beyond a few are returned.
  *
- * (The arrays of a tape grow by memory/pages.h.) All are called with the GIL held; a build without it takes a lock.
+ * (The arrays of a tape grow by memory/pages.h.) The caller holds the GIL; a build without GIL takes a lock.
  *
- * Under AddressSanitizer every block is one of its own, of exactly its size, and freed at once: what is rounded up, or
- * kept for reuse, hides from it who reads behind the end, or what is no longer there.
+ * Under AddressSanitizer every block is allocated by itself, with its exact size, and freed at once: rounding and reuse
+ * would hide reads behind the end and after the free.
  */
 #ifndef DG_MEMORY_H
 #define DG_MEMORY_H
@@ -33,7 +33,7 @@
 #endif
 #endif
 
-/* *product *= factor, neither of them negative; whether the result is too large to be a number of bytes. */
+/* *product *= factor, both not negative; returns whether the product overflows. */
 static inline int dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
 {
 #if defined(__GNUC__) || defined(__clang__)
@@ -96,7 +96,7 @@ static void dg_system_free(void *p)
 
 /* ------------------------------------------------------------------------------------------ data of arrays */
 
-#define DG_SMALL 4096                   /* up to here: lists by size */
+#define DG_SMALL 4096                   /* blocks up to this size: lists by size */
 #define DG_LIST_LENGTH 32
 #define DG_CACHE_BYTES ((size_t)256 << 20)
 #define DG_CACHE_SLOTS 128
@@ -157,7 +157,7 @@ static void dg_free(void *p, size_t n)
         out = p;
     } else {
         while (dg_cache_used && (dg_cache_used == DG_CACHE_SLOTS || dg_cache_bytes + n > DG_CACHE_BYTES)) {
-            dg_cache_bytes -= dg_cache[0].size; /* the oldest stand first */
+            dg_cache_bytes -= dg_cache[0].size; /* the oldest is first */
             dg_system_free(dg_cache[0].block);
             memmove(dg_cache, dg_cache + 1, sizeof(dg_cached) * (size_t)--dg_cache_used);
         }
@@ -174,9 +174,9 @@ static void dg_free(void *p, size_t n)
 #define DG_KEEP_EMPTY 16                /* empty slabs kept for reuse */
 
 typedef struct dg_slab {
-    struct dg_slab *next, *prev;        /* among the slabs with room */
+    struct dg_slab *next, *prev;        /* in the list of slabs with room */
     dg_free_block *free;
-    char *bump, *end;                   /* the part never used yet */
+    char *bump, *end;                   /* the part that was never used */
     size_t used;
     int listed;
 } dg_slab;
@@ -200,7 +200,7 @@ static void dg_slab_unlist(dg_slab *s)
     s->listed = 0;
 }
 
-/* One object of the size that all callers use. */
+/* One object; all callers use the same size. */
 static void *dg_slab_alloc(size_t size)
 {
     void *p = NULL;
@@ -253,14 +253,14 @@ static void dg_slab_free(void *p)
 
 #define DG_OBJECT_HEAD 80               /* the fields of an array object before its inline shape and data */
 
-/* Allocation of a type's objects from the slabs; to be put into its type object. */
+/* tp_alloc of a type whose objects come from the slabs. */
 static PyObject *dg_object_alloc(PyTypeObject *type, Py_ssize_t items)
 {
     const size_t size = ((size_t)type->tp_basicsize + 15) & ~(size_t)15;
     void *p = dg_slab_alloc(size);
     (void)items;
     if (!p) return PyErr_NoMemory();
-    memset(p, 0, DG_OBJECT_HEAD); /* what follows is written before it is read */
+    memset(p, 0, DG_OBJECT_HEAD); /* the rest is written before it is read */
     return PyObject_Init((PyObject *)p, type);
 }
 

@@ -1,4 +1,4 @@
-/* Huge pages for large blocks: where the system offers them, a large array is faulted in 512 times as fast. */
+/* Huge pages for large blocks, if the system has them: one page fault instead of 512. */
 #ifndef DG_PAGES_H
 #define DG_PAGES_H
 
@@ -10,7 +10,7 @@
 
 #define DG_HUGE_FROM ((size_t)4 << 20)
 
-/* Ask for huge pages inside a large block that has not been touched yet. */
+/* Ask for huge pages in a large block that has not been written yet. */
 static inline void dg_advise(void *p, size_t n)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)

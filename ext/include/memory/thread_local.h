@@ -1,4 +1,4 @@
-/* What each thread has of its own: one struct for all of the engine. See arrays/thread.pyx. */
+/* The state of each thread: one struct for all of the engine. See arrays/thread.pyx. */
 #ifndef DG_THREAD_LOCAL_H
 #define DG_THREAD_LOCAL_H
 

@@ -1,7 +1,7 @@
-/* Exponentials and what is made of them, for loops that become vector code; see vector/registers.h.
+/* Exponentials and functions of them, for loops that become vector code; see vector/registers.h.
  *
  * x = n ln2 + r with a whole n and |r| <= ln2 / 2. n ln2 is subtracted in two parts, the first product being exact (Cody and
- * Waite). Then e^x = 2^n e^r, and 2^n is applied in two factors where it may leave the range of normal numbers.
+ * Waite). Then e^x = 2^n e^r; 2^n is applied in two factors where it may not be a normal number.
  */
 #ifndef DG_VECTOR_EXP_H
 #define DG_VECTOR_EXP_H
@@ -29,7 +29,7 @@ static const double dgv_sinh_terms[] = {0.16666666666666677, 0.00833333333332161
 static const double dgv_cosh_terms[] = {0.5000000000000013, 0.0416666666665143, 0.0013888888947259637,
                                        2.4801489724146447e-05, 2.7631349406429773e-07};
 
-/* x 2^n, where n is what the rounder was added to; n from -2044 to 2046. 2^n in two factors, each of half of n. */
+/* x 2^n from n + rounder; n from -2044 to 2046. 2^n is two factors, each of half of n. */
 DG_INLINE double dgv_scale(double x, double rounded)
 {
     const uint64_t n = dgv_bits(rounded), half = n >> 1;
@@ -68,7 +68,7 @@ DG_INLINE double dgv_exp2(const int fused, double x)
     return dgv_scale(1.0 + DG_MADD(r, 0x1.62e42fefa39efp-1, rest), rounded);
 }
 
-/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1), the second term exact where it counts. Half of it, so that 2^n stays in range. */
+/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1), the second term exact where it counts. Returns half of it, so that 2^n stays in range. */
 DG_INLINE double dgv_expm1(const int fused, double x)
 {
     const dgv_reduced y = dgv_reduce_by_ln2(fused, dgv_clamp(x, -40.0, 710.0));
@@ -118,8 +118,8 @@ DG_INLINE double dgv_sech2(const int fused, double x)
     return 4.0 * e / DG_MADD(e, 2.0 + e, 1.0);
 }
 
-/* (1 - e) / (1 + e) with e = exp(-2|x|) = u + u p. Numerator and denominator are formed with their rounding errors, whose
- * effect is added in the end; there a rough 1 / (1 + e) does. */
+/* (1 - e) / (1 + e) with e = exp(-2|x|) = u + u p. The effect of the rounding errors of numerator and denominator
+ * is added at the end, with a rough 1 / (1 + e). */
 DG_INLINE double dgv_tanh(const int fused, double x)
 {
     const dgv_reduced y = dgv_reduce_by_ln2(fused, -2.0 * dgv_clamp(fabs(x), 0.0, 22.0));

@@ -1,4 +1,4 @@
-/* Kernels of float where the C library or NumPy have none that is fast; see vector/registers.h, and the kernels of double. */
+/* Kernels of float for which the C library and NumPy have no fast one; see vector/registers.h and the kernels of double. */
 #ifndef DG_VECTOR_FLOAT_H
 #define DG_VECTOR_FLOAT_H
 
@@ -63,7 +63,7 @@ DG_INLINE float dgv_erf_f(const int fused, float x)
     return copysignf(a < 1.0f ? inner : outer, x);
 }
 
-/* By way of double, where the square of a float is exact. */
+/* Through double, where the square of a float is exact. */
 DG_INLINE float dgv_gauss_f(const int fused, float x) { return (float)dgv_exp(fused, -(double)x * (double)x); }
 DG_INLINE float dgv_erfc_f(const int fused, float x) { return (float)dgv_erfc(fused, x); }
 

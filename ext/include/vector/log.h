@@ -26,7 +26,7 @@ DG_INLINE dgv_binary dgv_binary_parts(double x)
 {
     const double scale = x < 0x1p-1022 ? 0x1p54 : 1.0;
     const uint64_t bits = dgv_bits(x * scale) + (DG_ONE_BITS - DG_SQRT_HALF_BITS);
-    /* an integer below 2^52 becomes a double by way of its bits; 54 less for a scaled number */
+    /* an integer below 2^52 becomes a double by its bits; minus 54 for a scaled number */
     const double k = dgv_number((bits >> 52) | dgv_bits(0x1p52)) - (0x1p52 + 1023.0) - (scale - 1.0) * (54.0 * 0x1p-54);
     return (dgv_binary){k, dgv_number((bits & DG_FRACTION_BITS) + DG_SQRT_HALF_BITS) - 1.0,
                         dgv_number(~bits & DG_EXPONENT_BITS)};
@@ -39,7 +39,7 @@ DG_INLINE double dgv_log_rest(const int fused, double f, double s)
     return half - s * DG_MADD(z, DG_POLYNOMIAL(dgv_log_terms, z), half);
 }
 
-/* A logarithm, and what it is where x is `zero` or less, or not a number. */
+/* A logarithm with its special values: x = `zero`, below it, inf and nan. */
 DG_INLINE double dgv_log_or_special(double y, double x, double zero)
 {
     y = x < INFINITY ? y : x;               /* inf and nan are their own logarithms */
@@ -75,7 +75,7 @@ DG_INLINE double dgv_log10(const int fused, double x)
     return dgv_log_of_base(fused, x, 0x1.bcb7b1p-2, 0x1.49b9438ca9aaep-28, 0x1.34413508p-2, 0x1.f79fef311f12bp-34);
 }
 
-/* The logarithm of u = 1 + x, and what rounding took from u: lost / u, where 1 / (1 + f) = 1 - 2 s + 2 s^2 - ... may be rough. */
+/* The logarithm of u = 1 + x plus the effect lost / u of its rounding error, with a rough 1 / (1 + f) = 1 - 2 s + 2 s^2 - ... */
 DG_INLINE double dgv_log1p(const int fused, double x)
 {
     const double u = 1.0 + x, lost = x < 1.0 ? x - (u - 1.0) : 1.0 - (u - x);

@@ -1,4 +1,4 @@
-/* The signature of an inner loop, NumPy's: pointers, one length, byte strides, and data of the loop's own. */
+/* The signature of an inner loop, as in NumPy: pointers, one length, byte strides, and data for the loop. */
 #ifndef DG_LOOP_H
 #define DG_LOOP_H
 

@@ -1,11 +1,11 @@
 /* Loops around the vector kernels, each compiled for three instruction sets; see vector/registers.h.
  *
- * Function clones would do for plain C, but with multiply-add the source differs: so these loops are three functions, and
- * `DG_CHOOSE` names the one for this machine when a loop is looked up. The environment variable DUALGRAD_KERNELS chooses a
+ * With multiply-add the source differs, so function clones cannot be used. These loops are three functions, and
+ * `DG_CHOOSE` selects the one for this machine when a loop is looked up. The environment variable DUALGRAD_KERNELS selects a
  * lower one: `x86-64-v3` or `baseline`. Those without multiply-add give the same numbers on every machine.
  *
- * A loop works in blocks that are a multiple of the widest vector. Operands with strides, and what is left at the end, pass
- * through a buffer; so there is one vector loop for all shapes. A few elements go one by one through the same operations.
+ * A loop works on blocks that are a multiple of the widest vector. Operands with strides and the rest at the end are copied
+ * to a buffer, so that one vector loop serves all shapes. A few elements pass one by one through the same operations.
  */
 #ifndef DG_VECTOR_LOOPS_H
 #define DG_VECTOR_LOOPS_H
@@ -17,15 +17,15 @@
 #include "vector/float32.h"
 
 #define DG_VECTOR_BLOCK 256
-#define DG_VECTOR_FEW 4 /* elements that are done sooner one by one than in a vector that is filled up */
+#define DG_VECTOR_FEW 4 /* up to so many elements one by one is faster than a padded vector */
 
 #if defined(__GNUC__)
-#define DG_ONE_BY_ONE __asm__ volatile("") /* the compiler does not make vector code of the loop that holds it */
+#define DG_ONE_BY_ONE __asm__ volatile("") /* keeps the compiler from vectorising the loop around it */
 #else
 #define DG_ONE_BY_ONE (void)0
 #endif
 
-/* KERNEL_is_hard tells the numbers that a kernel leaves to the C library, and KERNEL_hard is what computes them. */
+/* KERNEL_is_hard finds the numbers that a kernel leaves to the C library; KERNEL_hard computes them. */
 #define DG_VECTOR_LOOP(NAME, T, KERNEL, FUSED)                                                     \
     static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data)         \
     {                                                                                              \

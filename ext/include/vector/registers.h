@@ -1,14 +1,14 @@
-/* What the vector kernels stand on: bits of numbers, multiply-add, polynomials.
+/* The basis of the vector kernels: bits of numbers, multiply-add, polynomials.
  *
  * The kernels (vector/exp.h, vector/log.h, vector/trig.h, vector/erf.h) are plain functions of one number without
- * a branch: a range reduction, a polynomial, and selections where the argument is special. The compiler turns a loop over
- * one of them into vector instructions, as many lanes wide as the machine has (vector/loops.h).
+ * branches: a range reduction, a polynomial, and selections for special arguments. The compiler turns a loop over one of
+ * them into vector instructions, as wide as those of the machine (vector/loops.h).
  *
- * Their first parameter tells whether the machine multiplies and adds in one instruction with one rounding. It is a constant
- * where they are inlined. Products of which nothing may be lost are exact either way.
+ * Their first parameter says whether the machine has multiply-add with one rounding. It is a constant after inlining.
+ * Products that must be exact are exact in both cases.
  *
- * Polynomials have the smallest possible largest relative error (Remez), at most 2^-57 of the result. A constant or an argument
- * in two parts: the second is what rounding took from the first.
+ * Polynomials are minimax approximations (Remez) with a relative error of at most 2^-57 of the result. Of a constant or an
+ * argument in two parts the second is the rounding error of the first.
  */
 #ifndef DG_VECTOR_H
 #define DG_VECTOR_H
@@ -28,7 +28,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #define DG_UNROLL _Pragma("GCC unroll 32")
 #define DG_UNROLL_8 _Pragma("GCC unroll 8")
-#define DG_INDEPENDENT _Pragma("GCC ivdep") /* operands are the result itself, or apart */
+#define DG_INDEPENDENT _Pragma("GCC ivdep") /* an operand is the result itself, or does not overlap it */
 #elif defined(__clang__)
 #define DG_UNROLL _Pragma("clang loop unroll(full)")
 #define DG_UNROLL_8 _Pragma("clang loop unroll_count(8)")
@@ -39,7 +39,7 @@
 #define DG_INDEPENDENT
 #endif
 
-/* One function, three machine codes, chosen by the loader. */
+/* One function compiled for three instruction sets; the loader chooses one. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #define DG_HAS_LEVELS 1
 #define DG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -49,7 +49,7 @@
 #endif
 
 #if DG_HAS_LEVELS
-/* What this machine has, or is to use: 0 the baseline, 1 vectors of 32 bytes and multiply-add, 2 vectors of 64. */
+/* The instruction set in use: 0 the baseline, 1 vectors of 32 bytes and multiply-add, 2 vectors of 64 bytes. */
 static __attribute__((noinline, unused)) int dgv_level(void)
 {
     const char *wish = getenv("DUALGRAD_KERNELS");
@@ -59,26 +59,26 @@ static __attribute__((noinline, unused)) int dgv_level(void)
 }
 #endif
 
-/* Loops over elements that lie side by side: results are the operands themselves or apart from them. Unrolled, since a tile
- * of a few hundred numbers in the nearest cache is bound by the loop's own instructions, but no more than that: a block is
- * gone over by one loop after the other, and what the unrolled ones leave over takes as many copies of the body again
- * (measured: 32 copies make a lone sum faster by a tenth, and a chain of nine such loops slower by a half). */
+/* Loops over contiguous elements; an operand is the result itself, or does not overlap it. Unrolled 8 times: a tile of a
+ * few hundred numbers in the first-level cache is bound by the instructions of the loop. More copies of the body, and as
+ * many for the rest, cost more than they save (measured: 32 copies make one sum faster by a tenth, and a chain of nine such
+ * loops slower by a half). */
 #define DG_WIDE DG_INDEPENDENT DG_UNROLL_8
 
-/* Whether n bytes of a result are apart from those of an operand. */
+/* Whether n bytes of a result do not overlap those of an operand. */
 DG_INLINE int dg_apart(const void *r, const void *x, npy_intp n)
 {
     return (const char *)r + n <= (const char *)x || (const char *)x + n <= (const char *)r;
 }
 
-/* A product in which zero absorbs everything, also inf and nan, and is never negative. Where the quick one is no nan, it is
- * the same: whole arrays are tried with it. */
+/* A product in which zero absorbs everything, inf and nan too, and is never negative. The quick one is the same unless it
+ * is nan, so it is tried first for whole arrays. */
 #define DG_ABSORB(x, y) ((((x) == 0) | ((y) == 0)) ? 0 : (x) * (y) + 0)
 #define DG_ABSORB_QUICK(x, y) ((x) * (y) + 0)
 #define DG_MASK_double int64_t
 #define DG_MASK_float int32_t
 
-/* o[i] = RESULT for all n; returns from the loop's function if none is nan. LET: what RESULT calls its operands. */
+/* o[i] = RESULT for all n; returns from the loop's function if none is nan. LET declares the operands of RESULT. */
 #define DG_TRY_QUICK(T, LET, RESULT)                                                       \
     {                                                                                      \
         DG_MASK_##T bad = 0;                                                               \
@@ -102,16 +102,16 @@ DG_INLINE float dgv_number_f(uint32_t bits) { return ((dgv_word_f){.bits = bits}
 
 #define DG_ONE_BITS ((uint64_t)1023 << 52)
 #define DG_ONE_BITS_F ((uint32_t)127 << 23)
-#define DG_HALF_OF_BITS (((uint64_t)1 << 27) - 1) /* without them 26 are left, and products are exact */
+#define DG_HALF_OF_BITS (((uint64_t)1 << 27) - 1) /* without them 26 bits are left, and products are exact */
 
-/* Added to a number of at most 2^51 it rounds to an integer, which is then in the lowest bits. */
+/* Added to a number of at most 2^51 it rounds that to an integer, in the lowest bits of the sum. */
 #define DG_ROUNDER 0x1.8p52
 #define DG_ROUNDER_F 0x1.8p23f
 
-/* 2^n, where n is what the rounder was added to; n from -1022 to 1023. */
+/* 2^n from n + rounder; n from -1022 to 1023. */
 DG_INLINE double dgv_power_of_two(double rounded) { return dgv_number((dgv_bits(rounded) << 52) + DG_ONE_BITS); }
 
-/* a * b + c. Plain C never fuses here: the compiler is told not to, so that results do not depend on its choices. */
+/* a * b + c. The compiler may not fuse plain C (-ffp-contract=off), so results do not depend on its choices. */
 #if defined(__GNUC__)
 #define DG_MADD(a, b, c) (fused ? __builtin_fma(a, b, c) : (a) * (b) + (c))
 #define DG_MADD_F(a, b, c) (fused ? __builtin_fmaf(a, b, c) : (a) * (b) + (c))
@@ -120,7 +120,7 @@ DG_INLINE double dgv_power_of_two(double rounded) { return dgv_number((dgv_bits(
 #define DG_MADD_F(a, b, c) ((void)fused, (a) * (b) + (c))
 #endif
 
-/* x within bounds; nan stays nan. */
+/* x clamped to bounds; nan stays nan. */
 DG_INLINE double dgv_clamp(double x, double low, double high)
 {
     x = x > high ? high : x;
@@ -132,7 +132,7 @@ DG_INLINE float dgv_clamp_f(float x, float low, float high)
     return x < low ? low : x;
 }
 
-/* c[0] + c[1] x + ... + c[n-1] x^(n-1), in two chains, over even and odd powers: half as long to wait for. */
+/* c[0] + c[1] x + ... + c[n-1] x^(n-1), in two chains, of even and odd powers, which run in parallel. */
 DG_INLINE double dgv_polynomial(const int fused, const double *c, const int n, const double x)
 {
     const double z = x * x;

@@ -2,7 +2,7 @@
  *
  * x = n pi/2 + r + tail with a whole n and |r| <= pi/4. pi/2 is used in three parts of 37, 37 and 53 bits, so that for n below
  * 2^16 the products of the first two are exact, and the sum is accurate however close x is to a multiple of pi/2. Larger
- * arguments are left to the C library: the loop looks for them (`dgv_is_far`).
+ * arguments are left to the C library; the loop finds them by `dgv_is_far`.
  */
 #ifndef DG_VECTOR_TRIG_H
 #define DG_VECTOR_TRIG_H
@@ -34,10 +34,10 @@ DG_INLINE dgv_circle dgv_quadrant(const int fused, double x, uint64_t *n)
         w + (((1.0 - w) - half) + DG_MADD(z * z, DG_POLYNOMIAL(dgv_cos_terms, z), -r * tail))};
 }
 
-/* Minus x where n is in the lower half of the circle. */
+/* -x if n is in the lower half of the circle. */
 DG_INLINE double dgv_turned(double x, uint64_t n) { return dgv_number(dgv_bits(x) ^ (n & 2) << 62); }
 
-/* Both for the price of little more than one, and the same numbers. */
+/* Both together cost little more than one, and are the same numbers. */
 DG_INLINE dgv_circle dgv_sincos(const int fused, double x)
 {
     uint64_t n;

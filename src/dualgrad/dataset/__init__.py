@@ -1,7 +1,7 @@
-"""Data for training, under MindSpore's names: rows of NumPy arrays, shuffled, mapped and batched as they pass.
+"""Data for training, under MindSpore's names: rows of NumPy arrays, shuffled, mapped and batched.
 
-A dataset is a recipe. Nothing is read before an iterator asks, and each epoch follows the recipe anew; what is
-random draws from the generator that `dualgrad.set_seed` seeds. Everything runs in the calling process.
+A dataset is lazy: iterators read it, and each epoch runs its operations again. Random operations use the generator
+that `dualgrad.set_seed` seeds. Everything runs in the calling process.
 """
 
 from dualgrad.dataset.pipeline import Dataset, zip

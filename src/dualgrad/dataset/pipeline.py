@@ -1,7 +1,7 @@
-"""The operations on datasets, and the iterators that run them.
+"""Operations on datasets, and the iterators that run them.
 
-Each operation is a small class that takes the rows of the dataset before it and hands its own on. A row is a
-tuple of NumPy arrays, one for each column.
+Each operation is a small class that reads the rows of another dataset and yields its own. A row is a tuple of
+NumPy arrays, one for each column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Row = tuple[np.ndarray, ...]
 
 
 def positive(what: str, value: Any) -> int:
-    """A setting that is a positive int."""
+    """Check a setting that must be a positive int."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{what} must be an int, got {type(value).__name__}")
     if value < 1:
@@ -63,7 +63,7 @@ class Dataset:
         """Walk over the rows of one epoch."""
         raise NotImplementedError
 
-    # What it holds.
+    # Properties.
 
     def get_dataset_size(self) -> int:
         """Return the number of rows (of batches, after `batch`) in an epoch; an iterable is read for it."""
@@ -413,7 +413,7 @@ class _Map(_Stage):
         self._given = taken if outputs is None else names_of("map: output_columns", outputs)
         rest = [name for name in before._columns if name not in taken]
         self._rest = before._places("map", rest)
-        # New columns stand where the first input column stood; names that stay keep their places.
+        # New columns get the place of the first input column; other names keep their places.
         order = [name for name in before._columns if name in self._given or name in rest]
         first = next((k for k, name in enumerate(before._columns) if name in taken), 0)
         new = [name for name in self._given if name not in order]
@@ -454,7 +454,7 @@ class _Filter(_Stage):
 
 
 def as_array(value: Any) -> np.ndarray:
-    """An entry of a row as an array; a Tensor gives its numbers, where no derivative is lost."""
+    """An entry of a row as an array; a Tensor that carries a derivative is an error."""
     array = np.asarray(value)
     if array.dtype == object:
         raise TypeError(f"a dataset holds numbers; expected arrays, got {type(value).__name__} {value!r:.60}")
@@ -490,7 +490,7 @@ class Epochs:
         if row is None:
             self._rows = None
             raise StopIteration
-        # Rows may be views of the source: Tensor copies, and so does this.
+        # Rows may be views of the source, so they are copied, as Tensor does.
         items = [array.copy() if self._numpy else Tensor(array) for array in row]
         return dict(builtins.zip(self._data._columns, items, strict=True)) if self._named else items
 

@@ -1,4 +1,4 @@
-"""`data_sink`: a function bound to the data it runs over."""
+"""`data_sink`: a function bound to its dataset."""
 
 from __future__ import annotations
 

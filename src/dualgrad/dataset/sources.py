@@ -1,4 +1,4 @@
-"""Where rows come from: Python objects and functions, and arrays."""
+"""Sources of rows: Python objects and functions, and arrays."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class GeneratorDataset(Dataset):
         self._shard = None if num_shards is None else slice(shard_id, None, num_shards)
 
     def _order(self) -> Any:
-        """The places of the rows in one epoch."""
+        """The indices of the rows in one epoch."""
         if self._sampler is not None:
             return itertools.islice(iter(self._sampler), self._limit)
         n = len(self._source)

@@ -1,8 +1,8 @@
 """Implicit functions: roots, fixed points, linear solves and minimisers, differentiated at the solution.
 
-Where F(x, a) = 0 defines x(a), the derivative of x follows from those of F at the solution: F_x dx = -F_a da. How the
-solution was found does not matter, so any solver will do, and nothing it did is kept. The rules are written with
-operators that are differentiated in turn, so there are derivatives of every order, in every mode.
+If F(x, a) = 0 defines x(a), the derivative of x follows from those of F at the solution: F_x dx = -F_a da. It does not
+depend on the solver, so any solver will do, and nothing of its work is kept. The rules consist of operators that are
+differentiated in turn, so there are derivatives of every order, in every mode.
 """
 
 from __future__ import annotations

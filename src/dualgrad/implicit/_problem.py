@@ -1,4 +1,4 @@
-"""An equation given as a function: what it depends on, its value and Jacobian for operands of any kind."""
+"""An equation given as a function: its operands, and its value and Jacobian for operands of any kind."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["Layout", "Problem", "check_callable", "pulled"]
 
 Array = np.ndarray[Any, Any]
 
-LOOKED_AT = 256  # rows of a Jacobian up to which its condition is computed
+LOOKED_AT = 256  # the condition of larger Jacobians is not computed
 
 
 class Layout:
-    """How a nest of float tensors lies in one vector."""
+    """The layout of a pytree of float tensors in one vector."""
 
     def __init__(self, name: str, what: str, nest: Any) -> None:
         tensors = tensors_of(nest)
@@ -41,7 +41,7 @@ class Layout:
         self.size = sum(self.sizes)
 
     def vector(self, nest: Any, what: str = "") -> Tensor:
-        """The tensors of a nest, one after the other."""
+        """The tensors of a pytree as one vector."""
         tensors = _in_order(self.template, nest)
         if what and [t.shape for t in tensors] != self.shapes:
             raise ValueError(
@@ -52,7 +52,7 @@ class Layout:
         return parts[0] if len(parts) == 1 else concat(parts)
 
     def nest(self, vector: Tensor) -> Any:
-        """The nest that lies in a vector."""
+        """The pytree of a vector."""
         parts, start = [], 0
         for shape, length in zip(self.shapes, self.sizes, strict=True):
             part = vector if length == self.size else vector[start : start + length]
@@ -62,7 +62,7 @@ class Layout:
 
 
 def _in_order(template: Any, nest: Any) -> list[Tensor]:
-    """The tensors of a nest, those of dicts in the order of the keys that a template of its nesting has."""
+    """The tensors of a pytree; those of a dict in the order of the keys of a template."""
     children = beside(template, nest)
     if children is None:
         return tensors_of(nest)
@@ -70,7 +70,7 @@ def _in_order(template: Any, nest: Any) -> list[Tensor]:
 
 
 def _key(value: Any) -> Any:
-    """What decides which function a function is, tensors it closes over left out: those are operands."""
+    """The key of a function without the tensors that it closes over, which are operands."""
     if isinstance(value, Tensor):
         return Tensor
     if isinstance(value, Transformed):
@@ -86,7 +86,7 @@ def _key(value: Any) -> Any:
 
 
 class Problem:
-    """An equation F(x, ...) = 0: a setting of the primitives below, equal to another that says the same.
+    """An equation F(x, ...) = 0: a parameter of the primitives below, compared by value.
 
     Operands of the primitives are the start, as a vector, the tensors among the arguments of F, and those it reads.
     """
@@ -114,12 +114,12 @@ class Problem:
         self.key: tuple[Any, ...] = (name, _key(fn), _key(solver), shapes, self.dtype, self.tol, limit)
 
     def operands(self, x: Any, args: tuple[Any, ...]) -> list[Tensor]:
-        """What the primitives are applied to."""
-        captured, self.captured = self.captured, []  # a program may keep the problem for long
+        """The operands of the primitives."""
+        captured, self.captured = self.captured, []  # a program may keep the problem alive for long
         return [stop_gradient(self.layout.vector(x)), *tensors_of(args), *captured]
 
     def run(self, fn: Callable[..., Any], x: Tensor, operands: tuple[Tensor, ...]) -> Any:
-        """A function of the unknown and the arguments, for given operands."""
+        """Call a function of the unknown and the arguments with given operands."""
         args = filled(self.args, operands[1 : 1 + self.count])
         return self.inside.run(list(operands[1 + self.count :]), fn, self.layout.nest(x), *args)
 
@@ -132,7 +132,7 @@ class Problem:
         return _engine.inspect(_jacobian(lambda x: self.value(x, operands), x), self.check)
 
     def check(self, matrix: Array) -> None:
-        """Singular to working precision: the derivative of the solution does not exist."""
+        """Raise LinAlgError if the Jacobian is singular to working precision: the solution has no derivative."""
         n = matrix.shape[-1]
         if n <= LOOKED_AT and (np.linalg.cond(matrix) * np.finfo(matrix.dtype).eps > 1).any():
             raise np.linalg.LinAlgError(
@@ -197,14 +197,14 @@ def _jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
     try:
         return vmap(column, out_axes=1)(directions)
-    except (ValueError, NotImplementedError):  # f looks at numbers
+    except (ValueError, NotImplementedError):  # f reads numbers of its tensors
         return stack([column(directions[i]) for i in range(x.size)], 1)
 
 
 def pulled(
     name: str, fn: Callable[..., Tensor], operands: tuple[Tensor, ...], first: int, seed: Tensor
 ) -> list[Tensor | None]:
-    """The cotangents of the operands from `first` on, truth values left out."""
+    """The cotangents of the operands from `first` on, without bool operands."""
     terms: list[Tensor | None] = [None] * len(operands)
     wanted = [i for i in range(first, len(operands)) if not operands[i].dtype.is_bool]
     if wanted:
@@ -216,6 +216,6 @@ def pulled(
 
 
 def check_callable(name: str, what: str, f: Any) -> None:
-    """Raise TypeError if `f` is no function."""
+    """Raise TypeError if `f` is not a function."""
     if not callable(f):
         raise TypeError(f"{name}: {what} is a {type(f).__name__}; expected a function or Cell")

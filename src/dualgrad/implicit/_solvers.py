@@ -13,12 +13,12 @@ Array = np.ndarray[Any, Any]
 
 
 def size(r: Array) -> float:
-    """The largest number, infinite where one is not finite."""
+    """The largest absolute value; inf if an element is not finite."""
     return float(np.abs(r).max(initial=0.0)) if np.isfinite(r).all() else np.inf
 
 
 def answer(name: str, found: Any, start: Array) -> Array:
-    """What a solver returned: the solution, or an object with it that says whether it is one."""
+    """The solution that a solver returned, by itself or in an object that says whether it converged."""
     if getattr(found, "success", True) is False:
         raise RuntimeError(f"{name}: the solver did not converge: {getattr(found, 'message', 'it does not say why')}")
     x = np.asarray(getattr(found, "x", found))
@@ -37,7 +37,7 @@ def scipy_root(name: str, method: str) -> Callable[..., Any]:
 
 
 def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
-    """Newton's method; a step that does not bring the residual down is halved. It goes on until nothing improves."""
+    """Newton's method, until nothing improves; a step that does not reduce the residual is halved."""
     r = f(x)
     for _ in range(limit):
         now = size(r)
@@ -60,7 +60,7 @@ def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
 
 
 def iterated(f: Any, x: Array, limit: int) -> Array:
-    """X <- T(x), where f(x) = x - T(x), until it stands still to the last digits."""
+    """Iterate x <- T(x), with f(x) = x - T(x), until x is constant to the last digits."""
     eps, best, stale = np.finfo(x.dtype).eps, np.inf, 0
     for _ in range(limit):
         r = f(x)
@@ -93,7 +93,7 @@ def minimised(loss: Any, f: Any, jac: Any, x: Array, limit: int) -> Array:
                 break
             step = step / 2
         else:
-            after = x - step * 2.0**40  # at the bottom the loss is flat to the last digit; the gradient is not yet
+            after = x - step * 2.0**40  # near the minimum the loss is constant, the gradient not yet 0
             if not size(f(after)) < size(r):
                 break
             value_after = loss(after)

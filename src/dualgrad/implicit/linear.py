@@ -25,7 +25,7 @@ class LinearProblem(Problem):
     transposed = False
 
     def transpose(self) -> LinearProblem:
-        """The same with the transposed matrix."""
+        """The equation with the transposed matrix."""
         other: LinearProblem = object.__new__(LinearProblem)
         other.__dict__.update(self.__dict__)
         other.transposed = not self.transposed

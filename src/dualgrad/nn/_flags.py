@@ -1,7 +1,7 @@
-"""Flags of Cells, and methods that tune compilers and devices that do not exist here.
+"""Flags of Cells, and methods that configure compilers and devices, which dualgrad does not have.
 
-Ported code calls the latter while it sets a model up. They are accepted, do nothing and return what they
-return in MindSpore, so that a script runs unchanged.
+Ported code calls these methods when it builds a model. They do nothing and return what they return in
+MindSpore, so that a script runs unchanged.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Flags:
         """
         self.parameters_dict()
 
-    # Settings without a meaning here.
+    # Settings without effect.
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted and ignored: nothing has to be compiled before a call."""

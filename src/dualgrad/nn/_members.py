@@ -1,13 +1,13 @@
-"""What a Cell keeps: registered Parameters and Cells, their order and their names.
+"""Members of a Cell: registered Parameters and Cells, their order and their names.
 
 Parameters and Cells assigned to attributes are *registered*, in the order of assignment, so that
 `get_parameters`, checkpoints and optimisers find them; everything else is an ordinary attribute. Reading an
-attribute must cost no more than a look-up in the instance dictionary, so what is registered stands there too
-and there is no `__getattr__`: only assignment pays.
+attribute must cost no more than a look-up in the instance dictionary. So members are in that dictionary too, there
+is no `__getattr__`, and only assignment costs more.
 
-Names settle when a Cell is put into its parent: the path of attributes goes in front of the parameters' own
-names. A Cell remembers that path, so what is added to it later is named alike. A Parameter that several Cells
-hold is called after the last of them in the order of `cells_and_names`.
+Names are final when a Cell is put into its parent: the path of attributes goes in front of the parameters' own
+names. A Cell keeps that path for members that are added later. A Parameter that several Cells hold is named after
+the last of them in the order of `cells_and_names`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Members"]
 
-# What a Cell keeps its members and names in. Code of others has no business there: an assignment would take the members
-# from a Cell that goes on to work without them.
+# Attributes that hold the members and names of a Cell. Other code must not assign to them: the Cell would lose its
+# members and go on without them.
 _OWN: Final = frozenset({"_params", "_param_tuples", "_cells", "_param_prefix", "_auto_prefix", "_flags"})
 _NONE: Final = MappingProxyType[str, Any]({})
 
 
 class Members(CellCall):
-    """The part of `Cell` that registers, names and finds what the Cell is made of."""
+    """The part of `Cell` that registers, names and finds its members."""
 
-    # A Cell whose constructor forgot `super().__init__()` has no members, and can still be looked at.
+    # A Cell whose constructor did not call `super().__init__()` has no members, but its repr works.
     _auto_prefix: bool = True
     _param_prefix: str = ""
     _params: Mapping[str, Parameter] = _NONE
@@ -42,7 +42,7 @@ class Members(CellCall):
     _cells: Mapping[str, Cell] = _NONE
 
     def __init__(self, auto_prefix: bool) -> None:
-        # Straight into the dictionary: `__setattr__` below needs the registries to exist.
+        # Directly into the dictionary, since `__setattr__` needs the registries.
         self.__dict__.update(_auto_prefix=auto_prefix, _param_prefix="", _params={}, _param_tuples={}, _cells={})
 
     # Attributes.
@@ -92,7 +92,7 @@ class Members(CellCall):
         )
 
     def _forget(self, name: str, keep: str = "") -> None:
-        """Take `name` out of all registries but `keep`, where a new value takes its place."""
+        """Remove `name` from all registries but `keep`, where a new value replaces it."""
         for what in ("_params", "_cells", "_param_tuples"):
             if what != keep:
                 self.__dict__.get(what, {}).pop(name, None)
@@ -211,11 +211,11 @@ class Members(CellCall):
     # Names.
 
     def _prefix(self) -> str:
-        """What goes in front of the names directly below."""
+        """The prefix of the names of direct members."""
         return self._param_prefix + "." if self._param_prefix else ""
 
     def _settle(self, path: str) -> None:
-        """Rename the parameters below for the place called `path`; every Cell below remembers its path."""
+        """Rename the parameters below for a Cell at `path`; every Cell below keeps its path."""
         self.update_parameters_name(path + ".")
         for name, cell in self.cells_and_names():
             cell.__dict__["_param_prefix"] = f"{path}.{name}" if name else path
@@ -263,10 +263,10 @@ class Members(CellCall):
                 if parameter.name == f"{cell._prefix()}{parameter._own_name}":
                     parameter._place(path, attribute)
 
-    # What is inside.
+    # Members.
 
     def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """Walk over the parameters of this very Cell."""
+        """Walk over the parameters of this Cell, without those of its children."""
         yield from self._params.items()
         yield from self._tuple_parameters()
 

@@ -1,7 +1,7 @@
-"""Activations as Cells, smooth ones here, those made of pieces in `rectifiers.py`; and the names of all.
+"""Smooth activations as Cells, and the names of all; piecewise ones are in `rectifiers.py`.
 
-Each is one elementwise function of `dualgrad.ops` (softmax works along an axis); the Cells exist so that they
-can stand in a `SequentialCell` and keep their settings.
+Each is one elementwise function of `dualgrad.ops` (softmax works along an axis). As Cells they can be members of
+a `SequentialCell` and keep their settings.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class AdamWeightDecay(Optimizer):
         self.eps = check_number("AdamWeightDecay: eps", eps, positive=True)
         self.moments1 = self._state("adam_m")
         self.moments2 = self._state("adam_v")
-        # The decay is taken out of the gradients, which the base class adds it to.
+        # The base class adds the decay to the gradients; this subtracts it again.
         self._decays = [self._decay_of(parameter) for parameter in self.parameters]
         for group in self._groups:
             for index in group.indices:

@@ -1,9 +1,8 @@
 """Cell: a function that owns parameters.
 
-A Cell is a Python object whose `construct` is called when the object is called. Calling must add nothing to
-`construct`: whether a class brings its own gradient (`bprop`) is therefore decided once, when the class is
-made, and not at each call. What a Cell registers and how its parameters get their names is the business of
-its base `Members`; flags and settings without a meaning are that of `Flags`.
+A call of a Cell calls its `construct` and must cost no more than that. So whether a class has its own gradient
+(`bprop`) is decided once, when the class is made. The base `Members` registers and names the members of a Cell;
+`Flags` holds flags and settings without effect.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class Cell(Members, Flags):
             if cls.__call__ is not wanted:
                 cls.__call__ = wanted  # type: ignore[method-assign,assignment]
         elif own_gradient:
-            # Its `__call__` would reach `construct` without the gradient that `bprop` promises.
+            # Its `__call__` would reach `construct` without the gradient of `bprop`.
             raise TypeError(f"{cls.__name__}: a Cell that defines bprop must not define __call__; use construct")
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:

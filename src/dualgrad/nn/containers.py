@@ -1,8 +1,7 @@
 """Containers of Cells: a chain that is called as one function, and a list.
 
 The children are registered under their positions, so the parameters of the second one are called `1.weight`.
-Taking a slice gives a container that only refers to the same Cells: reading part of a network must not rename
-its weights.
+A slice is a container that refers to the same Cells and does not register them, so it does not rename weights.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["CellList", "SequentialCell"]
 
 
 class _Container(Cell):
-    """What both containers share: the behaviour of a list of Cells."""
+    """Base of both containers: the behaviour of a list of Cells."""
 
     def __init__(self, *args: Any, auto_prefix: bool = True) -> None:
         super().__init__(auto_prefix=auto_prefix)
@@ -34,7 +33,7 @@ class _Container(Cell):
         return cell
 
     def _arrange(self, items: list[tuple[str, Cell]]) -> None:
-        """Register the Cells in this order; names that are positions are counted anew."""
+        """Register the Cells in this order; names that are positions are numbered again."""
         for name, cell in items:
             if not isinstance(name, str):
                 raise TypeError(f"{type(self).__name__}: a name must be a str, got {type(name).__name__}")
@@ -73,7 +72,7 @@ class _Container(Cell):
         return list(self._cells.values())[self._position(index, len(self))]
 
     def _part(self, cells: dict[str, Cell]) -> _Container:
-        # Not of the class of `self`, whose constructor may take other arguments.
+        # Not the class of `self`, whose constructor may take other arguments.
         kind = CellList if isinstance(self, CellList) else SequentialCell
         return kind(cells, auto_prefix=False)
 

@@ -1,6 +1,6 @@
-"""Convolutions as Cells: kernels and a bias that are learned.
+"""Convolutions as Cells with learned kernels and bias.
 
-Without initial values both are uniform on ``+-1 / sqrt(n)``, n being the number of elements that a kernel meets.
+Both are initially uniform on ``+-1 / sqrt(n)`` by default, where n is the number of elements under a kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Layers: the linear map with its bias, a table of rows, dropout, and what only changes or keeps the shape."""
+"""Layers: the linear map with its bias, a table of rows, dropout, changes of shape, the identity."""
 
 from __future__ import annotations
 

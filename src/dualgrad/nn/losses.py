@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from labels, element by element, then reduced to one number.
+"""Losses: the distance of predictions from labels, element by element, then reduced to one number.
 
 `reduction` is 'mean', 'sum' or 'none'. The formulas are those of the functions in `dualgrad.ops`; a loss is such a
 function with its settings.

@@ -16,7 +16,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LayerNorm"
 
 
 class _BatchNorm(Cell):
-    """Batch normalisation of inputs with so many axes."""
+    """Batch normalisation of inputs with a given number of axes."""
 
     axes: tuple[int, ...]
 

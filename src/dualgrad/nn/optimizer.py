@@ -1,10 +1,9 @@
 """The base of the optimisers: Cells that take gradients and change parameters.
 
-A step is ordinary tensor arithmetic on the current values, in each parameter's own type, followed by pointing
-the parameter at its new value. Everything that lasts from one step to the next (moments, the count of steps,
-the learning rate) is a Parameter too, so a recorded training step sees and repeats every change, and a
-checkpoint of the optimiser is complete. The weights themselves belong to the network: the optimiser refers to
-them but does not register them, or putting it into a training Cell would rename them.
+A step is tensor arithmetic on the current values, in the type of each parameter, and an assignment of the new
+value. All state between steps (moments, the count of steps, the learning rate) is a Parameter too. So a recorded
+training step repeats every change, and a checkpoint of the optimiser is complete. The weights belong to the
+network: the optimiser refers to them but does not register them, since a training Cell would rename them.
 
 Steps are never differentiated: values and gradients are detached first.
 """
@@ -44,7 +43,7 @@ class LearningRateSchedule(Cell):
 
 
 class _Group(NamedTuple):
-    """Parameters that share settings: their places, the attribute with their learning rate, their decay."""
+    """Parameters with common settings: their indices, the attribute with their learning rate, their decay."""
 
     indices: tuple[int, ...]
     rate: str
@@ -117,7 +116,7 @@ class Optimizer(Cell):
         self._add_rate("learning_rate", learning_rate)
         self.global_step = self._state_scalar(np.int32(0), "global_step")
         trained, self._groups = self._grouped(parameters)
-        # Not by `setattr`: see the head of the file.
+        # Not by `setattr`, which would register them: see the docstring of this file.
         self.__dict__["_parameters"] = trained
 
     # Settings.
@@ -197,7 +196,7 @@ class Optimizer(Cell):
             rate = check_number(what, rate)
         elif not isinstance(rate, (np.ndarray, Iterable)) or isinstance(rate, (str, Mapping)):
             raise TypeError(f"{what} must be a number, a Tensor, a sequence or a callable, got {type(rate).__name__}")
-        # Float64 whatever the parameters are: the rate is rounded once, to the type of each of them.
+        # Always Float64: the rate is rounded once, to the type of each parameter.
         values = np.asarray(rate if isinstance(rate, (float, np.ndarray)) else list(rate), np.float64)
         if values.ndim > 1 or not values.size:
             raise ValueError(f"{what} must be a number or one row of numbers, got shape {values.shape}")

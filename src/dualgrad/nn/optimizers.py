@@ -1,7 +1,7 @@
-"""The optimisers: each says how one parameter moves, `Optimizer` does the rest.
+"""The optimisers: each defines the update of one parameter, `Optimizer` does the rest.
 
-The formulas are those that MindSpore documents. Adam corrects both moments by one factor on the learning rate
-and adds `eps` to the uncorrected root, so its `eps` is not quite that of libraries which correct v first.
+The formulas are those in the documentation of MindSpore. Adam corrects both moments by one factor on the learning
+rate and adds `eps` to the uncorrected root, so its `eps` differs from that of libraries which correct v first.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SGD(Optimizer):
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         if not self.momentum:
             return value - rate * gradient
-        # Chosen by `where`, not by `if`: a recorded step must not freeze the choice of the first one.
+        # `where`, not `if`: a recorded step must not keep the choice of the first one.
         fresh = gradient
         if self.dampening:
             fresh = ops.where(step == 0, gradient, (1.0 - self.dampening) * gradient)

@@ -13,7 +13,7 @@ __all__ = ["AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]
 
 
 class _Pool(Cell):
-    """The settings of pooling over n axes. A single axis is the last of two, the other one of length 1."""
+    """The settings of pooling over n axes. A single axis is treated as the last of two, with length 1 for the other."""
 
     n = 2
 

@@ -1,6 +1,6 @@
-"""Activations made of pieces, as Cells: rectifiers, their limits and thresholds.
+"""Piecewise activations as Cells: rectifiers, limits and thresholds.
 
-Each is a function of `dualgrad.ops` with its settings; slopes where pieces meet are described there.
+Each is a function of `dualgrad.ops` with its settings; the slopes at the joints are described there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Learning rates that follow a formula: as Cells of the step, and as lists of the rate of every step.
+"""Learning rates by a formula: as Cells of the step, and as lists with the rate of every step.
 
 Each formula is written once, in a Cell that works on a tensor of any shape. The function of the same name in
-small letters gives the list: the Cell applied to the epochs of all steps, so there a rate changes only from
-one epoch to the next. Both are what an optimiser takes as its learning rate.
+lower case gives the list: the Cell applied to the epochs of all steps, so a rate changes only between epochs. An
+optimiser takes both as its learning rate.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def _count(what: str, value: Any) -> int:
-    """A setting that is a positive int."""
+    """Check a setting that must be a positive int."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{what} must be an int, got {type(value).__name__}")
     if value < 1:
@@ -44,7 +44,7 @@ def _count(what: str, value: Any) -> int:
 
 
 class _Decay(LearningRateSchedule):
-    """What the schedules with a rate of decay have in common."""
+    """Base of the schedules with a rate of decay."""
 
     def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class _Decay(LearningRateSchedule):
         self.is_stair = check_flag(f"{name}: is_stair", is_stair)
 
     def _periods(self, global_step: Any) -> Tensor:
-        """How many times `decay_steps` has passed, rounded down for a stair."""
+        """The number of periods of `decay_steps` so far, rounded down for a stair."""
         periods = _float64(global_step) / self.decay_steps
         return ops.floor(periods) if self.is_stair else periods
 

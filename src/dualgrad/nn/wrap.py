@@ -138,7 +138,7 @@ class TrainOneStepCell(Cell):
         self.network.set_grad()
         self.optimizer = optimizer
         self.weights = optimizer.parameters
-        # for classes derived from this one, which write steps of their own
+        # for derived classes that define their own step
         self.grad = ops.GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = ops.GradOperation(get_by_list=True)
         self.grad_reducer = Identity()

@@ -1,7 +1,7 @@
 """Differential operators: Laplacian, biharmonic, mixed partials, any linear operator; divergence and curl.
 
-Each is one evaluation of the function in the smallest algebra that holds the operator (`algebras`), by a plan that
-counts the cost of the ways there are (`planner`).
+Each is one evaluation of the function in the smallest algebra that holds the operator (`algebras`), or another way if
+that costs less (`planner`).
 """
 
 from __future__ import annotations

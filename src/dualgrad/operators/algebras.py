@@ -1,13 +1,13 @@
 """The smallest algebra of an operator.
 
 Let polynomials q(t) act on a symbol p(xi) by differentiation, q(d/dxi) p. Those that send p to zero form an ideal
-Ann(p), and A_p = R[t] / Ann(p) is the smallest algebra in which one evaluation of f at x + t gives p(d) f(x): it is
-read off as l(f(x + t)) with l(q) = (q(d/dxi) p)(0). Its dimension is that of the space that p and all its derivatives
-span (the inverse system of Macaulay). For several operators at once the ideals are intersected: q then stands for the
-tuple of all q(d/dxi) p_j.
+Ann(p), and A_p = R[t] / Ann(p) is the smallest algebra in which one evaluation of f at x + t gives p(d) f(x), as
+l(f(x + t)) with l(q) = (q(d/dxi) p)(0). Its dimension is that of the space that p and all its derivatives span (the
+inverse system of Macaulay). For several operators at once the ideals are intersected: q then stands for the tuple of
+all q(d/dxi) p_j.
 
-The table of products is found by linear algebra over the rationals: monomials t^b are taken by degree as long as they
-are independent; the others become combinations of those.
+The table of products is found by linear algebra over the rationals: monomials t^b that are independent of those of
+lower degree form the basis; the others are combinations of it.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Scheme:
 
 
 class _Span:
-    """Independent vectors, and what others are in terms of them."""
+    """Independent vectors, and the coordinates of other vectors in them."""
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[int, Index], tuple[Vector, dict[int, Fraction]]] = {}  # by pivot
+        self.rows: dict[tuple[int, Index], tuple[Vector, dict[int, Fraction]]] = {}  # pivot -> row
         self.size = 0
 
     def coordinates(self, v: Vector) -> dict[int, Fraction] | None:
@@ -92,7 +92,7 @@ def _differentiated(vector: Vector, i: int) -> Vector:
 
 
 def _quotient(symbols: Sequence[Symbol]) -> tuple[list[Index], list[Vector], list[list[dict[int, Fraction]]]]:
-    """Basis monomials of R[t] / Ann, their vectors, and for each variable and basis element their product."""
+    """Basis monomials of R[t] / Ann, their vectors, and the product of each variable with each basis element."""
     dimensions = len(next(iter(symbols[0])))
     one = (0,) * dimensions
     span = _Span()
@@ -171,7 +171,7 @@ def _apolar(items: tuple[tuple[tuple[Index, Fraction], ...], ...], name: str) ->
     dimensions = len(times)
     products: list[tuple[int, int, int, float]] = []
     table: list[list[dict[int, Fraction]]] = []
-    for monomial in basis:  # products of t^b with all of the basis, from those of a monomial one degree lower
+    for monomial in basis:  # products of t^b with the whole basis, from those of a monomial of one degree less
         i = next((m for m, e in enumerate(monomial) if e), None)
         if i is None:
             table.append([{k: Fraction(1)} for k in range(len(basis))])
@@ -243,7 +243,7 @@ def quadratic_scheme(symbol: Symbol) -> Scheme:
             linear[0, where[0]] = float(c) / 2
         else:
             constant = float(c)
-    pairs: list[tuple[float, np.ndarray, int | None]] = []  # factor, direction, the axis it is along
+    pairs: list[tuple[float, np.ndarray, int | None]] = []  # factor, direction, its axis
     if np.count_nonzero(matrix - np.diag(np.diag(matrix))):
         values, directions = np.linalg.eigh(matrix)
         least = abs(values).max() * dimensions * 4 * np.finfo(np.float64).eps

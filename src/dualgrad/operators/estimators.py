@@ -1,6 +1,6 @@
 """Unbiased estimates of operators in very many variables, from random directions or terms.
 
-They draw from the library's own source: `set_seed` makes them repeatable.
+They draw from the generator of dualgrad: `set_seed` makes them repeatable.
 """
 
 from __future__ import annotations

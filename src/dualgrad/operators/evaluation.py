@@ -67,7 +67,7 @@ def checked_point(name: str, x: Any) -> Tensor:
 
 
 def checked_result(name: str, out: Any, x: Tensor) -> Tensor:
-    """The result of the function, as it depends on the points."""
+    """The result of the function, checked against the points."""
     if not isinstance(engine.checked_result(name, out), Tensor):
         raise TypeError(f"{name}: the function returned a {type(out).__name__}; expected one Tensor")
     if x.ndim == 2 and (out.ndim == 0 or out.shape[0] != x.shape[0]):
@@ -79,7 +79,7 @@ def checked_result(name: str, out: Any, x: Tensor) -> Tensor:
 
 
 def coefficients(name: str, scheme: Scheme, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...]) -> list[Any]:
-    """The coefficients of f at x moved by the scheme's element; None for zero."""
+    """The coefficients of f at x plus the scheme's element; None for zero."""
     parts: list[Tensor | None] = [x]
     for size, directions in zip(scheme.algebra.sizes[1:], scheme.seeds[1:], strict=True):
         parts.append(None if directions is None else moved(directions, size, x))
@@ -87,7 +87,7 @@ def coefficients(name: str, scheme: Scheme, f: Callable[..., Any], x: Tensor, re
 
 
 def moved(directions: np.ndarray, size: int, x: Tensor) -> Tensor:
-    """Directions (size, D), the same at every point: a view that repeats them."""
+    """Directions (size, D), repeated for every point by a view."""
     lead = (size,) if size > 1 else ()
     directions = directions.reshape(lead + (1,) * (x.ndim - 1) + directions.shape[-1:])
     return ops.broadcast_to(Tensor(directions, dtype=x.dtype), lead + tuple(x.shape))
@@ -104,7 +104,7 @@ def read(reads: Mapping[int, Any], parts: list[Any]) -> Tensor:
 
 
 def check_rows(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...]) -> None:
-    """Compare f of all rows with f of single ones.
+    """Compare f of all rows with f of single rows.
 
     This reads numbers: it cannot be done inside vmap, and recorded functions run eagerly.
     """

@@ -110,7 +110,7 @@ def curl(f: Callable[..., Any], *, lower: bool = False, check: bool = False) -> 
 def _jacobian(
     name: str, f: Callable[..., Any], x: Any, rest: tuple[Any, ...], check: bool
 ) -> tuple[Derivatives, Tensor]:
-    """The derivatives of a field, and as one tensor: by variable i along the first axis."""
+    """The derivatives of a field, also as one tensor with the variable along the first axis."""
     if not callable(f):
         raise TypeError(f"{name}: expected a function or Cell, got {type(f).__name__}; pass the function itself")
     x = checked_point(name, x)

@@ -361,7 +361,7 @@ def _operator(
     explain: bool,
     estimate: Callable[..., Tensor] | None,
 ) -> Function:
-    """The function of x that applies an operator, by the way that is asked for or planned."""
+    """The function of x that applies an operator in the way that is given or planned."""
     _check_function(name, f)
     if (estimate is not None and (lower or way)) or (lower and way not in (None, "algebra")):
         raise ValueError(
@@ -389,7 +389,7 @@ def _operator(
 
 
 def _with_varying(f: Function, terms: Mapping[Index, Any], lower: bool, check: bool, explain: bool) -> Function:
-    """An operator with coefficients that vary: all its partial derivatives at once, combined where they are read."""
+    """An operator with varying coefficients: all partial derivatives at once, then their combination."""
     name = "linear_operator"
     _check_function(name, f)
     symbols = [{index: exact(name, index, 1)} for index in terms]

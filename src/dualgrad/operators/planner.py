@@ -1,7 +1,7 @@
-"""Ways to evaluate an operator, what each costs, and which is taken.
+"""Ways to evaluate an operator, their costs, and the choice.
 
-Costs are counted, not timed: how many channels go through every linear layer of the function, and how many products of
-arrays every elementwise function takes. One product of arrays is weighed as a tenth of a linear layer on one channel.
+Costs are counted, not timed: the channels in every linear layer of the function, and the products of arrays in every
+elementwise function. A product of arrays counts as a tenth of a linear layer on one channel.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .symbols import Index, Symbol, order_of, power_of_laplacian
 
 __all__ = ["Plan", "Way"]
 
-PRODUCT = 0.1  # of a linear layer on one channel
-GROWTH = 100.0  # structure constants of an algebra without degrees that may lose two digits
-MIXED = 6  # variables up to which second derivatives by two of them are kept apart
+PRODUCT = 0.1  # relative to a linear layer on one channel
+GROWTH = 100.0  # structure constants above which an algebra without degrees may lose two digits
+MIXED = 6  # up to so many variables each second derivative has its own channel
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Plan:
 
 
 def products_of(algebra: Algebra) -> int:
-    """Products of arrays for one elementwise function of an element with all coefficients above the unit."""
+    """The products of arrays in one elementwise function of an element with all coefficients."""
     sizes, top = algebra.sizes, algebra.top
     if top <= 1:
         return algebra.channels - 1
-    if algebra.graded and top > 2 and algebra.channels == top + 1:  # a jet: the function and its slope are two series
+    if algebra.graded and top > 2 and algebra.channels == top + 1:  # jet: the function and its slope are two series
         return top * (top + 1)
     power, total = set(range(1, algebra.dim)), sum(sizes[1:])
     for m in range(2, top + 1):
@@ -98,7 +98,7 @@ def scheme_of(symbols: Sequence[Symbol]) -> Scheme:
     smallest = apolar_scheme(symbols)
     if smallest.algebra.graded or growth(smallest.algebra) <= GROWTH:
         return smallest
-    # no degrees and large structure constants, which cancel in the end: split by degree, or into single terms
+    # without degrees large structure constants cancel at the end: split by degree, or into single terms
     by_degree = combined(symbols, lambda index: sum(index))
     return by_degree if growth(by_degree.algebra) <= GROWTH else combined(symbols, lambda index: index)
 
@@ -109,7 +109,7 @@ def growth(algebra: Algebra) -> float:
 
 
 def combined(symbols: Sequence[Symbol], key: Callable[[Index], Any]) -> Scheme:
-    """The algebra of parts of operators, terms with one key together, read as their sums."""
+    """The algebra of parts of operators; terms with one key are added up."""
     pieces: dict[Any, Symbol] = {}
     for number, symbol in enumerate(symbols):
         for index, c in symbol.items():
@@ -123,7 +123,7 @@ def combined(symbols: Sequence[Symbol], key: Callable[[Index], Any]) -> Scheme:
 
 
 def directions_of(symbol: Symbol, dimensions: int) -> list[tuple[float, tuple[int, ...]]] | None:
-    """An operator as a sum of derivatives along directions, where a short one is known: (weight, direction)."""
+    """An operator as a short sum of derivatives along directions, (weight, direction), if one is known."""
     units = [tuple(int(k == i) for k in range(dimensions)) for i in range(dimensions)]
     if all(sum(1 for e in a if e) == 1 for a in symbol) and len({sum(a) for a in symbol}) == 1:
         return [(float(c), units[next(i for i, e in enumerate(a) if e)]) for a, c in symbol.items()]
@@ -144,7 +144,7 @@ def plan_of(name: str, symbols: Sequence[Symbol], scheme: Scheme, dimensions: in
     if len(symbols) == 1:
         symbol, order = symbols[0], order_of(symbols[0])
         along = directions_of(symbol, dimensions)
-        if along is not None and order > 1 and len(along) > 1:  # along one it is the same algebra
+        if along is not None and order > 1 and len(along) > 1:  # one direction gives the same algebra
             n = len(along)
             ways.append(
                 Way(
@@ -162,7 +162,7 @@ def plan_of(name: str, symbols: Sequence[Symbol], scheme: Scheme, dimensions: in
 
 @dataclass(frozen=True)
 class Setup:
-    """What there is to know about some operators before a function comes: found once, and kept."""
+    """The algebra and plan of some operators, which do not depend on the function; kept in a cache."""
 
     symbols: tuple[Symbol, ...]
     plan: Plan
@@ -183,7 +183,7 @@ def setup_of(name: str, symbols: Sequence[Symbol]) -> Setup:
 
 @functools.lru_cache(maxsize=64)
 def setup_of_laplacian(name: str, power: int, dimensions: int) -> Setup:
-    """That of a power of the Laplacian, whose symbol is long in many variables."""
+    """The setup of a power of the Laplacian, without its symbol, which is long in many variables."""
     symbols = (power_of_laplacian(dimensions, power),)
     scheme = scheme_of(symbols)
     return Setup(symbols, plan_of(name, symbols, scheme, dimensions), scheme)

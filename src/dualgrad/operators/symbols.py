@@ -1,7 +1,7 @@
 """Symbols: linear differential operators with constant coefficients, as polynomials.
 
 The operator sum c_a d^a has the symbol p(xi) = sum c_a xi^a. Here it is a mapping from multi-indices to exact
-fractions; what floats stand for is a fraction, so algebras are built without rounding.
+fractions. A float is a fraction too, so algebras are built without rounding.
 """
 
 from __future__ import annotations

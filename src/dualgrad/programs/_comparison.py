@@ -1,4 +1,4 @@
-"""Whether two runs of a function have given the same: results, errors and numbers, to rounding where it is allowed."""
+"""Compare two runs of a function: results, errors and numbers, up to rounding if that is allowed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ._tokens import TYPES
 
 __all__ = ["ROUNDING", "difference", "in_order", "near", "numbers"]
 
-#: instructions that keep the order of operations of eager execution
+#: instructions with the same order of operations as eager execution
 IN_ORDER = {"loop", "select", "copy", "zero", "cast", "gather"}
-ROUNDING = 512.0  # units in the last place of the largest number of an array, where sums run in another order
+ROUNDING = 512.0  # units in the last place of an array's largest number, for sums in another order
 
 
 def in_order(plan: Plan) -> bool:
-    """Whether a plan executes what eager execution does, in that order.
+    """Whether a plan executes the operations of eager execution in the same order.
 
     NumPy's complex products round in one way or another by where their operands lie in memory.
     """
@@ -31,7 +31,7 @@ def in_order(plan: Plan) -> bool:
 
 
 def numbers(nest: Any) -> Any:
-    """A nest with arrays in place of tensors, and types in place of what has no numbers."""
+    """A pytree with arrays in place of tensors, and types in place of objects without numbers."""
     if isinstance(nest, TensorBase):
         return nest._detached()._numpy()
     if isinstance(nest, tuple | list):
@@ -44,7 +44,7 @@ def numbers(nest: Any) -> Any:
 
 
 def difference(found: Any, expected: Any, rounding: float | None, where: str = "") -> str | None:
-    """The first place where two nests of numbers differ, in words; None if there is none."""
+    """The first place where two pytrees of numbers differ, in words; None if there is none."""
     if isinstance(expected, list | dict):
         if type(found) is not type(expected) or len(found) != len(expected):
             return f"{where or 'the result'} is {found!r} instead of {expected!r}"
@@ -65,7 +65,7 @@ def difference(found: Any, expected: Any, rounding: float | None, where: str = "
 
 
 def near(found: np.ndarray, expected: np.ndarray, rounding: float | None) -> bool:
-    """Whether two arrays of one type and shape are the same to so many units in the last place; None: bit for bit."""
+    """Whether two arrays of one type and shape agree to some units in the last place; None: bit for bit."""
     if found.tobytes() == expected.tobytes():
         return True
     if expected.dtype.kind not in "fc":

@@ -1,7 +1,7 @@
-"""Graphs of programs as Graphviz source and as SVG, laid out in layers: an operation below all that it reads.
+"""Graphs of programs as Graphviz source and as SVG, in layers: an operation is below its operands.
 
-Regions follow each other from top to bottom, as they are executed; inside a region, layers are ordered by the mean
-place of what their nodes read, which keeps edges short.
+Regions are placed from top to bottom in the order of execution. Inside a region, the nodes of a layer are ordered by
+the mean place of their operands, which keeps edges short.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _width(node: Node) -> float:
 
 
 def _layers(members: list[int], before: dict[int, list[int]]) -> list[list[int]]:
-    """The members of one box in layers, each below those it depends on; members come in an order that works."""
+    """The members of one box in layers, each below its operands; members are given in order of execution."""
     depth: dict[int, int] = {}
     for node in members:
         depth[node] = 1 + max((depth[other] for other in before[node] if other in depth), default=-1)
@@ -101,7 +101,7 @@ def _mean(numbers: Iterable[float]) -> float:
 
 
 def svg_document(width: float, height: float, title: str, parts: list[str]) -> str:
-    """An SVG document of some parts, with a title that screen readers find."""
+    """An SVG document of some parts, with a title for screen readers."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '

@@ -1,4 +1,4 @@
-"""A plan as a graph: operations and what they read, in regions."""
+"""A plan as a graph: operations and their operands, in regions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Node:
 
     name: str
     detail: str  # in small letters below the name
-    kind: str  # given, operation (its result stays in a block), kept (its result goes to memory), total, result
+    kind: str  # given, operation (result in block memory), kept (result in memory), total, result
     region: int | None = None
 
 
@@ -35,7 +35,7 @@ _KINDS = {"block": "operation", "memory": "kept", "total": "total"}
 
 
 def graph_of(program: Listing, layout: dict[str, Any], name: str) -> Graph:
-    """The operations of a plan, with what goes in and comes out; single numbers are left out."""
+    """The operations of a plan with its inputs and results, without single numbers."""
     graph = Graph(name)
     made: dict[int, int] = {}  # id of a root -> node
 

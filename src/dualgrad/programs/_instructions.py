@@ -1,8 +1,7 @@
-"""What the instructions of a plan read, write and compute: one table, by kind.
+"""A table by kind of what the instructions of a plan read, write and compute.
 
-Whoever reads plans (the verifier, the text of a program, the profile) asks this table. A kind that is missing here is
-an error, not a guess: see `executor/executor.h` for what the executor does, and `describe` in the engine's
-inspection.pyx for the fields.
+The verifier, the listing of a program and the profile use this table. A missing kind is an error. The code of the
+executor is in `executor/executor.h`; the engine's inspection.pyx describes the fields.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ class Access:
 
 @dataclass(frozen=True)
 class Kind:
-    """How instructions of a kind work on a block of `rows` rows."""
+    """What instructions of a kind do with a block of `rows` rows."""
 
     reads: Callable[[Instruction, int], list[Access]]
     writes: Callable[[Instruction, int], list[Access]]
     tokens: Callable[[Instruction, list[Tokens], list[Access]], list[Tokens]]  # from those read, for those written
     flops: Callable[[Instruction, int], int]
-    adds: bool = False  # the last thing written is added to
-    in_place: bool = False  # a result may lie exactly where an operand lies
+    adds: bool = False  # the last access written is added to
+    in_place: bool = False  # a result may have the place of an operand
 
 
 def kind_of(instruction: Instruction) -> Kind:
@@ -65,7 +64,7 @@ def kind_of(instruction: Instruction) -> Kind:
 
 
 def label(instruction: Instruction) -> str:
-    """The name an instruction goes by: that of its primitive, or of its kind."""
+    """The name of an instruction: that of its primitive, or of its kind."""
     if instruction["kind"] == "loop" and instruction["fused"] is not None:
         *operations, factor = instruction["fused"]
         return " ".join([_FUSED[k] for k in operations if k >= 0] + ["scale"] * (factor is not None))
@@ -109,7 +108,7 @@ def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[
     return [result]
 
 
-#: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
+#: The operations of fused instructions, numbered as in executor/fused.h; the last exchanges its operands.
 _FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
 
 
@@ -127,7 +126,7 @@ def _elements(i: Instruction, rows: int) -> int:
 
 
 def _pick_counts(i: Instruction, rows: int) -> tuple[int, int]:
-    """How often a list of indices is gone through, and how many indices it has."""
+    """(repetitions of a list of indices, its length)."""
     stack, count = (-d * rows if d < 0 else d for d in i["dims"][:2])
     return stack, count
 
@@ -138,14 +137,14 @@ def _indices(i: Instruction, rows: int) -> list[Access]:
 
 
 def _indexed(i: Instruction, rows: int, arg: int, distance: int) -> Access:
-    """All of an array that is indexed."""
+    """All elements of an indexed array."""
     stack, _ = _pick_counts(i, rows)
     extents, strides = zip(*i["picks"], strict=True)
     return Access(arg, (stack, *extents, i["pick"]), (distance, *strides, i["item"]), i["item"])
 
 
 def _picked(i: Instruction, rows: int, arg: int, distance: int, step: int) -> Access:
-    """What is picked, or added at picks."""
+    """The elements that are gathered, or added by a scatter."""
     stack, count = _pick_counts(i, rows)
     width = i["pick"]
     return Access(arg, (stack, count, width), (distance if step else 0, step * width, step), i["item"])
@@ -194,7 +193,7 @@ def _product_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> li
 
 
 def _added_writes(i: Instruction, rows: int) -> list[Access]:
-    """The product goes to scratch memory, which is then added to the total."""
+    """The product is written to scratch memory and then added to the total."""
     return [_product(i, rows, 3), _flat(2, i["width"], i["step"][2], ITEM[i["typenum"]])]
 
 

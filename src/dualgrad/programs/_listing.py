@@ -1,4 +1,4 @@
-"""Programs and plans as plain data, and how to get those of a call."""
+"""Programs and plans as plain data, and the ones of a call."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .._engine.transforms.transformed import Transformed
 
 __all__ = ["CONSTANT", "HANDLE", "INPUT", "STEP", "Listing", "Recording", "recording_of", "title_of"]
 
-INPUT, HANDLE, CONSTANT, STEP = range(4)  # where the array of a slot comes from
-CALLS = 6  # after so many calls a function is replayed, or runs eagerly for ever
+INPUT, HANDLE, CONSTANT, STEP = range(4)  # the source of the array in each slot
+CALLS = 6  # after so many calls a function is replayed or runs eagerly for ever
 
 
 @dataclass
 class Listing:
-    """A program: slots, the steps that fill them, and what leaves it."""
+    """A program: slots, the steps that fill them, outputs and effects."""
 
     kinds: list[int]
     sources: list[Any]
@@ -35,7 +35,7 @@ class Listing:
 
     @classmethod
     def of(cls, program: Program) -> Listing:
-        """A copy of what an engine's program holds."""
+        """A copy of the data in a program of the engine."""
         p = program
         lists = (p.kinds, p.sources, p.typenums, p.shapes, p.steps, p.effects, p.outputs)
         return cls(*(list(part) for part in lists))
@@ -48,7 +48,7 @@ class Listing:
 
 @dataclass
 class Recording:
-    """What is known of a call of a recorded function."""
+    """The recording of a call, or why there is none."""
 
     name: str
     why: str | None  # the reason why it runs eagerly
@@ -56,11 +56,11 @@ class Recording:
     program: Program | None
     plan: Plan | None
     inputs: list[Any]
-    seconds: tuple[float, float]  # of the last recording, the call included, and of planning
-    guards: tuple[int, int, int, float] | None  # places, those compared by content, their bytes, nanoseconds of a look
+    seconds: tuple[float, float]  # seconds of the last recording, with the call, and of planning
+    guards: tuple[int, int, int, float] | None  # guards, those of contents, their bytes, nanoseconds for all
 
     def layout(self) -> dict[str, Any]:
-        """The plan as data; one is made where the program is interpreted."""
+        """The plan as data; one is made if the program is interpreted."""
         assert self.program is not None
         return describe(self.plan if self.plan is not None else plan_of(self.program))
 
@@ -89,7 +89,7 @@ def recording_of(fn: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def title_of(fn: Any) -> str:
-    """What a function is called in texts; for a derivative, what it differentiates."""
+    """The name of a function in texts; a derivative has that of its function."""
     if isinstance(fn, Transformed):
         fn = fn.fn
     if isinstance(fn, GradientFunction):

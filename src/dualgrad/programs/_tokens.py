@@ -1,11 +1,10 @@
 """Tokens: numbers that stand for values, so that programs can be compared without computing anything.
 
-A token is a 64-bit number that names how a value came about: an element of an input, a constant, or an operation on
-tokens. Two ways of computing the same thing give the same tokens, element by element, and anything that is read from a
-wrong place gives another one (up to a chance of 1 in 10**19). Sums and products of matrices are sums and products of
-tokens modulo 2**64, which have the same value in every order and grouping; elementwise operations mix the tokens of
-their operands; what moves elements moves tokens. An operation that is none of these gives tokens that depend on all of
-its operands.
+A token is a 64-bit number that names the origin of a value: an element of an input, a constant, or an operation on
+tokens. Two computations of the same value give the same token, and a value read from a wrong place gives another one
+(up to a chance of 1 in 10**19). Sums and products of matrices are sums and products of tokens modulo 2**64, which do
+not depend on order and grouping. Elementwise operations mix the tokens of their operands. Movements of elements move
+tokens. Any other operation gives tokens that depend on all of its operands.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ TYPES: dict[int, np.dtype] = {
 }
 ITEM = {number: dtype.itemsize for number, dtype in TYPES.items()}
 
-_EQUAL_BOTH_WAYS = ("add", "mul", "absorb_mul")  # the same bits in either order of the operands
+_EQUAL_BOTH_WAYS = ("add", "mul", "absorb_mul")  # commutative bit for bit
 _OFFSET = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
@@ -49,7 +48,7 @@ def mixed(a: Tokens, b: Tokens) -> Tokens:
 
 
 def key_token(key: Any) -> Tokens:
-    """A token for what is no array: a name, parameters; by identity where they cannot be compared."""
+    """A token for a name or parameters; by identity if they cannot be compared."""
     try:
         number = hash(key)
     except TypeError:
@@ -58,7 +57,7 @@ def key_token(key: Any) -> Tokens:
 
 
 def numbered(seed: Tokens, shape: Sequence[int]) -> Tokens:
-    """Tokens that all differ, for the elements of a value about which nothing more is known."""
+    """Distinct tokens for the elements of a value, all derived from one token."""
     size = int(np.prod(shape, dtype=np.int64))
     return mixed(seed, np.arange(size, dtype=np.uint64)).reshape(tuple(shape))
 
@@ -82,7 +81,7 @@ def constant_tokens(array: np.ndarray) -> Tokens:
 
 
 class Draws:
-    """Draws of random numbers and checks of arguments, in the order in which they are met."""
+    """Draws of random numbers and checks of arguments, in the order in which they occur."""
 
     def __init__(self) -> None:
         self.drawn = 0
@@ -94,12 +93,12 @@ class Draws:
         return self.drawn
 
     def check(self, params: Any, operand: Tokens) -> None:
-        """Take note of a check of arguments."""
+        """Note a check of arguments."""
         self.checked.append(int(summary(key_token(id(params)), operand)))
 
 
 def summary(seed: Tokens, tokens: Tokens) -> Tokens:
-    """A token for a whole array, that depends on each of its elements and on its place."""
+    """A token for a whole array that depends on each element and its place."""
     with np.errstate(over="ignore"):
         flat = mixed(tokens.ravel(), np.arange(tokens.size, dtype=np.uint64))
         return mixed(seed, np.add.reduce(flat, dtype=np.uint64) + key_token(tokens.shape))
@@ -108,7 +107,7 @@ def summary(seed: Tokens, tokens: Tokens) -> Tokens:
 def operation_tokens(
     op: int, params: Any, operands: list[Tokens], shape: Sequence[int], dtype: np.dtype, draws: Draws
 ) -> Tokens:
-    """Tokens of the result of a primitive, which has a shape and a type."""
+    """Tokens of the result of a primitive with a shape and a type."""
     row = table()[op]
     move = _MOVES.get(row.name)
     if move is not None:
@@ -160,7 +159,7 @@ def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) ->
 
 
 def picked_tokens(source: Tokens, indices: Sequence[Tokens]) -> Tokens:
-    """Tokens of what n indices of each of the first axes pick: with what is behind these as one axis, (n, width)."""
+    """Tokens of what n indices of the first axes gather, with the other axes as one: (n, width)."""
     at = summary(key_token("gather"), source)
     for index in indices:
         at = mixed(at, index)
@@ -168,7 +167,7 @@ def picked_tokens(source: Tokens, indices: Sequence[Tokens]) -> Tokens:
 
 
 def scattered_tokens(values: Tokens, indices: Sequence[Tokens], shape: tuple[int, ...]) -> Tokens:
-    """Tokens of what (n, width) values add up to at n indices of each axis but the last.
+    """Tokens of the sums of (n, width) values at n indices of each axis but the last.
 
     They are a sum over the values, which may come in parts.
     """
@@ -181,14 +180,14 @@ def scattered_tokens(values: Tokens, indices: Sequence[Tokens], shape: tuple[int
 
 
 def _picked_axes(pattern: tuple, shape: Sequence[int]) -> tuple[int, int] | None:
-    """Whether the first axis is that of samples, and how many axes have index arrays; None for other patterns."""
+    """(whether the first axis is that of samples, the number of axes with index arrays); None for other patterns."""
     samples = int(len(shape) > 0 and bool(pattern) and pattern[0] == (0, shape[0], 1))
     count = len(pattern) - samples
     return (samples, count) if count > 0 and pattern[samples:] == tuple(range(count)) else None
 
 
 def _in_samples(axes: tuple[int, int], shape: Sequence[int]) -> tuple[int, ...]:
-    """The shape of what is indexed with an axis of samples in front, and one axis behind those with indices."""
+    """The shape of an indexed array, with a first axis for samples and one axis after those with indices."""
     samples, count = axes
     return (*(shape[:samples] or (1,)), *shape[samples : samples + count], math.prod(shape[samples + count :]))
 

@@ -1,4 +1,4 @@
-"""How much a plan does: operations on numbers, and bytes that pass between regions and memory."""
+"""The work of a plan: operations on numbers, and bytes moved between regions and memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Work:
 
 
 def _elements(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Different elements along some axes."""
+    """The number of different elements along some axes."""
     return int(np.prod([n for n, s in zip(shape, strides, strict=True) if s or n == 0], dtype=np.int64))
 
 
@@ -54,12 +54,12 @@ def _traffic(region: dict[str, Any], instruction: Instruction) -> list[tuple[tup
 
 
 def _rows(region: dict[str, Any], instruction: Instruction) -> int:
-    """Rows that an instruction goes over altogether; those that blocks share are counted once."""
+    """The rows that an instruction processes; rows that blocks share count once."""
     return max(0, int(instruction["high"]) - (0 if instruction["once"] else int(instruction["low"])))
 
 
 def work_of_instruction(region: dict[str, Any], instruction: Instruction) -> Work:
-    """What an instruction does over all rows, as if it stood alone."""
+    """The work of an instruction over all rows, counted by itself."""
     kind = kind_of(instruction)
     rows = _rows(region, instruction)
     read = sum(nbytes for _, nbytes, written in _traffic(region, instruction) if not written)
@@ -70,7 +70,7 @@ def work_of_instruction(region: dict[str, Any], instruction: Instruction) -> Wor
 
 
 def work_of_region(region: dict[str, Any]) -> Work:
-    """What a region does; a place that several instructions read comes from memory once."""
+    """The work of a region; a place that several instructions read is read from memory once."""
     task = region["generic"]
     if task is not None:
         sizes = [_elements(view["shape"], view["strides"]) * view["item"] for view in task["ins"]]
@@ -83,7 +83,7 @@ def work_of_region(region: dict[str, Any]) -> Work:
         for place, nbytes, writes in _traffic(region, instruction):
             known = written if writes else read
             known[place] = max(known.get(place, 0), nbytes)
-    own = {place[:2] for place in written}  # made here: it is still in cache when it is read again
+    own = {place[:2] for place in written}  # written by this region, so it is still in cache when it is read
     total = sum(each, Work())
     return Work(
         total.flops,

@@ -1,4 +1,4 @@
-"""`checked`: every replay beside the eager call that it stands for."""
+"""`checked`: every replay is compared with the eager call."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def checked() -> Iterator[None]:
 def compare(
     name: str, eager: Callable[[], Any], replay: Callable[[], Any], handles: list[TensorBase], plan: Plan | None
 ) -> Any:
-    """The result of a replay, after the function itself has run from the same state and given the same."""
+    """The result of a replay, compared with an eager call from the same state."""
     before: dict[int, tuple[TensorBase, TensorBase]] = {id(h): (h, h._detached()) for h in handles}
 
     def note(handle: TensorBase) -> None:
@@ -93,7 +93,7 @@ def compare(
 
 
 def _outcome(run: Callable[[], Any]) -> tuple[Any, Any]:
-    """What a run returns or raises, and that as numbers."""
+    """The result or error of a run, and the same as numbers."""
     try:
         result = run()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The text and the drawing of a recorded program: what it computes, in which regions, with how much memory and work."""
+"""The text and the drawing of a recorded program: its steps, regions, memory and work."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ class Explanation(Fixed):
 
 
 def _summary(region: dict[str, Any]) -> dict[str, Any]:
-    """What an explanation tells of a region."""
+    """The line of a region in an explanation."""
     work = work_of_region(region)
     return {
         "rows": region.get("n_rows", 1),
@@ -295,7 +295,7 @@ def _summary(region: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names_of(p: Listing, layout: dict[str, Any]) -> dict[int, str]:
-    """What the text calls each base."""
+    """The name of each base in the text."""
     slots = {id(source): f"%{s}" for s, source in enumerate(p.sources) if p.kinds[s] in (HANDLE, CONSTANT)}
     slots |= {source: f"%{s}" for s, source in enumerate(p.sources) if p.kinds[s] == INPUT}
     names = {0: "arena", 1: "block", 2: "totals"}
@@ -325,7 +325,7 @@ def _typed(p: Listing, slot: int) -> str:
 
 
 def _called(handle: Any) -> str:
-    """A handle by its name, an argument by its number."""
+    """The name of a handle, or the number of an argument."""
     if isinstance(handle, int):
         return f"argument {handle}"
     name = getattr(handle, "name", None)

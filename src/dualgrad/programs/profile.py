@@ -1,4 +1,4 @@
-"""Where the time of a recorded program goes: region by region, and within them primitive by primitive."""
+"""The time of a recorded program by region, and in each region by primitive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Row:
     name: str
     seconds: float
     work: Work
-    share: float = 0.0  # of the whole program; for parts, of the time that instructions took one by one
+    share: float = 0.0  # of the whole program; within a region, of the sum over its instructions
     count: int = 1  # instructions
     parts: list[Row] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ def profile(fn: Callable, *, repeats: int = 5) -> Callable[..., Profile]:
 
 
 def _timed(recording: Recording, repeats: int) -> list[Row]:
-    """A row for each region, from the fastest of some runs."""
+    """One row for each region, from the fastest of several runs."""
     assert recording.program is not None
     plan = recording.plan if recording.plan is not None else plan_of(recording.program)
     runs = [run_timed(plan, recording.inputs) for _ in range(repeats)]
@@ -120,7 +120,7 @@ def _timed(recording: Recording, repeats: int) -> list[Row]:
 
 
 def _by_name(region: dict[str, Any], seconds: list[float]) -> list[Row]:
-    """The instructions of a region by their names, those that take longest first."""
+    """The instructions of a region by name, the slowest first."""
     rows: dict[str, Row] = {}
     for instruction, time in zip(region["instructions"], seconds, strict=True):
         row = rows.setdefault(label(instruction), Row(label(instruction), 0.0, Work(), count=0))
@@ -218,7 +218,7 @@ class Profile(Fixed):
 
 
 def _colours(regions: list[Row]) -> dict[str, str]:
-    """A colour for each name, those that take longest first; neighbours differ."""
+    """A colour for each name, the slowest first; neighbours differ."""
     seconds: dict[str, float] = {}
     for region in regions:
         for part in region.parts:

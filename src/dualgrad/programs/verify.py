@@ -1,9 +1,9 @@
 """A verifier of recorded programs and their plans.
 
-It shares nothing with what makes them. Steps are checked by running their kernels on small stand-ins. A plan is
-executed on tokens (`_tokens.py`), instruction by instruction and block by block, in a copy of its memory that knows of
-each element what wrote it: so an operand that nobody made, a place that is used again too early, a row of another
-block, a step outside of a buffer and a wrong stride all show, and what leaves the plan must be what leaves the program.
+It shares no code with the compiler. Steps are checked by running their kernels on small stand-ins. A plan is executed
+on tokens (`_tokens.py`), instruction by instruction and block by block, in a copy of its memory that stores the last
+writer of each element. This finds an operand that was never written, a place that is reused too early, a row of another
+block, an access outside of a buffer and a wrong stride. The results of the plan must be those of the program.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ._tokens import ITEM, TYPES, Draws, Tokens, constant_tokens, given_tokens, 
 
 __all__ = ["ProgramError", "verify", "verify_layout", "verify_program", "verify_steps"]
 
-ARENA, BLOCK, TOTALS = range(3)  # bases of memory that is not a root's
-ONCE = (1 << 20) - 1  # the number of the block in which everything happens that is the same for all
-BEFORE = 0  # who wrote what is there from the start
+ARENA, BLOCK, TOTALS = range(3)  # bases of memory other than buffers
+ONCE = (1 << 20) - 1  # the block number of operations that are the same for all blocks
+BEFORE = 0  # writer of the initial contents
 
 
 class ProgramError(RuntimeError):
@@ -83,7 +83,7 @@ def verify(fn: Callable) -> Callable:
 
 
 def verify_program(program: Program, plan: Plan | None) -> None:
-    """Check a program of the engine, and its plan if it has one; the form in which recording asks."""
+    """Check a program of the engine and its plan, if it has one; recording calls this."""
     verify_steps(Listing.of(program))
     if plan is not None:
         simplified = Listing.of(plan.program)
@@ -95,7 +95,7 @@ def verify_program(program: Program, plan: Plan | None) -> None:
 
 
 def verify_steps(program: Listing) -> None:
-    """Check that every step reads what is there, and gives the type and shape that its kernel gives."""
+    """Check that every step reads filled slots and has the type and shape that its kernel gives."""
     made = [kind != STEP for kind in program.kinds]
     count = len(made)
     given = sorted(source for kind, source in zip(program.kinds, program.sources, strict=True) if kind == INPUT)
@@ -119,11 +119,11 @@ def verify_steps(program: Listing) -> None:
 
 
 def _check_result(what: str, p: Listing, op: int, params: Any, operands: tuple[int, ...], result: int) -> None:
-    """Compare the type and shape of a result with those of the kernel on operands of the types and shapes it has."""
+    """Compare the type and shape of a result with those that the kernel gives for such operands."""
     row = table()[op]
     found = TYPES[p.typenums[result]], tuple(p.shapes[result])
     if row.name == "draw" or (row.family == "rule" and row.c is None and row.ufunc is None):
-        return  # functions of somebody else: how often they are called is theirs to know
+        return  # users' functions, which may count their calls
     if row.name == "inspect":
         expected = TYPES[p.typenums[operands[0]]], tuple(p.shapes[operands[0]])
     else:
@@ -139,7 +139,7 @@ def _check_result(what: str, p: Listing, op: int, params: Any, operands: tuple[i
 
 
 def _stand_in(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    """An array that kernels accept: one element where possible, positive definite where a matrix may be asked for."""
+    """An array that kernels accept: one element if possible, positive definite if it may be a matrix."""
     if dtype.kind in "iu":
         return np.broadcast_to(np.zeros((), dtype), shape)
     if len(shape) > 1 and shape[-1] == shape[-2] and dtype.kind in "fc":
@@ -176,7 +176,7 @@ def _source_tokens(kind: int, source: Any, shape: tuple[int, ...]) -> Tokens:
 
 
 def verify_layout(program: Listing, layout: dict[str, Any], locate: bool = True) -> None:
-    """Check a plan, as `describe` gives it, against the program it was made for.
+    """Check a plan, as `describe` gives it, against its program.
 
     If a result is wrong, the first wrong instruction is looked for, unless `locate` is False.
     """
@@ -200,7 +200,7 @@ def verify_layout(program: Listing, layout: dict[str, Any], locate: bool = True)
 
 
 def _cause(program: Listing, layout: dict[str, Any]) -> str:
-    """Run the plan once more, looking at each instruction: the first whose result is no value of the program."""
+    """Run the plan again and find the first instruction whose result is no value of the program."""
     tokens, _ = _step_tokens(program, keep=True)
     values = np.unique(np.concatenate([np.ravel(t) for t in tokens if t is not None] + [np.zeros(1, np.uint64)]))
     machine = Machine(layout)
@@ -213,18 +213,18 @@ def _cause(program: Listing, layout: dict[str, Any]) -> str:
 
 
 class Memory:
-    """The elements of one buffer: their tokens, and who wrote them last (-1 for nobody)."""
+    """The elements of one buffer: their tokens and their last writers (-1: never written)."""
 
     def __init__(self, name: str, nbytes: int, grain: int) -> None:
         self.name = name
         self.nbytes = nbytes
-        self.grain = grain  # bytes of a cell: of the smallest element that is placed here
+        self.grain = grain  # bytes of a cell: the smallest element in this buffer
         cells = -(-nbytes // grain)
         self.tokens = np.zeros(cells, np.uint64)
         self.writer = np.full(cells, -1, np.int64)
 
     def views(self, offset: int, access: Access, what: str) -> list[tuple[Tokens, np.ndarray]]:
-        """Tokens and writers of each cell of the elements, after a check that these lie inside the buffer."""
+        """Tokens and writers of each cell of the elements, which must lie inside the buffer."""
         low = high = offset
         for extent, stride in zip(access.shape, access.strides, strict=True):
             if extent == 0:
@@ -251,8 +251,8 @@ class Machine:
     def __init__(self, layout: dict[str, Any]) -> None:
         self.layout = layout
         self.draws = Draws()
-        self.values: Tokens | None = None  # of the program, in order; to find the first result that is none
-        self.stamp = 0  # who writes now: region and block
+        self.values: Tokens | None = None  # of the program, in order, to find the first wrong result
+        self.stamp = 0  # the current writer: region and block
         items = [view["item"] for region in layout["regions"] if region["generic"] for view in _views(region)]
         items += [a.item for region in layout["regions"] for i in region["instructions"] for a in _accesses(i)]
         grain = min(items, default=8)
@@ -261,7 +261,7 @@ class Machine:
             BLOCK: Memory("block memory", 0, grain),
             TOTALS: Memory("the totals", 0, grain),
         }
-        self.fixed: set[int] = set()  # what nobody may write
+        self.fixed: set[int] = set()  # memory that no instruction may write
         self.generic: set[int] = set()
         self.grain = grain
         for root in layout["roots"]:
@@ -316,7 +316,7 @@ class Machine:
     def tokens_at(
         self, memory: Memory, offset: int, access: Access, what: str, complete: Callable[[np.ndarray], np.ndarray]
     ) -> Tokens:
-        """A copy of the tokens of some elements, which are all there."""
+        """A copy of the tokens of some elements, all of which must be written."""
         cells = memory.views(offset, access, what)
         if not cells:
             return np.zeros(access.shape, np.uint64)
@@ -352,7 +352,7 @@ class Machine:
         self.memory[BLOCK] = Memory("block memory", region["block_bytes"], self.grain)
         totals = self.memory[TOTALS] = Memory("the totals", region["total_bytes"], self.grain)
         self.stamp = first | ONCE
-        for total in region["totals"]:  # the executor clears all of the totals; each is a whole number of items
+        for total in region["totals"]:  # the executor clears all totals; each is a whole number of items
             item = ITEM[total["typenum"]]
             access = Access(0, (total["nbytes"] // item,), (item,), item)
             self.store(totals, total["offset"], access, np.zeros(access.shape, np.uint64), f"region {number}")
@@ -387,14 +387,14 @@ class Machine:
         for first in range(start, stop, period):
             places = []
             for arg, (base, offset, per_row, local) in enumerate(instruction["args"]):
-                if arg <= instruction["n_in"]:  # what follows is scratch memory, which does not move
+                if arg <= instruction["n_in"]:  # scratch memory follows, which does not move with the rows
                     offset += start * per_row + (start - row) * local
                     offset += (first - start) * instruction["advance"][arg] if first > start else 0
                 places.append((base, offset))
             self.work(what, instruction, places, min(period, stop - first))
 
     def work(self, what: str, instruction: Instruction, places: list[tuple[int, int]], rows: int) -> None:
-        """Execute an instruction on so many rows, its operands and results at given places."""
+        """Execute an instruction on some rows, with operands and results at given places."""
         kind = kind_of(instruction)
         reads, writes = kind.reads(instruction, rows), kind.writes(instruction, rows)
         ins = [self.load(what, places[access.arg], access) for access in reads]
@@ -436,7 +436,7 @@ class Machine:
     def check_overlap(
         self, what: str, places: list[tuple[int, int]], in_place: bool, target: Access, reads: list[Access]
     ) -> None:
-        """A result may lie where an operand lies, element for element, if the kind allows; else they are apart."""
+        """Check overlaps: a result may have the place of an operand if the kind allows it, else they are disjoint."""
         base, offset = places[target.arg]
         span = _span(offset, target)
         for access in reads:
@@ -449,11 +449,11 @@ class Machine:
                 raise ProgramError(f"{what} reads operand {access.arg} where it writes")
 
     def store(self, memory: Memory, offset: int, access: Access, tokens: Tokens, what: str) -> None:
-        """Write tokens to elements that lie apart."""
+        """Write tokens to elements, which must be disjoint."""
         reach = access.item
         for stride, extent in sorted(zip(map(abs, access.strides), access.shape, strict=True)):
             if extent > 1 and stride == 0:
-                continue  # the same element again: the values have to be the same, too
+                continue  # one element written twice must get the same value
             if extent > 1 and stride < reach:
                 raise ProgramError(f"{what} writes elements that overlap in {memory.name}")
             reach = max(reach, stride * (extent - 1) + reach)

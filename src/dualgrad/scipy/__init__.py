@@ -1,4 +1,4 @@
-"""What SciPy's solvers ask for, from one function: values, gradients, Jacobians, Hessians on flat NumPy vectors.
+"""Functions for SciPy's solvers: values, gradients, Jacobians, Hessians on flat NumPy vectors.
 
 ===============  ==========================================  =====================================
 function         for                                         gives
@@ -10,8 +10,8 @@ function         for                                         gives
 ===============  ==========================================  =====================================
 
 The variables are one array, or a pytree of floats, arrays and Tensors, or the Parameters of a Cell; they are packed
-into one vector of float64 and unpacked again. What is computed is recorded (`dualgrad.jit`), and a value and its
-gradient are computed together and kept for the next question at the same point.
+into one vector of float64 and unpacked again. The computation is recorded (`dualgrad.jit`). A value and its gradient
+are computed together and kept for the next call at the same point.
 
 SciPy is needed for sparse matrices and linear operators only: ``pip install 'dualgrad[scipy]'``.
 """

@@ -1,4 +1,4 @@
-"""Variables as SciPy has them, in one vector of float64, and as functions have them, in pytrees of Tensors."""
+"""Variables for SciPy, one vector of float64, and for functions, pytrees of Tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Latest", "Leaf", "Packing", "checked_function", "checked_mode", "ope
 
 
 class Leaf:
-    """One tensor among the variables: its shape and type, and where it stands in the vector."""
+    """One tensor among the variables: its shape, its type and its place in the vector."""
 
     def __init__(self, x: Tensor, given: bool, start: int) -> None:
         self.shape = x.shape
@@ -27,7 +27,7 @@ class Leaf:
 
 
 class Packing:
-    """Between a pytree with floats, arrays and Tensors of floats and one vector."""
+    """Converts a pytree of floats, float arrays and float Tensors to one vector and back."""
 
     def __init__(self, name: str, x: Any) -> None:
         given = {id(t) for t in tensors_in(x)}
@@ -39,17 +39,17 @@ class Packing:
                 raise TypeError(f"{name}: the variables hold a Tensor of {t.dtype}; expected floats")
             self.leaves.append(Leaf(t, id(t) in given, self.size))
             self.size += t.size
-        # Its nodes are others than those that were given, which may change.
+        # New nodes, since the given ones may change.
         self.nest = mapped(nest, lambda t: Tensor(0.0))
         if not self.leaves:
             raise TypeError(f"{name}: no floats among the variables, {in_words(x)}; expected floats, arrays or Tensors")
 
     def vector(self) -> np.ndarray:
-        """The numbers it was made of."""
+        """The vector of the pytree that it was made of."""
         return np.concatenate([leaf.numbers for leaf in self.leaves])
 
     def tensors(self, z: Tensor) -> Any:
-        """The nest of the pieces of a vector."""
+        """The pytree of the pieces of a vector."""
 
         def piece(leaf: Leaf) -> Tensor:
             found = z if len(self.leaves) == 1 else z[leaf.part]
@@ -59,17 +59,17 @@ class Packing:
         return placed(self.nest, [piece(leaf) for leaf in self.leaves])
 
     def arrays(self, x: np.ndarray) -> Any:
-        """The nest of the pieces of a vector of numbers."""
+        """The pytree of the pieces of a NumPy vector."""
         return placed(self.nest, [x[leaf.part].reshape(leaf.shape) for leaf in self.leaves])
 
 
 def _is_vector(x: Any) -> bool:
-    """A list of numbers is an array, as SciPy has it."""
+    """Whether a list of numbers stands for an array, as in SciPy."""
     return type(x) is list and all(isinstance(item, int | float) for item in x)
 
 
 def _variable(name: str, x: Any, named: bool) -> Any:
-    """A tensor for what is no tensor; what is no float stays as it is in fields, and is refused elsewhere."""
+    """A tensor from another object. An object that is no float is kept in a field, and an error elsewhere."""
     kind = _kind_of(x)
     if kind == "f" or (not named and kind in ("b", "i", "u")):
         return Tensor(np.asarray(x, np.float64))
@@ -83,17 +83,17 @@ def _variable(name: str, x: Any, named: bool) -> Any:
 
 
 def _kind_of(x: Any) -> str:
-    """The kind of numbers that something holds, as NumPy names it; empty if it is none."""
+    """NumPy's code for the kind of numbers in an object; empty if there are none."""
     if x is None or isinstance(x, str | bytes):
         return ""
     try:
         return np.asarray(x).dtype.kind
-    except Exception:  # whatever an object raises that is asked for an array
+    except Exception:  # an object may raise anything when it is converted to an array
         return ""
 
 
 class Latest:
-    """The results at the latest point: SciPy asks for a value and its derivative at the same one, in two calls.
+    """The results at the latest point: SciPy gets a value and its derivative at one point by two calls.
 
     They are used again only while all that the function can reach is as it was. `depends` tells what that is at a
     point: see `Recorded.depends_on`.
@@ -104,7 +104,7 @@ class Latest:
     ) -> None:
         self.compute = compute
         self.depends = depends
-        self.kept: tuple[bytes, Dependence, Any] | None = None  # replaced as a whole: threads may ask at once
+        self.kept: tuple[bytes, Dependence, Any] | None = None  # replaced as a whole: threads may read it
 
     def __call__(self, x: np.ndarray) -> Any:
         if not isinstance(x, np.ndarray):

@@ -39,7 +39,7 @@ class _Map:
         self.sparse = sparse_jacobian(value, leading)
 
     def _dense(self, *given: Any) -> Tensor:
-        """The Jacobian by columns where there are fewer of them, or by rows."""
+        """The Jacobian by columns or by rows, whichever are fewer."""
         before, z, basis = given[: self.leading], given[self.leading], given[self.leading + 1]
 
         def of_vector(z: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ class Equations:
         self._made_of = (name, fn, x0, args, jac)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Equations, self._made_of  # programs and kept values stay behind
+        return Equations, self._made_of  # without programs and kept values
 
     def fun(self, x: Any) -> np.ndarray:
         """The values."""
@@ -239,7 +239,7 @@ class Rhs:
         self._map = _Map("rhs", value, packing.size, jac, leading=1)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Rhs, self._made_of  # programs stay behind
+        return Rhs, self._made_of  # without programs
 
     def fun(self, t: float, y: Any) -> np.ndarray:
         """The derivative of the state."""

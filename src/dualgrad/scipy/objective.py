@@ -42,14 +42,14 @@ class Objective:
 
     x0: np.ndarray
 
-    _both: Any  # a recorded function: the value and the gradient
+    _both: Any  # recorded function that returns value and gradient
 
     def __init__(self, name: str, hess: str, given: tuple[Any, ...]) -> None:
         if type(self) is Objective:
             raise TypeError("Objective: is made by dualgrad.scipy.objective(fn, x0)")
         self._name = name
         self._hess = hess
-        self._given = given  # what `objective` was called with
+        self._given = given  # the arguments of `objective`
         self._latest = Latest(self._value_and_gradient, self._depends)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,7 +124,7 @@ class _OfArrays(Objective):
 
 
 class _OfWeights(Objective):
-    """The variables are Parameters, which the function reads; they are given the numbers of each vector asked for."""
+    """The variables are Parameters that the function reads; each call assigns its vector to them."""
 
     def __init__(self, fn: Callable[..., Any], weights: list[Parameter], args: tuple[Any, ...], hess: str) -> None:
         super().__init__("objective", hess, (fn, None, args, weights))
@@ -194,7 +194,7 @@ def _number(y: Any) -> Tensor:
 
 
 def _restored(fn: Any, x0: Any, args: tuple[Any, ...], weights: Any, hess: str) -> Objective:
-    """An objective that was copied or pickled; its programs and kept values stay behind."""
+    """An objective that was copied or pickled, without its programs and kept values."""
     return objective(fn, x0, *args, weights=weights, hess=hess)
 
 

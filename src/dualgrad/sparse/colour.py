@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._engine.sparse.colouring import colour_columns, colour_stars
-from .._engine.sparse.index_sets import transposed
+from .._engine.sparse.index_sets import transposed_family
 from .patterns import Pattern
 
 __all__ = ["ORDERINGS", "Colouring", "colour_hessian", "colour_jacobian"]
@@ -119,7 +119,7 @@ def colour_jacobian(pattern: Pattern, kind: str = "auto", ordering: str = "best"
 
 def colour_hessian(pattern: Pattern, ordering: str = "best") -> Colouring:
     """A star colouring of a symmetric pattern."""
-    _, _, mates = transposed(*pattern.sets, pattern.shape[1])
+    _, _, mates = transposed_family(*pattern.sets, pattern.shape[1])
     rows, columns = pattern.rows(), pattern.indices
     found: tuple[int, str, np.ndarray, np.ndarray, np.ndarray] | None = None
     for order in _orderings(ordering, 0):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.sparse.assembly import spread, uninitialized
+from .._engine.sparse.assembly import copy_entries, uninitialized
 from ..modes import jit
 from ..ops.axes._joining import concat
 from ..ops.index.gather import gather
@@ -110,7 +110,7 @@ class Sweeps:
             for k, column in zip(colours, columns, strict=False):
                 part = slice(plan.bounds[k], plan.bounds[k + 1])
                 if out.dtype in (np.float32, np.float64):
-                    spread(np.ascontiguousarray(column), plan.source[part], plan.target[part], out)
+                    copy_entries(np.ascontiguousarray(column), plan.source[part], plan.target[part], out)
                 else:
                     out[plan.target[part]] = column[plan.source[part]]
         return np.empty(0, self._dtype) if out is None else out

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._engine.primitives.registry import table
-from .._engine.sparse.index_sets import TooDenseError, gathered, take, transposed, union
+from .._engine.sparse.index_sets import TooDenseError, take, transposed_family, union, union_of_groups
 from .._engine.trace.capture import array_behind, capture
 from .._engine.trace.dependence import Dependence
 from .._engine.transforms.leaves import checked_result
@@ -111,7 +111,7 @@ class Pattern:
 
     def transposed(self) -> Pattern:
         """The pattern of the transpose."""
-        starts, members, _ = transposed(self.indptr, self.indices, self.shape[1])
+        starts, members, _ = transposed_family(self.indptr, self.indices, self.shape[1])
         return Pattern(self.shape[::-1], starts, members, self.branches, self.relied, self.dependence)
 
     def symmetric(self) -> Pattern:
@@ -372,9 +372,9 @@ class _Walk(Knowledge):
         if reads is SAME:
             return family
         if isinstance(reads, Blocks):
-            found = Family(*take(*gathered(*reads.groups, *family, self.n, MOST), reads.which, MOST))
+            found = Family(*take(*union_of_groups(*reads.groups, *family, self.n, MOST), reads.which, MOST))
         elif isinstance(reads, Groups):
-            found = Family(*gathered(*reads, *family, self.n, MOST))
+            found = Family(*union_of_groups(*reads, *family, self.n, MOST))
         else:
             found = Family(*take(*family, reads, MOST))
         return found if len(found.members) else None

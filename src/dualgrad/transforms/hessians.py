@@ -1,7 +1,7 @@
 """Second derivatives: `hessian`, `hvp`.
 
-Both run forwards over backwards: the gradient is computed with dual numbers in place of numbers, so that its tangent,
-a product of the Hessian with a direction, comes with it. A whole Hessian is a batch of such products.
+Both run forwards over backwards: the gradient is computed with dual numbers, so that its tangent is a product of the
+Hessian with a direction. A whole Hessian is a batch of such products.
 """
 
 from __future__ import annotations

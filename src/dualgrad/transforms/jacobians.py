@@ -2,8 +2,8 @@
 
 A Jacobian is a derivative along every direction of a basis: forwards along the unit vectors of the inputs, backwards
 along those of the outputs. They run as batches, so a sweep is a few large operations instead of many small ones, and
-what does not depend on the direction is computed once for the batch. The engine knows that a batch of unit vectors is
-the identity matrix: its products with a matrix are that matrix.
+work that does not depend on the direction is done once for the batch. The engine marks a batch of unit vectors as the
+identity matrix: its product with a matrix is that matrix.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .transformed import transformation
 
 __all__ = ["jacfwd", "jacrev"]
 
-AT_ONCE = 64  # so many directions are one batch whatever they cost
-FIRST = 16  # of more, so many show what the others cost
-BATCH_BYTES = 1 << 26  # which decides how many share a batch: its largest array stays below this
+AT_ONCE = 64  # up to so many directions are one batch at any cost
+FIRST = 16  # of more, so many run first to measure the cost
+BATCH_BYTES = 1 << 26  # bytes that the largest array of a batch may have
 
 
 @transformation
@@ -232,7 +232,7 @@ def _check_types(name: str, x: Tensor, outputs: list[Tensor]) -> None:
 def _batches(name: str, along: Callable[[Tensor], Any], x: Tensor, chunk_size: int | None) -> tuple[Any, bool]:
     """The results along all unit vectors of the space of a tensor, and whether they lie along a new first axis.
 
-    One direction needs none: there is no batch, and so nothing that a batch would have to be told from.
+    A single direction is not a batch and needs no such axis.
     """
     n = x.size
     if n <= 1:

@@ -1,4 +1,4 @@
-"""`linearize`: a function and its derivative at a point, as a linear function to be used many times."""
+"""`linearize`: a function at a point, with its derivative as a linear function for many uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`recompute`: memory for time, by computing inner values again instead of keeping them."""
+"""`recompute`: less memory for more time, since inner values are computed again instead of kept."""
 
 from __future__ import annotations
 

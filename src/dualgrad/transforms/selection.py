@@ -1,8 +1,8 @@
-"""Which inputs and weights of a function are differentiated, as a function of those tensors alone.
+"""The inputs and weights that are differentiated, and the function of those tensors alone.
 
-A transform works on the tensors of the selected inputs and the values of the selected weights, in one flat list, and
-gives one result for each. `Selection` turns a call into that form, and the results back into the nesting that `grad`
-has.
+A transform works on one flat list: the tensors of the selected inputs and the values of the selected weights. It gives
+one result for each. `Selection` turns a call into that form, and the results into the pytree structure that `grad`
+returns.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Selection:
             self.weighted = True
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments of a call, what is differentiated as tensors."""
+        """The arguments of a call, with tensors for those that are differentiated."""
         return inputs_at(self.name, self.positions, args)
 
     def settings(self) -> tuple[Any, ...]:
-        """What tells two selections apart."""
+        """The key of a selection."""
         return self.positions, tuple([id(p) for p in self.parameters]), self.single, self.weighted, self.has_aux
 
 
@@ -68,7 +68,7 @@ class Selected:
         return call_with(self.selection.name, self.fn, self.selection.parameters, list(given), tuple(args), self.kwargs)
 
     def arranged(self, results: list[Any]) -> Any:
-        """One result for each tensor, in the nesting of a gradient."""
+        """One result for each tensor, in the structure of a gradient."""
         selection, rest = self.selection, iter(results)
         inputs = tuple([arranged(self.args[p], rest) for p in selection.positions])
         by_position: Any = inputs if selection.several else inputs[0] if inputs else None
@@ -78,10 +78,10 @@ class Selected:
         return (by_position, weights) if inputs else weights
 
     def flattened(self, nest: Any, what: str) -> list[Any]:
-        """The entries of a nest that is arranged like a gradient."""
+        """The entries of a pytree with the structure of a gradient."""
         return matched(self.selection.name, self.arranged(list(self.leaves)), nest, what)
 
 
 def _apart(x: Tensor) -> Tensor:
-    """A parameter that is an input as a tensor of its own: what stands for the parameter is none of its business."""
+    """A new tensor for a parameter that is an input, so that a value in place of the parameter does not reach it."""
     return apply(OPCODES["identity"], None, x) if isinstance(x, Parameter) and x.requires_grad else x

@@ -1,4 +1,4 @@
-"""`transformation`: what transforms make of functions can be pickled wherever those functions can."""
+"""`transformation`: the results of transforms can be pickled if their functions can."""
 
 from __future__ import annotations
 

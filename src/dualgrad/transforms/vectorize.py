@@ -85,5 +85,5 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
 
 def _repeatable(leaf: Any, named: bool) -> Any:
-    """A number that a function returns, as a tensor, which comes back once for each sample; fields keep theirs."""
+    """A tensor for a number that a function returns, repeated for each sample; numbers in fields stay as they are."""
     return leaf if named or not isinstance(leaf, _NUMBERS) else Tensor(leaf)

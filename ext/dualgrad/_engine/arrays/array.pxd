@@ -1,4 +1,4 @@
-# Level 0 of the engine: values, and arrays. See array.pyx for the design.
+# Values and arrays. See array.pyx for the design.
 from cpython.object cimport PyObject
 
 cdef enum:
@@ -30,15 +30,15 @@ cdef class Array(Value):
     cdef unsigned char ndim
     cdef unsigned char itemsize
     cdef unsigned char contiguous
-    cdef unsigned char owner    # the data are a block of our own, or lie inside the object
-    cdef unsigned char basis    # with a row for each place of the first axis it is a block of rows of the identity
-    cdef int trace              # the recording that knows it, and its slot there; 0 for none
-    cdef int slot
+    cdef unsigned char owner    # the array frees its data, or they lie inside the object
+    cdef unsigned char basis    # rows of an identity matrix, one for each index of the first axis
+    cdef int trace              # the mark of its recording, or 0,
+    cdef int slot               # and its slot there
     cdef Py_ssize_t size
-    cdef Py_ssize_t *shape      # inside the object up to INLINE_DIMS axes, else a block of our own
+    cdef Py_ssize_t *shape      # inside the object up to INLINE_DIMS axes, else allocated
     cdef Py_ssize_t *strides
     cdef char *data             # NULL while the array is deferred
-    cdef object base            # whoever else owns the data
+    cdef object base            # the other object that owns the data
     cdef Py_ssize_t[2 * INLINE_DIMS] inline_dims
     cdef double[2] inline_data
 

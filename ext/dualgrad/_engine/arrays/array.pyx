@@ -2,18 +2,18 @@
 
 Design
 ------
-An `Array` is immutable once the primitive that made it has returned: handles (Tensors) are rebound, buffers never
-written, so a retained tape cannot be changed behind its back. The one exception is the sweep, which adds into a
-cotangent that it alone holds.
+An `Array` is immutable after the primitive that made it has returned. An assignment to a Tensor rebinds its handle and
+never writes a buffer, so it cannot change a retained tape. The one exception is a sweep, which adds into a cotangent
+that no other object holds.
 
-Derivatives of high order are made of many operations on very small arrays, so an array of up to 16 bytes and three
-axes is a single object: data, shape and strides lie inside it. Objects and data come from `memory/memory.h`. Views
-(transposes, slices, broadcasts) share the buffer of their `base`.
+Derivatives of high order are many operations on very small arrays. So an array of up to 16 bytes and three axes is a
+single object that holds data, shape and strides. Objects and data come from `memory/memory.h`. Views (transposes,
+slices, broadcasts) share the buffer of their `base`.
 
-While a recording goes on there are deferred arrays (deferred.pyx): they have no data yet.
+A deferred array of a recording has no data yet (deferred.pyx).
 
-Arrays refer to nothing that could refer back to them, so they take no part in garbage collection: a tape of
-millions of them costs the collector nothing.
+An array is never part of a reference cycle, so garbage collection ignores it: a tape of millions of arrays costs the
+collector nothing.
 """
 cimport cython
 cimport numpy as cnp
@@ -46,7 +46,7 @@ cdef Hooks HOOKS
 cdef int[N_TYPES] ITEM_SIZE
 memset(ITEM_SIZE, 0, sizeof(ITEM_SIZE))
 
-# Several of NumPy's type numbers can mean the same type (long and long long); we keep one of each.
+# Several of NumPy's type numbers may mean one type (long and long long); this keeps one of them.
 _CANONICAL = {}
 for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
               "float16", "float32", "float64", "complex64", "complex128"):
@@ -69,7 +69,7 @@ live = LIVE             # objects alive; counted in debug builds only
 
 
 cdef void count(str name, int change):
-    """Keep count of the objects of a type, also after the module's names are gone at the end of the interpreter."""
+    """Count the live objects of a type; works also when the interpreter has cleared the module at exit."""
     LIVE[name] += change
 
 
@@ -87,7 +87,7 @@ cdef bint is_complex(int typenum) noexcept nogil:
 
 
 cdef class Value:
-    """What primitives work on: an array, a dual, a batch or a node."""
+    """An operand or result of primitives: an array, a dual, a batch or a node."""
 
 
 @cython.final
@@ -126,7 +126,7 @@ _check_layout()
 
 
 def largest_array(bint forget):
-    """Bytes of the largest array this thread has made since it was last told to forget."""
+    """Bytes of the largest array of this thread since the last call with `forget`."""
     cdef dg_thread *thread = thread_state()
     if forget:
         thread.largest = 0
@@ -134,7 +134,7 @@ def largest_array(bint forget):
 
 
 cdef inline Array blank(int ndim):
-    """An array without data: room for the shape and strides only."""
+    """An array with memory for shape and strides, but without data."""
     cdef Array a = Array.__new__(Array)
     a.ndim = ndim
     if ndim <= INLINE_DIMS:
@@ -149,7 +149,7 @@ cdef inline Array blank(int ndim):
 
 
 cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
-    """An array without data: its numbers come later, from another one."""
+    """A deferred array: `take_over` gives it its data later."""
     cdef Array a = blank(ndim)
     cdef Py_ssize_t size = 1, nbytes = ITEM_SIZE[typenum]
     cdef int i
@@ -168,7 +168,7 @@ cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
 
 
 cdef object too_large(int ndim, const Py_ssize_t *shape):
-    """The error for a shape of more bytes than an address can tell apart."""
+    """The error for a shape whose size in bytes overflows."""
     return ValueError(f"an array of shape {tuple([shape[i] for i in range(ndim)])} is larger than any memory")
 
 
@@ -213,7 +213,7 @@ cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t
                 break
             expected *= shape[i]
     if not a.owner:
-        v.base = a.base            # the owner itself: chains of views stay one link long
+        v.base = a.base            # the owner itself, so that chains of views have one link
     else:
         v.base = a
     v.data = data
@@ -221,7 +221,7 @@ cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t
 
 
 cdef int take_over(Array a, Array numbers) except -1:
-    """Give a deferred array its numbers: those of another array of the same type and shape."""
+    """Give a deferred array the data of another array of the same type and shape."""
     if a.typenum != numbers.typenum or not same_shape(a, numbers):
         raise AssertionError(f"an array of type {np_type(a.typenum)} and shape {shape_tuple(a)} was deferred, and has "
                              f"type {np_type(numbers.typenum)} and shape {shape_tuple(numbers)}")
@@ -251,7 +251,7 @@ cdef Array scalar(int typenum, double value):
 
 
 cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value):
-    """Every element the same number, in memory of its own."""
+    """An array with memory of its own whose elements are all one number."""
     cdef Array a = new_array(typenum, ndim, shape)
     cdef Py_ssize_t i
     cdef double *d
@@ -272,7 +272,7 @@ cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value):
 
 
 cdef bint uniform(Array a) except -1:
-    """Whether every element is the same number, bit for bit; no elements are none."""
+    """Whether all elements are the same number, bit for bit; False without elements."""
     cdef int i
     cdef bint one_place = True                  # all strides are zero
     if a.size == 0:
@@ -286,7 +286,7 @@ cdef bint uniform(Array a) except -1:
 
 
 cdef double first_number(Array a) except? -1:
-    """The first element of an array of real numbers that has one."""
+    """The first element of a real array that is not empty."""
     numbers_needed(a)
     if a.typenum == cnp.NPY_DOUBLE:
         return (<double *>a.data)[0]
@@ -437,6 +437,6 @@ cdef int fill(Array out, object source) except -1:
     if view.dtype is source.dtype:
         PyArray_CopyInto(view, source)
         return 0
-    with np.errstate(all="ignore"):     # what does not fit is inf; nan has no integer, NumPy's choice stands
+    with np.errstate(all="ignore"):     # too large becomes inf; nan becomes the integer that NumPy chooses
         PyArray_CopyInto(view, source)
     return 0

@@ -1,11 +1,9 @@
-"""Entries of sparse matrices: where they stand in compressed rows, and how numbers get there.
+"""Entries of sparse matrices: their places in compressed rows, and adding numbers to them.
 
-The same entry may be named several times; its numbers are added up. Entries are sorted by counting, so that the time is
-linear in their number where rows are short. Numbers are added to blocks of entries that stay in cache, all of those for
-one block before those for the next.
+Numbers for the same entry are added up. Entries are sorted by counting, in a time linear in their number if rows are
+short. Numbers are added block by block, so that a block of entries stays in cache.
 
-Arrays come from the engine's memory, which keeps them for the next time: faulting in new pages takes longer than
-anything done here.
+Arrays come from the engine's memory, which reuses them: faults of new pages would take longer than the work.
 """
 cimport numpy as cnp
 from libc.stdlib cimport qsort
@@ -25,14 +23,14 @@ cdef enum:
     BLOCK = 4096                    # entries
 
 
-cdef object numbers_of(int typenum, Py_ssize_t n):
-    """An array whose memory is used again; its numbers are what they happen to be."""
+cdef object reused_memory(int typenum, Py_ssize_t n):
+    """An uninitialized array in memory of the engine, which is reused after it is freed."""
     return writable(new_array(typenum, 1, &n))
 
 
 def uninitialized(dtype, Py_ssize_t n):
-    """An array of n numbers of a type, to be filled."""
-    return numbers_of(np.dtype(dtype).num, n)
+    """An uninitialized array of n numbers of a type."""
+    return reused_memory(np.dtype(dtype).num, n)
 
 
 # ---------------------------------------------------------------------------------------------------- places
@@ -46,7 +44,7 @@ cdef int by_column(const void *x, const void *y) noexcept nogil:
     return (<const Entry *>x).column - (<const Entry *>y).column
 
 
-cdef void sort(Entry *c, Py_ssize_t n) noexcept nogil:
+cdef void sort_entries(Entry *c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i, j
     cdef Entry x
     if n > 24:
@@ -64,7 +62,7 @@ cdef void sort(Entry *c, Py_ssize_t n) noexcept nogil:
 def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
     """Entries (rows[k], columns[k]) of a matrix of m rows in compressed form.
 
-    Returns (starts, members, for each k where it stands).
+    Returns (starts, members, the place of each k in members).
     """
     cdef Py_ssize_t i, k, count = rows.shape[0]
     cdef long long at, end, kept = 0
@@ -72,9 +70,9 @@ def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
     starts = np.zeros(m + 1, np.int64)
     if count == 0:
         return starts, np.empty(0, np.int32), np.empty(0, np.int32)
-    members = numbers_of(cnp.NPY_INT32, count)
-    places = numbers_of(cnp.NPY_INT32, count)
-    room = numbers_of(cnp.NPY_INT64, count)
+    members = reused_memory(cnp.NPY_INT32, count)
+    places = reused_memory(cnp.NPY_INT32, count)
+    room = reused_memory(cnp.NPY_INT64, count)
     cdef long long[::1] r = starts, table = room
     cdef int[::1] c = members, place = places
     cdef Entry *entries = <Entry *>&table[0]
@@ -82,11 +80,11 @@ def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
         for k in range(count):
             r[rows[k]] += 1
         at = 0
-        for i in range(m):              # where each row begins,
+        for i in range(m):              # r[i]: where row i begins,
             end = at + r[i]
             r[i] = at
             at = end
-        for k in range(count):          # and, when all are there, ends
+        for k in range(count):          # and ends, after this loop
             at = r[rows[k]]
             entries[at].column = columns[k]
             entries[at].number = <int>k
@@ -94,7 +92,7 @@ def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
         at = 0
         for i in range(m):
             end = r[i]
-            sort(entries + at, end - at)
+            sort_entries(entries + at, end - at)
             r[i] = kept
             last = -1
             for k in range(at, end):
@@ -111,12 +109,12 @@ def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
 # --------------------------------------------------------------------------------------------------- numbers
 
 cdef struct Deposit:
-    int output                      # which array of numbers,
-    const int *source               # which of its elements: NULL for all in order, or the only one again and again
-    bint alone
-    const int *target               # the entries they are added to, ascending,
-    long long first, stride         # or, where the stride is not 0, these: first, first + stride, ...
-    double scale                    # after multiplication with this
+    int output                      # number of the array,
+    const int *source               # and its elements; NULL: all in order
+    bint alone                      # the array has one element, which is added to all entries
+    const int *target               # the entries, ascending;
+    long long first, stride         # with a stride other than 0 these are first, first + stride, ...
+    double scale                    # factor of the numbers
 
 
 cdef void add_block(Deposit *d, const real *numbers, Py_ssize_t first, Py_ssize_t last, real *out) noexcept nogil:
@@ -137,9 +135,9 @@ cdef void add_block(Deposit *d, const real *numbers, Py_ssize_t first, Py_ssize_
 
 
 cdef class Deposits:
-    """How a few arrays of numbers are added to the entries of a matrix.
+    """A plan for adding a few arrays of numbers to the entries of a matrix.
 
-    `deposits`: (number of the array, its elements or None for all of them, targets, factor).
+    `deposits`: (number of the array, its elements or None for all, targets, factor, whether it has one element).
     """
     cdef list held
     cdef cnp.ndarray table
@@ -185,11 +183,11 @@ cdef class Deposits:
         return <Deposit *>cnp.PyArray_DATA(self.table) + k
 
     def filled(self, real[::1] base, list numbers not None, bint empty):
-        """`base`, all zeros if `empty`, with the numbers added, as a new array."""
+        """A new array: `base` (zeros if `empty`) plus the numbers."""
         cdef Py_ssize_t b, k, n = len(self.held), first, count
         cdef const long long[:, ::1] limits = self.limits
         cdef const real[::1] view
-        result = numbers_of(cnp.NPY_FLOAT if real is float else cnp.NPY_DOUBLE, self.size)
+        result = reused_memory(cnp.NPY_FLOAT if real is float else cnp.NPY_DOUBLE, self.size)
         if self.size == 0:
             return result
         cdef real[::1] out_view = result
@@ -215,7 +213,7 @@ cdef class Deposits:
         return result
 
 
-def spread(const real[::1] numbers, const int[::1] source, const int[::1] target, real[::1] out):
+def copy_entries(const real[::1] numbers, const int[::1] source, const int[::1] target, real[::1] out):
     """out[target] = numbers[source]."""
     cdef Py_ssize_t i
     with nogil:

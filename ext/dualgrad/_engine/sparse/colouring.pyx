@@ -1,30 +1,30 @@
-"""Colourings of sparsity patterns, so that columns of a colour can be computed in one sweep.
+"""Colourings of sparsity patterns: one sweep computes all columns of a colour.
 
 A pattern is given by rows, ``starts`` (int64) and ``members`` (int32); two columns of a Jacobian may share a colour if
-no row holds both (Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, 1974). For a Hessian, whose
-entries appear twice, less is asked: in a star colouring any two colours induce a forest of stars, and an entry is read
-where it stands alone (Coleman and Moré, Estimation of sparse Hessian matrices and graph coloring problems, 1984). The
-algorithm keeps the stars while it goes (Gebremedhin, Tarafdar, Manne and Pothen, New acyclic and star coloring
+no row holds both (Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, 1974). A Hessian holds each
+entry twice, so a star colouring is enough: any two colours induce a forest of stars, and an entry is read at the end
+where no other entry is added to it (Coleman and Moré, Estimation of sparse Hessian matrices and graph coloring
+problems, 1984). The algorithm stores the stars (Gebremedhin, Tarafdar, Manne and Pothen, New acyclic and star coloring
 algorithms with application to computing Hessians, 2007).
 
-Colourings are greedy, and an order of the vertices decides how many colours they need: natural, largest first,
-smallest last, incidence degree. Degrees are counted in the graph whose neighbours must differ: columns that share a
-row, or, for a Hessian, the pattern itself.
+Colourings are greedy. The order of the vertices determines the number of colours: natural, largest first, smallest
+last, incidence degree. Degrees are counted in the graph whose neighbours must differ: columns that share a row, or for
+a Hessian the pattern itself.
 """
 import numpy as np
 
 cdef struct Graph:
-    const long long *starts         # neighbours, or the rows of a column,
+    const long long *starts         # the neighbours of a vertex, or the rows of a column
     const int *members
-    const long long *rows           # and the columns of a row; NULL if neighbours are direct
+    const long long *rows           # the columns of a row; NULL if members are neighbours
     const int *columns
     Py_ssize_t n
-    long long *seen
+    long long *seen                 # vertex -> the latest stamp with which it was found
     long long stamp
 
 
 cdef Py_ssize_t neighbours(Graph *g, Py_ssize_t v, int *found) noexcept nogil:
-    """Write down the vertices that v is next to, each once; their number."""
+    """Write the neighbours of v to `found`, each once; return their number."""
     cdef Py_ssize_t count = 0
     cdef long long i, j
     cdef int w
@@ -80,7 +80,7 @@ cdef order_of(Graph *g, str kind):
             degree[i] = neighbours(g, i, &found[0])
     if kind == "largest_first":
         return np.argsort(-degrees, kind="stable")
-    # vertices by degree in linked lists; one is taken at a time, and its neighbours move to the next list
+    # linked lists of vertices by degree: one vertex is taken at a time, and its neighbours change lists
     most = int(degrees.max(initial=0))
     order = np.empty(n, np.int64)
     lists = np.full((3, max(n, most + 2)), -1, np.int64)
@@ -92,7 +92,7 @@ cdef order_of(Graph *g, str kind):
     cdef long long *after = &chain[1, 0]
     cdef long long *before = &chain[2, 0]
     cdef long long top = most + 1
-    if not smallest:            # incidence degree: neighbours that were taken; ties by the largest degree come first
+    if not smallest:            # incidence degree: the number of neighbours taken; the largest degree first among ties
         by_degree = np.argsort(degrees, kind="stable")
         degrees[:] = 0
     else:
@@ -127,7 +127,7 @@ cdef order_of(Graph *g, str kind):
     return order
 
 
-cdef int describe(Graph *g, const long long[::1] starts, const int[::1] members, long long[::1] seen) except -1:
+cdef int init_graph(Graph *g, const long long[::1] starts, const int[::1] members, long long[::1] seen) except -1:
     """A graph whose edges are the entries of a symmetric pattern."""
     g.starts = &starts[0]
     g.members = &members[0]
@@ -149,7 +149,7 @@ cdef long long smallest_allowed(const long long *forbidden, long long v) noexcep
 
 def colour_columns(const long long[::1] rows, const int[::1] columns, const long long[::1] starts,
                    const int[::1] members, str order):
-    """A colour for each column, from 0 on; -1 where a column is empty. `starts`, `members`: the same by columns."""
+    """A colour for each column, from 0; -1 for an empty one. `starts`, `members`: the pattern by columns."""
     cdef Graph g
     cdef Py_ssize_t n = starts.shape[0] - 1, k
     cdef long long v
@@ -157,7 +157,7 @@ def colour_columns(const long long[::1] rows, const int[::1] columns, const long
     if columns.shape[0] == 0:
         return result
     cdef long long[::1] seen = np.zeros(n + 1, np.int64)     # held while the graph points to it
-    describe(&g, starts, members, seen)
+    init_graph(&g, starts, members, seen)
     g.rows = &rows[0]
     g.columns = &columns[0]
     cdef const long long[::1] sequence = order_of(&g, order)
@@ -173,7 +173,7 @@ def colour_columns(const long long[::1] rows, const int[::1] columns, const long
 
 
 cdef void forbid_sharing(Graph *g, long long v, const long long *colour, long long *forbidden) noexcept nogil:
-    """The colours of all columns that share a row with v are not for v."""
+    """Forbid v the colours of all columns that share a row with it."""
     cdef long long i, j
     for i in range(g.starts[v], g.starts[v + 1]):
         for j in range(g.rows[g.members[i]], g.rows[g.members[i] + 1]):
@@ -185,24 +185,24 @@ cdef void forbid_sharing(Graph *g, long long v, const long long *colour, long lo
 
 cdef struct Stars:
     const long long *starts         # of the edges of each vertex
-    const int *members              # for each edge the vertex it leads to,
-    const long long *mates          # and the same edge from there
+    const int *members              # edge -> the vertex at its other end,
+    const long long *mates          # and the same edge seen from there
     long long *colour               # of each vertex; -1: none so far
-    long long *forbidden            # for each colour the vertex it is not for
-    long long *first_from           # for each colour the vertex that last met it among its neighbours,
-    long long *first_edge           # and the first edge to one
-    long long *treated              # for each vertex that for which the colours around it were forbidden
+    long long *forbidden            # colour -> the vertex to which it is forbidden
+    long long *first_from           # colour -> the last vertex that has a neighbour of it,
+    long long *first_edge           # and the first edge to such a neighbour
+    long long *treated              # vertex -> the vertex to which the colours around it were forbidden
     long long *star                 # of each edge
-    long long *hub                  # the centre of each star; -1: it has one edge, and no centre yet
+    long long *hub                  # the centre of each star; -1: one edge, no centre yet
     long long n_stars
-    long long *sample               # for each vertex one edge to each colour among its neighbours,
-    long long *samples
-    long long *hubs                 # and the centres of stars it is the end of; both begin where its edges do
-    long long *n_hubs
+    long long *sample               # of each vertex: one edge to each colour among its neighbours,
+    long long *samples              # their number,
+    long long *hubs                 # the centres of stars that end at it,
+    long long *n_hubs               # and their number; both lists begin at starts
 
 
 cdef long long edge_to(Stars *s, long long w, long long c) noexcept nogil:
-    """An edge of w to a vertex of a colour, or -1; in time that does not grow with the neighbours of w."""
+    """An edge of w to a vertex of colour c, or -1; the time does not grow with the neighbours of w."""
     cdef long long j
     for j in range(s.starts[w], s.starts[w] + s.samples[w]):
         if s.colour[s.members[s.sample[j]]] == c:
@@ -222,7 +222,7 @@ cdef void add_hub(Stars *s, long long w, long long centre) noexcept nogil:
 
 
 cdef void forbid_around(Stars *s, long long w, long long v) noexcept nogil:
-    """The colours of all neighbours of w are not for v."""
+    """Forbid v the colours of all neighbours of w."""
     cdef long long j
     for j in range(s.starts[w], s.starts[w] + s.samples[w]):
         s.forbidden[s.colour[s.members[s.sample[j]]]] = v
@@ -230,7 +230,7 @@ cdef void forbid_around(Stars *s, long long w, long long v) noexcept nogil:
 
 
 cdef void forbid_stars(Stars *s, long long v) noexcept nogil:
-    """Forbid v the colours that would make a path of four vertices with two colours."""
+    """Forbid v each colour with which a path of four vertices would have two colours."""
     cdef long long i, j, w, c, first
     for i in range(s.starts[v], s.starts[v + 1]):
         w = s.members[i]
@@ -250,8 +250,8 @@ cdef void forbid_stars(Stars *s, long long v) noexcept nogil:
             s.forbidden[s.colour[s.hubs[j]]] = v
 
 
-cdef long long join(Stars *s, long long edge, long long centre, long long end) noexcept nogil:
-    """The star of an edge, which another edge joins now. Its end and that of the new edge note the centre."""
+cdef long long join_star(Stars *s, long long edge, long long centre, long long end) noexcept nogil:
+    """Add another edge to the star of an edge; return the star. The ends of both edges note the centre."""
     cdef long long star = s.star[edge]
     if s.hub[star] < 0:
         s.hub[star] = centre
@@ -261,7 +261,7 @@ cdef long long join(Stars *s, long long edge, long long centre, long long end) n
 
 
 cdef void note_stars(Stars *s, long long v) noexcept nogil:
-    """Put each edge of v, which has a colour now, into a star."""
+    """Put each edge of v into a star, after v got its colour."""
     cdef long long i, w, other, first, star
     for i in range(s.starts[v], s.starts[v + 1]):
         w = s.members[i]
@@ -271,9 +271,9 @@ cdef void note_stars(Stars *s, long long v) noexcept nogil:
             other = edge_to(s, w, s.colour[v])
             first = s.first_edge[s.colour[w]]
             if other >= 0:                          # another neighbour of w has the colour of v
-                star = join(s, other, w, v)
-            elif s.members[first] != w:             # another neighbour of v, which came before, that of w
-                star = join(s, first, v, w)
+                star = join_star(s, other, w, v)
+            elif s.members[first] != w:             # another neighbour of v, found before w, has the colour of w
+                star = join_star(s, first, v, w)
             else:
                 star = s.n_stars
                 s.n_stars += 1
@@ -283,7 +283,7 @@ cdef void note_stars(Stars *s, long long v) noexcept nogil:
 
 
 cdef void read_ends(Stars *s, Py_ssize_t n, long long *at) noexcept nogil:
-    """For each entry the end at which it is read: that which is no centre."""
+    """The end at which each entry is read: the one that is not the centre."""
     cdef long long v, w, i, hub
     for v in range(n):
         for i in range(s.starts[v], s.starts[v + 1]):
@@ -291,17 +291,17 @@ cdef void read_ends(Stars *s, Py_ssize_t n, long long *at) noexcept nogil:
             hub = v if w == v else s.hub[s.star[i]]
             if w == v:
                 at[i] = v
-            elif hub < 0:                           # either end would do; the same one for both entries
+            elif hub < 0:                           # either end will do, but the same for both entries
                 at[i] = min(v, w)
             else:
                 at[i] = w if hub == v else v
 
 
 def colour_stars(const long long[::1] starts, const int[::1] members, const long long[::1] mates, str order):
-    """A star colouring of a symmetric pattern: a colour for each vertex, and for each entry the end it is read at.
+    """A star colouring of a symmetric pattern: the colour of each vertex, and the end at which each entry is read.
 
-    `mates`: where the transposed entry of each stands. An entry (i, j) is read in the row of that end, from the column
-    that adds up the colour of the other; both entries are read at the same place.
+    `mates`: the place of the transposed entry of each. An entry (i, j) is read in the row of that end, from the sum of
+    columns of the other end's colour. Both entries are read at the same place.
     """
     cdef Graph g
     cdef Stars s
@@ -312,7 +312,7 @@ def colour_stars(const long long[::1] starts, const int[::1] members, const long
     if m == 0:
         return colours, read_at
     cdef long long[::1] seen = np.zeros(n + 1, np.int64)     # held while the graph points to it
-    describe(&g, starts, members, seen)
+    init_graph(&g, starts, members, seen)
     cdef const long long[::1] sequence = order_of(&g, order)
     cdef long long[::1] colour = colours, at = read_at
     cdef long long[:, ::1] of_vertices = np.full((4, n + 1), -1, np.int64)

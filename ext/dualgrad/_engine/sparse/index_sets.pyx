@@ -1,10 +1,9 @@
-"""Families of index sets: for each element of an array the inputs it depends on.
+"""Families of index sets: the inputs that each element of an array depends on.
 
-A family is a pair of arrays in the manner of compressed rows: ``starts`` (int64) and ``members`` (int32), set i being
-``members[starts[i]:starts[i + 1]]``, ascending. All work runs without the interpreter, in time linear in what is read
-and written, except for sorting.
+A family is a pair of arrays like compressed rows, ``starts`` (int64) and ``members`` (int32): set i is
+``members[starts[i]:starts[i + 1]]``, ascending. All loops run without the GIL, in a time linear in input and output,
+except for sorting.
 """
-cimport cython
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy
 
@@ -12,11 +11,11 @@ import numpy as np
 
 
 class TooDenseError(ValueError):
-    """Sets with more members than there may be."""
+    """The sets have more members than allowed."""
 
 
 def union(const long long[::1] p, const int[::1] a, const long long[::1] q, const int[::1] b):
-    """Set by set, the union of two families."""
+    """The union of two families, set by set."""
     cdef Py_ssize_t m = p.shape[0] - 1, i, k = 0
     cdef long long s, t
     starts = np.empty(m + 1, np.int64)
@@ -80,7 +79,7 @@ cdef int ascending(const void *x, const void *y) noexcept nogil:
     return (<const int *>x)[0] - (<const int *>y)[0]
 
 
-cdef void sort(int *c, Py_ssize_t n) noexcept nogil:
+cdef void sort_members(int *c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i, j
     cdef int x
     if n > 24:
@@ -99,11 +98,11 @@ cdef struct Growing:
     int *members                    # of all sets so far,
     long long count
     long long room
-    long long most                  # that there may be
+    long long most                  # largest count allowed
 
 
 cdef bint reserve(Growing *out, long long more) noexcept nogil:
-    """Make room for more members; False if there is no memory, or if there are too many."""
+    """Make room for more members; False if memory is short or members are too many."""
     cdef long long wanted = 2 * out.room + more
     cdef int *bigger
     if out.count + more <= out.room:
@@ -119,7 +118,7 @@ cdef bint reserve(Growing *out, long long more) noexcept nogil:
 
 
 cdef void add_new(Growing *out, const int *members, long long length, long long *stamp, long long i) noexcept nogil:
-    """Add the members that the set of number i does not have yet."""
+    """Add the members that set i does not have yet."""
     cdef long long j
     for j in range(length):
         if stamp[members[j]] != i:
@@ -129,10 +128,10 @@ cdef void add_new(Growing *out, const int *members, long long length, long long 
 
 
 cdef void put_in_order(Growing *out, long long first, Py_ssize_t n, const long long *stamp, long long i) noexcept nogil:
-    """Put the members of the last set in order: one by one where it has a large part of all that there may be."""
+    """Sort the members of the last set; a large one by a scan over the stamps of all n members."""
     cdef Py_ssize_t j
     if 16 * (out.count - first) <= n:
-        sort(out.members + first, out.count - first)
+        sort_members(out.members + first, out.count - first)
         return
     out.count = first
     for j in range(n):
@@ -141,14 +140,35 @@ cdef void put_in_order(Growing *out, long long first, Py_ssize_t n, const long l
             out.count += 1
 
 
-@cython.wraparound(False)
-def gathered(const long long[::1] groups, const long long[::1] sources, const long long[::1] p, const int[::1] a,
-             Py_ssize_t n, long long most):
-    """For each group of sources the union of their sets, whose members are below n."""
+cdef bint add_group(Growing *out, const long long *sources, long long count, const long long *p, const int *a,
+                    Py_ssize_t n, long long *stamp, long long i) noexcept nogil:
+    """Add set i, the union of the sets of a group of sources; False if there is no room."""
+    cdef long long k, s, first = out.count
+    cdef bint several = False
+    for k in range(count):
+        s = sources[k]
+        if p[s] == p[s + 1]:
+            continue
+        if not reserve(out, p[s + 1] - p[s]):
+            return False
+        if out.count - first == n:
+            break
+        several = several or out.count > first
+        add_new(out, a + p[s], p[s + 1] - p[s], stamp, i)
+    if several:
+        put_in_order(out, first, n, stamp, i)
+    return True
+
+
+def union_of_groups(const long long[::1] groups, const long long[::1] sources, const long long[::1] p, const int[::1] a,
+                    Py_ssize_t n, long long most):
+    """The union of the sets of each group of sources; members are below n."""
     cdef Py_ssize_t m = groups.shape[0] - 1, i
-    cdef long long g, s, first
-    cdef bint fits = True, several
+    cdef bint fits = True
     cdef Growing out = Growing(NULL, 0, a.shape[0] + 1024, most)
+    cdef const long long *source = &sources[0] if sources.shape[0] else NULL
+    cdef const int *members_of_sets = &a[0] if a.shape[0] else NULL
+    cdef int[::1] c
     starts = np.empty(m + 1, np.int64)
     cdef long long[::1] r = starts
     cdef long long[::1] stamp = np.full(n + 1, -1, np.int64)
@@ -159,39 +179,24 @@ def gathered(const long long[::1] groups, const long long[::1] sources, const lo
         with nogil:
             r[0] = 0
             for i in range(m):
-                first = out.count
-                several = False
-                for g in range(groups[i], groups[i + 1]):
-                    s = sources[g]
-                    if p[s] == p[s + 1]:
-                        continue
-                    fits = reserve(&out, p[s + 1] - p[s])
-                    if not fits or out.count - first == n:
-                        break
-                    several = several or out.count > first
-                    add_new(&out, &a[p[s]], p[s + 1] - p[s], &stamp[0], i)
+                fits = add_group(&out, source + groups[i], groups[i + 1] - groups[i], &p[0], members_of_sets, n,
+                                 &stamp[0], i)
                 if not fits:
                     break
-                if several:
-                    put_in_order(&out, first, n, &stamp[0], i)
                 r[i + 1] = out.count
         if not fits or out.count > most:
             raise TooDenseError()
         members = np.empty(out.count, np.int32)
         if out.count:
-            fill(members, out.members, out.count)
+            c = members
+            memcpy(&c[0], out.members, out.count * sizeof(int))
         return starts, members
     finally:
         free(out.members)
 
 
-cdef int fill(int[::1] c, const int *source, long long n) except -1:
-    memcpy(&c[0], source, n * sizeof(int))
-    return 0
-
-
-def transposed(const long long[::1] p, const int[::1] a, Py_ssize_t n):
-    """The family of n sets with i in set j where j is in set i; and where each pair stood before."""
+def transposed_family(const long long[::1] p, const int[::1] a, Py_ssize_t n):
+    """The family of n sets with i in set j if j is in set i, and the former place of each pair."""
     cdef Py_ssize_t m = p.shape[0] - 1, i
     cdef long long k
     starts = np.zeros(n + 1, np.int64)

@@ -1,19 +1,19 @@
-# What Python code names. See bytecode.pyx.
+# The names that Python code uses. See bytecode.pyx.
 
 
 cdef class Names:
-    """What a code object names, once read."""
-    cdef object code                # held, since Names are kept by its address
-    cdef set attributes             # of any object
-    cdef dict globals               # name -> set of chains of attributes that follow it; () where it goes elsewhere
-    cdef dict free                  # variables of enclosing functions, likewise
-    cdef set modules                # that are imported while the code runs: (name, level, names in it)
-    cdef set identities             # globals that something is compared with by identity; None for anything else
+    """The names that a code object uses."""
+    cdef object code                # kept alive: its address is the key of these names
+    cdef set attributes             # names of attributes, of any object
+    cdef dict globals               # name -> set of chains of attributes after it; () for any other use
+    cdef dict free                  # the same for variables of enclosing functions
+    cdef set modules                # imports in the code: (name, level, names in it)
+    cdef set identities             # globals that are operands of `is`; None: an operand that is no global
     cdef tuple nested               # code objects of functions, comprehensions and classes inside
-    cdef bint dynamic               # attributes are read or set by computed names
-    cdef bint tests_class           # isinstance and its like are called
-    cdef str refused                # a name whose effect no guard can follow, or None
-    cdef bint branches              # some instructions may not run
+    cdef bint dynamic               # the code reads or sets attributes by computed names
+    cdef bint tests_class           # the code calls isinstance or the like
+    cdef str refused                # a name that no guard can follow, or None
+    cdef bint branches              # some instructions may be skipped
 
 
 cdef Names names_of(object code)

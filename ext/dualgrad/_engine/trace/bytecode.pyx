@@ -1,20 +1,20 @@
-"""Bytecode: the names by which Python code reaches what lies outside of it.
+"""Bytecode: the names by which Python code reaches objects outside of it.
 
 Design
 ------
-A walk over all that a function can reach (reachability.pyx) follows names only where code uses them. Globals, free
-variables and attributes are told apart by their instructions. A chain such as `np.linalg.norm` is kept whole, so that
-the walk enters a module only where the code does.
+The walk over all objects that a function can reach (reachability.pyx) follows only the names that the code uses. The
+instruction tells whether a name is a global, a free variable or an attribute. A chain such as `np.linalg.norm` is kept
+whole, so that the walk reads from a module only the attributes that the code reads.
 
-Some names read attributes without naming them (`getattr`, `vars`, `__dict__`): such code is dynamic, and then every
-attribute of every object counts. But `getattr(x, "name")` and `"{0.name}".format(x)` name what they read. Other names
-lead where no walk can follow (`__globals__`, `f_back`): such code is refused.
+Code that uses `getattr`, `vars` or `__dict__` is dynamic: it may read any attribute of any object. The exceptions are
+`getattr(x, "name")` and `"{0.name}".format(x)`, which name the attribute. Code that uses `__globals__`, `f_back` and
+the like is refused, since no walk can follow them.
 
-Where a recording has noted which instructions ran, only these are read. In a block of code that is entered at its
-beginning alone, all instructions before one that has run have run.
+If a recording has noted which instructions ran, only those are read. A basic block is entered at its first instruction
+only, so every instruction before one that ran has run too.
 
-A chain ends with `CALLED` where what it leads to is called at once. Then the hook of a recording (executed.pyx) sees it
-if it is compiled and runs.
+A chain ends with `CALLED` if the code calls the object at its end at once. The hook of a recording (executed.pyx) sees
+such a call of a compiled function.
 """
 import _string
 import dis
@@ -27,8 +27,8 @@ cdef extern from "Python.h":
     bint PyCode_Check(object x)
 
 cdef enum:
-    MANY = 1 << 14                  # code objects that are kept
-    OPTIMIZED = 1                   # a flag of the code of functions
+    MAX_CODE_OBJECTS = 1 << 14      # code objects whose names are kept
+    OPTIMIZED = 1                   # the flag CO_OPTIMIZED of code objects of functions
 
 cdef int CACHE = opcode.opmap.get("CACHE", -1)
 cdef int EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
@@ -52,14 +52,14 @@ cdef object CALLED = "()"
 
 cdef enum Use:
     NONE
-    GLOBAL                          # also names of class bodies, which are looked up there first
+    GLOBAL                          # and names in class bodies, which may be local or global
     FREE
     ATTRIBUTE                       # read
     WRITTEN                         # an attribute that is set or deleted
     IMPORT
 
-cdef Use[256] USE                   # of names by instructions
-cdef int[256] SHIFT                 # of their arguments
+cdef Use[256] USE                   # instruction -> how it uses its name
+cdef int[256] SHIFT                 # instruction -> bits of its argument below the index of the name
 
 
 cdef int fill_tables() except -1:
@@ -85,7 +85,7 @@ cdef int fill_tables() except -1:
 
 fill_tables()
 
-# Builtins and attributes by which code reads or sets attributes that it does not name.
+# Builtins and attributes by which code reads or sets attributes without naming them.
 cdef set DYNAMIC = {
     "getattr", "setattr", "delattr", "hasattr", "vars", "dir", "__dict__", "__getattribute__", "__setattr__",
     "__delattr__", "__slots__", "__closure__", "__code__", "__defaults__", "__kwdefaults__",
@@ -93,7 +93,7 @@ cdef set DYNAMIC = {
     "format",
     "__getstate__", "__setstate__", "__annotations__", "__match_args__", "__dir__", "getmembers", "update_wrapper",
 }
-# Names whose effect cannot be guarded.
+# Names that no guard can follow.
 cdef set REFUSED = {
     "__import__", "__subclasses__", "f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame",
     "import_module", "__builtins__", "__globals__", "fromfile", "genfromtxt", "loadtxt", "fromregex", "open_memmap",
@@ -101,7 +101,7 @@ cdef set REFUSED = {
 }
 cdef set TESTS_CLASS = {"isinstance", "issubclass", "__instancecheck__", "__subclasscheck__"}
 
-cdef dict KEPT = {}                 # address of a code object -> its Names
+cdef dict NAMES_OF_CODE = {}        # address of a code object -> its Names
 
 
 cdef class Names:
@@ -117,29 +117,29 @@ cdef class Names:
 cdef Names names_of(object code):
     """The names in a code object."""
     identity = PyLong_FromVoidPtr(<void *>code)
-    found = KEPT.get(identity)
+    found = NAMES_OF_CODE.get(identity)
     if found is None:
-        if len(KEPT) >= MANY:
-            KEPT.clear()
-        found = KEPT[identity] = read(code, None)
+        if len(NAMES_OF_CODE) >= MAX_CODE_OBJECTS:
+            NAMES_OF_CODE.clear()
+        found = NAMES_OF_CODE[identity] = read_names(code, None)
     return <Names>found
 
 
 cdef Names names_executed(object code, object offsets):
-    """The names in those blocks of a code object that have run; None: in all."""
-    return names_of(code) if offsets is None or not names_of(code).branches else read(code, offsets)
+    """The names in the blocks of a code object that have run; `offsets` None: in all blocks."""
+    return names_of(code) if offsets is None or not names_of(code).branches else read_names(code, offsets)
 
 
-cdef Names read(object code, object offsets):
+cdef Names read_names(object code, object offsets):
     cdef Names n = Names()
     cdef list ops = instructions_of(code, offsets)
     cdef Py_ssize_t i
     cdef int op, arg
     cdef tuple names = code.co_names
-    cdef list chain = None              # attributes that have followed a name so far,
-    cdef bint called = False            # and whether what they lead to is called
-    cdef dict owner = None              # n.globals or n.free, for the name at the head of the chain
-    cdef set known = named_by_constants(n, code, ops)   # where a constant names an attribute, and names that say so
+    cdef list chain = None              # the attributes after the latest name,
+    cdef bint called = False            # and whether the object at their end is called
+    cdef dict owner = None              # n.globals or n.free: where the name at the head of the chain belongs
+    cdef set known = named_by_constants(n, code, ops)   # constants that name an attribute, and the calls that read it
     head = None
     n.code = code
     n.branches = any([op in LEAVES_BLOCK for op, _ in ops[:len(ops) - 1]])
@@ -167,22 +167,22 @@ cdef Names read(object code, object offsets):
         elif USE[op] == WRITTEN:
             n.attributes.add(names[arg])
         elif USE[op] == IMPORT:
-            n.modules.add(imported(names[arg], code.co_consts, ops, i))
+            n.modules.add(import_request(names[arg], code.co_consts, ops, i))
         elif op == LOAD_BUILD_CLASS:
             n.globals.setdefault("__build_class__", set())
         elif op == MATCH_CLASS:
             n.dynamic = n.tests_class = True
         elif op == IS_OP:
-            compared(n, names, ops, i)
+            note_identity_test(n, names, ops, i)
     if chain is not None:
         owner.setdefault(head, set()).add((*chain, CALLED) if called else tuple(chain))
-    return classified(n, code)
+    return classify(n, code)
 
 
 cdef list instructions_of(object code, object offsets):
-    """(instruction, argument), one by one; NOP in place of those that have not run."""
+    """The instructions as (instruction, argument); NOP in place of those that have not run."""
     cdef bytes instructions = code.co_code
-    cdef set skipped = set() if offsets is None else not_run(code, <set>offsets)
+    cdef set skipped = set() if offsets is None else offsets_not_run(code, <set>offsets)
     cdef const unsigned char *p = <const unsigned char *>PyBytes_AS_STRING(instructions)
     cdef Py_ssize_t i
     cdef int op, high = 0
@@ -197,8 +197,8 @@ cdef list instructions_of(object code, object offsets):
     return ops
 
 
-cdef set not_run(object code, set offsets):
-    """The offsets of the instructions that have not run: those after the last one of their block that has."""
+cdef set offsets_not_run(object code, set offsets):
+    """The offsets of instructions that have not run: in each block those after the last one that ran."""
     cdef bytes instructions = code.co_code
     cdef set entered = set(dis.findlabels(instructions)), skipped = set()
     cdef list block = []
@@ -209,14 +209,14 @@ cdef set not_run(object code, set offsets):
             block = []
         block.append(i)
         if i in offsets or (0 < i == last + 2 and instructions[last] == EXTENDED_ARG):
-            block = []                          # and so have those before it
+            block = []                          # the instructions before it in the block ran too
             last = i
     return skipped.union(block)
 
 
 cdef set named_by_constants(Names n, object code, list ops):
-    """The instructions that name `getattr`, `hasattr` or `format` while constants say which attributes they read, and
-    those constants that stand where a name does."""
+    """The instructions that load `getattr`, `hasattr` or `format` for a call whose constants name the attributes, and
+    those that load such a constant."""
     cdef Py_ssize_t i, at
     cdef set found = set()
     for i, (op, arg) in enumerate(ops):
@@ -226,7 +226,7 @@ cdef set named_by_constants(Names n, object code, list ops):
                 found.update((i, at))
         elif USE[<int>op] == ATTRIBUTE and i and code.co_names[arg >> SHIFT[<int>op]] == "format" \
                 and ops[i - 1][0] == LOAD_CONST:
-            fields = fields_of(code.co_consts[ops[i - 1][1]])
+            fields = attributes_in_format(code.co_consts[ops[i - 1][1]])
             if fields is not None:
                 n.attributes |= fields
                 found.add(i)
@@ -234,19 +234,19 @@ cdef set named_by_constants(Names n, object code, list ops):
 
 
 cdef Py_ssize_t constant_of_call(object code, list ops, Py_ssize_t i) except -2:
-    """Where the constant stands in the arguments `x.y.z, "name"` or `x.y.z, "name", default`, or -1."""
+    """The place of "name" in a call with arguments `x.y.z, "name"` or `x.y.z, "name", default`; -1 for other calls."""
     cdef Py_ssize_t at, n = len(ops)
-    i = after_name(ops, i)
+    i = after_chain(ops, i)
     if i < 0 or i >= n or ops[i][0] != LOAD_CONST or not isinstance(code.co_consts[ops[i][1]], str):
         return -1
     at = i
     i += 1
     if i < n and ops[i][0] not in CALLS:
-        i = i + 1 if ops[i][0] == LOAD_CONST else after_name(ops, i)
+        i = i + 1 if ops[i][0] == LOAD_CONST else after_chain(ops, i)
     return at if 0 <= i < n and ops[i][0] in CALLS else -1
 
 
-cdef Py_ssize_t after_name(list ops, Py_ssize_t i) except -2:
+cdef Py_ssize_t after_chain(list ops, Py_ssize_t i) except -2:
     """The instruction after `x.y.z`, or -1 for anything else."""
     if i >= len(ops) or ops[i][0] not in NAMES:
         return -1
@@ -256,8 +256,8 @@ cdef Py_ssize_t after_name(list ops, Py_ssize_t i) except -2:
     return i
 
 
-cdef set fields_of(object text):
-    """The attributes that a text for `format` names, or None."""
+cdef set attributes_in_format(object text):
+    """The attributes that a format string names; None if they cannot be known."""
     cdef set found = set()
     if not isinstance(text, str):
         return None
@@ -272,18 +272,18 @@ cdef set fields_of(object text):
     return found
 
 
-cdef tuple imported(str name, tuple constants, list ops, Py_ssize_t i):
-    """What an import asks for: a module, how many packages up, and names in it. Levels below 0: nobody knows."""
+cdef tuple import_request(str name, tuple constants, list ops, Py_ssize_t i):
+    """The module, level and names of an import instruction; level -1: the arguments are not constants."""
     cdef list asked = [constants[arg] for op, arg in ops[max(i - 2, 0):i] if op == LOAD_CONST]
-    if len(asked) == 1 and i > 1:               # small numbers are no constants in later versions of Python
+    if len(asked) == 1 and i > 1:               # later versions of Python do not store small numbers as constants
         asked.insert(0, ops[i - 2][1])
     if len(asked) != 2 or not isinstance(asked[0], int) or not (asked[1] is None or isinstance(asked[1], tuple)):
         return name, -1, None
     return name, asked[0], asked[1]
 
 
-cdef int compared(Names n, tuple names, list ops, Py_ssize_t i) except -1:
-    """A question for identity: with a constant, with a global, or with anything."""
+cdef int note_identity_test(Names n, tuple names, list ops, Py_ssize_t i) except -1:
+    """Note the second operand of `is`: a constant does not matter, a global is kept by its name."""
     cdef int op, arg
     op, arg = ops[i - 1]
     if op == LOAD_CONST:
@@ -292,9 +292,9 @@ cdef int compared(Names n, tuple names, list ops, Py_ssize_t i) except -1:
     return 0
 
 
-cdef Names classified(Names n, object code):
-    """Say what the names do besides naming."""
-    if not n.code.co_flags & OPTIMIZED and "locals" in n.globals:       # there it may be the globals
+cdef Names classify(Names n, object code):
+    """Set the flags that follow from the names: dynamic, tests_class, refused."""
+    if not n.code.co_flags & OPTIMIZED and "locals" in n.globals:       # outside of functions locals() is globals()
         n.refused = "locals"
     for names in (n.attributes, {name for name, chains in n.globals.items() if chains and name != "format"}):
         if not names:

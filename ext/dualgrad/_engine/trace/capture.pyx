@@ -1,7 +1,7 @@
-"""A function's program without its values: what sparsity patterns are read off.
+"""A function's program, from which sparsity patterns are read.
 
-Unlike a recording that is to be replayed, a capture goes on where Python asks for numbers that depend on the
-arguments (``if x[0] > 0``): it then shows the branches taken at this point, and says so.
+A capture is not replayed. So it does not end where Python reads numbers that depend on the arguments
+(``if x[0] > 0``): it shows the branches taken at this point, and says so.
 """
 from ..arrays.array cimport ARRAY, Array
 from .dependence cimport Dependence, dependence_of
@@ -13,7 +13,7 @@ from ..transforms.tensor cimport TensorBase, wrap
 
 cdef class Probe(Recorder):
     cdef bint asking
-    cdef bint looked                # Python was given numbers that depend on the arguments
+    cdef bint looked                # Python has read numbers that depend on the arguments
 
     cdef int asked(self, Array a, str what) except -1:
         self.asking = True
@@ -22,18 +22,18 @@ cdef class Probe(Recorder):
         return 0
 
     cdef int give_up(self, str why) except -1:
-        """What a program could not repeat (a source of random numbers is made) need not be repeated."""
+        """Go on, since a capture is not replayed."""
         self.looked = self.looked or self.asking
         return 0
 
 
 def capture(fn, tuple args, others=()):
-    """Call `fn` with the numbers of tensors and write down what it executes; `fn` returns a list of tensors.
+    """Call `fn`, which returns a list of tensors, with tensors of the numbers in `args`, and record its program.
 
-    Returns (program, results, the slot of each result or None where it is constant, whether Python looked at numbers
-    that depend on the arguments, (handle, array) for captured tensors whose numbers it looked at, what else the program
-    depends on). `others`: what it can reach besides. It is done twice: other constants at the second time are numbers
-    that will differ at each call.
+    Returns (program, results, the slot of each result or None if it is constant, whether Python has read numbers that
+    depend on the arguments, (handle, array) for captured tensors that Python has read, what else the program depends
+    on). `others`: further objects that `fn` can reach. `fn` is called twice; if the constants of the two programs
+    differ, they would differ at each call, and that is an error.
     """
     cdef Tracer former = active_tracer()
     cdef Probe first, second
@@ -47,13 +47,13 @@ def capture(fn, tuple args, others=()):
         stop_tracing(former)
     try:
         first = Probe()
-        results = traced(first, fn, args, executed)
+        results = record_once(first, fn, args, executed)
         dependence = dependence_of(fn, list(others), executed)
         second = Probe()
-        slots = slots_of(first, results)
-        first.kept = []                 # results kept for equal steps: the second execution takes their memory
+        slots = slots_of_results(first, results)
+        first.kept = []                 # free the results kept for equal steps, for the second call
         first.negated = {}
-        slots_again = slots_of(second, traced(second, fn, args, again))
+        slots_again = slots_of_results(second, record_once(second, fn, args, again))
         dependence.confirm(executed, again)
     finally:
         if former is not None:
@@ -64,9 +64,9 @@ def capture(fn, tuple args, others=()):
     return first.program, results, slots, first.looked, first.fixed, dependence
 
 
-cdef list traced(Probe probe, object fn, tuple args, Executed executed):
+cdef list record_once(Probe probe, object fn, tuple args, Executed executed):
     inputs = [wrap(probe.input(<Array>(<TensorBase>x).value)) for x in args]
-    probe.pause()                       # finalizers of others' garbage are no code of the function
+    probe.pause()                       # finalizers of garbage are not code of the function
     start_tracing(probe)
     try:
         executed.start()
@@ -81,7 +81,7 @@ cdef list traced(Probe probe, object fn, tuple args, Executed executed):
         probe.resume()
 
 
-cdef list slots_of(Probe probe, list results):
+cdef list slots_of_results(Probe probe, list results):
     cdef TensorBase t
     cdef Array a
     cdef list slots = []
@@ -95,5 +95,5 @@ cdef list slots_of(Probe probe, list results):
 
 
 def array_behind(TensorBase handle not None):
-    """The array a handle holds: it is another object after the handle was given new numbers."""
+    """The array of a handle: another object after each assignment to the handle."""
     return handle.value

@@ -1,4 +1,4 @@
-# Arrays of a recording whose numbers are computed late. See deferred.pyx.
+# Arrays of a recording that are computed late or never. See deferred.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Array
 

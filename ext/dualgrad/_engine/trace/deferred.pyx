@@ -1,16 +1,16 @@
-"""Deferred values: arrays of a recording whose numbers are computed late, or never.
+"""Deferred values: arrays of a recording that are computed late or never.
 
 Design
 ------
-A recording needs types and shapes only. Where an array is large and its type and shape follow from its operands, the
-recorder defers its computation: the array has no data yet, and arrays computed from it are deferred too. Python reads
-few such arrays. When the recording ends, its program is planned and run, tile by tile, and gives the numbers of all
-results. Eager execution would fill memory with every intermediate array first.
+A recording needs only types and shapes. If an array is large and its type and shape follow from its operands, the
+recorder defers it: the array has no data yet, and arrays computed from it are deferred too. Python reads few such
+arrays. When the recording ends, its plan computes the results tile by tile. Eager execution would allocate every
+intermediate array.
 
-A deferred value is computed when Python reads it, or when a primitive needs its numbers to know the shape of its
-result. The values that it depends on are computed first, as eager execution computes them. When a recording is given
-up, every deferred value is computed that an object outside of this module still holds. The values are gone through
-backwards: one that only its `DeferredValue` holds is dropped and releases its operands.
+A deferred value is computed when Python reads it, or when a primitive needs its shape from the data. The values that it
+depends on are computed first. When a recording is given up, every deferred value that an object outside of this module
+still holds is computed. The values are visited last to first: one that only its `DeferredValue` holds is dropped and
+releases its operands.
 """
 from cpython.object cimport PyObject
 
@@ -22,14 +22,14 @@ from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape,
 
 
 def defer_from(Py_ssize_t nbytes):
-    """Have this thread defer arrays from this size on; returns the former size."""
+    """Defer arrays of at least `nbytes` on this thread; returns the former limit."""
     cdef Py_ssize_t former = thread_state().deferred
     thread_state().deferred = nbytes
     return former
 
 
 cdef class DeferredValue:
-    """An array without numbers, and how they are computed."""
+    """An array without data, and the primitive that computes it."""
 
 
 cdef class DeferredValues:
@@ -39,7 +39,7 @@ cdef class DeferredValues:
         self.waiting = {}
 
     cdef Array defer(self, int op, object params, PyObject **args, int n):
-        """A result without numbers; None if it has to be computed now."""
+        """A result without data; None if it must be computed now."""
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef Py_ssize_t nbytes = 0
         cdef Array a
@@ -51,14 +51,14 @@ cdef class DeferredValues:
             unread = unread or (a.data is NULL and a.size > 0)
         if (not unread and nbytes < thread_state().deferred // 16) or (op >= N_OPS and PRIMITIVES[op] is NULL):
             return None
-        typenum = form(op, params, args, n, &ndim, shape)
+        typenum = type_and_shape(op, params, args, n, &ndim, shape)
         if typenum < 0:
             return None
         a = without_numbers(typenum, ndim, shape)
         return a if a.size > 0 and (unread or a.size * a.itemsize >= thread_state().deferred) else None
 
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1:
-        """Keep how the numbers of a deferred array are computed, which has its slot now."""
+        """Keep the primitive and operands of a deferred array, which has its slot now."""
         cdef DeferredValue p = DeferredValue()
         cdef int i
         p.out = out
@@ -84,7 +84,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int evaluate(self, Array a) except -1:
-        """Compute the numbers of an array, and what they depend on."""
+        """Compute an array and the deferred values that it depends on."""
         cdef list stack = [a.slot]
         cdef DeferredValue p
         cdef Array x
@@ -102,7 +102,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int evaluate_all(self) except -1:
-        """Compute every value that is held elsewhere."""
+        """Compute every deferred value that another object holds, and drop the others."""
         cdef list deferred = list(self.waiting.values()), needed = []
         cdef DeferredValue p
         self.waiting = {}
@@ -117,7 +117,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int fill_in(self, list slots, list arrays) except -1:
-        """Give deferred arrays the numbers that a program has computed."""
+        """Give deferred arrays the data that a program has computed."""
         cdef DeferredValue p
         for slot, numbers in zip(slots, arrays):
             p = self.waiting.pop(slot, None)
@@ -135,10 +135,10 @@ cdef int compute_now(Array a) except -1:
     return tracer.needed(a)
 
 
-# -------------------------------------------------------------------------------------------------------------- forms
+# ------------------------------------------------------------------------------------------------- types and shapes
 
-cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
-    """The type number and the shape of a result; -1 if they are not foretold, or the operands do not fit."""
+cdef int type_and_shape(int op, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+    """The type number and the shape of a result; -1 if they depend on data, or the operands do not fit."""
     cdef Primitive p
     cdef Loop *loop
     cdef int i
@@ -151,7 +151,7 @@ cdef int form(int op, object params, PyObject **args, int n, int *ndim, Py_ssize
     if n == 0 or params is not None or not is_elementwise(op):
         return -1
     loop = find_loop(op, (<Array>args[0]).typenum)
-    if loop.fn is NULL or loop.asks:        # an error is raised where the function is called, not later
+    if loop.fn is NULL or loop.asks:        # such a loop may raise, which must happen at the call
         return -1
     ndim[0] = broadcast_shape(op, args, n, shape)
     return loop.out_typenum

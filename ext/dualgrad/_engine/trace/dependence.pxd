@@ -1,13 +1,13 @@
-# What a result depends on besides its arguments. See dependence.pyx.
+# What a function's result depends on besides its arguments. See dependence.pyx.
 from .executed cimport Executed
 from .guards cimport Guards
 
 
 cdef class Dependence:
-    """The guards of something that is kept, or why there are none."""
+    """The guards of a kept result, or why there are none."""
     cdef Guards guards
-    cdef readonly str why           # no guard can follow it, for this reason; or None
-    cdef list fixed                 # (tensor, the array it has to hold)
+    cdef readonly str why           # why no guard can follow the function; or None
+    cdef list fixed                 # (tensor, the array that it must hold)
     cdef int confirm(self, Executed before, Executed after) except -1
 
 

@@ -10,16 +10,16 @@ cdef enum Trust:
 
 
 cdef class Executed:
-    """What runs between `start` and `stop` on this thread."""
+    """The code that runs between `start` and `stop` on this thread."""
     cdef dict codes                 # address of a code object -> (code, dict of globals, ...)
-    cdef bint traced                # instructions are wanted
-    cdef dict offsets               # address of users' code -> offsets of its instructions that ran; None: not known
-    cdef set calls                  # addresses of the definitions of compiled functions that users' code has called
+    cdef bint traced                # note instructions too
+    cdef dict offsets               # address of users' code -> offsets of instructions that ran; None: not known
+    cdef set calls                  # compiled functions that users' code has called: addresses of their definitions
     cdef str impure                 # the first call from users' code that cannot be repeated, or None
     cdef bint imported              # a module was imported
-    cdef void *last                 # the code that has begun last,
+    cdef void *last                 # the code that began last,
     cdef void *last_globals         # and its globals
-    cdef bint complete              # nothing has taken the place of the hook
+    cdef bint complete              # the hook was still set at the end
     cdef void *former               # the hook that was set before,
     cdef object former_argument     # and its argument
     cdef int start(self) except -1

@@ -2,16 +2,16 @@
 
 Design
 ------
-A replay stands for the same execution over again. So only what the executed code reads can matter, and code that did
-not run needs no guards. The interpreter's profiling hook tells each Python function that begins, by whatever way it was
-reached, and each compiled function that Python code calls. The hook is set for the time of a recording and only on its
-thread; a hook that was there before is called as well.
+A replay repeats one execution. So only objects that the executed code reads can matter, and code that did not run needs
+no guards. The interpreter's profiling hook reports each Python function that begins and each compiled function that
+Python code calls. The hook is set during a recording, on its thread only; a hook that was set before is called too.
 
-The tracing hook tells each instruction of users' code besides. It is slow, and set only where names that may not have
-been used keep a function from being followed. A debugger may hold it; then nobody knows, and all names count.
+The tracing hook also reports each instruction of users' code. It is slow. It is set only if a name stops the walk and
+the code that uses the name may not have run. If a debugger holds this hook, the instructions are not known and all
+names count.
 
-Code is trusted by the module it belongs to. This package, NumPy and the part of the standard library without state are
-taken as constant. Of the others in the standard library (clocks, files, random numbers, threads) none can be repeated.
+The module of a piece of code decides how far it is trusted. This package, NumPy and the stateless part of the standard
+library are constant. The rest of the standard library (clocks, files, random numbers, threads) cannot be repeated.
 """
 import sys
 
@@ -72,7 +72,7 @@ cdef extern from *:
 
 # ---------------------------------------------------------------------------------------------------------- trust
 
-# Modules of the standard library whose functions depend on their arguments alone.
+# Modules of the standard library whose functions depend on their arguments only.
 cdef object PURE_LIBRARY = frozenset("""
     abc array bisect builtins cmath collections colorsys contextlib copy copyreg dataclasses enum fractions functools
     graphlib heapq itertools keyword math numbers operator re reprlib sre_compile sre_constants sre_parse statistics
@@ -85,7 +85,7 @@ cdef tuple IMPURE_PARTS = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio_
                            "dualgrad.serialization", "dualgrad.dataset")
 cdef object LIBRARY = frozenset(sys.stdlib_module_names)
 cdef dict TRUSTED = {}              # name of a module -> Trust
-cdef dict TRUSTED_GLOBALS = {}      # address of a dict -> the dict, of modules that bear their own names
+cdef dict TRUSTED_GLOBALS = {}      # address of a dict -> the dict: globals of modules found under their names
 
 
 cdef Trust trust_of_name(object name):
@@ -94,11 +94,11 @@ cdef Trust trust_of_name(object name):
         return USERS
     found = TRUSTED.get(name)
     if found is None:
-        found = TRUSTED[name] = judged(name)
+        found = TRUSTED[name] = trust_of_new_name(name)
     return <Trust><int>found
 
 
-cdef int judged(str name):
+cdef int trust_of_new_name(str name):
     cdef str package = name.partition(".")[0]
     for part in IMPURE_PARTS:
         if name == part or name.startswith(part + "."):
@@ -111,9 +111,9 @@ cdef int judged(str name):
 
 
 cdef Trust trust_of(dict around):
-    """How far code with these globals is trusted. A dict that only bears the name of a module is its user's."""
+    """How far code with these globals is trusted. Globals that only carry its `__name__` are the user's."""
     cdef Trust found = trust_of_name(around.get("__name__"))
-    if found == USERS:                          # the constructor of a named tuple has globals of its own
+    if found == USERS:                          # __new__ of a named tuple has its own globals
         return PURE if "_tuple_new" in around and len(around) == 3 else USERS
     identity = PyLong_FromVoidPtr(<void *>around)
     if identity in TRUSTED_GLOBALS:
@@ -129,8 +129,8 @@ cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compi
                                          "breakpoint", "id"})
 
 
-cdef str call_refused(object f):
-    """What keeps the call of a compiled function from being repeated; None if nothing does."""
+cdef str why_not_repeatable(object f):
+    """The name of a compiled function whose call cannot be repeated; None if it can."""
     cdef str name = f.__name__
     module = f.__module__
     owner = f.__self__
@@ -140,7 +140,8 @@ cdef str call_refused(object f):
         return None if trust_of_name(module) in (OURS, PURE) else f"{module}.{name}"
     for kinds in (owner.__mro__ if isinstance(owner, type) else (), type(owner).__mro__):
         for kind in kinds:
-            if name in kind.__dict__ and not PyFunction_Check(kind.__dict__[name]):    # a method that calls its super's
+            # The Python method that called this one by super() is skipped.
+            if name in kind.__dict__ and not PyFunction_Check(kind.__dict__[name]):
                 if trust_of_name(kind.__module__) in (OURS, PURE):
                     return None
                 return f"{kind.__module__}.{kind.__qualname__}.{name}"
@@ -159,16 +160,16 @@ cdef int on_event(PyObject *argument, PyFrameObject *frame, int what, PyObject *
         if code is not e.last or around is not e.last_globals:
             e.last = code
             e.last_globals = around
-            begun(e, code, frame)
+            python_function_begun(e, code, frame)
     elif what == PyTrace_C_CALL and PyCFunction_Check(detail):
         if e.impure is None:
-            called(e, frame, detail)
+            compiled_function_called(e, frame, detail)
     if e.former is not NULL:
         return (<Py_tracefunc>e.former)(<PyObject *>e.former_argument, frame, what, detail)
     return 0
 
 
-cdef int begun(Executed e, void *code, PyFrameObject *frame) except -1:
+cdef int python_function_begun(Executed e, void *code, PyFrameObject *frame) except -1:
     """A Python function begins."""
     cdef PyObject *around = dg_globals_of(frame)
     cdef Trust trust
@@ -177,16 +178,16 @@ cdef int begun(Executed e, void *code, PyFrameObject *frame) except -1:
     if not PyDict_CheckExact(<object>around):
         e.impure = f"{(<object>code).co_name} with globals that are no plain dict"
         return 0
-    if found is None or not holds(<tuple>found, <object>around):
+    if found is None or not ran_under(<tuple>found, <object>around):
         trust = trust_of(<dict>around)
-        if trust == IMPURE and imports(<dict>around):
+        if trust == IMPURE and of_import_system(<dict>around):
             e.imported = True
-        if e.imported and imported_now(frame):  # which happens once
+        if e.imported and inside_import(frame):  # a module is imported only once
             e.last = NULL
             return 0
-        if trust == IMPURE or borrowed(<dict>around):
-            e.last = NULL                       # the next time it may be called from elsewhere
-            if not for_users(frame):
+        if trust == IMPURE or of_scipy(<dict>around):
+            e.last = NULL                       # its next caller may be another one
+            if not called_by_users(frame):
                 return 0
             if trust == IMPURE:
                 if e.impure is None:
@@ -196,8 +197,8 @@ cdef int begun(Executed e, void *code, PyFrameObject *frame) except -1:
     return 0
 
 
-cdef bint holds(tuple entry, object around) except -1:
-    """Whether globals are among those that code has run under."""
+cdef bint ran_under(tuple entry, object around) except -1:
+    """Whether the code of an entry ran with these globals."""
     cdef Py_ssize_t i
     for i in range(1, len(entry)):
         if entry[i] is around:
@@ -205,14 +206,14 @@ cdef bint holds(tuple entry, object around) except -1:
     return False
 
 
-cdef bint borrowed(dict around) except -1:
-    """Whether globals are those of a package that this one calls."""
+cdef bint of_scipy(dict around) except -1:
+    """Whether globals are those of SciPy, which this package calls."""
     name = around.get("__name__")
     return type(name) is str and ((<str>name).startswith("scipy.") or name == "scipy")
 
 
-cdef bint for_users(PyFrameObject *frame) except -1:
-    """Whether a function of a library was called by users' code rather than by code that is trusted."""
+cdef bint called_by_users(PyFrameObject *frame) except -1:
+    """Whether users' code, not trusted code, called a function of a library."""
     cdef PyObject *around
     frame = dg_caller_of(frame)
     while frame is not NULL:
@@ -220,33 +221,33 @@ cdef bint for_users(PyFrameObject *frame) except -1:
         found = trust_of(<dict>around)
         if found == OURS or found == PURE:
             return False
-        if found == USERS and not borrowed(<dict>around):
+        if found == USERS and not of_scipy(<dict>around):
             return True
         frame = dg_caller_of(frame)
     return True
 
 
-cdef bint imported_now(PyFrameObject *frame) except -1:
-    """Whether what a frame does is part of an import."""
+cdef bint inside_import(PyFrameObject *frame) except -1:
+    """Whether a frame runs as part of an import."""
     while frame is not NULL:
-        if imports(<dict>dg_globals_of(frame)):
+        if of_import_system(<dict>dg_globals_of(frame)):
             return True
         frame = dg_caller_of(frame)
     return False
 
 
-cdef int called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
+cdef int compiled_function_called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
     """A Python function calls a compiled one."""
     identity = PyLong_FromVoidPtr(dg_method_of(f))
     if identity in e.calls:
         return 0
     around = <object>dg_globals_of(frame)
-    if not PyDict_CheckExact(around) or trust_of(<dict>around) != USERS or (e.imported and imported_now(frame)):
+    if not PyDict_CheckExact(around) or trust_of(<dict>around) != USERS or (e.imported and inside_import(frame)):
         return 0
-    if borrowed(<dict>around) and not for_users(frame):
-        return 0                                # the next time it may be called from elsewhere
+    if of_scipy(<dict>around) and not called_by_users(frame):
+        return 0                                # its next caller may be another one
     e.calls.add(identity)
-    e.impure = call_refused(<object>f)
+    e.impure = why_not_repeatable(<object>f)
     return 0
 
 
@@ -254,7 +255,7 @@ cdef int on_trace(PyObject *argument, PyFrameObject *frame, int what, PyObject *
     cdef Executed e = <Executed>argument
     if what == PyTrace_CALL:
         around = <object>dg_globals_of(frame)
-        if PyDict_CheckExact(around) and trust_of(<dict>around) == USERS and not borrowed(<dict>around):
+        if PyDict_CheckExact(around) and trust_of(<dict>around) == USERS and not of_scipy(<dict>around):
             e.offsets.setdefault(PyLong_FromVoidPtr(dg_code_of(frame)), set())
             (<object><PyObject *>frame).f_trace_opcodes = True
     elif what == PyTrace_OPCODE:
@@ -269,7 +270,7 @@ cdef class Executed:
         self.calls = set()
 
     cdef int start(self) except -1:
-        """Set the hooks; that for instructions if it is wanted and can be had."""
+        """Set the profiling hook, and the tracing hook if instructions are wanted and it is free."""
         self.former = <void *>dg_profile_function()
         self.former_argument = dg_profile_argument()
         if self.traced and traceable():
@@ -302,11 +303,11 @@ cdef class Executed:
 
 
 cdef bint traceable() noexcept:
-    """Whether this interpreter tells instructions one by one, and nobody else is listening."""
+    """Whether this interpreter reports single instructions, and no other tracing hook is set."""
     return PY_VERSION_HEX < 0x030C0000 and dg_trace_function() is NULL
 
 
-cdef bint imports(dict around) except -1:
-    """Whether globals are those of the import machinery."""
+cdef bint of_import_system(dict around) except -1:
+    """Whether globals are those of the import system."""
     name = around.get("__name__")
     return type(name) is str and (<str>name).startswith(("importlib", "zipimport", "encodings"))

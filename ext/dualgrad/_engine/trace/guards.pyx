@@ -1,19 +1,19 @@
-"""Guards: what a program depends on besides its arguments, and whether it has changed since.
+"""Guards: whether anything that a program depends on besides its arguments has changed.
 
 Design
 ------
-A program holds what Python made of numbers, attributes, containers and functions outside of it. Every such place has a
-guard: the place, and what was found there. A program is replayed while all its guards hold.
+The steps of a program depend on numbers, attributes, containers and functions that Python read while it was recorded.
+Each place that was read has a guard: the place and the object found there. A program is replayed while its guards hold.
 
-Most guards are one word in memory. For a variable of a closure, a slot of an object or the code of a function it is the
-pointer kept there. For a dict it is the version, which the interpreter changes at every modification. These words are
-compared first, in one loop. Where one differs, the guard looks closer: another object may be as good (an equal number),
-and a dict may have changed in entries that no code names. If all is well the guard remembers the new word.
+Most guards compare one word in memory first. For a variable of a closure, a slot of an object or the code of a function
+the word is the pointer. For a dict it is the version, which the interpreter changes at every modification. One loop
+compares all words. Where a word differs, the guard compares the objects: an equal scalar is accepted, and so is a dict
+that changed only in entries that no code names. Then the guard keeps the new word.
 
-Contents of lists, sets, arrays and of dicts without versions are compared whole, at any size. Classes that derive from
-these cannot hide what they hold: no code of theirs runs.
+The contents of lists, sets, arrays and dicts without versions are compared whole, at any size. No code of derived
+classes runs, so these cannot hide their contents.
 
-A guard holds what it has found, so that no other object comes to lie at the same address.
+A guard keeps a reference to the object it found, so that no other object gets the same address.
 """
 cimport numpy as cnp
 from cpython.dict cimport PyDict_GetItem, PyDict_Next, PyDict_Size
@@ -39,8 +39,8 @@ cnp.import_array()
 cdef extern from *:
     """
     #include <structmember.h>
-    /* The word that changes whenever a dict does; NULL where the interpreter keeps none that is reliable: from 3.13 on
-       attributes may be written past it. */
+    /* The version of a dict, which changes with the dict; NULL from Python 3.13 on, where attributes may be written
+       without changing it. */
     static size_t *dg_version_of(PyObject *dict)
     {
     #if PY_VERSION_HEX < 0x030D0000 && SIZEOF_SIZE_T == 8
@@ -67,13 +67,13 @@ cdef object ABSENT = object()
 
 
 cdef bint is_a(object x, object kind) noexcept:
-    """Whether an object is of a class by its type: no code of the user's is asked."""
+    """Whether the type of an object derives from a class; no users' code runs."""
     return PyType_IsSubtype(Py_TYPE(<PyObject *>x), <PyTypeObject *>kind)
 
 
-cdef bint equal(object a, object b) except -1:
-    """Whether two objects are equal immutable scalars of one type. Signed zeros differ, and nan from another nan, which
-    `in` tells apart."""
+cdef bint equal_scalars(object a, object b) except -1:
+    """Whether two objects are equal immutable scalars of one type. Signed zeros differ; a nan differs from any other
+    nan, since `in` compares by identity first."""
     if type(a) is not type(b):
         return False
     if PyFloat_CheckExact(a):
@@ -90,11 +90,11 @@ cdef bint same_number(double a, double b) noexcept:
 cdef class Guard:
 
     cdef bint alike(self, object now, object before) except -1:
-        """Whether one object is as good as another: code that asks for identity needs the same."""
-        return now is before or (not self.exact and equal(now, before))
+        """Whether one object may stand for another: the same, or an equal scalar if no code compares by identity."""
+        return now is before or (not self.exact and equal_scalars(now, before))
 
     cdef bint same_items(self, tuple now, tuple found) except -1:
-        """Whether two tuples hold the same, one by one."""
+        """Whether the items of two tuples are alike."""
         cdef Py_ssize_t i
         if len(now) != len(found):
             return False
@@ -104,7 +104,7 @@ cdef class Guard:
         return True
 
     cdef bint holds(self) except -1:
-        """Whether the same is found; called where the word differs, or always where there is none."""
+        """Whether the place is unchanged; called if the word differs or there is none."""
         raise NotImplementedError
 
 
@@ -121,7 +121,7 @@ cdef class Pointer(Guard):
 
 
 cdef class Entries(Guard):
-    """The entries of a dict under some names; `found` has those that are there."""
+    """The entries of a dict under some names; `found` holds those that exist."""
     cdef dict d
     cdef object names
 
@@ -142,7 +142,7 @@ cdef class Entries(Guard):
 
 
 cdef class Attributes(Guard):
-    """The entries of a dict of attributes that are among the names of a walk; None: all. Absent ones stay absent."""
+    """The entries of a dict of attributes under the names of a walk (None: all), and the absence of others of these."""
     cdef dict d
     cdef set names
 
@@ -193,7 +193,7 @@ cdef class Items(Guard):
 
 
 cdef tuple items_of(object x):
-    """What a container holds, whatever its class makes of it; of a dict the keys and values in turn."""
+    """The items of a container, read without code of its class; for a dict keys and values in turn."""
     if isinstance(x, dict):
         items = OrderedDict.items(x) if is_a(x, OrderedDict) else dict.items(x)
         return tuple([part for pair in items for part in pair])
@@ -217,33 +217,33 @@ cdef class Sequence(Guard):
 
 
 cdef class Numbers(Guard):
-    """The numbers of an array, its form among them."""
-    cdef object form
+    """The elements and the layout of an array."""
+    cdef object layout
 
     cdef bint holds(self) except -1:
         cdef const unsigned char[:] now
         cdef const unsigned char[:] before
-        array = plain(self.holder)
-        if form_of(array) != self.form:
+        array = plain_array(self.holder)
+        if layout_of(array) != self.layout:
             return False
-        now = numbers_of(array)
+        now = bytes_of_array(array)
         before = self.found
         return now.shape[0] == 0 or memcmp(&now[0], &before[0], now.shape[0]) == 0
 
 
-cdef object plain(object array):
-    """An array without what its class makes of it."""
+cdef object plain_array(object array):
+    """An array as a plain ndarray, without code of its class."""
     return array if type(array) is np.ndarray else np.ndarray.view(array, np.ndarray)
 
 
-cdef object form_of(object array):
+cdef object layout_of(object array):
     cdef object dtype = array.dtype             # its names may be changed
     return (array.shape, dtype, array.strides, cnp.PyArray_ISWRITEABLE(array),
             None if dtype.names is None else repr(dtype))
 
 
-cdef object numbers_of(object array):
-    """The bytes of an array; of what is repeated once."""
+cdef object bytes_of_array(object array):
+    """The bytes of an array; elements that are repeated by a stride of zero occur once."""
     if not array.flags.c_contiguous:
         if 0 in array.strides:
             array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
@@ -252,33 +252,33 @@ cdef object numbers_of(object array):
 
 
 cdef class Token(Guard):
-    """How often a class was registered with an abstract one, on which isinstance depends."""
+    """The registrations with abstract classes, on which isinstance depends: their count."""
 
     cdef bint holds(self) except -1:
         return get_cache_token() == self.found
 
 
-cdef class Asked(Guard):
-    """What a function without arguments gives."""
-    cdef object ask
+cdef class CallResult(Guard):
+    """The result of a function without arguments."""
+    cdef object fn
 
     cdef bint holds(self) except -1:
-        now = self.ask()
+        now = self.fn()
         return now is self.found or (type(now) is type(self.found) and bool(now == self.found))
 
 
 cdef class Raising(Guard):
-    """Which warnings are errors, and which numbers are to NumPy. Whatever else is done about them is no matter, since a
-    replay does not warn."""
-    cdef object filters                 # as they were at the last look: the list, and what it held
-    cdef tuple entries
-    cdef object treatment               # NumPy's
+    """Which warnings and which floating-point events of NumPy are errors. Other settings do not matter: a replay does
+    not warn."""
+    cdef object filters                 # the list of filters at the last look,
+    cdef tuple entries                  # and its entries
+    cdef object numpy_settings
 
     cdef bint holds(self) except -1:
         cdef PyObject *p = PyDict_GetItem(WARNINGS, "filters")
         cdef object now = None if p is NULL else <object>p
-        cdef object treatment = EXTENSION.get(None) if EXTENSION is not None else np.geterr()
-        if now is self.filters and treatment is self.treatment and type(now) is list \
+        cdef object numpy_settings = NUMPY_SETTINGS.get(None) if NUMPY_SETTINGS is not None else np.geterr()
+        if now is self.filters and numpy_settings is self.numpy_settings and type(now) is list \
                 and PyList_GET_SIZE(now) == PyTuple_GET_SIZE(self.entries) \
                 and memcmp(dg_items_of_list(<PyObject *>now), dg_items_of_tuple(<PyObject *>self.entries),
                            PyTuple_GET_SIZE(self.entries) * sizeof(PyObject *)) == 0:
@@ -290,22 +290,22 @@ cdef class Raising(Guard):
             return False
         self.filters = now
         self.entries = tuple(now) if type(now) is list else ()
-        self.treatment = treatment
+        self.numpy_settings = numpy_settings
         return True
 
 
 cdef dict WARNINGS = vars(warnings)
-cdef object EXTENSION = getattr(np._core.umath, "_extobj_contextvar", None)     # which holds NumPy's settings
+cdef object NUMPY_SETTINGS = getattr(np._core.umath, "_extobj_contextvar", None)
 
 
 cdef list errors_of_warnings(object filters):
-    """The filters of warnings if some of them make errors; else none."""
+    """The filters of warnings if one of them makes errors; else an empty list."""
     entries = list(filters) if isinstance(filters, (list, tuple)) else []
     return entries if any([entry[0] == "error" for entry in entries]) else []
 
 
 cdef tuple errors_of_numpy():
-    """The kinds of numbers for which NumPy raises or calls a function, and that function."""
+    """The floating-point events for which NumPy raises or calls a function, and that function."""
     kinds = {kind: how for kind, how in np.geterr().items() if how in ("raise", "call", "log")}
     return kinds, np.geterrcall() if kinds else None
 
@@ -329,13 +329,13 @@ cdef class Guards:
         return 0
 
     cdef int pointer(self, PyObject **at, object holder, object label) except -1:
-        """Guard a pointer inside of an object."""
+        """Guard a pointer in an object."""
         cdef Pointer g = Pointer()
         g.word = <size_t *>at
         return self.add(g, holder, label, ABSENT if at[0] is NULL else <object>at[0])
 
     cdef int entries(self, dict d, object names, object holder, object label) except -1:
-        """Guard the entries of a dict under some names, and their absence."""
+        """Guard the presence, absence and values of some names in a dict."""
         cdef Entries g = Entries()
         cdef PyObject *p
         cdef dict found = {}
@@ -349,7 +349,7 @@ cdef class Guards:
         return self.add(g, holder, label, found)
 
     cdef int attributes(self, dict d, set names, object holder) except -1:
-        """Guard the entries of a dict of attributes that are in `names`, and special ones; all for None."""
+        """Guard entries of a dict of attributes: those in `names` and special names; None: all."""
         cdef Attributes g = Attributes()
         g.d = d
         g.names = names
@@ -357,13 +357,13 @@ cdef class Guards:
         return self.add(g, holder, None, {name: found for name, found in d.items() if g.counts(name)})
 
     cdef int content(self, object x, object label) except -1:
-        """Guard all that a list, dict, set, deque or array holds."""
+        """Guard the whole contents of a list, dict, set, deque or array."""
         cdef Guard g
         cdef Numbers numbers
         if cnp.PyArray_Check(x):
             numbers = Numbers()
-            numbers.form = form_of(plain(x))
-            held = np.array(numbers_of(plain(x)))
+            numbers.layout = layout_of(plain_array(x))
+            held = np.array(bytes_of_array(plain_array(x)))
             self.bytes += held.size
             return self.add(numbers, x, label, held)
         items = items_of(x)
@@ -374,14 +374,14 @@ cdef class Guards:
             return self.add(g, x, label, items)
         return self.add(Sequence(), x, label, items)
 
-    cdef int asked(self, object ask, object label) except -1:
-        """Guard what a function gives that has no arguments."""
-        cdef Asked g = Asked()
-        g.ask = ask
-        return self.add(g, None, label, ask())
+    cdef int result_of(self, object fn, object label) except -1:
+        """Guard the result of a function without arguments."""
+        cdef CallResult g = CallResult()
+        g.fn = fn
+        return self.add(g, None, label, fn())
 
     cdef int raising(self) except -1:
-        """Guard what makes errors of warnings and of numbers that are not finite."""
+        """Guard the settings that turn warnings and floating-point events into errors."""
         cdef Raising g = Raising()
         self.add(g, None, "what becomes an error: the filters of warnings, or numpy.seterr", None)
         return g.holds()
@@ -390,7 +390,7 @@ cdef class Guards:
         return self.add(Token(), of, "the classes registered with it", get_cache_token())
 
     cdef int gather_words(self) except -1:
-        """Gather the words, once all guards are there."""
+        """Copy words and values to arrays of C after the last guard was added."""
         cdef Guard g
         self.n = len(self.quick)
         self.words = <size_t **>PyMem_Realloc(self.words, max(self.n, 1) * sizeof(size_t *))
@@ -405,7 +405,7 @@ cdef class Guards:
         return 0
 
     cdef bint hold(self) except -1:
-        """Whether everything is as it was found."""
+        """Whether all guards hold."""
         return self.broken() is None
 
     cdef Guard broken(self):
@@ -424,16 +424,16 @@ cdef class Guards:
         return None
 
 
-cdef str described(Guard g):
-    """The place of a guard in words; what is there may raise when its name is asked for."""
+cdef str guard_in_words(Guard g):
+    """The place of a guard in words; reading the name of the holder may raise."""
     try:
         if g.label is None:
-            return f"the attribute {g.changed!r} of {named(g.holder)}"
+            return f"the attribute {g.changed!r} of {name_in_words(g.holder)}"
         return f"{g.label}, {g.changed!r}" if g.changed is not None else str(g.label)
     except Exception:
         return "something that it can reach"
 
 
-cdef str named(object x):
+cdef str name_in_words(object x):
     name = getattr(x, "__qualname__", None)
     return name if isinstance(name, str) else f"a {type(x).__qualname__}"

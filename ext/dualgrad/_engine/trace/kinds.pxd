@@ -1,4 +1,4 @@
-# Kinds of objects, as the walk tells them apart. See kinds.pyx.
+# Kinds of objects that the walk distinguishes. See kinds.pyx.
 
 cdef set ATOMS
 cdef set METHODS
@@ -29,7 +29,7 @@ cdef object IMPORT
 cdef dict LEAVES
 cdef tuple FIELDS
 
-cdef object called_by(object x)
+cdef object names_given_to(object x)
 cdef bint number_or_text(object x)
 cdef bint passive(object kind)
 cdef bint plain_data(object x)

@@ -1,9 +1,8 @@
-"""Kinds of objects: which cannot change, which are made of parts, which have state that no guard sees.
+"""Kinds of objects: which cannot change, which consist of parts, which have state that no guard sees.
 
 Design
 ------
-A kind that stands nowhere here is unknown, and what reaches an object of it runs eagerly. Kinds are known by their
-addresses (objects.pyx).
+A function that reaches an object of any other kind runs eagerly. Kinds are compared by their addresses (objects.pyx).
 """
 cimport numpy as cnp
 
@@ -25,19 +24,19 @@ from .objects cimport address, addresses, attributes_of_class, module_of, mro_of
 
 cnp.import_array()
 
-# Kinds that cannot change and hold nothing that could.
+# Immutable kinds that hold no mutable objects.
 cdef set ATOMS = addresses((
     int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType,
     re.Pattern, re.Match, type(namedtuple("_", "x").x), typing.TypeVar, typing.ParamSpec,
     type(abc.ABC.__dict__["_abc_impl"]), type(sys.float_info), type(sys.int_info), type(sys.version_info),
     type(sys.flags), type(sys.hash_info)))
-# Kinds of compiled attributes and methods, which cannot change either, but may say which attributes are read.
+# Kinds of compiled attributes and methods: immutable too, but their names may be names of attributes that are read.
 cdef set METHODS = addresses((
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType))
-# Kinds of locks, which give no numbers.
+# Kinds of locks; a lock does not change numbers.
 cdef set LOCKS = set()
-# Compiled classes that classes of Python may derive from without bringing state that no guard sees.
+# Compiled classes whose state guards can see, also in Python classes that derive from them.
 cdef set BASES = addresses((
     object, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, defaultdict, OrderedDict, type,
     property, staticmethod, classmethod, functools.partial, np.ndarray, np.generic, types.SimpleNamespace,
@@ -53,20 +52,20 @@ cdef type DEFAULTS = defaultdict
 cdef type NAMESPACE = types.SimpleNamespace
 cdef type CACHED = functools._lru_cache_wrapper
 cdef type UFUNC = np.ufunc
-cdef type DISPATCHER = type(np.sum)         # what most functions of NumPy are
+cdef type DISPATCHER = type(np.sum)         # the class of most functions of NumPy
 cdef type ABSTRACT = abc.ABCMeta
-# Attributes that compiled code looks up in instances.
+# Attributes of instances that compiled code reads.
 cdef object LOOKED_UP = frozenset({"construct", "bprop", "fn", "__wrapped__", "__array_interface__",
                                    "__array_struct__", "__array_priority__", "__array_ufunc__"})
 cdef object OF_PARAMETERS = frozenset({"_requires_grad", "_name"})
 cdef object REGISTRIES = frozenset({"_cells", "_params", "_param_tuples"})
-# Of a module of the standard library that keeps state, what does not.
+# The constants in modules of the standard library that have state.
 cdef dict CONSTANTS = {"sys": frozenset({"float_info", "int_info", "maxsize", "version_info", "version", "platform",
                                          "byteorder", "hexversion", "maxunicode", "implementation"}),
                        "os": frozenset({"sep", "linesep", "name"})}
-# Modules whose functions read attributes of what they are given by names that are computed.
+# Modules whose functions read attributes of their arguments by computed names.
 cdef object READS_BY_NAME = frozenset({"copy", "copyreg", "dataclasses", "operator", "reprlib", "string", "typing"})
-# Settings of NumPy: the names of functions that give them, what gives them, and what they are called.
+# Settings of NumPy: (names by which code reads or sets them, the function that returns them, words for a message).
 cdef tuple SETTINGS = ((frozenset({"geterr", "errstate"}), np.geterr, "NumPy's treatment of errors"),
                        (frozenset({"get_printoptions", "printoptions"}), np.get_printoptions, "NumPy's way to print"))
 
@@ -80,8 +79,8 @@ cdef int find_locks() except -1:
 find_locks()
 
 
-cdef object called_by(object x):
-    """What an `attrgetter` or `methodcaller` was made of: names, or whatever it takes to make it again."""
+cdef object names_given_to(object x):
+    """The names that an `attrgetter` or `methodcaller` was made with, or all that `__reduce__` gives."""
     made, arguments = x.__reduce__()
     return arguments if made is type(x) else (made, arguments)
 
@@ -91,32 +90,32 @@ cdef bint number_or_text(object x):
 
 
 cdef bint passive(object kind):
-    """Whether a class of a module with state keeps none besides its attributes; the hook sees whether its methods
-    run."""
+    """Whether the instances of a class from a module with state have no other state than attributes. The hook sees
+    whether its methods run."""
     return module_of(kind) in ("logging", "argparse")
 
 
 cdef bint plain_data(object x):
-    """Whether something is a container, number or text that the text of what holds it shows."""
+    """Whether an object is a container or array, whose entries the repr of its holder shows."""
     return isinstance(x, (list, dict, set, tuple, frozenset)) or is_a(x, NAMESPACE) \
         or cnp.PyArray_Check(x)
 
 
 cdef bint special(object name, object value):
-    """Whether an entry of a class is a special method, which operators call without naming it."""
+    """Whether an entry of a class is a special method or descriptor, which operators call without its name."""
     return type(name) is str and (<str>name).startswith("__") and address(type(value)) not in METHODS and (
         callable(value) or any(["__get__" in attributes_of_class(base) for base in mro_of(type(value))]))
 
 
 cdef bint accessor(object value):
-    """Whether an entry of a class is how compiled attributes are read, by the names of the entries."""
+    """Whether an entry of a class is a descriptor of a compiled attribute."""
     return type(value) is types.MemberDescriptorType or type(value) is types.GetSetDescriptorType
 
 
 cdef type ATTRGETTER = operator.attrgetter
 cdef type METHODCALLER = operator.methodcaller
 cdef object IMPORT = builtins.__import__
-cdef dict LEAVES = {                # address of a class -> what one of its instances is made of
+cdef dict LEAVES = {                # address of a class -> the parts of one of its instances
     address(slice): lambda x: (x.start, x.stop, x.step),
     address(types.GenericAlias): lambda x: (x.__origin__, x.__args__),
     address(types.UnionType): lambda x: x.__args__,
@@ -124,9 +123,9 @@ cdef dict LEAVES = {                # address of a class -> what one of its inst
     address(types.MethodWrapperType): lambda x: (x.__self__,),
     address(operator.itemgetter): lambda x: x.__reduce__()[1],
     address(ATTRGETTER): lambda x: (),
-    address(METHODCALLER): lambda x: called_by(x),
+    address(METHODCALLER): lambda x: names_given_to(x),
 }
 
-# Fields of functions, after their code; those that are no attributes are guarded otherwise.
+# Fields of functions after their code, in the order of dg_field_of_function.
 cdef tuple FIELDS = ("__defaults__", "__kwdefaults__", "__dict__", "__name__", "__qualname__", "__doc__", "__module__",
                      "__annotations__")

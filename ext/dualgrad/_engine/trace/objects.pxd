@@ -1,4 +1,4 @@
-# Python objects past what their classes make of attributes. See objects.pyx.
+# Python objects, read without running code of their classes. See objects.pyx.
 from cpython.object cimport PyObject, PyTypeObject
 
 from .executed cimport OURS, Trust
@@ -17,7 +17,7 @@ cdef extern from "Python.h":
 cdef extern from *:
     """
     #include <structmember.h>
-    /* Where an object keeps what one of its slots holds; NULL for anything but a slot. */
+    /* The pointer in an object behind a descriptor of `__slots__`; NULL for other descriptors. */
     static inline PyObject **dg_slot_at(PyObject *holder, PyObject *descriptor)
     {
         const PyMemberDef *member;
@@ -47,7 +47,7 @@ cdef extern from *:
     #endif
     }
     static inline void *dg_dealloc_of(PyObject *t) { return (void *)((PyTypeObject *)t)->tp_dealloc; }
-    /* The name of a class of Python, and that with those of what it is defined in. */
+    /* __name__ and __qualname__ of a Python class. */
     static inline PyObject **dg_name_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_name; }
     static inline PyObject **dg_qualname_at(PyObject *t) { return &((PyHeapTypeObject *)t)->ht_qualname; }
     """
@@ -68,7 +68,7 @@ cdef object module_of(object kind)
 cdef object qualname_of(object kind)
 cdef bint of_python(object t)
 cdef Trust trust_of_class(object t) except? OURS
-cdef list slots_of(object kind)
+cdef list slots_of_class(object kind)
 cdef tuple mro_of(object kind)
 cdef dict attributes_of_module(object x)
 cdef dict attributes_of_class(object kind)

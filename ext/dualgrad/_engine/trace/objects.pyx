@@ -1,10 +1,9 @@
-"""Objects: Python objects past what their classes make of attributes.
+"""Objects: Python objects, read without running code of their classes.
 
 Design
 ------
-The walk (reachability.pyx) looks at objects of its users, and none of their code may run meanwhile. So it asks for
-classes, attributes and slots where the interpreter keeps them, and knows classes by their addresses, since a hash may
-be a user's code too.
+The walk (reachability.pyx) reads users' objects, and no users' code may run meanwhile. So it reads classes, attributes
+and slots where the interpreter stores them, and compares classes by address, since `__hash__` may be users' code.
 """
 from cpython.long cimport PyLong_FromVoidPtr
 from cpython.object cimport PyObject, PyTypeObject
@@ -16,7 +15,7 @@ from .executed cimport OURS, USERS, Trust, trust_of_name
 
 
 class _Python:
-    """A class of Python, to tell such classes from compiled ones."""
+    """A Python class, whose deallocator `of_python` compares with that of other classes."""
 
 
 cdef object address(object x):
@@ -24,7 +23,7 @@ cdef object address(object x):
 
 
 cdef set addresses(tuple kinds):
-    """The addresses of classes that live for ever: their hashes may be their users' code."""
+    """The addresses of classes that are never deallocated."""
     return {address(kind) for kind in kinds}
 
 
@@ -48,12 +47,12 @@ cdef dict SLOTS = {}                # address of a class -> (the class, its slot
 
 
 cdef bint of_python(object t):
-    """Whether a class was made by a class statement, so that its instances keep what they hold in dicts and slots."""
+    """Whether a class was made by a class statement, so that its instances keep their state in dicts and slots."""
     return dg_dealloc_of(<PyObject *>t) is DEALLOC_OF_PYTHON
 
 
 cdef Trust trust_of_class(object t) except? OURS:
-    """How far a class is trusted. A class of Python that only bears the name of a module is its user's."""
+    """How far a class is trusted. A class that only carries a module's name in `__module__` belongs to the user."""
     cdef object name = module_of(t)
     cdef Trust found = trust_of_name(name)
     if found == USERS or not of_python(t):
@@ -61,11 +60,11 @@ cdef Trust trust_of_class(object t) except? OURS:
     module = sys.modules.get(name)
     if module is None or not PyModule_Check(module):
         return USERS
-    return found if stands_in(attributes_of_module(module), t) else USERS
+    return found if found_by_name(attributes_of_module(module), t) else USERS
 
 
-cdef bint stands_in(dict around, object t) except -1:
-    """Whether a class stands where its name says, as far as can be seen: not inside of functions."""
+cdef bint found_by_name(dict around, object t) except -1:
+    """Whether a class is found under its qualified name; a class inside of a function cannot be looked up."""
     cdef list path = qualname_of(t).split(".")
     value = around.get(path[0])
     for name in path[1:]:
@@ -75,8 +74,8 @@ cdef bint stands_in(dict around, object t) except -1:
     return value is t
 
 
-cdef list slots_of(object kind):
-    """The slots of a class and its bases: (name, descriptor)."""
+cdef list slots_of_class(object kind):
+    """The `__slots__` of a class and its bases: (name, descriptor)."""
     held = SLOTS.get(address(kind))
     if held is None:
         found = [(name, member) for base in mro_of(kind) for name, member in attributes_of_class(base).items()

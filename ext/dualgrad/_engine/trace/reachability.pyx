@@ -1,17 +1,16 @@
-"""Reachability: all that a call can reach besides its arguments, and the guards for it.
+"""Reachability: the objects that a call can reach besides its arguments, and their guards.
 
 Design
 ------
-Each object that the walk (walk.pyx) meets is of a kind that cannot change, of a kind whose change a guard sees
-(guards.pyx), or the walk is refused, and the function runs eagerly. From an object the walk goes on to what executed
-code can read of it: attributes that some of it names, entries of containers, what partial functions, methods and
-descriptors are made of.
+An object that the walk (walk.pyx) meets is immutable, or a guard (guards.pyx) sees its changes, or the walk is refused
+and the function runs eagerly. From an object the walk goes on to everything that executed code can read of it:
+attributes that the code names, entries of containers, the parts of partial functions, methods and descriptors.
 
-No code of the user's runs during a walk: objects are looked at past what their classes make of attributes, of iteration
-and of `__class__` (objects.pyx).
+No users' code runs during a walk: attributes, items and classes are read without `__getattribute__`, `__iter__` and
+`__class__` (objects.pyx).
 
-Tensors are left out, since programs read them anew. This package, NumPy and the part of the standard library without
-state are taken as constant, except for the entries of their modules that the code names.
+Tensors have no guards, since each run of a program reads them again. This package, NumPy and the stateless part of the
+standard library are constant, except for the entries of their modules that the code names.
 """
 cimport numpy as cnp
 from cpython.long cimport PyLong_FromVoidPtr
@@ -31,9 +30,9 @@ from ..transforms.tensor cimport CellCall, TensorBase
 cnp.import_array()
 
 
-cdef Reach reach_of(object call, list others, Executed executed, bint replayed):
-    """Walk over all that a call can reach. What becomes an error matters where the call is replayed; a pattern does not
-    depend on it."""
+cdef Reach reachable_from(object call, list others, Executed executed, bint replayed):
+    """Walk over all objects that a call can reach. `replayed`: guard the settings of warnings and errors too, on which
+    a sparsity pattern does not depend."""
     cdef Reach r = Reach()
     r.replayed = replayed
     r.executed = executed
@@ -51,7 +50,7 @@ cdef class Reach(Walk):
         if kind in ATOMS:
             return 0
         if kind in METHODS:
-            return self.method(x)
+            return self.compiled_attribute(x)
         identity = address(x)
         if identity in self.seen:
             return 0
@@ -65,22 +64,22 @@ cdef class Reach(Walk):
         elif is_a(x, GENERIC) and not is_a(x, VOID) and not of_python(type(x)):
             return 0
         elif cnp.PyArray_DescrCheck(x):
-            return 0 if x.names is None else self.guards.asked(lambda: repr(x), label)      # names can be changed
+            return 0 if x.names is None else self.guards.result_of(lambda: repr(x), label)      # its names can change
         self.work.append((x, label))
         return 0
 
-    cdef int method(self, object x) except -1:
-        """A compiled attribute or method by itself: it may be called with an object and what names its attributes."""
+    cdef int compiled_attribute(self, object x) except -1:
+        """A compiled descriptor or method: called with an object, it may read attributes of the object."""
         if type(x) is types.MemberDescriptorType:
-            return self.name(x.__name__)
+            return self.add_attribute(x.__name__)
         if x.__name__ in REFUSED:
             return self.refuse(f"it reads {x.__name__}, and no guard can follow what that gives")
         if x.__name__ in TESTS_CLASS:
-            self.asks_for_classes()
-        return self.computes() if x.__name__ in DYNAMIC else 0
+            self.classes_are_tested()
+        return self.names_are_computed() if x.__name__ in DYNAMIC else 0
 
     cdef int follow(self, object x, set chains, object label) except -1:
-        """Go along the attributes that code reads of a name; only a module is not read otherwise."""
+        """Follow the attributes that code reads after a name. Only of a module are these all that can be read."""
         cdef object value
         cdef dict around
         if chains == {(CALLED,)} and self.only_called(x):
@@ -100,29 +99,28 @@ cdef class Reach(Walk):
         for name, rest in by_name.items():
             value = around.get(name)
             if trust == IMPURE and name not in CONSTANTS.get(name_of_module, ()) and not (
-                    name in around and self.constant(value, <set>rest)):
+                    name in around and self.constant_or_called(value, <set>rest)):
                 return self.refuse(f"it reads {name_of_module}.{name}, whose results or effects a program cannot "
                                    f"repeat")
             if name in around:
                 self.follow(value, <set>rest, f"{label}.{name}")
             elif trust == USERS:
                 missing = True
-            else:                                   # trusted modules also import what is asked for
+            else:                                   # trusted modules may import the attribute
                 self.follow(getattr(x, name, None), <set>rest, f"{label}.{name}")
         if missing:
             self.meet(around.get("__getattr__"), label)
         return self.guards.entries(around, tuple(by_name) + (("__getattr__",) if missing else ()), x,
                                    f"an attribute of the module {name_of_module}")
 
-    cdef bint constant(self, object value, set chains) except -1:
-        """Whether something in a module with state is a constant, a module, or is called only, in which case the hook
-        has seen it if it has run."""
+    cdef bint constant_or_called(self, object value, set chains) except -1:
+        """Whether an entry of a module with state is a constant, a module, or only called. The hook has seen the call
+        if it ran."""
         return address(type(value)) in ATOMS or PyModule_Check(value) or (
             chains == {(CALLED,)} and self.only_called(value))
 
     cdef bint only_called(self, object x) except -1:
-        """Whether something is a function of a module with state: it has not run, given that users' code would call
-        it."""
+        """Whether an object is a function of a module with state. It has not run: the hook would have refused it."""
         if PyMethod_Check(x):
             x = x.__func__
         if PyFunction_Check(x):
@@ -139,8 +137,8 @@ cdef class Reach(Walk):
             self.meet(type(x), label)
         return 0
 
-    cdef int into(self, object x, object label) except -1:
-        """Look into what was met."""
+    cdef int look_into(self, object x, object label) except -1:
+        """Guard an object and meet its parts."""
         cdef object kind = type(x)
         if PyFunction_Check(x):
             return self.function(x)
@@ -150,25 +148,25 @@ cdef class Reach(Walk):
         if PyModule_Check(x):
             return self.module(x, label)
         if isinstance(x, type):
-            return self.kind(x, label)
+            return self.class_object(x, label)
         if PyCFunction_Check(x) or kind is DISPATCHER or qualname_of(kind) == "cython_function_or_method":
-            return self.builtin(x, label)
+            return self.compiled_function(x, label)
         if isinstance(x, CellCall):
             return self.cell(x, kind)
         if trust_of_class(kind) == OURS and not isinstance(x, TensorBase):
-            return self.own(x, kind)
+            return self.package_object(x, kind)
         if address(kind) in LOCKS:
             return 0
         return self.instance(x, kind, label)
 
-    cdef int builtin(self, object x, object label) except -1:
-        """A compiled function, or a method of something compiled."""
+    cdef int compiled_function(self, object x, object label) except -1:
+        """A compiled function, or a bound method of a compiled class."""
         module = x.__module__
         owner = getattr(x, "__self__", None)
         if x.__name__ in TESTS_CLASS:
-            self.asks_for_classes()
+            self.classes_are_tested()
         if x.__name__ in DYNAMIC and x.__name__ != "format" or (x.__name__ == "format" and isinstance(owner, str)):
-            self.computes()
+            self.names_are_computed()
         if owner is not None and not PyModule_Check(owner):
             return self.meet(owner, label)
         if module == "builtins" and x.__name__ in IMPURE_BUILTINS:
@@ -179,12 +177,13 @@ cdef class Reach(Walk):
         return 0
 
     cdef int function(self, object f) except -1:
-        """A function: all that it is made of if it has run; otherwise what can be read of it."""
+        """A function: all of its parts if it has run, otherwise the attributes that code can read."""
         cdef int field
         cdef Trust trust = trust_of(f.__globals__)
-        if self.dynamic or self.runs(f):
-            self.runnable(f, trust)
-        if trust != USERS and dg_field_of_function(<PyObject *>f, 3)[0] is NULL and (trust == OURS or not self.runs(f)):
+        if self.dynamic or self.has_run(f):
+            self.executed_function(f, trust)
+        if trust != USERS and dg_field_of_function(<PyObject *>f, 3)[0] is NULL \
+                and (trust == OURS or not self.has_run(f)):
             return 0
         self.guards.pointer(dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
         for field, name in enumerate(FIELDS, 1):
@@ -193,7 +192,7 @@ cdef class Reach(Walk):
         if self.dynamic or "__annotations__" in self.attributes:
             if dg_field_of_function(<PyObject *>f, 8)[0] is not NULL:
                 self.meet(<object>dg_field_of_function(<PyObject *>f, 8)[0], f"the annotations of {f.__qualname__}")
-        attributes = f.__dict__         # made here, so that a look at it later is no change
+        attributes = f.__dict__         # created here, so that a later read does not change the pointer
         self.guards.pointer(dg_field_of_function(<PyObject *>f, 3), f, f"the attributes of {f.__qualname__}")
         self.guards.attributes(attributes, None if self.dynamic else self.attributes, f)
         for name, value in attributes.items():
@@ -201,9 +200,9 @@ cdef class Reach(Walk):
                 self.meet(value, f"{f.__qualname__}.{name}")
         return 0
 
-    cdef int runnable(self, object f, Trust trust) except -1:
-        """The defaults and the variables of a function that has run; what holds those of this package does not
-        change."""
+    cdef int executed_function(self, object f, Trust trust) except -1:
+        """The defaults and variables of a function that has run. Of this package's functions the values can change, but
+        not the pointers to them."""
         cdef Py_ssize_t i
         cdef int field
         cdef PyObject *p
@@ -215,21 +214,21 @@ cdef class Reach(Walk):
         self.meet(f.__defaults__, f"the defaults of {f.__qualname__}")
         self.meet(f.__kwdefaults__, f"the defaults of {f.__qualname__}")
         if trust == OURS:
-            self.state_of(f)
+            self.package_state(f)
         for i, cell in enumerate(f.__closure__ or ()):
             name = code.co_freevars[i]
             if trust != OURS:
                 self.guards.pointer(dg_cell_at(<PyObject *>cell), cell, name)
             p = PyCell_GET(<PyObject *>cell)
             if name not in n.free and not n.nested and name != "__class__" and self.executed.offsets is not None:
-                continue                        # nothing that has run reads it
+                continue                        # no code that ran reads it
             if p is not NULL:
                 chains = n.free.get(name)
                 self.follow(<object>p, {()} if chains is None or n.nested else chains, name)
         return 0
 
-    cdef int state_of(self, object f) except -1:
-        """What a function of this package gives that users' code asks for the package's state."""
+    cdef int package_state(self, object f) except -1:
+        """Guard the state of this package that a function of it returns: context, mode, seed."""
         if f.__module__ == "dualgrad.context":
             self.guards.content(f.__globals__["_settings"], "the context")
             self.guards.entries(f.__globals__, ("_mode",), f, "the mode")
@@ -240,7 +239,7 @@ cdef class Reach(Walk):
         return 0
 
     cdef int module(self, object x, object label) except -1:
-        """A module that is used otherwise than by attributes that follow its name."""
+        """A module that code uses as an object, not only by attributes after its name."""
         cdef dict around = attributes_of_module(x)
         cdef object named = around.get("__name__")
         cdef Trust trust = trust_of_name(named)
@@ -249,7 +248,7 @@ cdef class Reach(Walk):
         if trust == PURE and self.dynamic and named.partition(".")[0] == "numpy":
             return self.refuse(f"it uses the module {named} beside code that reads attributes by computed names")
         self.class_of_module(x, label)
-        if self.dynamic:                            # those of trusted modules cannot change
+        if self.dynamic:                            # entries of trusted modules are guarded, not entered
             self.guards.attributes(around, None, x)
             for name, value in list(around.items()):
                 if trust == USERS:
@@ -261,13 +260,13 @@ cdef class Reach(Walk):
                 self.meet(around[name], f"{label}.{name}")
         return 0
 
-    cdef int kind(self, object t, object label) except -1:
-        """A class: the attributes of all classes that it derives from."""
+    cdef int class_object(self, object t, object label) except -1:
+        """A class: its attributes and bases."""
         cdef Trust trust = trust_of_class(t)
         cdef dict members
         cdef str text = f"{module_of(t)}.{qualname_of(t)}"
         if t is ATTRGETTER or t is METHODCALLER:
-            self.computes()
+            self.names_are_computed()
         if not of_python(t):
             if trust == OURS or trust == PURE or module_of(t) == "types":
                 return 0
@@ -280,7 +279,7 @@ cdef class Reach(Walk):
                 self.meet(type(t), label)
         if trust == IMPURE and not passive(t):
             return self.refuse(f"it uses the class {text}, whose results or effects a program cannot repeat")
-        if trust == PURE:                           # somebody may replace a method all the same
+        if trust == PURE:                           # its methods may still be replaced
             return self.guards.attributes(attributes_of_class(t), None, t)
         self.guards.pointer(dg_mro_at(<PyObject *>t), t, f"the bases of {text}")
         if trust != OURS:
@@ -289,20 +288,20 @@ cdef class Reach(Walk):
         members = attributes_of_class(t)
         self.guards.attributes(members, None if trust == OURS or self.dynamic else self.attributes, t)
         for name, value in list(members.items()):
-            if not accessor(value) and (self.runs(value) or (trust != OURS and (
+            if not accessor(value) and (self.has_run(value) or (trust != OURS and (
                     self.dynamic or name in self.attributes or special(name, value)))):
                 self.meet(value, f"{qualname_of(t)}.{name}")
         for base in mro_of(t)[1:]:
             self.meet(base, label)
         return 0
 
-    cdef bint runs(self, object x) except -1:
-        """Whether something is a function of Python that has run."""
+    cdef bint has_run(self, object x) except -1:
+        """Whether an object is a Python function that has run."""
         return PyFunction_Check(x) and PyLong_FromVoidPtr(<void *>x.__code__) in self.executed.codes
 
-    cdef int own(self, object x, object kind) except -1:
-        """An object of this package: what it is set to (private attributes are its own affair, unless users' code names
-        them), and what of the user's it is wrapped around."""
+    cdef int package_object(self, object x, object kind) except -1:
+        """An object of this package: its public attributes, private ones that users' code names, and the function
+        that it wraps."""
         cdef PyObject **at
         if getattr(kind, "_outside_of_programs", False):
             return 0
@@ -314,25 +313,25 @@ cdef class Reach(Walk):
                 self.guards.attributes(attributes, None, x)
             for name, item in attributes.items():
                 self.meet(item, name)
-        for name, slot in slots_of(kind):
+        for name, slot in slots_of_class(kind):
             at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
             if at is not NULL and not name.startswith("_"):
                 self.guards.pointer(at, x, name)
             self.meet(getattr(x, name, None), name)
-        for name in ("__wrapped__", "fn"):          # of recorded functions, and of gradient functions
+        for name in ("__wrapped__", "fn"):          # of recorded functions and of gradient functions
             found = getattr(x, name, None)
             if found is not None and name == "__wrapped__":
-                self.guards.asked(wrapped_by(x), "the function that is recorded")
+                self.guards.result_of(wrapped_by(x), "the function that is recorded")
             self.meet(found, name)
         return 0
 
     cdef int instance(self, object x, object kind, object label) except -1:
-        """An object by its class: all compiled ones that it derives from have to be known."""
+        """An object of another class: each compiled class that it derives from must be one of BASES."""
         cdef object base
         cdef str text = f"{module_of(kind)}.{qualname_of(kind)}"
         parts = LEAVES.get(address(kind))
         if parts is not None:
-            return self.leaf(x, parts, label)
+            return self.made_of_parts(x, parts, label)
         if kind is UFUNC and "O" not in x.types[0]:
             return 0
         if is_a(x, CACHED_PROPERTY):
@@ -355,25 +354,24 @@ cdef class Reach(Walk):
         names = None if self.dynamic else self.attributes
         if isinstance(x, TensorBase) and names is not None:
             names = names | OF_PARAMETERS
-        return self.attributes_of(x, kind, names)
+        return self.own_attributes(x, kind, names)
 
-    cdef int leaf(self, object x, object parts, object label) except -1:
-        """Something compiled that is made of parts once and for all."""
+    cdef int made_of_parts(self, object x, object parts, object label) except -1:
+        """An immutable compiled object that consists of parts."""
         if type(x) is ATTRGETTER or type(x) is METHODCALLER:
-            for text in called_by(x)[:1 if type(x) is METHODCALLER else None]:
+            for text in names_given_to(x)[:1 if type(x) is METHODCALLER else None]:
                 for name in text.split(".") if isinstance(text, str) else ():
-                    self.name(name)
+                    self.add_attribute(name)
         elif type(x) is types.MethodWrapperType and x.__name__ in DYNAMIC:
-            self.computes()
+            self.names_are_computed()
         for part in parts(x):
             self.meet(part, label)
         return 0
 
     cdef int contents(self, object x, object label) except -1:
-        """What a container holds, and a partial function or descriptor."""
+        """The items of a container, or the parts of a partial function or descriptor."""
         cdef PyObject **at
-        if is_a(x, list) or is_a(x, dict) or is_a(x, set) \
-                or is_a(x, deque):
+        if is_a(x, list) or is_a(x, dict) or is_a(x, set) or is_a(x, deque):
             self.guards.content(x, label)
             for item in items_of(x):
                 self.meet(item, label)
@@ -400,10 +398,10 @@ cdef class Reach(Walk):
             self.meet(x.__func__, label)
         return 0
 
-    cdef int attributes_of(self, object x, object kind, set names) except -1:
-        """The attributes that an object keeps by itself, under some names; None: all."""
+    cdef int own_attributes(self, object x, object kind, set names) except -1:
+        """The instance attributes of an object under some names; None: all."""
         cdef PyObject **at = _PyObject_GetDictPtr(<PyObject *>x)
-        cdef bint whole = is_a(x, NAMESPACE)      # its text and comparisons read all of them
+        cdef bint whole = is_a(x, NAMESPACE)      # its repr and comparison read all of them
         if at is not NULL:
             attributes = PyObject_GenericGetDict(x, NULL)
             if type(attributes) is not dict:
@@ -415,7 +413,7 @@ cdef class Reach(Walk):
             for name, value in list((<dict>attributes).items()):
                 if names is None or name in names or special(name, value) or (whole and plain_data(value)):
                     self.meet(value, name)
-        for name, slot in slots_of(kind):
+        for name, slot in slots_of_class(kind):
             if names is None or name in names:
                 at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
                 if at is not NULL:
@@ -425,7 +423,7 @@ cdef class Reach(Walk):
         return 0
 
     cdef int cell(self, object x, object kind) except -1:
-        """A Cell: all of its attributes, since the code of its base classes reads them too."""
+        """A Cell: all of its attributes, since this package's code reads them too."""
         cdef dict attributes = PyObject_GenericGetDict(x, NULL)
         self.guards.pointer(dg_class_at(<PyObject *>x), x, f"the class of a {qualname_of(kind)}")
         self.meet(kind, qualname_of(kind))
@@ -441,8 +439,8 @@ cdef class Reach(Walk):
         return 0
 
 
-class ById:
-    """Equal to another one if both hold the same object."""
+class SameObject:
+    """Equal to another if both hold the same object."""
 
     def __init__(self, held):
         self.held = held
@@ -452,5 +450,5 @@ class ById:
 
 
 def wrapped_by(x):
-    """A function that gives which function is recorded under another."""
-    return lambda: ById(x.__wrapped__)
+    """A function that returns the function which a recorded function wraps now."""
+    return lambda: SameObject(x.__wrapped__)

@@ -1,26 +1,24 @@
-"""Recording: a program written down while a function is executed.
+"""Recording: a program is written while a function is executed.
 
 Design
 ------
-A recording rides along an execution. Every primitive on arrays goes through `Recorder.execute`, which executes
-it and appends a step. Whatever else happens (levels, tapes, duals) is Python and engine work that leads to those steps
-and is not needed to repeat them. So nested derivatives of any kind are recorded as the plain array program they come
-down to.
+Each primitive on arrays goes through `Recorder.execute`, which executes it and appends a step. Levels, tapes and duals
+only determine which primitives follow; a replay does not need them. So nested derivatives of any kind are recorded as a
+plain program on arrays.
 
-An array the recording knows carries its mark (`trace`) and a slot. What it does not know is constant: work on
-constants alone is done at once and not written down. Handles made outside (Parameters, captured tensors) are slots of
-their own, read anew at each run.
+An array of the recording has its mark (`trace`) and a slot. Other arrays are constants: a primitive on constants only
+is executed and not recorded. Handles made outside (Parameters, captured tensors) have slots that each run reads again.
 
-The same primitive on the same slots is one step, and its result is not even computed again while it is alive. This
-is what makes k nested derivatives, 2^k components, a program of the components that differ.
+The same primitive on the same slots is one step. Its result is kept while there is room, and then not computed again.
+So k nested derivatives, with 2^k components, become a program of the components that differ.
 
-An absorbing product with ones takes the sign from zeros and changes nothing else. It is a step, but another absorbing
-product may read what it was made of: the sign of a zero does not matter there.
+An absorbing product with ones only removes the sign of zeros. It is a step, but another absorbing product reads its
+operand instead, since the sign of a zero does not matter there.
 
-Large results may be deferred (deferred.pyx): then the recording goes through the function without executing it.
+Large results may be deferred (deferred.pyx): then a function is recorded without executing it.
 
-What a program could not repeat makes the recording give up: Python was given a number that depends on the arguments.
-The execution then goes on as an ordinary one.
+The recording gives up if Python reads a number that depends on the arguments, or does anything else that a program
+cannot repeat. The execution then goes on without it.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
@@ -44,14 +42,14 @@ cdef extern from "Python.h":
 
 cdef int TRACES = 0
 cdef enum:
-    KEPT_BYTES = 1 << 22            # of results kept alive so that their equals need not be computed
+    KEPT_BYTES = 1 << 22            # of results kept, so that equal steps need not compute them
     FEW = 8                         # operands of most steps
-    COMPARED_BYTES = 1 << 20        # of a constant that is sought among those already met
+    COMPARED_BYTES = 1 << 20        # of a constant that is compared with the constants so far
 
 
 cdef Array without_repeats(Array a):
-    """What comes from outside as the recording may see it: rows that are one row in memory now need not be so at the
-    next run, and must not be made use of."""
+    """An array from outside, copied if rows share memory: they may differ at the next run, so the recording must not
+    treat them as one."""
     cdef int k
     for k in range(a.ndim):
         if a.strides[k] == 0 and a.shape[k] > 1:
@@ -80,7 +78,7 @@ cdef class Recorder(Tracer):
         self.room = KEPT_BYTES
 
     cdef Array tagged(self, Array a, int slot):
-        """The same data under a mark of this recording."""
+        """A view of an array with the mark of this recording and a slot."""
         cdef Array alias = new_view(a, a.ndim, a.shape, a.strides, a.data)
         alias.trace = self.trace
         alias.slot = slot
@@ -93,7 +91,7 @@ cdef class Recorder(Tracer):
         return self.tagged(without_repeats(a), slot)
 
     cdef int argument(self, object handle) except -1:
-        """The next input is the array of a tensor that the function is given, and may also capture."""
+        """The next input is the array of an argument; the function may capture the same tensor."""
         cdef TensorBase t = <TensorBase>handle
         self.positions[id(t)] = len(self.program.inputs)
         self.handles[id(t)] = (t, t.value, self.input(<Array>t.value))
@@ -102,7 +100,7 @@ cdef class Recorder(Tracer):
     cdef Array reference(self, object handle, Array a):
         cdef TensorBase t = <TensorBase>handle
         cdef Array alias
-        # What the function itself has put into a handle is there at every run: a constant, where it is not known.
+        # An array that the function has put into a handle is a constant unless it has a mark: each run puts it there.
         if a.trace == self.trace or t.birth >= self.start or id(t) in self.effects:
             return a
         found = self.handles.get(id(t))
@@ -113,7 +111,7 @@ cdef class Recorder(Tracer):
         return alias
 
     cdef int asked(self, Array a, str what) except -1:
-        """Numbers that depend on handles alone may be looked at: the program is good while those are unchanged."""
+        """Python reads an array. If it depends on handles only, the program is valid while those are unchanged."""
         cdef set needed = {a.slot}
         cdef list found = []
         if a.data is NULL and a.size > 0:
@@ -135,7 +133,7 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef int frozen(self, object handle, Array a) except -1:
-        if a.trace == self.trace:               # a look at what the program computes or reads: see asked
+        if a.trace == self.trace:               # part of the program: see asked
             return 0
         if (<TensorBase>handle).birth < self.start:
             self.fixed.append((handle, a))
@@ -155,7 +153,7 @@ cdef class Recorder(Tracer):
         return self.evaluate_deferred()
 
     cdef int pause(self) except -1:
-        """Collect no garbage while the program is written down: it is many small objects, and none of them is any."""
+        """Collect no garbage while recording: a program is many small objects, none of them garbage."""
         self.paused = PyGC_Disable()
         return 0
 
@@ -176,7 +174,7 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef int slot_of(self, Array a) except -1:
-        """The slot of an array; constants that hold the same share one."""
+        """The slot of an array; equal constants share one."""
         cdef Array c
         cdef Py_ssize_t nbytes = a.size * a.itemsize
         if a.trace == self.trace:
@@ -233,7 +231,7 @@ cdef class Recorder(Tracer):
                 return self.result(op, params, args, n, found)
         out = self.result(op, params, args, n, -1)
         for i in range(n):
-            if out is <Array>args[i]:           # nothing to do
+            if out is <Array>args[i]:           # no step is needed
                 return out
         ins = tuple_of(slots, n)
         self.program.steps.append((op, params, ins, out.slot))
@@ -251,7 +249,7 @@ cdef class Recorder(Tracer):
         return out
 
     cdef int keep(self, Array out) except -1:
-        """Keep a result, so that its equals need not be computed."""
+        """Keep a result, so that equal steps need not compute it."""
         cdef list kept = self.kept
         while len(kept) < out.slot:
             kept.append(None)
@@ -259,8 +257,8 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef Array result(self, int op, object params, PyObject **args, int n, int slot):
-        """The result of a step, in a slot or (-1) in a new one; it may be deferred. An operand that is returned as it
-        came keeps its own."""
+        """The result of a step, in `slot` or (-1) in a new one; it may be deferred. An operand returned unchanged keeps
+        its slot."""
         cdef Array out = None
         cdef int i
         if self.deferred is not None:
@@ -287,7 +285,7 @@ cdef class Recorder(Tracer):
         return self.program.new_slot(FROM_STEP, len(self.program.steps), out)
 
     cdef Array marked(self, Array out, int slot):
-        """A result that is nobody else's yet; a shared one gets an alias."""
+        """A result with the mark of this recording; a view of it if it has a mark already."""
         if out.trace != 0:
             return self.tagged(out, slot)
         out.trace = self.trace
@@ -309,7 +307,7 @@ cdef class Recorder(Tracer):
 
 
 cdef Array constant_result(int op, object params, PyObject **args, int n):
-    """Work on constants; an elementwise one on numbers that are repeated is done once."""
+    """A primitive on constants. An elementwise one on operands of a single repeated number is executed once."""
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
     cdef PyObject *numbers[3]
@@ -338,9 +336,9 @@ cdef Array constant_result(int op, object params, PyObject **args, int n):
 
 
 cdef Array shortcut(int op, object params, PyObject **args, int n):
-    """The operand that the result is equal to, bit for bit, by an identity; None if there is none.
+    """The operand that equals the result bit for bit (x * 1, x / 1), or None.
 
-    A complex product with one is none: it adds zeros to both parts.
+    A complex product with one is not such a case: it adds zeros to both parts.
     """
     if is_complex((<Array>args[0]).typenum):
         return None
@@ -355,7 +353,7 @@ cdef Array shortcut(int op, object params, PyObject **args, int n):
 
 
 cdef bint covers(Array a, Array b):
-    """Whether the shape of a is that of both together."""
+    """Whether a and b broadcast to the shape of a."""
     cdef int i
     if b.ndim > a.ndim:
         return False

@@ -1,4 +1,4 @@
-# What calls of one kind leave, and when a program is made of them. See recordings.pyx.
+# Recordings of calls, and when a program is made of them. See recordings.pyx.
 from .signature cimport Signature, Template
 from .executed cimport Executed
 from .guards cimport Guards
@@ -7,60 +7,60 @@ from ..compiler.program cimport Program
 
 
 cdef class Recording:
-    """What one call has left: a program, and all under which it is good. Not changed once it is made."""
+    """The program of one call, and the conditions under which it is valid. Immutable once made."""
     cdef Program program
-    cdef Plan plan                  # None where the program is interpreted, or not confirmed
-    cdef Template template          # its results
-    cdef object call                # what was called
+    cdef Plan plan                  # None: the program is interpreted, or not confirmed
+    cdef Template template          # of the results
+    cdef object call                # the function that was called
     cdef Executed executed          # the code that ran; None for a pure function
-    cdef Guards guards              # of all that it can reach; None for a pure function, or where none were found
-    cdef bint guarded               # the guards held from before the call until after it
-    cdef dict captured              # id -> tensor: those that the function can reach otherwise than as arguments
-    cdef dict shared                # number of an input -> tensor, for inputs that are captured too
-    cdef object reached             # ids of what an argument must not be, since code compares by identity; or None
-    cdef list fixed                 # (handle, array) for captured tensors whose numbers Python looked at
-    cdef int agreed                 # recordings in a row that are the same
-    cdef double seconds             # of the call
-    cdef double planning            # of making the plan
+    cdef Guards guards              # None for a pure function, or if none were found
+    cdef bint guarded               # the guards held before and after the call
+    cdef dict captured              # id -> tensor: those that the function reaches otherwise than as arguments
+    cdef dict shared                # position of an input -> tensor, for inputs that are captured too
+    cdef object reached             # ids of containers that must not be arguments: code compares by identity; or None
+    cdef list fixed                 # (handle, array) for captured tensors that Python has read
+    cdef int agreed                 # number of equal recordings in a row
+    cdef double seconds             # that the call took
+    cdef double planning            # seconds to make the plan
 
 
 cdef class Specialisation:
-    """Calls of one function with arguments of one kind."""
-    # For each argument (type, shape, the tensor where it is captured), or the value of what is no tensor; None where
-    # there is more to a kind than that: nests, parameters, keywords, one tensor twice.
+    """The calls of one function with one signature."""
+    # For each argument (dtype, shape, the tensor if it is captured), or the value if it is no tensor. None if the key
+    # holds more: pytrees, parameters, keywords, one tensor twice.
     cdef list leaves
-    cdef Recording last             # of the call before, to be confirmed by the next
+    cdef Recording last             # the latest one, which the next call may confirm
     cdef Recording confirmed        # two recordings agreed on it
-    cdef int failures               # recordings that did not confirm the one before
-    cdef int replays                # since it was confirmed
-    cdef int changes                # how often what it depends on had changed after few replays
-    cdef int describe(self, Signature g) except -1
+    cdef int failures               # recordings that differed from the one before
+    cdef int replays                # since the program was confirmed
+    cdef int changes                # how often its guards failed after few replays
+    cdef int note_leaves(self, Signature g) except -1
     cdef bint fits(self, tuple args)
 
 
 cdef class Function:
-    """What is known of one function."""
+    """The state of one recorded function."""
     cdef object __weakref__
     cdef object specialisations     # key of the arguments -> Specialisation
-    cdef Specialisation latest                # of the last call that was replayed: tried first
-    cdef bint pure                  # nothing but its arguments and tensors can change what it does
-    cdef bint traced                # is recorded instruction by instruction
+    cdef Specialisation latest      # of the last replay: tried first
+    cdef bint pure                  # its results depend only on arguments and tensors
+    cdef bint traced                # recordings note single instructions
     cdef bint eager                 # runs eagerly from now on,
     cdef object why                 # for this reason,
-    cdef object line                # because of (file, line), or None
+    cdef object line                # found at (file, line), or None
     cdef object name
-    cdef object alive               # weak reference to the Cell that it is, or belongs to; it holds this object then
+    cdef object alive               # weak reference to its Cell, which then holds this object
     cdef int misses
-    cdef long long epoch            # between two times when all programs were forgotten
-    cdef Py_ssize_t bytes           # that its good recordings keep beside their plans
+    cdef long long epoch            # EPOCH when it was made
+    cdef Py_ssize_t bytes           # kept by confirmed recordings, besides their plans
 
 
-cdef bint current(Recording r, list inputs) except -1
-cdef bint apart(Recording r, Signature g) except -1
-cdef object record(Function function, Specialisation kind, object call, Signature g, object fn)
-cdef object FAILED                  # a replay has raised: the call has to be eager
-cdef object attempt(Recording r, list inputs)
-cdef str changed(Guards guards)
-cdef bint checking() noexcept
-cdef object checked(Function function, Recording r, list inputs, object call, tuple args, dict kwargs)
+cdef bint still_valid(Recording r, list inputs) except -1
+cdef bint arguments_not_reached(Recording r, Signature g) except -1
+cdef object record_call(Function function, Specialisation special, object call, Signature g, object fn)
+cdef object FAILED                  # the result of a replay that raised: the call must be eager
+cdef object try_replay(Recording r, list inputs)
+cdef str change_in_words(Guards guards)
+cdef bint replays_are_checked() noexcept
+cdef object checked_replay(Function function, Recording r, list inputs, object call, tuple args, dict kwargs)
 cdef int go_eager(Function function, str why, object line) except -1

@@ -1,72 +1,71 @@
-"""Recordings: what calls of one kind leave, and when a program is made of them.
+"""Recordings: what the calls of one signature leave, and when a program is made of it.
 
 Design
 ------
-A function is recorded at its first two calls with arguments of a kind. After the first, a walk over all that the
+A function is recorded at its first two calls with one signature. After the first call a walk over all objects that the
 executed code can reach (reachability.pyx) gives the guards, or a reason to run eagerly for ever, with one warning. The
-second call shows that the function does not change itself what its guards watch: if they hold before and after it, if
-the same code has run, and if both recordings are the same, the program is good and replayed from then on.
+second call shows that the function does not change what its guards watch. If the guards hold before and after it, the
+same code has run and both recordings are equal, then the program is confirmed and replayed from then on.
 
-Where the walk is stopped by a name, and code has branches, the next calls are recorded instruction by instruction, and
-only names that were used count.
+If a name stops the walk and the code has branches, the next recordings note single instructions. Then only names in
+instructions that ran count.
 
-A program is good while its guards hold. The tensors that it reads are read anew; where Python has looked at the numbers
-of one, it must hold the same array. A pure function (`jit(f, pure=True)`) has no guards by its user's promise.
+A program is valid while its guards hold. Each run reads the captured tensors again. If Python has read the numbers of a
+captured tensor, the tensor must still hold the same array. A pure function (`jit(f, pure=True)`) has no guards: its
+user says that it needs none.
 """
 import warnings
 from collections import OrderedDict
 from time import perf_counter
 
 from ..arrays.array cimport ARRAY, Array, Value, has_form, shape_tuple
-from .signature cimport Signature, template_of
+from .signature cimport Signature, template_of_results
 from ..primitives.execute cimport active_tracer, start_tracing, stop_tracing, tracing
 from .executed cimport Executed
-from .guards cimport Guard, Guards, described
+from .guards cimport Guard, Guards, guard_in_words
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.plan cimport make_plan
 from ..arrays.thread cimport thread_state
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program, interrupted
 from .deferred cimport DeferredValues
 from ..transforms.containers cimport LEAF, kind_of
-from .reachability cimport Reach, reach_of
+from .reachability cimport Reach, reachable_from
 from .recorder cimport Recorder
 from ..transforms.tensor cimport TensorBase, is_plain
 
 cdef enum:
-    FAILURES = 4                    # recordings of a kind that do not confirm the one before
-    WEIGHED = 1 << 26               # bytes of contents from which on a look at them is timed
-    CHANGES = 8                     # of what a function reaches, after few calls each, before it runs eagerly
+    MAX_FAILURES = 4                # recordings of one signature that differ from the one before
+    TIMED_BYTES = 1 << 26           # guarded contents above this are compared once to time it
+    MAX_CHANGES = 8                 # of guarded objects, after few calls each, before a function runs eagerly
 
-cdef object CHECK = None            # called with each program that is to be replayed, and its plan
+cdef object CHECK = None            # called with each confirmed program and its plan
 cdef object FAILED = object()
-cdef object COMPARE = None          # runs a replay and the eager call, and compares them
+cdef object COMPARE = None          # called by `checked_replay` to compare a replay with the eager call
 
 
 def plan_programs(bint on):
-    """Whether this thread plans programs and runs them by their plans, or interprets them step by step. Returns the
-    former setting."""
+    """Whether this thread runs programs by plans, or interprets them step by step. Returns the former setting."""
     cdef bint former = thread_state().planning
     thread_state().planning = on
     return former
 
 
 def check_replays(bint on):
-    """Whether this thread runs the function beside every replay and compares the results. Returns the former
-    setting."""
+    """Whether this thread compares each replay with the eager call. Returns the former setting."""
     cdef bint former = thread_state().checking
     thread_state().checking = on
     return former
 
 
 def compare_replays_by(compare):
-    """Set the function that runs a replay and the eager call: see `checked`."""
+    """Set the function that compares a replay with the eager call: see `checked_replay`."""
     global COMPARE
     COMPARE = compare
 
 
 def check_programs(check):
-    """Have a function called with each program that is to be replayed, and its plan (None where there is none); None
-    for no such function. Returns the former one."""
+    """Set a function (or None) that is called with each confirmed program and its plan or None. Returns the former
+    one."""
     global CHECK
     former = CHECK
     CHECK = check
@@ -74,16 +73,16 @@ def check_programs(check):
 
 
 def unrepeatable(str why):
-    """Something that a program cannot repeat is about to happen; if a recording is active, it ends."""
+    """End an active recording, before something that a program cannot repeat."""
     if tracing():
         active_tracer().give_up(why)
 
 
-# ----------------------------------------------------------------------------------------------------- what is kept
+# -------------------------------------------------------------------------------------------------- specialisations
 
 cdef class Specialisation:
 
-    cdef int describe(self, Signature g) except -1:
+    cdef int note_leaves(self, Signature g) except -1:
         """Note the leaves of the arguments."""
         cdef Array a
         cdef list leaves = []
@@ -103,7 +102,7 @@ cdef class Specialisation:
         return 0
 
     cdef bint fits(self, tuple args):
-        """Whether arguments are seen to be of this kind without making a key. No means only: perhaps not."""
+        """Whether the arguments surely have this signature, decided without a key. False: perhaps not."""
         cdef Py_ssize_t i, k
         cdef tuple leaf
         cdef TensorBase t
@@ -129,8 +128,8 @@ cdef class Specialisation:
         return True
 
 
-cdef bint current(Recording r, list inputs) except -1:
-    """Whether all that a program depends on is as it was."""
+cdef bint still_valid(Recording r, list inputs) except -1:
+    """Whether the captured tensors and the guards of a recording are unchanged."""
     cdef Py_ssize_t i
     cdef TensorBase t
     for handle, a in r.fixed:
@@ -147,38 +146,38 @@ cdef bint current(Recording r, list inputs) except -1:
     return r.guards is None or r.guards.hold()
 
 
-cdef bint apart(Recording r, Signature g) except -1:
-    """Whether no list, dict or record among the arguments is one that the function reaches otherwise, as far as it
-    matters."""
-    return r.reached is None or not g.among(r.reached)
+cdef bint arguments_not_reached(Recording r, Signature g) except -1:
+    """Whether no container among the arguments is one that the function also reaches otherwise; asked only if its code
+    compares by identity."""
+    return r.reached is None or not g.any_container_in(r.reached)
 
 
 # ---------------------------------------------------------------------------------------------------- a recording
 
-cdef object record(Function function, Specialisation special, object call, Signature g, object fn):
-    """Call while recording; what is found goes to `kind`."""
+cdef object record_call(Function function, Specialisation special, object call, Signature g, object fn):
+    """Call and record a function. The recording goes to `special`, as `last` or `confirmed`."""
     cdef Recorder recorder = Recorder()
     cdef Recording made = Recording(), former = special.last
-    cdef bint held = former is not None and former.guards is not None and current(former, g.inputs)
-    cdef str change = None if held or former is None else changed(former.guards)
+    cdef bint held = former is not None and former.guards is not None and still_valid(former, g.inputs)
+    cdef str change = None if held or former is None else change_in_words(former.guards)
     if not function.pure:
         made.executed = Executed()
         made.executed.traced = function.traced
     made.call = call
     start = perf_counter()
-    result = run(recorder, made, former, call, g)
+    result = run_and_record(recorder, made, former, call, g)
     made.seconds = perf_counter() - start
     if recorder.failed is None and g.changed():
         recorder.failed = "a list or dict that it was given is changed"
     if recorder.failed is not None:
         go_eager(function, recorder.failed, recorder.line)
         return result
-    if not function.pure and not guard(function, special, made, former if held else None, call if fn is None else fn,
-                                       recorder, g):
+    if not function.pure and not find_guards(function, special, made, former if held else None,
+                                             call if fn is None else fn, recorder, g):
         return result
     made.fixed = recorder.fixed
     if made.agreed >= 2 and (function.pure or made.guarded):
-        if made.guards is not None and made.guards.bytes > WEIGHED and look_at(made.guards) > made.seconds:
+        if made.guards is not None and made.guards.bytes > TIMED_BYTES and seconds_to_check(made.guards) > made.seconds:
             go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed takes "
                      f"longer than the call; hold such data in Tensors", None)
             return result
@@ -187,33 +186,33 @@ cdef object record(Function function, Specialisation special, object call, Signa
     special.last = made
     if former is None:
         return result
-    if not held and former.guards is not None:      # what it can reach has changed between the calls
+    if not held and former.guards is not None:      # a guarded object changed between the calls
         special.changes += 1
-        if special.changes > CHANGES:
-            go_eager(function, f"{change or 'a tensor'} has changed {CHANGES} times, after few calls each; pass it as "
-                     f"an argument", None)
+        if special.changes > MAX_CHANGES:
+            go_eager(function, f"{change or 'a tensor'} has changed {MAX_CHANGES} times, after few calls each; pass it "
+                     f"as an argument", None)
         return result
     special.failures += 1
-    if special.failures >= FAILURES:
+    if special.failures >= MAX_FAILURES:
         go_eager(function, "recordings of it differ, so something else than its arguments decides what it does", None)
     return result
 
 
-cdef double look_at(Guards guards) except -1:
-    """The seconds that a look at all guards takes."""
+cdef double seconds_to_check(Guards guards) except -1:
+    """The seconds that comparing all guards takes."""
     start = perf_counter()
     guards.hold()
     return perf_counter() - start
 
 
-cdef str changed(Guards guards):
-    """What has changed, in words; None if nothing has."""
+cdef str change_in_words(Guards guards):
+    """The first guarded place that has changed, in words; None if none has."""
     cdef Guard broken = None if guards is None else guards.broken()
-    return None if broken is None else described(broken)
+    return None if broken is None else guard_in_words(broken)
 
 
-cdef object run(Recorder recorder, Recording made, Recording former, object call, Signature g):
-    """The call, written down: its program and the template of its results go to `made`."""
+cdef object run_and_record(Recorder recorder, Recording made, Recording former, object call, Signature g):
+    """Call and record; the program and the template of the results go to `made`."""
     if thread_state().planning:
         recorder.deferred = DeferredValues()
     for t in g.inputs:
@@ -232,14 +231,14 @@ cdef object run(Recorder recorder, Recording made, Recording former, object call
             recorder.finish()
         if recorder.failed is None:
             try:
-                made.template = template_of(g, recorder, result)
+                made.template = template_of_results(g, recorder, result)
             except TypeError as error:
                 recorder.give_up(str(error))
         if recorder.failed is None:
             made.program = recorder.program
             made.program.outputs.extend(made.template.outputs)
-            confirm(made, former)
-            fill_in(recorder, made, g)
+            compare_recordings(made, former)
+            compute_deferred_results(recorder, made, g)
     finally:
         stop_tracing(recorder)
         recorder.resume()
@@ -247,17 +246,17 @@ cdef object run(Recorder recorder, Recording made, Recording former, object call
     return result
 
 
-cdef bint guard(Function function, Specialisation special, Recording made, Recording former, object start,
-                Recorder recorder, Signature g) except -1:
-    """Find the guards of a recording, or let it share those of the one before (None where they did not hold). False:
-    the function runs eagerly from now on, or this recording is of no use."""
+cdef bint find_guards(Function function, Specialisation special, Recording made, Recording former, object start,
+                      Recorder recorder, Signature g) except -1:
+    """Find the guards of a recording, or share those of the former one (None if they did not hold). False: the
+    recording cannot be used, and the function may run eagerly from now on."""
     cdef Reach reach
     cdef Guard broken
     cdef list handles
     if former is not None and made.executed.same_as(former.executed):
         broken = former.guards.broken()
         if broken is not None:
-            go_eager(function, f"it changes {described(broken)}, which is there before the call; return the value "
+            go_eager(function, f"it changes {guard_in_words(broken)}, which is there before the call; return the value "
                      f"instead", None)
             return False
         made.guards = former.guards
@@ -267,22 +266,22 @@ cdef bint guard(Function function, Specialisation special, Recording made, Recor
         made.guarded = True
         return True
     handles = [source for slot, source in zip(recorder.program.kinds, recorder.program.sources) if slot == FROM_HANDLE]
-    reach = reach_of(start, g.others + handles, made.executed, True)
+    reach = reachable_from(start, g.others + handles, made.executed, True)
     if reach.why is None and g.containers and reach.compares:
         made.reached = frozenset([id(x) for x in reach.seen.values() if kind_of(x) != LEAF])
-        if g.among(made.reached):
+        if g.any_container_in(made.reached):
             reach.refuse("it compares by identity, and an argument is a list, dict or record that it reaches otherwise "
                          "too")
     if reach.why is None and made.template.made:
         for x in made.template.made:
             if id(x) in reach.seen or any([x is y for y, _, _ in g.containers]):
                 reach.refuse(f"it returns a {type(x).__name__} that was there before")
-    if reach.why is not None and not function.traced and reach.branches():
-        function.traced = True          # what stands in the way may be named by code that has not run
+    if reach.why is not None and not function.traced and reach.has_branches():
+        function.traced = True          # the name that stopped the walk may be in code that did not run
         return False
     if reach.why is not None:
         special.failures += 1
-        if special.failures >= FAILURES or not made.executed.imported:   # a module is imported once
+        if special.failures >= MAX_FAILURES or not made.executed.imported:   # a module is imported once
             go_eager(function, reach.why, None)
         return False
     made.guards = reach.guards
@@ -291,8 +290,8 @@ cdef bint guard(Function function, Specialisation special, Recording made, Recor
     return True
 
 
-cdef int confirm(Recording made, Recording former) except -1:
-    """Compare a recording with the one before; a plan is made once."""
+cdef int compare_recordings(Recording made, Recording former) except -1:
+    """Compare a recording with the former one; an equal one shares its plan."""
     made.agreed = 1
     if former is not None and made.program.same_as(former.program) and made.template.same_as(former.template):
         made.agreed = former.agreed + 1
@@ -302,7 +301,7 @@ cdef int confirm(Recording made, Recording former) except -1:
 
 
 cdef int accept(Function function, Specialisation special, Recording made) except -1:
-    """Two recordings have agreed: from now on the program is replayed."""
+    """Two recordings are equal: from now on the program is replayed."""
     made.program.prepare()
     if made.plan is None and thread_state().planning:
         start = perf_counter()
@@ -311,15 +310,15 @@ cdef int accept(Function function, Specialisation special, Recording made) excep
     if CHECK is not None:
         CHECK(made.program, made.plan)
     made.executed = None
-    function.bytes += bytes_of(made)
+    function.bytes += bytes_kept(made)
     special.replays = 0
     special.last = None
     special.confirmed = made
     return 0
 
 
-cdef Py_ssize_t bytes_of(Recording r) except -1:
-    """What a recording keeps in memory: what its guards compare, and constants."""
+cdef Py_ssize_t bytes_kept(Recording r) except -1:
+    """The bytes that a recording keeps: copies for its guards, and constants."""
     cdef Py_ssize_t total = 0 if r.guards is None else r.guards.bytes
     cdef Array a
     for kind, source in zip(r.program.kinds, r.program.sources):
@@ -329,9 +328,9 @@ cdef Py_ssize_t bytes_of(Recording r) except -1:
     return total
 
 
-cdef int fill_in(Recorder recorder, Recording made, Signature g) except -1:
-    """Run the program for the deferred results. A program that draws or inspects has done so already; then they
-    are computed one by one when the recording ends."""
+cdef int compute_deferred_results(Recorder recorder, Recording made, Signature g) except -1:
+    """Run the program to compute the deferred results. A program that draws or inspects must not do so twice; then
+    they are computed one by one when the recording ends."""
     cdef Program p = made.program
     cdef list slots = p.outputs + [slot for _, slot in p.effects], changed = []
     cdef TensorBase t
@@ -345,7 +344,7 @@ cdef int fill_in(Recorder recorder, Recording made, Signature g) except -1:
         start = perf_counter()
         made.plan = make_plan(p)
         made.planning = perf_counter() - start
-    for key in recorder.effects:                # the program reads what handles held before
+    for key in recorder.effects:                # the program reads the arrays that handles held before
         if key in recorder.handles:
             t, former, _ = recorder.handles[key]
             changed.append((t, t.value))
@@ -361,7 +360,7 @@ cdef int fill_in(Recorder recorder, Recording made, Signature g) except -1:
 
 
 cdef int go_eager(Function function, str why, object line) except -1:
-    """Run a function eagerly from now on, and say so once."""
+    """Run a function eagerly from now on, and warn once."""
     if function.eager:
         return 0
     function.eager = True
@@ -377,7 +376,7 @@ cdef int go_eager(Function function, str why, object line) except -1:
 
 # ---------------------------------------------------------------------------------------------------------- replays
 
-cdef object replay(Recording r, list inputs):
+cdef object replay_program(Recording r, list inputs):
     """The results of a confirmed program; NotImplemented if what it reads has changed."""
     cdef list arrays
     cdef TensorBase t
@@ -391,28 +390,28 @@ cdef object replay(Recording r, list inputs):
         handle = program.effects[i][0]
         t = <TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle)
         t.value = <Value>arrays[n + i]
-    return r.template.filled(arrays, inputs)
+    return r.template.fill(arrays, inputs)
 
 
-cdef object attempt(Recording r, list inputs):
-    """`replay`; FAILED where it raises what the function itself may catch, or tell more of. What handlers of signals
-    raise is passed on, and what a program raises that draws random numbers, since it cannot be begun again."""
-    interrupted()                               # what came before does not count
+cdef object try_replay(Recording r, list inputs):
+    """`replay_program`; FAILED if it raises an error that the function may catch or explain better. Errors of signal
+    handlers are passed on, and errors of a program that draws random numbers, which cannot begin again."""
+    interrupted()                               # forget earlier interrupts
     try:
-        return replay(r, inputs)
+        return replay_program(r, inputs)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         if interrupted() or any([step[0] == OP_DRAW for step in r.program.steps]):
             raise
         return FAILED
 
 
-cdef bint checking() noexcept:
+cdef bint replays_are_checked() noexcept:
     return thread_state().checking
 
 
-cdef object checked(Function function, Recording r, list inputs, object call, tuple args, dict kwargs):
-    """A replay beside the eager call: COMPARE gets the name of the function, both as functions without arguments, and
-    the tensors that the program changes."""
+cdef object checked_replay(Function function, Recording r, list inputs, object call, tuple args, dict kwargs):
+    """Compare a replay with the eager call. COMPARE gets the name of the function, the eager call and the replay as
+    functions without arguments, the tensors that the program changes, and its plan."""
     handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
-    return COMPARE(function.name, lambda: call(*args, **kwargs), lambda: replay(r, inputs), handles,
+    return COMPARE(function.name, lambda: call(*args, **kwargs), lambda: replay_program(r, inputs), handles,
                    r.plan if thread_state().planning else None)

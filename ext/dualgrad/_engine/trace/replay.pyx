@@ -1,17 +1,17 @@
-"""Recorded functions: when a call is recorded, when it is replayed, and when it just runs.
+"""Recorded functions: when a call is recorded, replayed or executed eagerly.
 
 Design
 ------
-A function is recorded at its first two calls with arguments of a kind (types, shapes, nesting, values of what is no
-tensor) and replayed from the third on (recordings.pyx). After many different values of one argument that is no tensor
-it runs eagerly, and also if what it depends on changes again and again.
+A function is recorded at its first two calls with one signature (types, shapes, pytree structure, values of arguments
+that are no tensors) and replayed from the third on (recordings.pyx). It runs eagerly from then on if such an argument
+had many different values, or if its guards fail again and again.
 
-Only outermost calls are recorded: inside a recording, or while derivatives are being taken, a recorded function is an
+Only outermost calls are recorded. Inside a recording, or while derivatives are being taken, a recorded function is an
 ordinary one.
 
-Programs are kept by function: identity for Cells; code, globals and closure for functions; what it differentiates and
-how for gradient functions. Those of a Cell are held by the Cell, so that they end with it. The cache is bounded, in
-functions and in bytes; the programs used longest ago go first.
+Programs are kept by function. The key of a Cell is its identity, that of a function its code, globals and closure, that
+of a gradient function its function and settings. A Cell holds its own programs, so that they are freed with it. The
+cache is bounded in functions and in bytes; the least recently used functions are dropped first.
 """
 import types
 import weakref
@@ -24,23 +24,23 @@ from ..primitives.execute cimport tracing
 from ..transforms.naming import found_at, place_of
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.program cimport FROM_HANDLE
-from .recordings cimport (FAILED, Function, Recording, Specialisation, apart, attempt, changed, checked, checking,
-                          current, go_eager, record)
+from .recordings cimport (FAILED, Function, Recording, Specialisation, arguments_not_reached, change_in_words,
+                          checked_replay, go_eager, record_call, replays_are_checked, still_valid, try_replay)
 from ..transforms.tensor cimport CellCall, TensorBase
 from ..transforms.transformed cimport Transformed
 from ..values.levels cimport current_level
 
 cdef enum:
-    CACHE_SIZE = 256                # functions kept
-    CACHE_BYTES = 1 << 29           # that their guards and constants may keep in memory
-    SPECIALISATIONS = 64            # kinds of arguments kept of one function
+    CACHE_SIZE = 256                # functions
+    CACHE_BYTES = 1 << 29           # kept by their guards and constants
+    SPECIALISATIONS = 64            # of one function
     WORTH = 8                       # replays that pay for a recording
     DEPTH = 32                      # functions and tuples in the key of a function
-    MISSES = 8                      # different values of arguments that are no tensors, before a function runs eagerly
+    MISSES = 8                      # values of arguments that are no tensors, before a function runs eagerly
 
-# Key of a function -> Function, the one called last at the end; a weak reference where a Cell holds it.
+# Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
 FUNCTIONS = OrderedDict()
-cdef Function NEWEST = None         # the one called last, unless it belongs to a Cell
+cdef Function NEWEST = None         # the last one called, unless it belongs to a Cell
 cdef long long EPOCH = 0            # how often all programs were forgotten
 
 
@@ -48,8 +48,8 @@ cdef class Recorded:
     """A function under `jit`."""
     cdef public object __wrapped__
     cdef readonly bint pure
-    cdef Function function          # what is known of it,
-    cdef object known               # that is, of this
+    cdef Function function          # its programs, if `known` is still __wrapped__
+    cdef object known
 
     cdef dict __dict__
 
@@ -68,17 +68,16 @@ cdef class Recorded:
             if result is not NotImplemented:
                 return self.known(*args) if result is FAILED else result
         key, alive, name = function_key(self.__wrapped__)
-        result = through(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
-        # A method is another object at each call, and what it closes over is known by its key alone.
+        result = call_by_key(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
+        # A method is a new object at each call; its state is compared by its key only.
         if isinstance(self.__wrapped__, (types.FunctionType, CellCall, Transformed)):
             self.function = known_as((self.pure, key), alive)
             self.known = None if self.function is None else self.__wrapped__
         return result
 
     def depends_on(self, *args):
-        """What the last result for arguments of this kind depends on besides the arguments; None if that is not known
-        (two calls have to show that the function does not change it itself), or if the function changes tensors or
-        draws random numbers."""
+        """What the last result for this signature depends on besides the arguments. None if no program is confirmed, or
+        if the function changes tensors or draws random numbers."""
         cdef Function function
         cdef Specialisation special
         cdef Recording r
@@ -107,7 +106,7 @@ cdef class Recorded:
 
 
 def restored(fn, bint pure, dict attributes):
-    """A recorded function that was copied or pickled; its programs stay behind."""
+    """A recorded function that was copied or pickled, without its programs."""
     r = Recorded(fn, pure)
     vars(r).update(attributes)
     return r
@@ -123,7 +122,7 @@ cdef Function new_function(object name, object alive):
 
 
 cdef Function known_as(object key, object alive):
-    """The function known by a key, or None. A Cell has its own."""
+    """The Function of a key, or None. A Cell holds its own."""
     cdef Function function = None
     if alive is None:
         function = <Function>FUNCTIONS.get(key)
@@ -132,8 +131,8 @@ cdef Function known_as(object key, object alive):
     return None if function is None or function.epoch != EPOCH else function
 
 
-cdef Function kept(object key, object alive, object name, bint pure):
-    """The function known by a key, or a new one."""
+cdef Function function_for_key(object key, object alive, object name, bint pure):
+    """The Function of a key, or a new one."""
     cdef Function function = known_as(key, alive)
     if function is not None:
         if function is not NEWEST and key in FUNCTIONS:
@@ -153,7 +152,7 @@ cdef Function kept(object key, object alive, object name, bint pure):
 
 
 cdef int shrink() except -1:
-    """Forget the functions used longest ago, above the bounds of the cache. Who holds one of them keeps it."""
+    """Drop the least recently used functions above the bounds of the cache; other references keep them alive."""
     cdef Function function
     cdef Py_ssize_t total = 0
     for function in functions():
@@ -165,43 +164,43 @@ cdef int shrink() except -1:
     return 0
 
 
-cdef object through(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None,
-                    bint pure=False):
-    """A call of a recorded function, known by a key."""
+cdef object call_by_key(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None,
+                        bint pure=False):
+    """A call of the recorded function of a key."""
     global NEWEST
-    cdef Function function = kept((pure, key), alive, name, pure)
+    cdef Function function = function_for_key((pure, key), alive, name, pure)
     cdef Py_ssize_t before = function.bytes
     if alive is None:
         NEWEST = function
-    result = called(function, call, args, kwargs, fn)
+    result = replay_or_record(function, call, args, kwargs, fn)
     if function.bytes > before:
         shrink()
     return result
 
 
 cdef object replay_latest(Function function, object call, tuple args):
-    """Replay the program of the last call if this one is seen to be of its kind; NotImplemented if not, or if what the
-    program depends on has changed; FAILED if the call has to be eager. `call`: the function whose guards are compared;
-    a Cell is known by identity, None stands for any that goes by the key of the function."""
+    """Replay the program of the last replay if this call surely has its signature and its guards hold, else
+    NotImplemented; FAILED if the call must be eager. `call` must be the function that was recorded, unless it is a Cell
+    or None: then the key of the function has been compared."""
     cdef Specialisation special = function.latest
     cdef Recording confirmed
-    if special is None or function.epoch != EPOCH or checking():
+    if special is None or function.epoch != EPOCH or replays_are_checked():
         return NotImplemented
     confirmed = special.confirmed
     if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None) \
             or not special.fits(args):
         return NotImplemented
     inputs = [x for x in args if isinstance(x, TensorBase)]
-    if not current(confirmed, inputs):
+    if not still_valid(confirmed, inputs):
         return NotImplemented
-    result = attempt(confirmed, inputs)
+    result = try_replay(confirmed, inputs)
     if result is not NotImplemented and result is not FAILED:
         special.replays += 1
     return result
 
 
-cdef object called(Function function, object call, tuple args, dict kwargs, object fn=None):
-    """A call of a recorded function; `fn` is what the call is compiled code around, if it is."""
+cdef object replay_or_record(Function function, object call, tuple args, dict kwargs, object fn=None):
+    """Replay, record or execute a call. `fn`: the user's function, if `call` is compiled code around it."""
     cdef Specialisation special
     cdef Recording confirmed
     cdef Signature g
@@ -219,7 +218,7 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
     special = function.specialisations.get(key)
     if special is None:
         special = Specialisation()
-        special.describe(g)
+        special.note_leaves(g)
         function.specialisations[key] = special
         function.misses += 1
         if function.misses > MISSES and only_numbers_differ(function.specialisations):
@@ -228,22 +227,22 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
             return call(*args, **kwargs)
         if len(function.specialisations) > SPECIALISATIONS:
             function.specialisations.popitem(last=False)
-        return record(function, special, call, g, fn)
-    if key in function.specialisations:         # another thread may have dropped it meanwhile
+        return record_call(function, special, call, g, fn)
+    if key in function.specialisations:         # another thread may have dropped it
         function.specialisations.move_to_end(key)
     confirmed = special.confirmed
     if confirmed is not None:
-        if current(confirmed, g.inputs) and apart(confirmed, g):
-            if checking():
-                return checked(function, confirmed, g.inputs, call, args, kwargs)
-            result = attempt(confirmed, g.inputs)
+        if still_valid(confirmed, g.inputs) and arguments_not_reached(confirmed, g):
+            if replays_are_checked():
+                return checked_replay(function, confirmed, g.inputs, call, args, kwargs)
+            result = try_replay(confirmed, g.inputs)
             if result is FAILED:
                 return call(*args, **kwargs)
             if result is not NotImplemented:
                 special.replays += 1
                 function.latest = special
                 return result
-        change = changed(confirmed.guards)
+        change = change_in_words(confirmed.guards)
         special.confirmed = None
         special.failures = 0
         if special.replays < WORTH:
@@ -252,12 +251,12 @@ cdef object called(Function function, object call, tuple args, dict kwargs, obje
             go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls "
                      f"each; pass it as an argument", None)
             return call(*args, **kwargs)
-    return record(function, special, call, g, fn)
+    return record_call(function, special, call, g, fn)
 
 
 cdef class Repeated:
-    """A function that depends on nothing but its arguments and what it was made of, and is called often: from the third
-    call on it is recorded, in every mode. Its program is its own, and is freed with it."""
+    """A pure function that is called often: it is recorded from the third call on, in every mode. It holds its own
+    program, which is freed with it."""
     cdef object fn
     cdef Function function
     cdef int calls
@@ -276,11 +275,11 @@ cdef class Repeated:
         self.calls = min(self.calls + 1, 3)
         if self.calls < 3:
             return self.fn(*args)
-        return called(self.function, self.fn, args, {})
+        return replay_or_record(self.function, self.fn, args, {})
 
 
 cdef bint only_numbers_differ(object specialisations):
-    """Whether the kinds of arguments seen so far have the same tensors and were mostly met once."""
+    """Whether all signatures so far have the same tensors, and most of them no confirmed program."""
     tensors = set()
     cdef Specialisation special
     once = 0
@@ -291,21 +290,21 @@ cdef bint only_numbers_differ(object specialisations):
 
 
 def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None):
-    """Call a function, recorded if this is an outermost call. `fn`: the user's function, where `call` is compiled code
-    around it; nobody can see what that closes over."""
+    """Call a function, recorded if this is an outermost call. `fn`: the user's function, if `call` is compiled code
+    around it, whose variables the walk cannot see."""
     if tracing() or current_level() is not None:
         return call(*args, **kwargs)
-    return through(key, alive, name, call, args, kwargs, fn)
+    return call_by_key(key, alive, name, call, args, kwargs, fn)
 
 
 def function_key(fn):
-    """What a function is known by: (key, object whose life it depends on, name)."""
+    """(key of a function, the Cell that holds its programs or None, its name)."""
     return key_of_function(fn, [], 0)
 
 
 cdef tuple key_of_function(object fn, list met, int depth):
-    """`met`: the functions and tuples in the key so far; one that is met again (a function may close over itself) is
-    known by its place among them. What lies deep inside is known by identity, so that keys stay small."""
+    """`function_key` with `met`, the functions and tuples in the key so far. One that occurs again (a function can hold
+    itself) is keyed by its place in `met`. Deep values are keyed by identity, so that keys stay small."""
     if isinstance(fn, CellCall):
         return ("cell", id(fn)), fn, type(fn).__name__
     if depth > DEPTH or len(met) > DEPTH:
@@ -338,7 +337,7 @@ cdef bint filled_cell(object cell):
 
 
 cdef object key_of_value(object x, list met, int depth):
-    """A value a function closes over, as part of its key: by value where it cannot change, else by identity."""
+    """The key of a closure value or default: by value if it is immutable, else by identity."""
     key = value_key(x)
     if key is not None:
         return key
@@ -351,7 +350,7 @@ cdef object key_of_value(object x, list met, int depth):
 
 
 cdef tuple place_among(list met, object x):
-    """Where something was met before; None if it was not, but now is."""
+    """The place of an object in `met`; if it is new, append it and return None."""
     for i, other in enumerate(met):
         if other is x:
             return "again", i
@@ -369,7 +368,7 @@ def cell_called(CellCall cell, tuple args, dict kwargs):
         if result is not NotImplemented:
             return cell.construct(*args) if result is FAILED else result
     key = "cell", id(cell)
-    result = through(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
+    result = call_by_key(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
     cell.known = known_as((cell.pure, key), cell)
     return result
 
@@ -382,13 +381,13 @@ def transform_called(str name, fn, tuple settings, parameters, call, tuple args,
 
 
 cdef list functions():
-    """The functions that are known now."""
+    """The functions in the cache."""
     found = [f() if isinstance(f, weakref.ref) else f for f in list(FUNCTIONS.values())]
     return [f for f in found if f is not None]
 
 
 def programs():
-    """The programs recorded so far: (name of the function, whether it is replayed, its text)."""
+    """The programs recorded so far: (name of the function, whether it is replayed, listing)."""
     found = []
     cdef Function function
     cdef Specialisation special
@@ -405,7 +404,7 @@ def programs():
 
 
 def forget_programs():
-    """Empty the cache; functions that remember a program forget it too."""
+    """Empty the cache, and drop the programs that functions and Cells hold."""
     global NEWEST, EPOCH
     FUNCTIONS.clear()
     NEWEST = None
@@ -413,7 +412,7 @@ def forget_programs():
 
 
 def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
-    """What is known of a call: its program with the arrays it would read now, or why it runs eagerly."""
+    """The program of a call with the arrays that it would read now, or why the call runs eagerly."""
     cdef Function function
     cdef Specialisation special
     cdef Recording confirmed
@@ -429,15 +428,14 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
         return found
     special = function.specialisations.get(key)
     confirmed = None if special is None else special.confirmed
-    if confirmed is not None and current(confirmed, g.inputs):
+    if confirmed is not None and still_valid(confirmed, g.inputs):
         found.update(program=confirmed.program, plan=confirmed.plan, recording=confirmed.seconds,
                      planning=confirmed.planning, inputs=g.arrays(), guards=guards_of(confirmed))
     return found
 
 
 cdef tuple guards_of(Recording r):
-    """The number of guarded places, of those that are compared by content, the bytes of these, and the nanoseconds
-    that a look at all of them takes."""
+    """(guards, guards without a word, bytes of contents compared, nanoseconds to compare all)."""
     if r.guards is None:
         return 0, 0, 0, 0.0
     start = perf_counter()
@@ -448,13 +446,13 @@ cdef tuple guards_of(Recording r):
 
 
 def why_eager(key, alive=None):
-    """Why the function known by a key runs eagerly from now on; None if it does not."""
+    """Why the function of a key runs eagerly from now on; None if it does not."""
     cdef Function function = known_as((False, key), alive)
     return None if function is None else function.why
 
 
 def known_functions():
-    """The functions met so far: (name, why it runs eagerly or None, (file, line) or None, steps of its programs)."""
+    """The functions in the cache: (name, why it runs eagerly or None, (file, line) or None, steps of its programs)."""
     cdef Function function
     cdef Specialisation special
     found = []

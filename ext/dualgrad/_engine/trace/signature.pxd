@@ -1,4 +1,4 @@
-# What goes into a recorded function, and what comes out. See signature.pyx.
+# Arguments and results of recorded functions. See signature.pyx.
 from .recorder cimport Recorder
 from ..transforms.tensor cimport TensorBase
 
@@ -12,29 +12,29 @@ cdef class Signature:
     cdef tuple args
     cdef dict kwargs
     cdef list tensors               # all tensors among them, in order
-    cdef list others                # what is compared by identity
-    cdef list inputs                # the tensors that are no parameters, each once
-    cdef int depth                  # of the nest that is read,
-    cdef bint deep                  # which is too much for a key
-    cdef list containers            # (list, dict or record; what it held; its keys, of a dict)
+    cdef list others                # objects that the key compares by identity
+    cdef list inputs                # the tensors that are not parameters, each once
+    cdef int depth                  # of the pytree node that is read,
+    cdef bint deep                  # and whether it was too large for a key
+    cdef list containers            # (list, dict or record; its children; keys of a dict)
     cdef dict met                   # id of a node -> its number
     cdef tuple key(self)
     cdef object flatten(self, object x)
     cdef tuple flatten_subclass(self, TensorBase x)
     cdef tuple flatten_nest(self, object x, int kind)
     cdef list arrays(self)
-    cdef bint among(self, object reached) except -1
+    cdef bint any_container_in(self, object reached) except -1
     cdef bint changed(self) except -1
 
 
 cdef class Template:
-    """The results of a recorded function: the nest that was returned, with leaves in place of tensors."""
+    """The results of a recorded function: the returned pytree, with a Leaf in place of each tensor."""
     cdef object nest
     cdef list outputs               # slots of the leaves
-    cdef list made                  # lists, dicts and records that are returned
-    cdef int depth                  # of the nest that is read
-    cdef bint repeats               # something is returned at two places
-    cdef dict met                   # id of what is returned -> its template, while it is made
+    cdef list made                  # returned lists, dicts and records
+    cdef int depth                  # of the pytree node that is read
+    cdef bint repeats               # an object is returned at two places
+    cdef dict met                   # id of a returned object -> its template, while that is made
     cdef Recorder recorder
     cdef dict positions             # id of an input -> its number
     cdef object leaf_of(self, TensorBase t)
@@ -42,9 +42,9 @@ cdef class Template:
     cdef object template_of_nest(self, object x, int kind)
     cdef object container(self, object x)
     cdef bint same_as(self, Template other) except -1
-    cdef object filled(self, list arrays, list inputs)
+    cdef object fill(self, list arrays, list inputs)
 
 
 cdef Signature signature_of(tuple args, dict kwargs)
-cdef Template template_of(Signature g, Recorder recorder, object x)
+cdef Template template_of_results(Signature g, Recorder recorder, object x)
 cdef object value_key(object x)

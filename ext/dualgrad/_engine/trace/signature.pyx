@@ -2,13 +2,13 @@
 
 Design
 ------
-The key of a call is what its program depends on: the types, shapes and nesting of tensors, which of them are the
-same, numbers and texts by value, other objects by identity. A parameter is known by identity, its name and whether it
-is differentiated, and is read like one that the function captures. A tensor that some function captures is known by
-identity too: it may be the one that this function captures, and then both change together.
+The key of a call holds everything in its arguments that the program depends on: types, shapes and pytree structure of
+tensors, which of them are the same object, the value of numbers and strings, the identity of other objects. A parameter
+is in the key by identity, name and requires_grad; the program reads it as if the function captured it. A tensor that
+some function captures is in the key by identity too: it may be the one that this function captures.
 
-Results are kept as a template: the nest that was returned, with leaves for its tensors. What is one object in the
-results of the function is one object in those of the program.
+Results are kept as a template: the returned pytree with a Leaf in place of each tensor. An object that occurs twice in
+the results of the function occurs twice in those of the program.
 """
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -22,7 +22,7 @@ from .recorder cimport Recorder
 from ..transforms.tensor cimport TensorBase, is_plain, wrap
 
 cdef enum:
-    DEEPEST = 64                    # levels of a nest; keys are compared by recursion
+    MAX_DEPTH = 64                  # levels of a pytree; keys are compared by recursion
 
 cdef type GENERIC = np.generic
 
@@ -41,7 +41,7 @@ cdef class ByIdentity:
 
 
 cdef object value_key(object x):
-    """The key of a number or text; None for anything else. Zeros of either sign are different, nan is like nan."""
+    """The key of a number, string or bytes; None for other objects. Signed zeros differ, all nans are the same."""
     cdef type kind = type(x)
     if kind is float:
         return (kind, x) if x == x and x != 0 else (kind, repr(x))
@@ -50,7 +50,7 @@ cdef object value_key(object x):
     if kind is bool or kind is int or kind is str or kind is bytes or x is None:
         return kind, x
     if isinstance(x, GENERIC) and not isinstance(x, np.void):
-        return kind, x.dtype.str, x.tobytes()   # times have units
+        return kind, x.dtype.str, x.tobytes()   # the dtype of times has a unit
     return None
 
 
@@ -69,21 +69,21 @@ cdef Signature signature_of(tuple args, dict kwargs):
 cdef class Signature:
 
     cdef object flatten(self, object x):
-        """What is not a tensor in a nest of arguments, as a key; the tensors go to a list."""
+        """The key of a pytree of arguments without its tensors, which are appended to a list."""
         if isinstance(x, TensorBase):
             self.tensors.append(x)
             return TensorBase if is_plain(x) else self.flatten_subclass(x)
         key = value_key(x)
         if key is not None:
             return key
-        if kind_of(x) == LEAF or has_more(x):
+        if kind_of(x) == LEAF or has_other_state(x):
             self.others.append(x)
             return ByIdentity(x)
         if id(x) in self.met:
-            return Signature, self.met[id(x)]       # one object at two places
+            return Signature, self.met[id(x)]       # the same object at a second place
         deeper()
         self.depth += 1
-        self.deep = self.deep or self.depth > DEEPEST
+        self.deep = self.deep or self.depth > MAX_DEPTH
         try:
             key = None if self.deep else self.flatten_nest(x, kind_of(x))
             self.met[id(x)] = len(self.met)
@@ -93,8 +93,7 @@ cdef class Signature:
             back()
 
     cdef tuple flatten_subclass(self, TensorBase x):
-        """The key of a tensor of a derived class: attributes that it may have make it known by identity, as parameters
-        are."""
+        """The key of a tensor of a derived class: by identity if it is a parameter or may have attributes."""
         if type(x).__dictoffset__ or x.parameter:
             self.others.append(x)
             return type(x), None if x.parameter else ByIdentity(x)
@@ -113,7 +112,7 @@ cdef class Signature:
         return (type(x), names, tuple([self.flatten(item) for item in children]))
 
     cdef tuple key(self):
-        """The key of the arguments, or None if they cannot have one."""
+        """The key of the arguments; None if they cannot have one."""
         cdef list key = [self.flatten(x) for x in self.args]
         cdef dict seen = {}
         cdef TensorBase t
@@ -144,23 +143,23 @@ cdef class Signature:
         cdef TensorBase t
         return [t.value for t in self.inputs]
 
-    cdef bint among(self, object reached) except -1:
-        """Whether a list, dict or record among the arguments is one of those with these identities."""
+    cdef bint any_container_in(self, object reached) except -1:
+        """Whether the id of a list, dict or record among the arguments is in `reached`."""
         for x, _, _ in self.containers:
             if id(x) in reached:
                 return True
         return False
 
     cdef bint changed(self) except -1:
-        """Whether a list, dict or record among the arguments holds something else than it did."""
+        """Whether a list, dict or record among the arguments has changed."""
         for x, children, names in self.containers:
             if not same(children_of(x), children) or names is not None and not same(list(x), names):
                 return True
         return False
 
 
-cdef bint has_more(object x) except -1:
-    """Whether a node has state beside its children, so that it is known by identity."""
+cdef bint has_other_state(object x) except -1:
+    """Whether a node has state besides its children, so that its key is its identity."""
     cdef int kind = kind_of(x)
     if kind == TUPLE or kind == LIST or kind == DICT or kind == NAMED:
         return False
@@ -173,21 +172,21 @@ cdef bint has_more(object x) except -1:
 # --------------------------------------------------------------------------------------------------------- results
 
 cdef class Leaf:
-    """Where a tensor stands in a nest of results: a slot, a handle from outside, or a constant."""
+    """A tensor in a pytree of results: an output, an argument, a handle from outside, or a constant."""
     cdef int output                 # position among the outputs; -1 for a handle, -2 for a constant
-    cdef int argument               # number of the input that is returned as it came, or -1
+    cdef int argument               # position of the argument that is returned, or -1
     cdef object handle
     cdef Array constant
-    cdef bint again                 # it stands at another place too
+    cdef bint again                 # it occurs at another place too
 
 
-cdef class Same:
-    """A list, dict or record: one object, also where it stands at several places."""
+cdef class SharedNode:
+    """A list, dict or record: one object, even if it occurs at several places."""
     cdef object nest
 
 
-cdef Template template_of(Signature g, Recorder recorder, object x):
-    """A nest of results with leaves in place of tensors; TypeError for what a program cannot return."""
+cdef Template template_of_results(Signature g, Recorder recorder, object x):
+    """A pytree of results with leaves in place of tensors; TypeError for objects that a program cannot return."""
     cdef Template t = Template()
     cdef Py_ssize_t i
     t.recorder = recorder
@@ -215,8 +214,8 @@ cdef class Template:
             return x
         if kind_of(x) == LEAF:
             raise TypeError(f"a {type(x).__name__} is returned")
-        if self.depth == DEEPEST:
-            raise TypeError(f"a nest of more than {DEEPEST} levels is returned")
+        if self.depth == MAX_DEPTH:
+            raise TypeError(f"a nest of more than {MAX_DEPTH} levels is returned")
         deeper()
         self.depth += 1
         try:
@@ -233,14 +232,14 @@ cdef class Template:
         raise TypeError(f"a {type(x).__name__} is returned")
 
     cdef object container(self, object x):
-        """The template of what can be changed in place."""
-        cdef Same found = self.met.get(id(x))
+        """The template of a mutable container."""
+        cdef SharedNode found = self.met.get(id(x))
         if found is not None:
             if found.nest is None:
                 raise TypeError(f"a {type(x).__name__} that holds itself is returned")
             self.repeats = True
             return found
-        found = self.met[id(x)] = Same()
+        found = self.met[id(x)] = SharedNode()
         self.made.append(x)
         found.nest = rebuilt(x, [self.template(item) for item in children_of(x)])
         return found
@@ -270,12 +269,12 @@ cdef class Template:
     cdef bint same_as(self, Template other) except -1:
         return same_template(self.nest, other.nest)
 
-    cdef object filled(self, list arrays, list inputs):
-        """The nest of results."""
-        return filled(self.nest, arrays, inputs, {} if self.repeats else None)
+    cdef object fill(self, list arrays, list inputs):
+        """The pytree of results."""
+        return fill_template(self.nest, arrays, inputs, {} if self.repeats else None)
 
 
-cdef object leaf_filled(Leaf leaf, list arrays, list inputs):
+cdef object fill_leaf(Leaf leaf, list arrays, list inputs):
     if leaf.argument >= 0:
         return inputs[leaf.argument]
     if leaf.output >= 0:
@@ -283,35 +282,35 @@ cdef object leaf_filled(Leaf leaf, list arrays, list inputs):
     return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
 
 
-cdef object filled(object x, list arrays, list inputs, dict met):
-    """A nest of results. `met` has what stands at several places and was filled before, by the id of its template."""
+cdef object fill_template(object x, list arrays, list inputs, dict met):
+    """A pytree of results. `met`: id of a template that occurs at several places -> its result."""
     cdef Py_ssize_t i
     if type(x) is Leaf:
         if met is None or not (<Leaf>x).again:
-            return leaf_filled(<Leaf>x, arrays, inputs)
+            return fill_leaf(<Leaf>x, arrays, inputs)
         if id(x) not in met:
-            met[id(x)] = leaf_filled(<Leaf>x, arrays, inputs)
+            met[id(x)] = fill_leaf(<Leaf>x, arrays, inputs)
         return met[id(x)]
     if type(x) is tuple:
         nest = PyTuple_New(len(<tuple>x))
         for i in range(len(<tuple>x)):
-            item = filled((<tuple>x)[i], arrays, inputs, met)
+            item = fill_template((<tuple>x)[i], arrays, inputs, met)
             Py_INCREF(item)
             PyTuple_SET_ITEM(nest, i, item)
         return nest
-    if type(x) is Same:
+    if type(x) is SharedNode:
         if met is not None and id(x) in met:
             return met[id(x)]
-        inner = (<Same>x).nest
+        inner = (<SharedNode>x).nest
         if type(inner) is list:
-            nest = [filled(item, arrays, inputs, met) for item in inner]
+            nest = [fill_template(item, arrays, inputs, met) for item in inner]
         else:
-            nest = rebuilt(inner, [filled(item, arrays, inputs, met) for item in children_of(inner)])
+            nest = rebuilt(inner, [fill_template(item, arrays, inputs, met) for item in children_of(inner)])
         if met is not None:
             met[id(x)] = nest
         return nest
     if isinstance(x, tuple):
-        return rebuilt(x, [filled(item, arrays, inputs, met) for item in x])
+        return rebuilt(x, [fill_template(item, arrays, inputs, met) for item in x])
     return x
 
 
@@ -325,8 +324,8 @@ cdef bint same_template(object x, object y) except -1:
         return a.output == b.output and a.argument == b.argument and a.handle is b.handle and a.again == b.again and (
             a.output != -2 or a.constant is b.constant
             or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
-    if type(x) is Same:
-        return same_template((<Same>x).nest, (<Same>y).nest)
+    if type(x) is SharedNode:
+        return same_template((<SharedNode>x).nest, (<SharedNode>y).nest)
     if kind_of(x) == LEAF:
         return x == y or x != x and y != y
     return labels_of(x) == labels_of(y) and all([same_template(p, q) for p, q in zip(children_of(x), children_of(y))])

@@ -7,22 +7,22 @@ from .guards cimport Guards
 cdef class Walk:
     """A walk from a function over all that its executed code can read."""
     cdef Guards guards
-    cdef dict tensors               # id -> tensor that is met
-    cdef readonly str why           # the first thing that no guard can follow, or None
+    cdef dict tensors               # id -> tensor that the walk has met
+    cdef readonly str why           # why no guard can follow the function, or None
     cdef Executed executed
-    cdef set attributes             # names that executed code reads or sets as attributes, this package's code aside,
-    cdef set all_attributes         # and that included
+    cdef set attributes             # attributes that executed code reads or sets, without this package's code,
+    cdef set all_attributes         # and with it
     cdef bint dynamic               # some of it reads attributes by computed names
     cdef bint compares              # some of it compares by identity
-    cdef bint tests_class           # some of it asks for classes
+    cdef bint tests_class           # some of it tests classes
     cdef bint replayed              # the call is to be replayed
-    cdef bint again                 # a name has turned up on the way
-    cdef dict seen                  # id -> what was met
-    cdef list work                  # (what was met, and not looked into yet; how a text names it)
-    cdef set explained              # addresses of the code objects whose functions were met
+    cdef bint again                 # the walk has found a new name and must begin again
+    cdef dict seen                  # id -> object that the walk has met
+    cdef list work                  # (object to look into, its name in messages)
+    cdef set explained              # addresses of code objects whose functions the walk has met
     cdef int walk(self, object call, list others) except -1
     cdef Names names(self, object code)
-    cdef bint branches(self) except -1
+    cdef bint has_branches(self) except -1
     cdef int read_code(self) except -1
     cdef int read_globals(self) except -1
     cdef int check_explained(self) except -1
@@ -30,12 +30,12 @@ cdef class Walk:
     cdef int refuse(self, str why) except -1
     cdef int meet(self, object x, object label) except -1
     cdef int follow(self, object x, set chains, object label) except -1
-    cdef int into(self, object x, object label) except -1
-    cdef int imported(self, dict around, str name, int level, object inside) except -1
+    cdef int look_into(self, object x, object label) except -1
+    cdef int follow_import(self, dict around, str name, int level, object inside) except -1
     cdef int walk_once(self, object call, list others) except -1
-    cdef int settings(self) except -1
-    cdef bint by_identity(self) except -1
-    cdef int name(self, object name) except -1
-    cdef int computes(self) except -1
-    cdef int asks_for_classes(self) except -1
+    cdef int guard_settings(self) except -1
+    cdef bint compares_scalars(self) except -1
+    cdef int add_attribute(self, object name) except -1
+    cdef int names_are_computed(self) except -1
+    cdef int classes_are_tested(self) except -1
     cdef int meet_unless(self, object x, object expected, object label) except -1

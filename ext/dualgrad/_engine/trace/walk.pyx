@@ -1,16 +1,16 @@
-"""The walk: from the names of executed code to the objects that they lead to.
+"""The walk: from the names in executed code to the objects that these names reach.
 
 Design
 ------
-The walk begins at the function and at those of its arguments that are known by identity. It takes globals and variables
-by their names, modules that code imports, and attributes that some executed code names. Each place gets a guard; what
-is done with an object that is met is said in reachability.pyx.
+The walk begins at the function and at the arguments that are known by identity. It follows the globals and variables
+that executed code names, modules that code imports, and attributes that any executed code names. Each place gets a
+guard. reachability.pyx says what happens to each object.
 
-Names can also turn up on the way: `getattr` under another name, an `attrgetter`, the descriptor of a slot. Then the
-walk begins anew, with these.
+The walk may find new names: `getattr` under another name, an `attrgetter`, the descriptor of a slot. Then it begins
+again with these names.
 
-The walk is complete or says why it is not. Executed code whose function the walk has not met is refused: it was reached
-on a way that no guard follows.
+The walk is complete, or it says why not. It refuses executed code whose function it has not met: that code was reached
+in a way that no guard follows.
 """
 from cpython.long cimport PyLong_FromVoidPtr
 
@@ -26,7 +26,8 @@ from .objects cimport PyModule_Check, address, attributes_of_module
 from ..transforms.tensor cimport wrap
 
 cdef enum:
-    MOST = 1 << 20                  # objects that are looked into: a fraction of a second
+    MAX_OBJECTS = 1 << 20           # objects to look into: a fraction of a second
+
 
 cdef class Walk:
 
@@ -45,7 +46,7 @@ cdef class Walk:
         return 0
 
     cdef int walk(self, object call, list others) except -1:
-        """Walk, and again as long as names turn up on the way."""
+        """Walk until no new names are found."""
         if not self.executed.complete:
             self.refuse("it sets a profiling hook")
         elif self.executed.impure is not None:
@@ -65,36 +66,36 @@ cdef class Walk:
 
     cdef int walk_once(self, object call, list others) except -1:
         cdef Py_ssize_t count = 0
-        self.guards.exact = self.by_identity()
+        self.guards.exact = self.compares_scalars()
         self.meet(call, "the function")
         for x in others:
             self.meet(x, "an argument")
         self.meet(type(wrap(None)), "Tensor")
         if self.why is None:
             self.read_globals()
-            self.settings()
+            self.guard_settings()
         while self.work and self.why is None and not self.again:
             x, label = self.work.pop()
-            self.into(x, label)
+            self.look_into(x, label)
             count += 1
-            if count > MOST:
+            if count > MAX_OBJECTS:
                 self.refuse("it can reach too many objects to see whether one of them changes; pass it what it needs "
                             "as arguments")
         return 0
 
-    cdef int settings(self) except -1:
-        """Guard settings of libraries that the executed code reads."""
+    cdef int guard_settings(self) except -1:
+        """Guard settings of NumPy that the executed code reads."""
         cdef tuple entry
         cdef bint prints = False
         for entry in self.executed.codes.values():
             prints = prints or str(entry[1].get("__name__")).endswith(".arrayprint")
-        for names, ask, label in SETTINGS:
+        for names, fn, label in SETTINGS:
             if not self.attributes.isdisjoint(names) or (prints and "get_printoptions" in names):
-                self.guards.asked(ask, label)
+                self.guards.result_of(fn, label)
         return self.guards.raising() if self.replayed else 0
 
-    cdef bint by_identity(self) except -1:
-        """Whether executed code compares anything by identity that could be a number or text."""
+    cdef bint compares_scalars(self) except -1:
+        """Whether users' code compares objects by identity that may be scalars."""
         cdef tuple entry
         for entry in self.executed.codes.values():
             around = entry[1]
@@ -106,31 +107,31 @@ cdef class Walk:
                     return True
         return False
 
-    cdef int name(self, object name) except -1:
-        """An attribute that is read by what was met on the way."""
+    cdef int add_attribute(self, object name) except -1:
+        """Add an attribute that an object on the way reads, such as an `attrgetter`."""
         if name not in self.attributes:
             self.attributes.add(name)
             self.all_attributes.add(name)
             self.again = True
         return 0
 
-    cdef int computes(self) except -1:
-        """Attributes are read by names that nobody knows."""
+    cdef int names_are_computed(self) except -1:
+        """Note that attributes are read by computed names."""
         if not self.dynamic:
             self.dynamic = self.again = True
         return 0
 
-    cdef int asks_for_classes(self) except -1:
+    cdef int classes_are_tested(self) except -1:
         if not self.tests_class:
             self.tests_class = self.again = True
         return 0
 
-    # ---- what the objects are asked for: see Reach
+    # ---- overridden by Reach
 
     cdef int meet(self, object x, object label) except -1:
         raise NotImplementedError()
 
-    cdef int into(self, object x, object label) except -1:
+    cdef int look_into(self, object x, object label) except -1:
         raise NotImplementedError()
 
     cdef int follow(self, object x, set chains, object label) except -1:
@@ -139,22 +140,22 @@ cdef class Walk:
     # ---- code
 
     cdef Names names(self, object code):
-        """The names in a code object, as far as it is known to have run."""
+        """The names in the instructions of a code object that ran, if these are known; else all."""
         offsets = self.executed.offsets
         return names_executed(code, None if offsets is None else offsets.get(address(code)))
 
-    cdef bint branches(self) except -1:
-        """Whether users' code may have left out some of what it names."""
+    cdef bint has_branches(self) except -1:
+        """Whether users' code has branches, so that some of its names may not have been used."""
         cdef tuple entry
         if not self.executed.complete or self.executed.impure is not None:
-            return False                        # which did run
+            return False                        # code that ran stopped the walk, not a name
         for entry in self.executed.codes.values():
             if names_of(entry[0]).branches and trust_of(<dict>entry[1]) == USERS:
                 return True
         return False
 
     cdef int read_code(self) except -1:
-        """Gather the names of all executed code."""
+        """Collect the names in all executed code."""
         cdef Names n
         cdef tuple entry
         for entry in self.executed.codes.values():
@@ -175,7 +176,7 @@ cdef class Walk:
         return 0
 
     cdef int read_globals(self) except -1:
-        """Guard the globals that users' code names, and go on from them."""
+        """Guard the globals that users' code names, and follow them."""
         cdef Names n
         cdef tuple entry
         cdef dict around, named = {}
@@ -188,7 +189,7 @@ cdef class Walk:
                 for name, chains in n.globals.items():
                     held[name] = held.get(name, frozenset()) | chains
                 for name, level, inside in n.modules:
-                    self.imported(around, name, level, inside)
+                    self.follow_import(around, name, level, inside)
         for around, held in named.values():
             self.guards.entries(around, tuple(held), around, f"a global of {around.get('__name__')}")
             space = around.get("__builtins__", builtins)
@@ -204,8 +205,8 @@ cdef class Walk:
                     self.follow(found[name], set(chains), name)
         return 0
 
-    cdef int imported(self, dict around, str name, int level, object inside) except -1:
-        """Code imports a module while it runs, or names in it."""
+    cdef int follow_import(self, dict around, str name, int level, object inside) except -1:
+        """Guard and follow a module, or names in it, that code imports while it runs."""
         cdef list parts
         cdef dict modules = sys.modules
         if level < 0:
@@ -231,7 +232,7 @@ cdef class Walk:
         return 0 if x is expected else self.meet(x, label)
 
     cdef int explain(self, object code) except -1:
-        """The function of a code object was met, so those of the code inside it are its own."""
+        """Note that the walk has met the function of a code object, and so the functions defined in it."""
         cdef list codes = [code]
         while codes:
             code = codes.pop()
@@ -245,5 +246,5 @@ cdef class Walk:
             if identity not in self.explained and trust_of(<dict>entry[1]) == USERS:
                 code = entry[0]
                 return self.refuse(f"it runs {code.co_name} ({code.co_filename}, line {code.co_firstlineno}), which "
-                                   f"was reached on a way that no guard can follow")
+                                   f"was reached in a way that no guard can follow")
         return 0
