@@ -15,5 +15,5 @@ from .rewriting import rewrites
 from .specification import SpecificationError, specified
 from .verify import ProgramError, verify
 
-__all__ = ["Explanation", "Profile", "ProgramError", "ReplayError", "SpecificationError", "Stage", "checked",
-           "explain", "functions", "interpreted", "passes", "profile", "rewrites", "specified", "verified", "verify"]  # fmt: skip
+__all__ = ["Explanation", "Profile", "ProgramError", "ReplayError", "SpecificationError", "Stage", "checked", "explain",
+           "functions", "interpreted", "passes", "profile", "rewrites", "specified", "verified", "verify"]  # fmt: skip
