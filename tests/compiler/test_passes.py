@@ -108,7 +108,8 @@ def test_what_cannot_be_compiled_says_why():
         passes(3)
     with pytest.raises(ValueError, match="there is no pass 'parse'; expected one of simplify, share"):
         passes(loss, last="parse")
-    with pytest.warns(UserWarning, match="eagerly"), pytest.raises(ValueError, match="runs eagerly: Python was given the numbers"):
+    given = pytest.raises(ValueError, match="runs eagerly: Python was given the numbers")
+    with pytest.warns(UserWarning, match="eagerly"), given:
         passes(lambda x: x if float(x.sum()) > 1 else -x)(X)
 
 

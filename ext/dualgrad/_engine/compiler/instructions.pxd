@@ -4,11 +4,6 @@ cimport numpy as cnp
 from .executor cimport dg_instruction
 from ..primitives.registry cimport dg_loop
 
-cdef extern from "executor/fused.h":
-    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
-
-cdef extern from "executor/product.h":
-    dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
 
 cdef enum:
     UNBOUND = -1                    # rows of an instruction that is not told yet how many

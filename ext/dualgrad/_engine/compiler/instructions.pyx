@@ -13,6 +13,15 @@ from .lowering cimport add_loop, matmul_loop, power_loop
 from ..primitives.opcodes cimport OP_ADD, OP_GATHER, OP_MATMUL, OP_POWER, OP_SCATTER_ADD
 from ..primitives.registry cimport Loop, find_loop
 
+cdef extern from "executor/cast.h":
+    dg_loop dg_cast_loop(int source, int target) noexcept
+
+cdef extern from "executor/fused.h":
+    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
+
+cdef extern from "executor/product.h":
+    dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
+
 
 cdef class Instruction:
 

@@ -28,6 +28,7 @@ import numpy as np
 from ..arrays.array cimport NPY_HALF, Array, contiguous, from_ndarray, item_size, new_array, to_ndarray, uniform
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport Loop, dg_loop, find_loop, is_elementwise, numpy_loop, rule_of
+from .executor cimport DG_MAX_INDICES
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .rewrites cimport CONSTANT_AS_NUMBER, LOWERED_LOOP, MERGE_DONE, MERGE_PUT_OFF, Rewrite, note
 from .views cimport (Root, View, broadcast_strides, inverse, is_packed, new_root, packed, permuted, product, repeated,
@@ -39,10 +40,6 @@ cdef enum:
 
 cdef extern from "executor/cast.h":
     dg_loop dg_cast_loop(int source, int target) noexcept
-
-cdef extern from "executor/gather.h":
-    enum:
-        DG_MAX_INDICES
 
 # ------------------------------------------------------------------------------------------------------------ loops
 

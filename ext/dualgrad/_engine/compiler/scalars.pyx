@@ -13,16 +13,18 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 
 from ..arrays.array cimport Array, contiguous, item_size
 from ..primitives.opcodes cimport *
-from ..primitives.registry cimport Loop, find_loop, is_elementwise, rule_of
+from ..primitives.registry cimport Loop, dg_loop, find_loop, is_elementwise, rule_of
 from .allocation cimport BLOCK, Memory, aligned, new_located, new_memory
 from .code cimport Code, RegionCode, finish_scalars
 from .executor cimport *
-from .instructions cimport dg_fused_loop
 from .partition cimport new_region
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .rewrites cimport NUMBER_FUSED, NUMBER_RESHAPED, NUMBER_REUSES_CELL, note
 from .vertical_fusion cimport NONE, Chain, chain_of, code_of_primitive
 from .views cimport Root, new_root, packed, view
+
+cdef extern from "executor/fused.h":
+    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 
 cdef enum:
     CELL = 8                        # bytes of a number
