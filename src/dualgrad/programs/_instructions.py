@@ -274,8 +274,6 @@ KINDS = {
                      lambda i, ins, outs: [np.asarray(np.sum(ins[0], 0, np.uint64))], _elements, adds=True),
     "copy": Kind(lambda i, rows: _copy(i, rows, 0, i["from"]), lambda i, rows: _copy(i, rows, 1, i["to"]),
                  lambda i, ins, outs: ins, _nothing),
-    "flip": Kind(lambda i, rows: [_flat(0, rows * i["width"], 1, 1)], lambda i, rows: [_flat(1, rows * i["width"], 1, 1)],
-                 _loop_tokens, _elements, in_place=True),
     "zero": Kind(lambda i, rows: [], _zero_writes, lambda i, ins, outs: [np.zeros(outs[0].shape, np.uint64)],
                  _nothing),
 }  # fmt: skip
