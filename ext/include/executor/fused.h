@@ -11,10 +11,9 @@
 #ifndef DG_FUSED_H
 #define DG_FUSED_H
 
+#include "executor/instruction.h"
 #include "vector/loop.h"
 #include "vector/registers.h"
-
-enum { DG_F_MUL, DG_F_ABSORB, DG_F_ADD, DG_F_SUB, DG_F_BUS, DG_F_KINDS }; /* BUS: SUB with its operands exchanged */
 
 /* The operations; quick: an absorbing product as it is tried first. */
 #define DG_OPERATIONS(T)                                                                                            \

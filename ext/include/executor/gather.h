@@ -11,18 +11,8 @@
 #define DG_GATHER_H
 
 #include <string.h>
+#include "executor/instruction.h"
 #include "vector/registers.h"
-
-enum { DG_MAX_INDICES = 3 };
-
-typedef struct {
-    int count;                           /* index arrays, */
-    int wide;                            /* of int64, else int32 */
-    npy_intp width;                      /* elements of a pick */
-    npy_intp step[DG_MAX_INDICES];       /* of an index array: bytes from pick to pick */
-    npy_intp extent[DG_MAX_INDICES];     /* the length of the axis it is for, */
-    npy_intp stride[DG_MAX_INDICES];     /* and its bytes from element to element */
-} dg_picks;
 
 /* Whether n indices, so many bytes apart, all lie inside an axis. */
 #define DG_INDICES_FIT(NAME, T)                                                                       \

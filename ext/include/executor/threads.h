@@ -8,9 +8,11 @@
 #ifndef DG_THREADS_H
 #define DG_THREADS_H
 
+#include "executor/instruction.h"
+
 typedef void (*dg_job)(void *data, int worker);
 
-enum { DG_MAX_THREADS = 64, DG_MOMENT = 1000 };
+enum { DG_MOMENT = 1000 };
 
 #if defined(_WIN32)
 

@@ -1,4 +1,4 @@
-"""Writes what follows from the table: opcodes and scalar kernels, and stubs of the functions, classes and methods.
+"""Writes what follows from tables: opcodes and scalar kernels, kinds of instructions, stubs of elementwise functions.
 
 Run by ``setup.py`` before Cython. Files are rewritten only when their text changes, so builds stay
 incremental.
@@ -6,6 +6,7 @@ incremental.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from . import ROWS, Row
@@ -90,13 +91,23 @@ def methods_stub() -> str:
     return "\n".join([*lines, ""])
 
 
+def kinds(rows: str) -> str:
+    """The kinds of the executor's instructions, from the rows of instructions.def, as a Cython declaration file."""
+    names = re.findall(r"^DG_INSTRUCTION\((\w+),", rows, re.MULTILINE)
+    lines = ["# generated from ext/include/executor/instructions.def, do not edit"]
+    lines += ['cdef extern from "executor/instruction.h":', "    enum:", *(f"        DG_{name}" for name in names), ""]
+    return "\n".join(lines)
+
+
 def write(root: Path) -> None:
     """Write the generated files below ``root`` (the folder that holds ``ext``)."""
+    instructions = root / "ext/include/executor/instructions.def"
     for path, text in (
         (root / "ext/dualgrad/_engine/primitives/opcodes.pxd", opcodes()),
         (root / "ext/include/generated/kernels.h", kernels()),
         (root / "src/dualgrad/ops/math/elementwise.pyi", functions_stub()),
         (root / "src/dualgrad/_elementwise_methods.pyi", methods_stub()),
+        (root / "ext/dualgrad/_engine/compiler/kinds.pxd", kinds(instructions.read_text())),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:

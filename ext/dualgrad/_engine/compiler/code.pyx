@@ -85,9 +85,9 @@ cdef int finish_scalars(RegionCode made) except -1:
     return 0
 
 
-# Operations on single numbers that need no call; products and sums as executor/fused.h numbers them.
-cdef dict NUMBERS = {OP_MUL: 0, OP_ABSORB_MUL: 1, OP_ADD: 2, OP_SUB: 3, OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE,
-                     OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
+# Operations on single numbers that need no call.
+cdef dict NUMBERS = {OP_MUL: DG_F_MUL, OP_ABSORB_MUL: DG_F_ABSORB, OP_ADD: DG_F_ADD, OP_SUB: DG_F_SUB,
+                     OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE, OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
 
 
 cdef bint on_numbers(const dg_instruction *p) noexcept:

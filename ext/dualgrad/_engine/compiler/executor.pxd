@@ -1,22 +1,13 @@
-# The executor's instructions, as ext/include/executor/executor.h declares them.
+# The executor's instructions, as ext/include/executor/instruction.h declares them.
 cimport numpy as cnp
 
 from ..primitives.registry cimport dg_loop
+from .kinds cimport *
 
-cdef extern from "executor/executor.h":
+cdef extern from "executor/instruction.h":
+    const char *dg_kind_name(int kind) noexcept
     enum:
-        DG_LOOP
-        DG_MATMUL
-        DG_MATMUL_ADD
-        DG_SUM_ALL
-        DG_SUM_AXIS
-        DG_COPY
-        DG_ZERO
-        DG_SELECT
-        DG_CAST
-        DG_GATHER
-        DG_SCATTER_ADD
-        DG_SUM_ROWS
+        DG_N_KINDS
         DG_MAX_INDICES
         DG_MAX_AXES
         DG_MAX_THREADS
@@ -58,6 +49,12 @@ cdef extern from "executor/executor.h":
         int once
         dg_loop add
         void *add_data
+    enum:                           # products, sums and differences, done by one loop
+        DG_F_MUL
+        DG_F_ABSORB
+        DG_F_ADD
+        DG_F_SUB
+        DG_F_BUS
     enum:
         DG_S_FUSED_3
         DG_S_FUSED_4
@@ -78,7 +75,6 @@ cdef extern from "executor/executor.h":
         int offset[5]
         dg_loop fn
         void *data
-    void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, cnp.npy_intp count, char **bases) noexcept
     ctypedef struct dg_stream:
         int base
         cnp.npy_intp offset
@@ -96,10 +92,3 @@ cdef extern from "executor/executor.h":
         cnp.npy_intp done
         cnp.npy_intp chunk
         char **bases[64]
-    bint dg_run_chunk(dg_region *r) noexcept nogil
-    void dg_run_rows(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp start,
-                     cnp.npy_intp stop, cnp.npy_intp block, const dg_streams *ahead) noexcept nogil
-    dg_loop dg_cast_loop(int source, int target) noexcept
-    bint dg_indices_fit(const char *index, cnp.npy_intp n, cnp.npy_intp step, cnp.npy_intp extent, bint wide) noexcept
-    void dg_run_block(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp row0,
-                      cnp.npy_intp block, int first, const dg_streams *ahead, cnp.npy_intp next) noexcept nogil

@@ -19,10 +19,6 @@ from .program cimport Program
 from .vertical_fusion cimport Fused
 from .views cimport Root, View, view_of
 
-cdef dict KINDS = {DG_LOOP: "loop", DG_MATMUL: "matmul", DG_MATMUL_ADD: "matmul_add", DG_SUM_ALL: "sum_all",
-                   DG_SUM_AXIS: "sum_axis", DG_COPY: "copy", DG_ZERO: "zero", DG_SELECT: "select", DG_CAST: "cast",
-                   DG_GATHER: "gather", DG_SCATTER_ADD: "scatter_add", DG_SUM_ROWS: "sum_rows"}
-
 
 cdef dict facts_of(object made):
     """What a pass has made, as plain data."""
@@ -183,7 +179,7 @@ cdef dict region_data(RegionCode region):
 
 cdef dict instruction_data(const dg_instruction *p, object primitive):
     cdef int k
-    return {"kind": KINDS.get(p.kind, f"kind {p.kind}"), "op": None if primitive is None else primitive[0],
+    return {"kind": dg_kind_name(p.kind).decode(), "op": None if primitive is None else primitive[0],
             "typenum": None if primitive is None else primitive[1],
             "fused": None if primitive is None or p.kind == DG_CAST else primitive[2],
             "target": primitive[2] if p.kind == DG_CAST else None, "n_in": p.n_in,

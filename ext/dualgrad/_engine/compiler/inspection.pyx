@@ -12,10 +12,10 @@ from time import perf_counter
 
 from .allocation cimport N_BASES, Located, Memory
 from .code cimport Code, RegionCode
-from .executor cimport *
 from .facts cimport memory_data, region_data, view_data
 from .plan cimport Plan, make_plan
 from .program cimport Program
+from .running cimport dg_run_block
 
 
 def plan_of(Program program not None):

@@ -4,11 +4,6 @@ cimport numpy as cnp
 from .executor cimport dg_instruction
 from ..primitives.registry cimport dg_loop
 
-cdef extern from "executor/fused.h":
-    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
-
-cdef extern from "executor/product.h":
-    dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
 
 cdef enum:
     UNBOUND = -1                    # rows of an instruction that is not told yet how many
@@ -25,5 +20,6 @@ cdef class Instruction:
     cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1
 
 
+cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)

@@ -13,6 +13,15 @@ from .lowering cimport add_loop, matmul_loop, power_loop
 from ..primitives.opcodes cimport OP_ADD, OP_GATHER, OP_MATMUL, OP_POWER, OP_SCATTER_ADD
 from ..primitives.registry cimport Loop, find_loop
 
+cdef extern from "executor/cast.h":
+    dg_loop dg_cast_loop(int source, int target) noexcept
+
+cdef extern from "executor/fused.h":
+    dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
+
+cdef extern from "executor/product.h":
+    dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
+
 
 cdef class Instruction:
 
@@ -39,7 +48,7 @@ cdef class Instruction:
         if self.code.kind == DG_CAST:
             self.code.fn = dg_cast_loop(typenum, detail)
         elif self.code.kind == DG_LOOP and detail is not None:
-            self.code.fn = dg_fused_loop(detail[0], detail[1], detail[2], typenum == cnp.NPY_DOUBLE)
+            self.code.fn = fused_loop(detail[0], detail[1], detail[2], typenum == cnp.NPY_DOUBLE)
             if detail[3] is not None:           # held by the region's listing
                 self.code.data = (<Array>detail[3]).data
         elif self.code.kind == DG_LOOP:
@@ -90,6 +99,11 @@ cdef class Instruction:
             p.stride[k] = strides[k]
         self.primitive = OP_GATHER if self.code.kind == DG_GATHER else OP_SCATTER_ADD, typenum, None
         return 0
+
+
+cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept:
+    """The loop of two or three elementwise operations; NULL where there is none. Its table is compiled here alone."""
+    return dg_fused_loop(inner, outer, second, wide)
 
 
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step):

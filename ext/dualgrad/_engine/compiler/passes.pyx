@@ -40,9 +40,16 @@ from .vertical_fusion cimport Fused, fused
 ctypedef object (*Function)(object)
 
 
-cdef struct Pass:
-    const char *name
-    Function function
+cdef class Pass:
+    cdef str name
+    cdef Function function
+
+
+cdef Pass new_pass(str name, Function function):
+    cdef Pass made = Pass()
+    made.name = name
+    made.function = function
+    return made
 
 
 cdef object simplify(object program):
@@ -85,15 +92,11 @@ cdef object generate(object made):
     return generated(<Allocation>made)
 
 
-cdef enum:
-    N_PASSES = 10
-
-cdef Pass[N_PASSES] PASSES = [
-    Pass(b"simplify", simplify), Pass(b"share", share), Pass(b"numbers", numbers), Pass(b"lower", lower),
-    Pass(b"partition", partition), Pass(b"fuse", fuse), Pass(b"margins", margins), Pass(b"join", join),
-    Pass(b"allocate", allocate), Pass(b"generate", generate),
-]
-
+cdef tuple PASSES = (
+    new_pass("simplify", simplify), new_pass("share", share), new_pass("numbers", numbers), new_pass("lower", lower),
+    new_pass("partition", partition), new_pass("fuse", fuse), new_pass("margins", margins), new_pass("join", join),
+    new_pass("allocate", allocate), new_pass("generate", generate),
+)
 
 CHECK = None                        # called with what is known after each pass
 DEBUG = bool(DG_DEBUG)
@@ -120,7 +123,8 @@ def stages(Program program not None, str last=None):
 
 def names_of_passes():
     """The passes in their order."""
-    return tuple([PASSES[i].name.decode() for i in range(N_PASSES)])
+    cdef Pass p
+    return tuple([p.name for p in PASSES])
 
 
 cdef Compilation compiled(Program program, str last):
@@ -130,24 +134,23 @@ cdef Compilation compiled(Program program, str last):
     cdef object now = program, other, check = CHECK
     cdef dict found = None if check is None else {"record": facts_of(program)}
     cdef str name
-    cdef int i
+    cdef Pass p
     c.program = program
     c.made = []
-    for i in range(N_PASSES):
-        name = PASSES[i].name.decode()
-        other = PASSES[i].function(now)
+    for p in PASSES:
+        other = p.function(now)
         if other is not None:
             now = other
-            c.made.append((name, now))
+            c.made.append((p.name, now))
             if check is not None:
-                found[name] = facts_of(now)
-                check(name, found)
+                found[p.name] = facts_of(now)
+                check(p.name, found)
             if type(now) is Program:
                 c.program = <Program>now
             elif type(now) is Code:
                 c.code = <Code>now
                 break
-        if last == name:
+        if last == p.name:
             break
     if check is not None:
         for name, now in c.made:

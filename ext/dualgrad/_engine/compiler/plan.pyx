@@ -27,10 +27,11 @@ from ..primitives.structural cimport outside
 from ..transforms.tensor cimport TensorBase
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Located, Memory, Total
 from .code cimport Code, RegionCode
-from .executor cimport dg_indices_fit, dg_region, dg_run_chunk, dg_run_rows, dg_run_scalars
+from .executor cimport dg_region
 from .lowering cimport MANNERS, Operation, add_loop, np_scalar
 from .passes cimport Compilation, compiled
 from .program cimport Program, check_signals
+from .running cimport dg_indices_fit, dg_run_chunk, dg_run_rows, dg_run_scalars
 from .views cimport View, is_packed, product, step_of
 from .workers cimport blas_alone, blas_back, num_threads, seek_blas
 

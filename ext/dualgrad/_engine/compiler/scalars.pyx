@@ -17,7 +17,7 @@ from ..primitives.registry cimport PRIMITIVES, Loop, find_loop, is_elementwise
 from .allocation cimport BLOCK, Memory, aligned, new_located, new_memory
 from .code cimport Code, RegionCode, finish_scalars
 from .executor cimport *
-from .instructions cimport dg_fused_loop
+from .instructions cimport fused_loop
 from .partition cimport new_region
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .rewrites cimport NUMBER_FUSED, NUMBER_RESHAPED, NUMBER_REUSES_CELL, note
@@ -259,7 +259,7 @@ cdef class Planner:
                 p.data = loop.data
                 made.listing.append((s.op, typenum, None))
             else:
-                p.fn = dg_fused_loop(s.inner, s.outer, s.second, typenum == cnp.NPY_DOUBLE)
+                p.fn = fused_loop(s.inner, s.outer, s.second, typenum == cnp.NPY_DOUBLE)
                 made.listing.append((s.op, typenum, (s.inner, s.outer, s.second, None)))
             p += 1
         return 0

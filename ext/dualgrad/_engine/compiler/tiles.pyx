@@ -20,7 +20,7 @@ from .partition cimport HALO, Partition, Region
 from .rewrites cimport SEVERAL_THREADS, SHORTER_BLOCKS, STREAMS, note
 from .views cimport Root, View, product
 
-cdef extern from "executor/executor.h":
+cdef extern from "executor/cache.h":
     long dg_first_cache_size()
 
 cdef enum:

@@ -2,12 +2,7 @@
 from .partition cimport Partition
 
 cdef enum:
-    NONE = -1
-    MUL = 0                         # products, sums and differences, as executor/fused.h numbers them
-    ABSORB = 1
-    ADD = 2
-    SUB = 3
-    BUS = 4                         # a difference with its operands exchanged
+    NONE = -1                       # beside the products, sums and differences of executor/fused.h
 
 
 cdef struct Chain:                  # two or three operations done as one

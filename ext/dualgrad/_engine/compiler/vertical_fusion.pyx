@@ -10,6 +10,7 @@ same.
 cimport numpy as cnp
 
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
+from .executor cimport DG_F_ABSORB, DG_F_ADD, DG_F_BUS, DG_F_MUL, DG_F_SUB
 from .lowering cimport AS_LOOP, Operation, new_operation
 from .partition cimport Partition, Region, new_region
 from .rewrites cimport FUSED_BOTH, FUSED_LEFT, FUSED_RIGHT, SCALED, note
@@ -20,8 +21,8 @@ from .views cimport View, broadcast_strides, is_packed, step_of
 cdef int code_of_primitive(int op) noexcept:
     """The code of a product, sum or difference; NONE for anything else."""
     if op == OP_MUL or op == OP_ABSORB_MUL:
-        return MUL if op == OP_MUL else ABSORB
-    return ADD if op == OP_ADD else SUB if op == OP_SUB else NONE
+        return DG_F_MUL if op == OP_MUL else DG_F_ABSORB
+    return DG_F_ADD if op == OP_ADD else DG_F_SUB if op == OP_SUB else NONE
 
 
 cdef int code_of(Operation o):
@@ -55,10 +56,10 @@ cdef object factor_of(Operation o, int operand):
 cdef Chain chain_of(int left, int right, int outer) noexcept:
     """How an operation takes in those that make its operands, by their codes; NONE for one that cannot be taken in.
     Both are only where two products are added."""
-    if left != NONE and right != NONE and (outer < ADD or left > ABSORB or right > ABSORB):
+    if left != NONE and right != NONE and (outer < DG_F_ADD or left > DG_F_ABSORB or right > DG_F_ABSORB):
         right = NONE
     if left == NONE and right != NONE:
-        return Chain(right, BUS if outer == SUB else outer, NONE, False, True)
+        return Chain(right, DG_F_BUS if outer == DG_F_SUB else outer, NONE, False, True)
     return Chain(left, outer, right, left != NONE, right != NONE)
 
 
@@ -133,7 +134,7 @@ cdef class Fusion:
                 self.uses[v.root] = self.uses.get(v.root, 0) + 1
         for o in region.operations:
             outer = code_of(o)
-            if outer == NONE or (outer == MUL and self.scale(o)) or not walks_along(o, self.rows):
+            if outer == NONE or (outer == DG_F_MUL and self.scale(o)) or not walks_along(o, self.rows):
                 continue
             self.scalable[o.out] = o
             self.fuse(o, outer)

@@ -1,0 +1,19 @@
+/* The first-level cache of this machine. */
+#ifndef DG_CACHE_H
+#define DG_CACHE_H
+
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
+/* Bytes of the first-level cache of this machine; as most have them, where it does not say. */
+static inline long dg_first_cache_size(void)
+{
+    long size = 0;
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+    size = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+#endif
+    return size > 0 ? size : 32L << 10;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* Copies along axes, and choices between elements. */
+#ifndef DG_COPIES_H
+#define DG_COPIES_H
+
+#include <stdint.h>
+#include <string.h>
+#include "executor/instruction.h"
+#include "vector/registers.h"
+
+/* Each number three times: what a trailing axis of coordinates needs. */
+#define DG_TRIPLE_OF(T)                                                                   \
+    DG_CLONES static void dg_triple_##T(const T *x, T *r, npy_intp n)                     \
+    {                                                                                     \
+        DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i) r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = x[i]; \
+    }
+DG_TRIPLE_OF(uint64_t)
+DG_TRIPLE_OF(uint32_t)
+
+/* A few bytes again and again: what is there already is copied. */
+static void dg_repeat_pattern(const char *from, char *to, size_t bytes, size_t total)
+{
+    memcpy(to, from, bytes);
+    for (size_t done = bytes, n; done < total; done += n) {
+        n = done < total - done ? done : total - done;
+        memcpy(to + done, to, n);
+    }
+}
+
+/* One operand that a whole axis shares, and few steps along it: what trailing axes of two or three need. */
+#define DG_REPEAT_LOOP(T)                                                                 \
+    for (npy_intp i = 0; i < m; ++i, from += s, to += t) {                                \
+        const T x = *(const T *)from;                                                     \
+        T *r = (T *)to;                                                                   \
+        if (n == 3) r[0] = x, r[1] = x, r[2] = x;                                         \
+        else for (npy_intp j = 0; j < n; ++j) r[j] = x;                                   \
+    }
+
+static int dg_repeat(const dg_instruction *in, int axis, char *from, char *to, npy_intp m)
+{
+    const npy_intp n = in->shape[axis + 1], s = in->from[axis], t = in->to[axis];
+    if (in->to[axis + 1] != in->item || m <= 0 || n <= 0) return 0;
+    if (s == 0 && in->from[axis + 1] == in->item && t == n * in->item) {
+        dg_repeat_pattern(from, to, (size_t)(n * in->item), (size_t)(m * n * in->item));
+        return 1;
+    }
+    if (in->from[axis + 1] != 0) return 0;
+    if (n == 3 && s == in->item && t == 3 * s && (s == 8 || s == 4)) {
+        if (s == 8) dg_triple_uint64_t((const uint64_t *)from, (uint64_t *)to, m);
+        else dg_triple_uint32_t((const uint32_t *)from, (uint32_t *)to, m);
+        return 1;
+    }
+    if (in->item == 8) {
+        DG_REPEAT_LOOP(uint64_t)
+    } else if (in->item == 4) {
+        DG_REPEAT_LOOP(uint32_t)
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *to, npy_intp rows)
+{
+    const npy_intp n = axis == 0 ? rows : in->shape[axis], s = in->from[axis], t = in->to[axis];
+    if (axis == in->axes) {
+        if (s == in->item && t == in->item) {
+            memcpy(to, from, (size_t)(n * in->item));
+        } else if (in->item == 8) {
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(uint64_t *)to = *(const uint64_t *)from;
+        } else if (in->item == 4) {
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(uint32_t *)to = *(const uint32_t *)from;
+        } else {
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) memcpy(to, from, (size_t)in->item);
+        }
+        return;
+    }
+    if (axis + 1 == in->axes && dg_repeat(in, axis, from, to, n)) return;
+    for (npy_intp i = 0; i < n; ++i, from += s, to += t) dg_copy_axes(in, axis + 1, from, to, rows);
+}
+
+/* where: a bool for each element, both choices, the result. */
+#define DG_SELECT_LOOP(T)                                                                              \
+    for (npy_intp i = 0; i < n; ++i) {                                                                 \
+        *(T *)r = *c ? *(const T *)x : *(const T *)y;                                                  \
+        c += in->step[0], x += in->step[1], y += in->step[2], r += in->step[3];                        \
+    }
+
+static void dg_select(const dg_instruction *in, const char *c, const char *x, const char *y, char *r, npy_intp n)
+{
+    if (in->item == 8) {
+        DG_SELECT_LOOP(uint64_t)
+    } else if (in->item == 4) {
+        DG_SELECT_LOOP(uint32_t)
+    } else if (in->item == 2) {
+        DG_SELECT_LOOP(uint16_t)
+    } else {
+        DG_SELECT_LOOP(uint8_t)
+    }
+}
+
+#endif
