@@ -2,7 +2,7 @@
 
 Every structural primitive knows its own rule (`Primitive.reads`), and asks the `Step` for what the rules are made of.
 Elementwise rows read the element at the same place where the row of the table has a partial. Of a primitive about which
-nothing is known every element of the result reads all elements. Rules of primitives that are defined in Python are here.
+nothing is known every element of the result reads all elements. Rules of primitives defined in Python are here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._engine.primitives.registry import primitive
-from .._engine.transforms.extension import READS
+from .._engine.transforms.functions import READS
 from .._engine.transforms.tensor import apply
 from ..tensor import Tensor
 

@@ -30,9 +30,9 @@ from ..primitives.elementwise cimport add_into
 from ..primitives.execute cimport tracing
 from ..primitives.registry cimport FAMILY_RULE, family_of, op_name, primitive_of
 from ..primitives.opcodes cimport *
-from ..values.rules cimport add, jvp, vjp, vjp_tangent, watched_jvp, zeros_like
+from ..values.rules cimport add, jvp, look_at, vjp, vjp_tangent, watched_jvp, zeros_like
 from .tape cimport Entry, Slots, Tape, new_slots, resized, target_of
-from ..values.levels cimport Dual, Level, bind_list, look_at, make_dual, new_level, part
+from ..values.levels cimport Dual, Level, bind_list, make_dual, new_level, part
 from ..primitives.watch cimport Watch, active_watch
 
 cdef extern from *:

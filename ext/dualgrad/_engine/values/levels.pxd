@@ -1,7 +1,6 @@
 # Levels, dual values, and the one way to apply a primitive. See levels.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Array, Value
-from ..primitives.watch cimport Watch
 
 
 cdef class Claim:
@@ -101,4 +100,3 @@ cdef Value part(Value v, Level level, int k)
 cdef tuple shape_of(Value v)
 cdef int type_of(Value v) noexcept
 cdef int ndim_of(Value v) noexcept
-cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1

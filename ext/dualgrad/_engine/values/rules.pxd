@@ -1,6 +1,7 @@
 # Derivative rules of primitives, on values of any kind. See rules.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Value
+from ..primitives.watch cimport Watch
 from .levels cimport Algebra, Level
 
 ctypedef Value (*algebra_rule_t)(int op, object params, PyObject **args, int n, Level level, Algebra algebra)
@@ -34,3 +35,4 @@ cdef Value widen(Value term, Value like)
 cdef Value to_shape_of(Value term, Value like)
 cdef Value to_shape_of_moved(Value ct, Value dot, Value ct_dot, Value partial, Value like)
 cdef void set_algebra_rule(algebra_rule_t rule) noexcept
+cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1
