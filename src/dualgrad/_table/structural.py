@@ -3,6 +3,9 @@
 ``linear`` rows are linear in their first operand (in every operand when ``variadic``); the engine knows the
 transpose of each by name. ``selection`` rows pick elements; ties share the slope in equal parts. ``constant``
 rows have no slope. Parameters (axes, shapes, index patterns) are static; index *arrays* are operands.
+
+Here are the primitives that files of the engine name by their opcodes, which the build gives out. The primitives
+themselves are in ``ext/dualgrad/_engine/structural``; one that nobody names brings its row along.
 """
 
 from __future__ import annotations

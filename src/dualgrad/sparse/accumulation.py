@@ -15,424 +15,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._engine.primitives.registry import primitive, result_shape
 from .._engine.sparse.assembly import Deposits, assembled
 from .._engine.trace.capture import array_behind
-from .._engine.transforms.extension import ACCUMULATED
 from .._engine.transforms.tensor import OPCODES, apply
 from ..modes import jit
 from ..tensor import Tensor
-from .boxes import Box, lengths, meeting, numbered, of_numpy, progression, whole
-from .patterns import CONSTANT, HANDLE, INPUT, Captured, Knowledge, Pattern
-from .reads import SAME, Blocks, Groups, reads_of
+from .boxes import numbered
+from .parts import FLOATS, Part, Step, UnsuitedError, Walk, needed
+from .patterns import CONSTANT, HANDLE, INPUT, Captured, Pattern
 
 __all__ = ["Accumulation", "UnsuitedError", "accumulate"]
 
-_FLOATS = {np.dtype(np.float32).num, np.dtype(np.float64).num}
-_VIEWS = frozenset(OPCODES[name] for name in ("reshape", "slice", "transpose", "broadcast_to", "identity"))
-_ADDED = frozenset(OPCODES[name] for name in ("add", "sub"))
-_FACTORED = frozenset(OPCODES[name] for name in ("mul", "absorb_mul"))
-_MUL, _DIV, _ADD, _SUB, _NEG = (OPCODES[name] for name in ("mul", "div", "add", "sub", "neg"))
-_SLICE, _RESHAPE, _BROADCAST = (OPCODES[name] for name in ("slice", "reshape", "broadcast_to"))
-_GATHER, _WHERE, _DRAW = (OPCODES[name] for name in ("gather", "where", "draw"))
-_PARTS = 64  # of one array
-_GATHERED = 4  # what an element costs that is gathered
-_ALLOWED = 32  # times the work of a sweep
-
-Step = tuple[int, Any, tuple[int, ...], int]  # opcode, parameters, slots of the operands, slot of the result
-
-
-class UnsuitedError(Exception):
-    """The derivative is not one of few entries in simple places, or sweeps cost less."""
-
-
-class Part(NamedTuple):
-    """Entries of the Jacobian of an array, at most one of them in a row unless rows are listed.
-
-    Attributes
-    ----------
-    rows
-        A box of the array, or a list of elements by number.
-    columns
-        The number of an input for each of the rows, in the shape of the box.
-    scale, slot
-        The slopes: a number times the array of a slot, of the shape of `columns` or of no axes. None: ones.
-    """
-
-    rows: Box | np.ndarray
-    columns: np.ndarray
-    scale: float
-    slot: int | None
-
-
-def same_places(a: Part, b: Part) -> bool:
-    """Whether two parts name the same entries in the same order."""
-    if a.columns.shape != b.columns.shape or type(a.rows) is not type(b.rows):
-        return False
-    if isinstance(a.rows, np.ndarray):
-        if a.rows is not b.rows and not np.array_equal(a.rows, b.rows):
-            return False
-    elif a.rows != b.rows:
-        return False
-    return a.columns is b.columns or (a.columns.flat[0] == b.columns.flat[0] and np.array_equal(a.columns, b.columns))
-
-
-# --------------------------------------------------------------------------------------------------- accumulation
-
-
-class _Walk(Knowledge):
-    """The parts of each array that depends on the direction, and the steps that compute their slopes.
-
-    A structural primitive knows what becomes of parts (`Primitive.accumulated`), and asks the walk for what it is made
-    of; elementwise rows are here.
-    """
-
-    whole = staticmethod(whole)
-    numbered = staticmethod(numbered)
-    meeting = staticmethod(meeting)
-    of_numpy = staticmethod(of_numpy)
-
-    def __init__(self, captured: Captured, directions: dict[int, tuple[int, tuple[int, ...]]]) -> None:
-        super().__init__(captured.program, captured.fixed)
-        program = captured.program
-        self.steps: list[Step] = []
-        self.shapes: dict[int, tuple[int, ...]] = dict(enumerate(program.shapes))
-        self.types: dict[int, np.dtype] = {}
-        self.parts: dict[int, list[Part]] = {}
-        self.work = 0  # elements that the steps on slopes compute
-        self.of_a_sweep = 0  # and one sweep
-        self.dtype: np.dtype = np.dtype(np.float64)  # of the step at hand
-        self.allowed = 0  # elements, of steps and of parts
-        for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
-            if kind == INPUT and source in directions:
-                first, shape = directions[source]
-                columns = np.arange(first, first + math.prod(shape), dtype=np.int32).reshape(shape)
-                self.parts[slot] = self.filled(columns, Part(whole(shape), columns, 1.0, None))
-
-    def walk(self, steps: list[Step]) -> None:
-        depends = set(self.parts)
-        for op, _, ins, out in steps:
-            if not depends.isdisjoint(ins):
-                depends.add(out)
-                self.of_a_sweep += 0 if op in _VIEWS else math.prod(self.shapes[out])
-        self.allowed = _ALLOWED * (self.of_a_sweep + 1024)
-        for step in steps:
-            self.step(*step)
-
-    # ------------------------------------------------------------------------------------------------- slopes
-
-    def fixed_slot(self, numbers: np.ndarray) -> int:
-        """A slot with these numbers."""
-        slot = len(self.shapes)
-        self.shapes[slot] = numbers.shape
-        self.learned(slot, numbers)
-        return slot
-
-    def emit(self, op: int, params: Any, *ins: int) -> int:
-        """A step on slopes; one on constants is done at once."""
-        numbers = [self.constant(slot) for slot in ins]
-        if all(a is not None for a in numbers):
-            return self.fixed_slot(apply(op, params, *[Tensor(a) for a in numbers]).asnumpy())
-        slot = len(self.shapes)
-        shape = result_shape(op, params, [self.shapes[i] for i in ins])
-        self.shapes[slot] = shape
-        self.steps.append((op, params, ins, slot))
-        self.work += self.cost(op, slot)
-        if self.work > self.allowed:
-            raise UnsuitedError
-        return slot
-
-    def cost(self, op: int, slot: int) -> int:
-        """Of a step on slopes."""
-        return 0 if op in _VIEWS else math.prod(self.shapes[slot]) * (_GATHERED if op == _GATHER else 1)
-
-    def cut(self, slot: int | None, box: Box) -> int | None:
-        """Slopes in a box."""
-        if slot is None or not self.shapes[slot] or box == whole(self.shapes[slot]):
-            return slot
-        return self.emit(_SLICE, box, slot)
-
-    def reshaped(self, slot: int | None, shape: tuple[int, ...]) -> int | None:
-        if slot is None or not self.shapes[slot] or self.shapes[slot] == shape:
-            return slot
-        return self.emit(_RESHAPE, shape, slot)
-
-    def picked(self, slot: int | None, index: np.ndarray) -> int | None:
-        """Slopes at elements by number, as a list."""
-        if slot is None or not self.shapes[slot]:
-            return slot
-        flat = self.reshaped(slot, (math.prod(self.shapes[slot]),))
-        assert flat is not None
-        if (found := progression(index)) is not None:
-            return self.cut(flat, (found,))
-        return self.emit(_GATHER, (0,), flat, self.fixed_slot(index.astype(np.int64)))
-
-    def factor(self, slot: int, rows: Box | np.ndarray, shape: tuple[int, ...]) -> int:
-        """The elements of an operand that meet these rows of the result."""
-        if math.prod(self.shapes[slot]) == 1:
-            return slot if not self.shapes[slot] else self.emit(_RESHAPE, (), slot)
-        if self.shapes[slot] != shape:
-            slot = self.emit(_BROADCAST, shape, slot)
-        found = self.picked(slot, rows) if isinstance(rows, np.ndarray) else self.cut(slot, rows)
-        assert found is not None
-        return found
-
-    # -------------------------------------------------------------------------------------------------- parts
-
-    def filled(self, columns: np.ndarray, part: Part) -> list[Part]:
-        return [part] if columns.size else []
-
-    def listed(self, part: Part, rows: np.ndarray, entries: np.ndarray, shape: tuple[int, ...]) -> list[Part]:
-        """Entries of a part, by number, in new rows of an array of this shape."""
-        if not len(entries):
-            return []
-        columns = part.columns.ravel()
-        if len(entries) != len(columns) or progression(entries) != (0, len(columns), 1):
-            columns = columns[entries]
-            slot = self.picked(part.slot, entries)
-        else:
-            slot = self.reshaped(part.slot, (len(columns),))
-        if len(rows) == math.prod(shape) and progression(rows) in ((0, len(rows), 1), None if shape else (0, 1, 1)):
-            if progression(rows) == (0, len(rows), 1):
-                return [Part(whole(shape), columns.reshape(shape), part.scale, self.reshaped(slot, shape))]
-        return [Part(rows.astype(np.int32, copy=False), columns, part.scale, slot)]
-
-    def moved(
-        self, part: Part, before: tuple[int, ...], which: np.ndarray, shape: tuple[int, ...], to: Any
-    ) -> list[Part]:
-        """Elements `which` (-1: none) of the operand go to rows `to` of the result, None: in order."""
-        rows = numbered(part.rows, before)
-        size = math.prod(before)
-        if len(rows) == size and progression(rows) is not None:  # all of them, in order
-            kept = np.flatnonzero(which >= 0)
-            entries = which[kept]
-        else:
-            order = np.argsort(rows, kind="stable")
-            starts = np.zeros(size + 1, np.int64)
-            np.cumsum(np.bincount(rows, minlength=size), out=starts[1:])
-            count = np.where(which >= 0, starts[which + 1] - starts[which], 0)
-            if count.sum() > self.allowed:
-                raise UnsuitedError
-            kept = np.repeat(np.arange(len(which)), count)
-            within = np.arange(len(kept)) - np.repeat(np.cumsum(count) - count, count)
-            entries = order[starts[which[kept]] + within]
-        if len(kept) == len(which) and progression(kept) == (0, len(which), 1):
-            return self.listed(part, np.arange(len(which)) if to is None else to, entries, shape)
-        return self.listed(part, kept if to is None else to[kept], entries, shape)
-
-    def read(self, parts: list[Part], reads: Any, before: tuple[int, ...], shape: tuple[int, ...]) -> list[Part]:
-        """What the result inherits that reads elements with slope one."""
-        if reads is None:
-            return []
-        if reads is SAME:
-            return parts
-        if isinstance(reads, Blocks):
-            raise UnsuitedError
-        to = None
-        if isinstance(reads, Groups):
-            to = np.repeat(np.arange(len(reads.starts) - 1), np.diff(reads.starts))
-            reads = reads.members
-        if len(reads) > self.allowed:
-            raise UnsuitedError
-        return [new for part in parts for new in self.moved(part, before, reads, shape, to)]
-
-    def spread_out(self, parts: list[Part], before: tuple[int, ...], shape: tuple[int, ...]) -> list[Part]:
-        """Broadcast to a shape."""
-        if before == shape:
-            return parts
-        found: list[Part] = []
-        added = len(shape) - len(before)
-        for part in parts:
-            if isinstance(part.rows, np.ndarray):
-                places = np.arange(math.prod(before)).reshape(before)
-                found += self.moved(part, before, np.broadcast_to(places, shape).ravel(), shape, None)
-                continue
-            box = [*whole(shape[:added])]
-            for axis, length, n in zip(part.rows, before, shape[added:], strict=True):
-                box.append(axis if length == n else (0, n, 1))
-            inner = lengths(tuple(box))
-            slot = part.slot
-            if slot is not None and self.shapes[slot]:
-                slot = self.emit(_BROADCAST, inner, slot)
-            columns = np.ascontiguousarray(np.broadcast_to(part.columns, inner))
-            found += self.filled(columns, Part(tuple(box), columns, part.scale, slot))
-        return found
-
-    def together(self, parts: list[Part]) -> list[Part]:
-        """Parts of the same entries as one."""
-        found: list[Part] = []
-        for part in parts:
-            for i, other in enumerate(found):
-                if (part.slot is None) == (other.slot is None) and same_places(part, other):
-                    both = self.added(other, part)
-                    found[i : i + 1] = [both] if both is not None else []
-                    break
-            else:
-                found.append(part)
-        if len(found) > _PARTS:
-            raise UnsuitedError
-        return found
-
-    def added(self, a: Part, b: Part) -> Part | None:
-        if a.slot == b.slot:
-            scale = a.scale + b.scale
-            return a._replace(scale=scale) if scale else None
-        assert a.slot is not None
-        assert b.slot is not None
-        if abs(a.scale) == abs(b.scale):
-            return a._replace(slot=self.emit(_ADD if a.scale == b.scale else _SUB, None, a.slot, b.slot))
-        one, other = self.scaled(a), self.scaled(b)
-        return a._replace(scale=1.0, slot=self.emit(_ADD, None, one, other))
-
-    def scaled(self, part: Part) -> int:
-        """The slopes of a part with its scale multiplied in."""
-        assert part.slot is not None
-        if part.scale == 1:
-            return part.slot
-        return self.emit(_MUL, None, self.number(part.scale), part.slot)
-
-    def number(self, x: float) -> int:
-        return self.fixed_slot(np.asarray(x, self.dtype))
-
-    # -------------------------------------------------------------------------------------------------- rules
-
-    def step(self, op: int, params: Any, ins: tuple[int, ...], out: int) -> None:
-        moving = [k for k, slot in enumerate(ins) if slot in self.parts]
-        if op == _DRAW:
-            raise UnsuitedError
-        if not moving:
-            self.learn(op, params, ins, out)
-            self.steps.append((op, params, ins, out))
-            return
-        typenum = self.program.typenums[out]
-        if typenum not in _FLOATS:
-            raise UnsuitedError
-        self.dtype = np.dtype("f" if typenum == np.dtype(np.float32).num else "d")
-        parts: list[Part] = []
-        for k in moving:
-            parts += self.inherited((op, params, ins, out), k, moving)
-        if sum(part.columns.size for part in parts) > self.allowed:
-            raise UnsuitedError
-        self.parts[out] = self.together(parts)
-
-    def inherited(self, step: Step, k: int, moving: list[int]) -> list[Part]:
-        """The parts of a result that come from operand k."""
-        op, _, ins, out = step
-        parts = self.parts[ins[k]]
-        before, shape = self.shapes[ins[k]], self.shapes[out]
-        if not parts:
-            return []
-        structural = primitive(op)
-        if structural is not None:
-            return structural.accumulated(self, step, k, parts, moving)
-        if op == _NEG:
-            return [part._replace(scale=-part.scale) for part in parts]
-        if op in _ADDED:
-            sign = -1 if op == _SUB and k == 1 else 1
-            return [part._replace(scale=sign * part.scale) for part in self.spread_out(parts, before, shape)]
-        if op in _FACTORED and len(moving) == 1:
-            return self.multiplied(op, self.spread_out(parts, before, shape), ins[1 - k], shape)
-        if op == _DIV and moving == [0]:
-            return self.multiplied(op, self.spread_out(parts, before, shape), ins[1], shape)
-        return self.refused()
-
-    def generic(self, step: Step, k: int, parts: list[Part]) -> list[Part]:
-        """Any operation that reads elements with slope one."""
-        _, _, ins, out = step
-        before = self.shapes[ins[k]]
-
-        def starts(_: int) -> np.ndarray:
-            count = np.zeros(math.prod(before), np.int64)
-            for part in parts:
-                count += np.bincount(numbered(part.rows, before), minlength=len(count))
-            return np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
-
-        return self.read(parts, reads_of(self.seen(step, starts), k), before, self.shapes[out])
-
-    def multiplied(self, op: int, parts: list[Part], by: int, shape: tuple[int, ...]) -> list[Part]:
-        """Parts times a factor, or divided by one, that does not depend on the direction."""
-        numbers = self.constant(by)
-        if numbers is not None and numbers.size and (numbers == numbers.flat[0]).all():
-            number = float(numbers.flat[0])
-            if op == _DIV:
-                return [part._replace(scale=part.scale / number) for part in parts] if number else self.refused()
-            return [part._replace(scale=part.scale * number) for part in parts] if number else []
-        if numbers is not None and op != _DIV and not numbers.all():  # a constant lets through what is not zero
-            reads = np.where(np.broadcast_to(numbers != 0, shape).ravel(), np.arange(math.prod(shape)), -1)
-            parts = self.read(parts, reads, shape, shape)
-        found = []
-        for part in parts:
-            factor = self.factor(by, part.rows, shape)
-            if part.slot is not None:
-                factor = self.emit(op, None, part.slot, factor)
-            elif op == _DIV:
-                factor = self.emit(_DIV, None, self.number(1.0), factor)
-            found.append(part._replace(slot=factor))
-        return found
-
-    def refused(self) -> list[Part]:
-        raise UnsuitedError
-
-    def chosen(self, step: Step, k: int, parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
-        """Parts where a condition holds, or does not."""
-        _, _, ins, _ = step
-        seen = self.seen(step, lambda _: np.empty(0))
-        condition = seen.numbers(0)
-        if condition is not None:
-            taken = np.broadcast_to(condition.astype(bool), shape).ravel() == (k == 1)
-            return self.read(parts, np.where(taken, np.arange(math.prod(shape)), -1), shape, shape)
-        found = []
-        for part in parts:
-            mask = self.factor(ins[0], part.rows, shape)
-            slopes, nothing = self.number(1.0) if part.slot is None else part.slot, self.number(0.0)
-            slot = self.emit(_WHERE, None, mask, *((slopes, nothing) if k == 1 else (nothing, slopes)))
-            found.append(part._replace(slot=slot))
-        return found
-
-
-def _sparse_product(walk: _Walk, step: Step, k: int, parts: list[Part], moving: list[int]) -> list[Part]:
-    """S(a) x, with one column: each entry of the matrix meets one element of x, and goes to one of the result."""
-    if len(moving) > 1:
-        return walk.refused()
-    _, params, ins, out = step
-    settings = dict(params)
-    entries, vector = walk.shapes[ins[0]], walk.shapes[ins[1]]
-    rows, columns = settings["pattern"].places
-    if math.prod(entries) != len(rows) or math.prod(walk.shapes[out]) != walk.shapes[out][-2]:
-        raise UnsuitedError
-    if settings["transposed"]:
-        rows, columns = columns, rows
-    which = columns if k == 1 else np.arange(len(rows))
-    found = []
-    shape = (len(rows),)
-    for part in parts:
-        for one in walk.moved(part, vector if k == 1 else entries, which, shape, None):
-            at = numbered(one.rows, shape)
-            by = walk.picked(ins[0], at) if k == 1 else walk.picked(ins[1], columns[at])
-            assert by is not None
-            slot = by if one.slot is None else walk.emit(_MUL, None, one.slot, by)
-            found.append(Part(rows[at].astype(np.int32), one.columns.ravel(), one.scale, slot))
-    return found
-
-
-ACCUMULATED["sparse_product"] = _sparse_product
-
-
-# ----------------------------------------------------------------------------------------------------- evaluation
-
-
-def _needed(steps: list[Step], wanted: set[int]) -> list[Step]:
-    """The steps that these slots depend on."""
-    needed, kept = set(wanted), []
-    for step in reversed(steps):
-        if step[3] in needed:
-            needed.update(step[2])
-            kept.append(step)
-    return kept[::-1]
+_RESHAPE = OPCODES["reshape"]
 
 
 class Accumulation:
@@ -448,7 +46,7 @@ class Accumulation:
         Elements computed on the way, and by one directional derivative instead.
     """
 
-    def __init__(self, name: str, walk: _Walk, captured: Captured, shape: tuple[int, int], symmetric: bool) -> None:
+    def __init__(self, name: str, walk: Walk, captured: Captured, shape: tuple[int, int], symmetric: bool) -> None:
         (slot,) = captured.slots
         parts = [] if slot is None else walk.parts.get(slot, [])
         of_result = captured.results[0].shape
@@ -499,7 +97,7 @@ class Accumulation:
             np.add.at(self._base, target, part.scale * (flat if kept is None else flat[kept]))
         self._deposits = Deposits(deposits, len(members))
         self._empty = not self._base.any()
-        steps = _needed(walk.steps, set(outputs))
+        steps = needed(walk.steps, set(outputs))
         self.of_a_sweep = walk.of_a_sweep
         self.work = sum(walk.cost(op, out) for op, _, _, out in steps if out >= len(captured.program.shapes))
         self._slopes = jit(_slopes(name, walk, captured, steps, list(outputs))) if outputs else None
@@ -511,7 +109,7 @@ class Accumulation:
 
 
 def _slopes(
-    name: str, walk: _Walk, captured: Captured, steps: list[Step], outputs: list[int]
+    name: str, walk: Walk, captured: Captured, steps: list[Step], outputs: list[int]
 ) -> Callable[..., list[Tensor]]:
     """The steps as a function of the tensors among the arguments."""
     given: dict[int, int] = {}
@@ -561,7 +159,7 @@ def accumulate(
         captured.branches
         or captured.dependence.why is not None
         or program.effects
-        or captured.results[0]._typenum not in _FLOATS
+        or captured.results[0]._typenum not in FLOATS
     ):
         raise UnsuitedError
     inputs: dict[int, tuple[int, tuple[int, ...]]] = {}
@@ -569,7 +167,7 @@ def accumulate(
     for k, shape in enumerate(directions):
         inputs[len(captured.tensors) + k] = (first, shape)
         first += math.prod(shape)
-    walk = _Walk(captured, inputs)
+    walk = Walk(captured, inputs)
     wanted = {slot for slot in captured.slots if slot is not None}
-    walk.walk(_needed(program.steps, wanted))
+    walk.walk(needed(program.steps, wanted))
     return Accumulation(name, walk, captured, (m, n), symmetric)

@@ -1,8 +1,8 @@
 """Sparse Jacobians and Hessians: `sparse_jacobian` and `sparse_hessian`.
 
 There are two ways. Where few entries meet in simple operations they are accumulated one by one along the program of the
-derivative (`_accumulation.py`): the Hessian of a chain costs two multiplications for each variable. Elsewhere columns
-that share no row are computed in one sweep, along the sum of their unit vectors (`_colour.py`, `_coloured.py`). What is
+derivative (`accumulation.py`): the Hessian of a chain costs two multiplications for each variable. Elsewhere columns
+that share no row are computed in one sweep, along the sum of their unit vectors (`colour.py`, `coloured.py`). What is
 needed to do that again and again is kept in a `SparsePlan`.
 """
 
@@ -16,13 +16,16 @@ import numpy as np
 from ..dtype import DType
 from ..tensor import Tensor
 from ..transforms.gradient import grad
+from ._scipy import scipy_sparse
 from .accumulation import Accumulation, UnsuitedError, accumulate
 from .colour import ORDERINGS, Colouring, colour_hessian, colour_jacobian
 from .coloured import Sweeps
 from .patterns import Pattern, captured, jacobian_pattern
-from .sweeps import described, fits, flat, forward, kind_of, split, twice
+from .sweeps import as_tensors, described, fits, flat, forward, kind_of, split, twice
 
 __all__ = ["SparseDerivative", "SparsePlan", "sparse_hessian", "sparse_jacobian"]
+
+_INSTEAD = ", or take the numbers alone: plan.values(...), plan.pattern"
 
 
 class SparsePlan:
@@ -164,7 +167,7 @@ class SparsePlan:
         ValueError
             If the arguments are not of the kind the plan was prepared for, or the check fails.
         """
-        sparse = _scipy_sparse()
+        sparse = scipy_sparse("a sparse matrix", _INSTEAD)
         values = self.values(*args)
         if check:
             self.check(*args, values=values)
@@ -215,7 +218,7 @@ class SparsePlan:
     def _checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(args) != len(self._kinds):
             raise ValueError(f"{self._name}: the plan is for {len(self._kinds)} arguments, got {len(args)}")
-        given = _as_tensors(args)
+        given = as_tensors(args)
         for i, (x, kind) in enumerate(zip(given, self._kinds, strict=True)):
             if not fits(x, kind):
                 raise ValueError(
@@ -228,24 +231,9 @@ class SparsePlan:
         return given
 
 
-def _as_tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple([Tensor(x) if isinstance(x, np.ndarray) else x for x in args])
-
-
 def _prepared(derivative: SparseDerivative, args: tuple[Any, ...]) -> SparsePlan:
     """A plan that was copied or pickled: the function is another one now, and so are its guards."""
     return derivative.prepare(*args)
-
-
-def _scipy_sparse() -> Any:
-    try:
-        import scipy.sparse
-    except ImportError:
-        raise ImportError(
-            "a sparse matrix needs SciPy; install it with pip install 'dualgrad[scipy]', or take the numbers alone: "
-            "plan.values(...), plan.pattern"
-        ) from None
-    return scipy.sparse
 
 
 # --------------------------------------------------------------------------------------------------- functions
@@ -304,7 +292,7 @@ class SparseDerivative:
 
     def prepare(self, *args: Any) -> SparsePlan:
         """The plan for arguments of this kind: finds the pattern and colours it."""
-        given = _as_tensors(args)
+        given = as_tensors(args)
         for p in self._positions:
             if p >= len(given) or not isinstance(given[p], Tensor) or not given[p].dtype.is_float:
                 what = described(given[p]) if p < len(given) else "missing"
@@ -383,7 +371,7 @@ class SparseDerivative:
 
         A plan is prepared when the kind of the arguments changes, or when the pattern does not hold.
         """
-        _scipy_sparse()
+        scipy_sparse("a sparse matrix", _INSTEAD)
         plan = self._plan
         if plan is not None and plan.suits(*args):
             try:

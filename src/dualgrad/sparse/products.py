@@ -37,6 +37,7 @@ from .._engine.transforms import tensor as _engine
 from ..dtype import from_num
 from ..ops._arguments import lengths, operand, permuted, to_shape
 from ..tensor import Tensor
+from ._scipy import scipy_sparse
 
 __all__ = ["csr_matmul", "matmul"]
 
@@ -237,7 +238,7 @@ def csr_matmul(data: Any, indices: Any, indptr: Any, shape: Any, x: Any) -> Tens
             f"csr_matmul: entries of shape {entries.shape} for a matrix of shape {size}; expected a vector and two axes"
         )
     try:
-        matrix = _scipy_sparse().csr_array((np.zeros(entries.size, bool), *places), shape=size)
+        matrix = scipy_sparse("dualgrad.sparse: this").csr_array((np.zeros(entries.size, bool), *places), shape=size)
         matrix.check_format(full_check=True)
     except ValueError as error:
         raise ValueError(
@@ -278,14 +279,6 @@ def _integers(what: str, x: Any) -> np.ndarray:
     return found.astype(np.intp, copy=False)
 
 
-def _scipy_sparse() -> Any:
-    try:
-        import scipy.sparse
-    except ImportError:
-        raise ImportError("dualgrad.sparse: this needs SciPy; install it with pip install 'dualgrad[scipy]'") from None
-    return scipy.sparse
-
-
 def _is_sparse(x: Any) -> bool:
     """Whether this is a sparse matrix of SciPy; there is none before SciPy was imported."""
     module = sys.modules.get("scipy.sparse")
@@ -294,7 +287,7 @@ def _is_sparse(x: Any) -> bool:
 
 def _as_array(matrix: Any) -> Any:
     """A matrix of any format in compressed rows, its memory shared where it has them."""
-    return _scipy_sparse().csr_array(matrix)
+    return scipy_sparse("dualgrad.sparse: this").csr_array(matrix)
 
 
 def _operator(x: Any, y: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._engine.primitives.registry import primitive
-from .._engine.transforms.extension import READS
+from .._engine.transforms.functions import READS
 from .._engine.transforms.tensor import apply
 from ..tensor import Tensor
 

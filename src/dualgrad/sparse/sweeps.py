@@ -14,9 +14,14 @@ from ..tensor import Tensor
 from ..transforms.gradient import grad, jvp, vjp
 from .patterns import leaves
 
-__all__ = ["Like", "backward", "described", "fits", "flat", "forward", "kind_of", "split", "twice"]
+__all__ = ["Like", "as_tensors", "backward", "described", "fits", "flat", "forward", "kind_of", "split", "twice"]
 
 # --------------------------------------------------------------------------------------------------- arguments
+
+
+def as_tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with tensors for NumPy's arrays."""
+    return tuple([Tensor(x) if isinstance(x, np.ndarray) else x for x in args])
 
 
 def kind_of(x: Any) -> Any:

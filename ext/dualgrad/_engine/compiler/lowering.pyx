@@ -18,7 +18,6 @@ is computed from it runs with the stacks as rows, together with other work on th
 the other in memory, merging them is put off until somebody needs it: products of rows, and those that add up over them,
 do not care about the order.
 """
-cimport numpy as cnp
 from libc.string cimport memset
 
 import numpy as np
@@ -28,7 +27,7 @@ from ..primitives.opcodes cimport OP_IDENTITY
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, is_elementwise, numpy_loop
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .rewrites cimport CONSTANT_AS_NUMBER, LOWERED_LOOP, MERGE_DONE, MERGE_PUT_OFF, Rewrite, note
-from .views cimport (Root, View, broadcast_strides, inverse, is_packed, new_root, packed, permuted, product, repeated,
+from .views cimport (Root, View, inverse, is_packed, new_root, packed, permuted, product, repeated,
                      reshaped, rows_first, turned, view, view_of)
 
 cdef enum:

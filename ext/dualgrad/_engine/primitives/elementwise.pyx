@@ -153,15 +153,12 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
     """The general case: any strides, any broadcasting."""
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[4][MAX_DIMS] strides
-    cdef Py_ssize_t[MAX_DIMS] index
     cdef char *pointers[4]
-    cdef char *args_now[4]
     cdef cnp.npy_intp[4] steps
     cdef cnp.npy_intp inner
-    cdef int ndim = broadcast_shape(op, args, n, shape), merged, i, j, k
+    cdef int ndim = broadcast_shape(op, args, n, shape), axes, i
     cdef Array a
     cdef Array out = new_array(loop.out_typenum, ndim, shape)
-    cdef bint joins
     if out.size == 0:
         return out
     for i in range(n):
@@ -170,67 +167,86 @@ cdef Array walk(int op, Loop *loop, PyObject **args, int n):
             raise TypeError(f"{op_name(op)}: the operands have types {np_name(<Array>args[0])} and {np_name(a)}; "
                             f"expected equal types")
         pointers[i] = a.data
-        for j in range(ndim):
-            k = j - (ndim - a.ndim)
-            strides[i][j] = 0 if k < 0 or a.shape[k] == 1 else a.strides[k]
+        strides_in(a, ndim, ndim, strides[i])
     pointers[n] = out.data
-    for j in range(ndim):
-        strides[n][j] = out.strides[j]
-    # merge axes that lie behind each other in every operand
-    merged = 0
-    for j in range(ndim):
-        if shape[j] == 1:
-            continue
-        joins = merged > 0
-        if joins:
-            for i in range(n + 1):
-                if strides[i][merged - 1] != strides[i][j] * shape[j]:
-                    joins = False
-                    break
-        if joins:
-            shape[merged - 1] *= shape[j]
-            for i in range(n + 1):
-                strides[i][merged - 1] = strides[i][j]
-        else:
-            shape[merged] = shape[j]
-            for i in range(n + 1):
-                strides[i][merged] = strides[i][j]
-            merged += 1
-    if merged == 0:
-        inner = 1
-        for i in range(n + 1):
-            steps[i] = 0
-        loop.fn(pointers, &inner, steps, loop.data)
-        raise_of(loop)
-        return out
-    inner = shape[merged - 1]
+    strides_in(out, ndim, ndim, strides[n])
+    axes = merged_axes(ndim, shape, strides, n + 1)
+    inner = 1 if axes == 0 else shape[axes - 1]
     for i in range(n + 1):
-        steps[i] = strides[i][merged - 1]
-    for j in range(merged):
-        index[j] = 0
-    if (merged == 2 and inner * 4 <= ROW_BLOCK and shape[0] >= 8
+        steps[i] = 0 if axes == 0 else strides[i][axes - 1]
+    if (axes == 2 and inner * 4 <= ROW_BLOCK and shape[0] >= 8
             and blocked_rows(loop, pointers, strides, shape, n, (<Array>args[0]).itemsize)):
         return out
-    with nogil:
-        while True:
-            for i in range(n + 1):
-                args_now[i] = pointers[i]       # a loop may advance the pointers it is given
-            loop.fn(args_now, &inner, steps, loop.data)
-            j = merged - 2
-            while j >= 0:
-                index[j] += 1
-                for i in range(n + 1):
-                    pointers[i] += strides[i][j]
-                if index[j] < shape[j]:
-                    break
-                for i in range(n + 1):
-                    pointers[i] -= strides[i][j] * shape[j]
-                index[j] = 0
-                j -= 1
-            if j < 0:
-                break
+    if axes == 0:
+        loop.fn(pointers, &inner, steps, loop.data)
+    else:
+        with nogil:
+            along_axes(loop, &inner, steps, pointers, n + 1, axes - 1, shape, strides)
     raise_of(loop)
     return out
+
+
+cdef void strides_in(Array a, int ndim, int first, Py_ssize_t *strides) noexcept nogil:
+    """The strides of an array along the `first` ones of the axes of a result, 0 where it is repeated."""
+    cdef int j, k
+    for j in range(first):
+        k = j - (ndim - a.ndim)
+        strides[j] = 0 if k < 0 or a.shape[k] == 1 else a.strides[k]
+
+
+cdef int merged_axes(int ndim, Py_ssize_t *shape, Py_ssize_t[MAX_DIMS] *strides, int operands) noexcept nogil:
+    """Merge axes that lie behind each other in every operand; how many are left."""
+    cdef int merged = 0, i, j
+    cdef Py_ssize_t length
+    for j in range(ndim):
+        length = shape[j]
+        if length == 1:
+            continue
+        if merged > 0 and lie_behind(length, merged - 1, j, strides, operands):
+            shape[merged - 1] *= length
+        else:
+            shape[merged] = length
+            merged += 1
+        for i in range(operands):
+            strides[i][merged - 1] = strides[i][j]
+    return merged
+
+
+cdef bint lie_behind(Py_ssize_t length, int outer, int inner, Py_ssize_t[MAX_DIMS] *strides,
+                     int operands) noexcept nogil:
+    """Whether one step along an axis is all of another one, of some length, in every operand."""
+    cdef int i
+    for i in range(operands):
+        if strides[i][outer] != strides[i][inner] * length:
+            return False
+    return True
+
+
+cdef void along_axes(Loop *loop, const cnp.npy_intp *dims, const cnp.npy_intp *steps, char **pointers, int operands,
+                     int axes, const Py_ssize_t *shape, Py_ssize_t[MAX_DIMS] *strides) noexcept nogil:
+    """Call a loop for each place along the first axes of some operands, four at most."""
+    cdef Py_ssize_t[MAX_DIMS] index
+    cdef char *args[4]
+    cdef int i, j
+    for j in range(axes):
+        index[j] = 0
+    while True:
+        for i in range(operands):
+            args[i] = pointers[i]           # a loop may advance the pointers it is given
+        loop.fn(args, dims, steps, loop.data)
+        j = axes - 1
+        while j >= 0:
+            index[j] += 1
+            for i in range(operands):
+                pointers[i] += strides[i][j]
+            if index[j] < shape[j]:
+                break
+            for i in range(operands):
+                pointers[i] -= strides[i][j] * shape[j]
+            index[j] = 0
+            j -= 1
+        if j < 0:
+            return
 
 
 cdef bint blocked_rows(Loop *loop, char **pointers, Py_ssize_t[MAX_DIMS] *strides, const Py_ssize_t *shape,

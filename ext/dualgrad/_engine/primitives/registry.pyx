@@ -167,7 +167,7 @@ _VISIBLE = ("reads", "accumulated")
 cdef Primitive ABSTRACT = Primitive.__new__(Primitive)
 
 
-cdef list missing_parts(Primitive p):
+def missing_parts(Primitive p):
     """The required parts that neither the primitive nor its family has."""
     cdef int i
     cdef list missing = [_PARTS[i] for i in range(len(_PARTS)) if dg_method(p, i) == dg_method(ABSTRACT, i)]
@@ -200,7 +200,8 @@ def undefined():
 
 
 cdef int add_row(object row, Primitive p, object kernel) except -1:
-    """Give a row an opcode, and a primitive its row; the kernel, if it is not built in: a ufunc, or (address, is double) of a C function."""
+    """Give a row an opcode, and a primitive its row; the kernel, if it is not built in: a ufunc, or (address, is
+    double) of a C function."""
     cdef int op = len(TABLE)
     if op == MAX_OPS:
         raise RuntimeError(f"extend: there is room for {MAX_OPS - N_OPS} primitives of your own, and all are taken; "
@@ -234,23 +235,26 @@ def primitive(int op):
     return OBJECTS[op]
 
 
-def result_shape(int op, object params, list shapes):
-    """The shape of a result, from those of the operands; None where only running the primitive tells."""
+def result_form(int op, object params, list forms):
+    """The type number and the shape of a result, from those of the operands; None where only running it tells."""
     cdef Py_ssize_t[MAX_DIMS] dims
-    cdef bytearray room = bytearray(len(shapes) * sizeof(PyObject *))
+    cdef bytearray room = bytearray(len(forms) * sizeof(PyObject *))
     cdef PyObject **args = <PyObject **><char *>room
     cdef list held = []
-    cdef int ndim = 0, i, n = len(shapes)
-    for shape in shapes:
+    cdef Array a
+    cdef int ndim = 0, i, n = len(forms), typenum
+    for typenum, shape in forms:
         for i in range(len(shape)):
             dims[i] = shape[i]
-        held.append(without_numbers(cnp.NPY_DOUBLE, len(shape), dims))
-        args[len(held) - 1] = <PyObject *>held[len(held) - 1]
+        a = without_numbers(typenum, len(shape), dims)
+        args[len(held)] = <PyObject *>a
+        held.append(a)
     if PRIMITIVES[op] is NULL:
+        typenum = find_loop(op, forms[0][0]).out_typenum
         ndim = broadcast_shape(op, args, n, dims)
-    elif (<Primitive>PRIMITIVES[op]).form(params, args, n, &ndim, dims) < 0:
-        return None
-    return tuple([dims[i] for i in range(ndim)])
+    else:
+        typenum = (<Primitive>PRIMITIVES[op]).form(params, args, n, &ndim, dims)
+    return None if typenum < 0 else (typenum, tuple([dims[i] for i in range(ndim)]))
 
 
 def opcodes():

@@ -11,9 +11,8 @@ from cpython.object cimport PyObject
 
 import numpy as np
 
-from ..arrays.array cimport (NPY_HALF, Array, Value, cast, from_ndarray, full, is_inexact, shape_tuple, to_ndarray,
+from ..arrays.array cimport (MAX_DIMS, NPY_HALF, Array, Value, cast, from_ndarray, full, shape_tuple, to_ndarray,
                              writable)
-from ..arrays.array cimport MAX_DIMS
 from ..compiler.lowering cimport AS_GATHER, AS_SCATTER, Lowering
 from ..compiler.views cimport View, is_packed, packed, product, step_of
 from ..primitives.opcodes cimport OP_GATHER, OP_SCATTER_ADD, OP_TRANSPOSE

@@ -1,5 +1,4 @@
 """power: an elementwise row whose exponent is a parameter."""
-cimport numpy as cnp
 from cpython.object cimport PyObject
 
 import numpy as np
@@ -10,10 +9,9 @@ from ..compiler.views cimport new_root, view_of
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_MUL, OP_POW_PARTIAL, OP_POWER
 from ..primitives.registry cimport define
 from ..primitives.structural cimport is_float, like, wrap
-from ..values.dual cimport cotangent
-from ..values.families cimport Elementwise
-from ..values.levels cimport Algebra, Level, bind1, bind2, bind3, make_dual, part, type_of
-from ..values.rules cimport to_shape_of_moved, vjp
+from ..values.families cimport Elementwise, functional_of_vjp
+from ..values.levels cimport Level, bind1, bind2, bind3, make_dual, part, type_of
+from ..values.rules cimport to_shape_of_moved
 
 
 cdef class Power(Elementwise):
@@ -64,7 +62,7 @@ cdef class Power(Elementwise):
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):
-        return cotangent(<Level>level, <Algebra>algebra, vjp(OP_POWER, params, ins, n, out, i, ct), 0)
+        return functional_of_vjp(self, params, ins, n, out, i, ct, level, algebra)
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
         cdef Lowering low = <Lowering>lowering

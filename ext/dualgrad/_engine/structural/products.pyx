@@ -9,15 +9,16 @@ from ..arrays.array cimport (ARRAY, BATCH, MAX_DIMS, N_TYPES, Array, Value, cont
                              shape_tuple, to_ndarray)
 from ..compiler.lowering cimport AS_CONTRACT, AS_GENERIC, AS_MATMUL, Lowering, matmul_loop
 from ..compiler.views cimport View, inverse, permuted, product, turned, view
+from ..primitives.elementwise cimport along_axes, strides_in
 from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_CONCAT, OP_MATMUL, OP_RESHAPE, OP_SLICE, OP_SUM, OP_TRANSPOSE
-from ..primitives.registry cimport Loop, define, dg_loop, no_loop, np_name, numpy_loop
+from ..primitives.registry cimport Loop, define, no_loop, np_name, numpy_loop
 from ..primitives.structural cimport is_float
 from ..values.batch cimport first_along, is_batched, leave, padded
-from ..values.dual cimport cotangent, functional_of_product
-from ..values.families cimport Bilinear
+from ..values.dual cimport functional_of_product
+from ..values.families cimport Bilinear, functional_of_vjp
 from ..values.levels cimport (Algebra, Batch, BatchLevel, Level, bind1, bind2, bind_list, make_batch, ndim_of, shape_of,
                               type_of)
-from ..values.rules cimport to_shape_of, vjp
+from ..values.rules cimport to_shape_of
 
 cnp.import_array()
 
@@ -104,7 +105,7 @@ cdef class MatMul(Bilinear):
         cdef Algebra over = <Algebra>algebra
         cdef Value a = <Value>ins[0], b = <Value>ins[1]
         if not is_inexact(type_of(<Value>ins[i])):      # operands would need one type with the cotangent
-            return cotangent(at, over, vjp(OP_MATMUL, params, ins, n, out, i, ct), 0)
+            return functional_of_vjp(self, params, ins, n, out, i, ct, level, algebra)
         if i == 0:
             a = functional_of_product(at, over, OP_MATMUL, ct, swapped(b), True)
         else:
@@ -172,25 +173,16 @@ cdef Array for_blas(Array a):
     return a
 
 
-cdef int leading_strides(Array a, int axes, Py_ssize_t *strides) noexcept:
-    """The strides along the leading axes of a stack, 0 where it is repeated."""
-    cdef int j, k
-    for j in range(axes):
-        k = j - (axes + 2 - a.ndim)
-        strides[j] = 0 if k < 0 or a.shape[k] == 1 else a.strides[k]
-    return 0
-
-
-cdef int multiply(Loop *loop, Array a, Array b, Array out) except -1:
+cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
     """Multiply stacks of matrices, by NumPy's loop."""
-    cdef Py_ssize_t[3 * MAX_DIMS] strides
+    cdef Py_ssize_t[3][MAX_DIMS] strides
     cdef char *pointers[3]
     cdef cnp.npy_intp[4] dims
     cdef cnp.npy_intp[9] steps
     cdef int axes = out.ndim - 2, k
-    leading_strides(a, axes, strides)
-    leading_strides(b, axes, strides + MAX_DIMS)
-    leading_strides(out, axes, strides + 2 * MAX_DIMS)
+    strides_in(a, out.ndim, axes, strides[0])
+    strides_in(b, out.ndim, axes, strides[1])
+    strides_in(out, out.ndim, axes, strides[2])
     dims[0] = 1
     dims[1] = a.shape[a.ndim - 2]
     dims[2] = a.shape[a.ndim - 1]
@@ -209,36 +201,9 @@ cdef int multiply(Loop *loop, Array a, Array b, Array out) except -1:
         if axes:                # the innermost leading axis is the loop's own
             dims[0] = out.shape[axes - 1]
             for k in range(3):
-                steps[k] = strides[k * MAX_DIMS + axes - 1]
-        each_stack(loop.fn, loop.data, dims, steps, pointers, axes - 1, out.shape, strides)
+                steps[k] = strides[k][axes - 1]
+        along_axes(loop, dims, steps, pointers, 3, axes - 1, out.shape, strides)
     return 0
-
-
-cdef int each_stack(dg_loop fn, void *data, cnp.npy_intp *dims, cnp.npy_intp *steps, char **pointers, int axes,
-                    const Py_ssize_t *shape, const Py_ssize_t *strides) noexcept nogil:
-    """Call a loop for each place along some axes of three arrays."""
-    cdef Py_ssize_t[MAX_DIMS] index
-    cdef char *args[3]
-    cdef int j, k
-    for j in range(axes):
-        index[j] = 0
-    while True:
-        for k in range(3):
-            args[k] = pointers[k]           # NumPy's loop advances the pointers it is given
-        fn(args, dims, steps, data)
-        j = axes - 1
-        while j >= 0:
-            index[j] += 1
-            for k in range(3):
-                pointers[k] += strides[k * MAX_DIMS + j]
-            if index[j] < shape[j]:
-                break
-            for k in range(3):
-                pointers[k] -= strides[k * MAX_DIMS + j] * shape[j]
-            index[j] = 0
-            j -= 1
-        if j < 0:
-            return 0
 
 
 # ------------------------------------------------------------------------------------------------------- derivatives

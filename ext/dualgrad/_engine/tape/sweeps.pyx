@@ -26,11 +26,11 @@ from ..primitives.elementwise cimport add_into
 from ..primitives.execute cimport tracing
 from ..primitives.registry cimport FAMILY_RULE, family_of, primitive_of
 from ..primitives.opcodes cimport *
-from ..values.rules cimport add, jvp, vjp, vjp_tangent, zeros_like
+from ..values.rules cimport add, jvp, look_at, vjp, vjp_tangent, zeros_like
 from .runs cimport (CustomRule, Run, SubTape, differ, elements_of, for_samples, functionals_of, inner_run_of, moves_in,
                     operands_of, params_of, results_in, shared_terms)
 from .tape cimport Entry, Slots, Tape, resized
-from ..values.levels cimport look_at, make_dual, new_level, part
+from ..values.levels cimport make_dual, new_level, part
 from ..primitives.watch cimport Watch, active_watch
 
 cdef extern from *:

@@ -1,47 +1,20 @@
 """Primitives that are added while the program runs: the engine's side of `dualgrad.extend`.
 
-Design
-------
-An added primitive has a row and an opcode like the built-in ones, so tapes, duals, jets and batches treat it by its
-family and need no word about it here. What is written below is what a row cannot say: kernels and rules that are
-Python functions.
-
-A rule is given forwards (jvp: linear in each tangent) or backwards (vjp: linear in the cotangent), or both. The one
-that is missing is the transpose of the other: the gradient of <vjp(c), v> by c is jvp(v), the gradient of <jvp(v), c>
-by v is vjp(c). Rules are functions of tensors, so they are themselves differentiated for higher orders.
+An added primitive has a row and an opcode like the built-in ones. What a row cannot say, kernels and rules that are
+Python functions (functions.pyx), an object says that has the parts of its family.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
 import numpy as np
 
-from ..arrays.array cimport MAX_DIMS, Array, Value, copy_of, from_ndarray, is_inexact, to_ndarray
-from ..values.algebra cimport by_line, coefficients, derived, make, truncated
-from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
-from ..values.batch cimport leave, padded
-from ..primitives.opcodes cimport OP_CONCAT, OP_RESHAPE, OP_SLICE
+from ..arrays.array cimport MAX_DIMS, Array, Value, to_ndarray
 from ..primitives.registry cimport Primitive, add_row, broadcast_shape
-from ..values.dual cimport cotangent
-from ..values.families cimport Bilinear, Elementwise, Linear
-from ..values.rules cimport add, typed, vjp, zeros_like
-from ..values.series cimport times
-from .tensor cimport TensorBase, read, wrap
-from ..values.levels cimport (Algebra, BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part, shape_of,
-                              this_thread, type_of)
-
-
-READS = {}                          # name -> a rule of what its elements read, for sparsity
-ACCUMULATED = {}                    # name -> a rule for entries of Jacobians
-
-
-cdef Array array_from(str name, object result):
-    """What a kernel returned, as an array of our own."""
-    if not isinstance(result, np.ndarray) and not np.isscalar(result):
-        raise TypeError(f"{name}: the kernel returned a {type(result).__name__}; expected one NumPy array")
-    a = np.asarray(result)
-    if a.dtype.kind not in "biufc":
-        raise TypeError(f"{name}: the kernel returned an array of {a.dtype}; expected numbers or bools")
-    return from_ndarray(a) if a.flags.owndata and a is result else copy_of(a)
+from ..values.algebra cimport by_line, coefficients
+from ..values.families cimport Bilinear, Elementwise, Linear, functional_of_vjp
+from ..values.levels cimport Algebra, BatchLevel, Level, make_dual, part, type_of
+from ..values.rules cimport zeros_like
+from .functions cimport Functions, array_from, by_rule
 
 
 cdef class ElementwiseKernel(Elementwise):
@@ -70,306 +43,6 @@ cdef class ElementwiseKernel(Elementwise):
         return None
 
 
-cdef class Functions:
-    """Kernel and derivatives as functions: kernel(*arrays), jvp and vjp of tensors."""
-    cdef str name
-    cdef int op
-    cdef bint implicit              # has residual and correction
-    cdef object kernel
-    cdef object jvps                # one function for each operand (or None: slope zero), or one for all, or None
-    cdef object vjps
-    cdef object residual_of         # of an implicit function: residual(out, *operands)
-    cdef object correction_of       # and correction(residual, out, *operands)
-    cdef set transposing            # threads on which the transpose of jvp is being taken
-    cdef tuple core                 # for each operand the number of axes one application works on, or None
-
-    cdef Array execute(self, object params, PyObject **args, int n):
-        cdef int i
-        arrays = [to_ndarray(<Array>args[i]) for i in range(n)]
-        return array_from(self.name, self.kernel(*arrays, **dict(params)) if params else self.kernel(*arrays))
-
-    cdef Value push(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
-        """The tangent of the result."""
-        cdef Value total = None
-        cdef int i
-        settings = dict(params) if params else {}
-        primals = [wrap(<Value>ins[i]) for i in range(n)]
-        if self.implicit:
-            return self.implicit_push(params, ins, n, out, tangents)
-        if self.jvps is None:
-            return self.transposed_pull(settings, primals, n, out, tangents)
-        if callable(self.jvps):
-            dots = [wrap(zeros_like(<Value>ins[i]) if tangents[i] is NULL else <Value>tangents[i]) for i in range(n)]
-            return self.checked("jvp", "tangent", self.jvps(tuple(dots), wrap(out), *primals, **settings), out)
-        for i in range(n):
-            if tangents[i] is not NULL and self.jvps[i] is not None:
-                term = self.jvps[i](wrap(<Value>tangents[i]), wrap(out), *primals, **settings)
-                total = add(total, self.checked("jvp", f"tangent for operand {i}", term, out))
-        return total
-
-    cdef Value implicit_push(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
-        """The tangent of y(x) with R(x, y) = 0: the correction of the tangent of R at fixed y."""
-        cdef Level level = new_level(self.name)
-        cdef bytearray room = bytearray(n * sizeof(PyObject *))
-        cdef PyObject **duals = <PyObject **><char *>room
-        cdef Value left
-        held = [make_dual(level, <Value>ins[i], None if tangents[i] is NULL else <Value>tangents[i]) for i in range(n)]
-        for i in range(n):
-            duals[i] = <PyObject *>held[i]
-        left = part(self.residual(params, duals, n, out), level, 1)
-        return None if left is None else self.correction(params, ins, n, out, left)
-
-    cdef Value residual(self, object params, PyObject **ins, int n, Value out):
-        """What is zero where `out` is the result for these operands."""
-        settings = dict(params) if params else {}
-        left = self.residual_of(wrap(out), *[wrap(<Value>ins[i]) for i in range(n)], **settings)
-        if not isinstance(left, TensorBase):
-            raise TypeError(f"{self.name}: residual returned {described(left)}; expected a Tensor")
-        return read(<TensorBase>left)
-
-    cdef Value correction(self, object params, PyObject **ins, int n, Value out, Value residual):
-        """The change of the result that removes a small residual; linear in it."""
-        settings = dict(params) if params else {}
-        change = self.correction_of(wrap(residual), wrap(out), *[wrap(<Value>ins[i]) for i in range(n)], **settings)
-        return self.checked("correction", "change of the result", change, out)
-
-    cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted):
-        """The cotangents of the wanted operands (all, where `wanted` is NULL); None where zero."""
-        cdef list terms = [None] * n
-        cdef int i
-        settings = dict(params) if params else {}
-        primals = [wrap(<Value>ins[i]) for i in range(n)]
-        if self.vjps is None:
-            return self.transposed_push(params, settings, primals, ins, n, out, ct, wanted)
-        if callable(self.vjps):
-            found = self.vjps(wrap(ct), wrap(out), *primals, **settings)
-            if isinstance(found, TensorBase) and n == 1:
-                found = (found,)
-            if not isinstance(found, (tuple, list)) or len(found) != n:
-                raise TypeError(f"{self.name}: vjp returned {described(found)}; expected a tuple of {n}, one cotangent "
-                                f"(a Tensor, or None for zero) for each operand")
-            for i in range(n):
-                if wanted is NULL or wanted[i]:
-                    terms[i] = self.checked("vjp", f"cotangent of operand {i}", found[i], <Value>ins[i])
-            return terms
-        for i in range(n):
-            if (wanted is NULL or wanted[i]) and self.vjps[i] is not None:
-                term = self.vjps[i](wrap(ct), wrap(out), *primals, **settings)
-                terms[i] = self.checked("vjp", f"cotangent of operand {i}", term, <Value>ins[i])
-        return terms
-
-    cdef Value pulled(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
-        """The cotangent of one operand."""
-        cdef bytearray wanted = bytearray(n)
-        wanted[i] = 1
-        return self.pull(params, ins, n, out, ct, wanted)[i]
-
-    cdef Value batched(self, object params, PyObject **args, int n, BatchLevel level):
-        cdef int i, ndim = 0
-        cdef Py_ssize_t sample, size = level.size
-        cdef list results = [], operands
-        cdef Value v
-        if self.core is not None:
-            for i in range(n):
-                ndim = max(ndim, ndim_of(<Value>args[i]) - <int>self.core[i])
-            return bind_list(self.op, params,
-                             [padded(<Value>args[i], level, ndim, self.core[i]) for i in range(n)])
-        if size == 0:
-            raise ValueError(f"{self.name}: mapped over no samples, so the shape of its result is not known; state "
-                             f"core when you define it")
-        operands = [leave(level, <Value>args[i]) for i in range(n)]
-        for sample in range(size):
-            v = bind_list(self.op, params, [sample_of(<Value>x, sample) for x in operands])
-            results.append(bind1(OP_RESHAPE, (1,) + shape_of(v), v))
-        return bind_list(OP_CONCAT, 0, results)
-
-    cdef object reads(self, step, int k):
-        """What is known of what it reads, see dualgrad/sparse/reads.py."""
-        rule = READS.get(self.name)
-        found = NotImplemented if rule is None else rule(step, k)
-        return step.dense(k, self.core) if found is NotImplemented else found
-
-    cdef list accumulated(self, walk, step, int k, list parts, list moving):
-        rule = ACCUMULATED.get(self.name)
-        return walk.refused() if rule is None else rule(walk, step, k, parts, moving)
-
-    cdef Value checked(self, str rule, str what, object term, Value like):
-        """A result of a user's rule: zero, or a tensor of the shape and type it stands for."""
-        cdef Value v
-        if term is None:
-            return None
-        if not isinstance(term, TensorBase):
-            raise TypeError(f"{self.name}: {rule} returned {described(term)} as the {what}; expected a Tensor, or None "
-                            f"for zero")
-        v = read(<TensorBase>term)
-        if shape_of(v) != shape_of(like):
-            raise ValueError(f"{self.name}: {rule} returned shape {shape_of(v)} as the {what}; expected "
-                             f"{shape_of(like)}")
-        return typed(v, type_of(like)) if is_inexact(type_of(like)) else v
-
-    cdef Value transposed_pull(self, dict settings, list primals, int n, Value out, PyObject **tangents):
-        """The tangent, from a rule that was given backwards."""
-        cdef int i
-        cdef list along = [i for i in range(n) if tangents[i] is not NULL]
-
-        def pulled(c):
-            if callable(self.vjps):
-                found = self.vjps(c, wrap(out), *primals, **settings)
-                found = (found,) if isinstance(found, TensorBase) else found
-            else:
-                found = [None if vjp is None else vjp(c, wrap(out), *primals, **settings) for vjp in self.vjps]
-            return paired([wrap(zeros_like(read(primals[i]))) if found[i] is None else found[i] for i in along], cts)
-
-        cts = [wrap(<Value>tangents[i]) for i in along]
-        moved = gradients(self.name, pulled, (wrap(zeros_like(out)),), {}, ALL_INPUTS, None, NOTHING, cts, True, False,
-                          False)[2]
-        return read(<TensorBase>moved[0])
-
-    cdef list transposed_push(self, object params, dict settings, list primals, PyObject **ins, int n, Value out,
-                              Value ct, const char *wanted):
-        """The cotangents, from a rule that was given forwards."""
-        cdef int i
-        cdef list terms = [None] * n
-        cdef list along = [i for i in range(n)
-                           if (wanted is NULL or wanted[i]) and type_of(<Value>ins[i]) != cnp.NPY_BOOL]
-
-        def pushed(*dots):
-            total = None
-            given = dict(zip(along, dots))
-            if callable(self.jvps):
-                all_dots = [given[i] if i in given else wrap(zeros_like(read(primals[i]))) for i in range(n)]
-                return self.jvps(tuple(all_dots), wrap(out), *primals, **settings)
-            for i, dot in given.items():
-                if self.jvps[i] is not None:
-                    term = self.jvps[i](dot, wrap(out), *primals, **settings)
-                    total = term if total is None else total + term
-            return total
-
-        if not along:
-            return terms
-        thread = this_thread()
-        if thread in self.transposing:
-            raise NotImplementedError(f"{self.name}: its jvp applies {self.name} to a tangent, so the transpose of jvp "
-                                      f"cannot be found by itself; give vjp as well (for a linear solve that is a "
-                                      f"solve with the transposed matrix)")
-        self.transposing.add(thread)
-        try:
-            if self.implicit:
-                found = self.implicit_pull(params, settings, primals, ins, n, out, ct, along)
-            else:
-                zeros = tuple([wrap(zeros_like(<Value>ins[i]) if is_inexact(type_of(<Value>ins[i]))
-                                    else typed(zeros_like(<Value>ins[i]), type_of(ct))) for i in along])
-                found = gradients(self.name, pushed, zeros, {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False,
-                                  False)[2]
-        finally:
-            self.transposing.discard(thread)
-        for i, term in zip(along, found):
-            terms[i] = read(<TensorBase>term)
-        return terms
-
-    cdef list implicit_pull(self, object params, dict settings, list primals, PyObject **ins, int n, Value out,
-                            Value ct, list along):
-        """The cotangents of y(x) with R(x, y) = 0: those of R at fixed y, for the transpose of the correction."""
-        def corrected(residual):
-            return self.correction_of(residual, wrap(out), *primals, **settings)
-
-        def left(*moved):
-            operands = list(primals)
-            for i, x in zip(along, moved):
-                operands[i] = x
-            return self.residual_of(wrap(out), *operands, **settings)
-
-        zero = wrap(zeros_like(self.residual(params, ins, n, out)))
-        seed = gradients(self.name, corrected, (zero,), {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False, False)[2]
-        points = tuple([primals[i] for i in along])
-        return gradients(self.name, left, points, {}, ALL_INPUTS, None, NOTHING, seed[0], True, False, False)[2]
-
-
-cdef Value sample_of(Value v, Py_ssize_t sample):
-    """One sample of a value that has them along its first axis."""
-    cdef tuple shape = shape_of(v)
-    v = bind1(OP_SLICE, ((sample, 1, 1),) + tuple([(0, extent, 1) for extent in shape[1:]]), v)
-    return bind1(OP_RESHAPE, shape[1:], v)
-
-
-cdef object described(object x):
-    if isinstance(x, (tuple, list)):
-        return f"a {type(x).__name__} of {len(x)}"
-    return "None" if x is None else f"a {type(x).__name__}"
-
-cdef list LIFTING = []              # primitives whose jvp is being read in an algebra, with the level
-
-
-cdef Value by_rule(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
-    """A primitive whose derivative is a function, degree by degree, lowest first.
-
-    With a jvp, D y = jvp(x, y; D x). An implicit function y(x), the solution of R(x, y) = 0, has instead the correction
-    of the residual that is left when y is known to the degree below (Newton's method in the algebra, by one degree a
-    step).
-    """
-    cdef list out = [None] * algebra.dim
-    out[0] = bind_list(given.op, params, primals)
-    if given.implicit:
-        return by_residual(given, params, args, n, level, algebra, primals, out)
-    if (given.op, level.serial) in LIFTING:
-        raise NotImplementedError(f"{given.name}: its jvp applies {given.name} to what it differentiates, so Taylor "
-                                  f"coefficients cannot be found from it; give residual and correction instead of jvp")
-    LIFTING.append((given.op, level.serial))
-    try:
-        return by_jvp(given, params, args, n, level, algebra, out)
-    finally:
-        LIFTING.pop()
-
-
-cdef Value by_residual(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list primals,
-                       list out):
-    cdef list ins
-    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
-    cdef PyObject **p = <PyObject **><char *>room
-    cdef PyObject **bottom = p + n
-    cdef Algebra quotient
-    cdef Value left
-    cdef int degree, i, k
-    for i in range(n):
-        bottom[i] = <PyObject *>primals[i]
-    for degree in range(1, algebra.top + 1):
-        quotient = algebra.truncated(degree)
-        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
-        for i in range(n):
-            p[i] = <PyObject *>ins[i]
-        left = given.residual(params, p, n, make(level, quotient, out))
-        for k in range(1, algebra.dim):
-            if algebra.degrees[k] == degree and part(left, level, k) is not None:
-                out[k] = given.correction(params, bottom, n, <Value>out[0], part(left, level, k))
-    return make(level, algebra, out)
-
-
-cdef Value by_jvp(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list out):
-    cdef list ins, dots
-    cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
-    cdef PyObject **p = <PyObject **><char *>room
-    cdef PyObject **dot = p + n
-    cdef Algebra quotient
-    cdef Value moved
-    cdef int degree, i, k
-    for degree in range(1, algebra.top + 1):
-        quotient = algebra.truncated(degree)
-        ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
-        dots = [derived(<Value>args[i], level, quotient) for i in range(n)]
-        for i in range(n):
-            p[i] = <PyObject *>ins[i]
-            dot[i] = NULL if dots[i] is None else <PyObject *>dots[i]
-        moved = given.push(params, p, n, make(level, quotient, out), dot)
-        if moved is None:
-            return <Value>out[0]
-        for k in range(1, algebra.dim):
-            if algebra.degrees[k] == degree and part(moved, level, k) is not None:
-                out[k] = times(part(moved, level, k), 1.0 / degree)
-    return make(level, algebra, out)
-
-
-# ------------------------------------------------- the objects that stand for functions
-
 cdef class GivenLinear(Linear):
     """Linear in the first operand, by functions."""
     cdef Functions given
@@ -385,7 +58,7 @@ cdef class GivenLinear(Linear):
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):
-        return cotangent(<Level>level, <Algebra>algebra, vjp(self.op, params, ins, n, out, i, ct), 0)
+        return functional_of_vjp(self, params, ins, n, out, i, ct, level, algebra)
 
     cdef Value batched(self, object params, PyObject **args, int n, object level):
         return self.given.batched(params, args, n, <BatchLevel>level)
@@ -486,15 +159,15 @@ cdef class GivenRule(Primitive):
 
     cdef Value lifted(self, object params, PyObject **args, int n, object level, object algebra):
         cdef Level at = <Level>level
+        cdef Algebra over = <Algebra>algebra
         cdef list primals = [part(<Value>args[i], at, 0) for i in range(n)]
-        if (<Algebra>algebra).graded:
-            return by_rule(self.given, params, args, n, at, <Algebra>algebra, primals)
-        return by_line(self.op, params, primals, [coefficients(<Value>args[i], at, <Algebra>algebra) for i in range(n)], at,
-                       <Algebra>algebra)
+        if over.graded:
+            return by_rule(self.given, params, args, n, at, over, primals)
+        return by_line(self.op, params, primals, [coefficients(<Value>args[i], at, over) for i in range(n)], at, over)
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):
-        return cotangent(<Level>level, <Algebra>algebra, vjp(self.op, params, ins, n, out, i, ct), 0)
+        return functional_of_vjp(self, params, ins, n, out, i, ct, level, algebra)
 
     cdef Value batched(self, object params, PyObject **args, int n, object level):
         return self.given.batched(params, args, n, <BatchLevel>level)

@@ -22,9 +22,9 @@ from .batch cimport contracted, frugal
 from ..primitives.registry cimport PRIMITIVES, Primitive, primitive_of
 from ..primitives.opcodes cimport *
 from .partials cimport Partial, partial_of
-from .rules cimport add, has_slope, widen, zeros_like
+from .rules cimport add, has_slope, look_at, widen, zeros_like
 from .series cimport elementwise_series, times
-from .levels cimport Algebra, BatchLevel, Dual, Level, bind1, bind2, bind_list, look_at, new_level, part, type_of
+from .levels cimport Algebra, BatchLevel, Dual, Level, bind1, bind2, bind_list, new_level, part, type_of
 from ..primitives.watch cimport Watch, active_watch
 
 

@@ -28,3 +28,5 @@ cdef class Constant(Primitive):
 cdef tuple kept_shape(Value v, tuple axes)
 cdef Value batched_reduction(Primitive p, tuple params, Value x, object level)
 cdef Value by_coefficients(Primitive p, object params, PyObject **args, int n, Level level, Algebra algebra)
+cdef Value functional_of_vjp(Primitive p, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                             object level, object algebra)

@@ -21,7 +21,7 @@ from .batch cimport batched_elementwise, leave
 from .dual cimport cotangent, elementwise_functional_vjp
 from .levels cimport Algebra, Batch, BatchLevel, Level, bind1, bind2, bind_list, part, shape_of, type_of
 from .rules cimport (add, elementwise_has_slope, elementwise_jvp, elementwise_vjp, elementwise_vjp_tangent, slope_type,
-                     typed, vjp, widened_jvp, widened_vjp, widened_vjp_tangent)
+                     typed, widened_jvp, widened_vjp, widened_vjp_tangent)
 
 
 cdef class Elementwise(Primitive):
@@ -104,7 +104,7 @@ cdef class Linear(Primitive):
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):
         cdef Value a = cotangent(<Level>level, <Algebra>algebra, ct, 0)
-        return None if a is None else vjp(self.op, params, ins, n, out, i, a)
+        return None if a is None else vjp_of_any(self, params, ins, n, out, i, a)
 
 
 cdef class Bilinear(Primitive):
@@ -155,7 +155,7 @@ cdef class Bilinear(Primitive):
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):
-        return cotangent(<Level>level, <Algebra>algebra, vjp(self.op, params, ins, n, out, i, ct), 0)
+        return functional_of_vjp(self, params, ins, n, out, i, ct, level, algebra)
 
     cdef Value coupled(self, object params, Value a, Value b):
         return bind2(self.op, params, a, b)
@@ -204,7 +204,7 @@ cdef class Selection(Primitive):
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):
-        return cotangent(<Level>level, <Algebra>algebra, vjp(self.op, params, ins, n, out, i, ct), 0)
+        return functional_of_vjp(self, params, ins, n, out, i, ct, level, algebra)
 
 
 cdef class Constant(Primitive):
@@ -266,6 +266,19 @@ cdef Value by_coefficients(Primitive p, object params, PyObject **args, int n, L
             tangents[i] = NULL if c is None else <PyObject *>c
         out[k] = p.jvp(params, ins, n, <Value>out[0], tangents)
     return make(level, algebra, out)
+
+
+cdef Value vjp_of_any(Primitive p, object params, PyObject **ins, int n, Value out, int i, Value ct):
+    """The vjp for the type of the operand."""
+    if is_inexact(type_of(<Value>ins[i])):
+        return p.vjp(params, ins, n, out, i, ct)
+    return p.vjp_of_integers(params, ins, n, out, i, ct)
+
+
+cdef Value functional_of_vjp(Primitive p, object params, PyObject **ins, int n, Value out, int i, Value ct,
+                             object level, object algebra):
+    """The functional of a cotangent, from the whole of it."""
+    return cotangent(<Level>level, <Algebra>algebra, vjp_of_any(p, params, ins, n, out, i, ct), 0)
 
 
 cdef tuple kept_shape(Value v, tuple axes):

@@ -2,7 +2,6 @@
 from cpython.object cimport PyObject
 from ..arrays.array cimport Array, Value
 from ..arrays.thread cimport thread_state
-from ..primitives.watch cimport Watch
 
 
 cdef class Claim:
@@ -99,4 +98,3 @@ cdef Value part(Value v, Level level, int k)
 cdef tuple shape_of(Value v)
 cdef int type_of(Value v) noexcept
 cdef int ndim_of(Value v) noexcept
-cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1

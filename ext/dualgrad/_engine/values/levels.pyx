@@ -33,7 +33,7 @@ from ..arrays.array cimport DG_DEBUG, ARRAY, BATCH, DUAL, HOOKS, LEAVING, NODE, 
 from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport execute, tracing
 from ..primitives.opcodes cimport *
-from ..primitives.watch cimport Watch, active_watch
+from ..primitives.watch cimport active_watch
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
@@ -224,6 +224,18 @@ cdef class Algebra:
 
 
 cdef Algebra DUAL_NUMBERS = Algebra("R[e]/e^2", (0, 1), ())
+cdef dict KINDS = {DUAL: "Dual", NODE: "Node", BATCH: "Batch"}      # as debug builds count them
+
+
+cdef void born(Value v, unsigned char kind):
+    v.kind = kind
+    if DG_DEBUG:
+        count(KINDS[kind], 1)
+
+
+cdef void died(Value v):
+    if DG_DEBUG:
+        count(KINDS[v.kind], -1)
 
 
 @cython.final
@@ -231,13 +243,10 @@ cdef class Dual(Value):
     """An element of an algebra over the values of lower level; see the module's design note."""
 
     def __cinit__(self):
-        self.kind = DUAL
-        if DG_DEBUG:
-            count("Dual", 1)
+        born(self, DUAL)
 
     def __dealloc__(self):
-        if DG_DEBUG:
-            count("Dual", -1)
+        died(self)
 
     @property
     def coefficients(self):
@@ -249,13 +258,10 @@ cdef class Node(Value):
     """A place on a reverse tape; the rules are in tape.pyx."""
 
     def __cinit__(self):
-        self.kind = NODE
-        if DG_DEBUG:
-            count("Node", 1)
+        born(self, NODE)
 
     def __dealloc__(self):
-        if DG_DEBUG:
-            count("Node", -1)
+        died(self)
 
 
 @cython.final
@@ -263,13 +269,10 @@ cdef class Batch(Value):
     """Many values of one shape; the rules are in batch.pyx."""
 
     def __cinit__(self):
-        self.kind = BATCH
-        if DG_DEBUG:
-            count("Batch", 1)
+        born(self, BATCH)
 
     def __dealloc__(self):
-        if DG_DEBUG:
-            count("Batch", -1)
+        died(self)
 
 
 cdef Value make_batch(BatchLevel level, Value v):
@@ -302,30 +305,6 @@ cdef Value part(Value v, Level level, int k):
         if d.level is level:
             return <Value>d.parts[k] if k < len(d.parts) else None
     return v if k == 0 else None
-
-
-# --------------------------------------------------------------------------------------------- numbers that are watched
-
-cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1:
-    """Report a derivative that is not finite. Coefficients of a dual are derivatives of higher order, by their degrees;
-    levels that are no transform of the user's are not counted."""
-    cdef Dual d
-    cdef int k
-    if v is None or watch.quiet:
-        return 0
-    if v.kind == NODE:
-        return look_at(watch, op, order, (<Node>v).primal, args, n)
-    if v.kind == BATCH:
-        return look_at(watch, op, order, (<Batch>v).value, args, n)
-    if v.kind == DUAL:
-        d = <Dual>v
-        for k in range(d.algebra.dim):
-            look_at(watch, op, order + (<int>d.algebra.degrees[k] if d.level.watched else 0), <Value>d.parts[k], args,
-                    n)
-        return 0
-    if watch.bad(<Array>v):
-        watch.complain(op, order, <Array>v, [array_of(<Value>args[k]) for k in range(n)])
-    return 0
 
 
 # ------------------------------------------------------------------------------------------------------ bind

@@ -1,6 +1,7 @@
 # Derivative rules of primitives, on values of any kind. See rules.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Value
+from ..primitives.watch cimport Watch
 from .levels cimport Algebra, Level
 
 
@@ -32,3 +33,4 @@ cdef int slope_type(int op, int typenum) noexcept
 cdef Value widen(Value term, Value like)
 cdef Value to_shape_of(Value term, Value like)
 cdef Value to_shape_of_moved(Value ct, Value dot, Value ct_dot, Value partial, Value like)
+cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1

@@ -27,11 +27,11 @@ from cpython.object cimport PyObject
 
 import numpy as np
 
-from ..arrays.array cimport BATCH, DUAL, HOOKS, Array, Value, full, is_complex, is_inexact, scalar
+from ..arrays.array cimport BATCH, DUAL, HOOKS, NODE, Array, Value, full, is_complex, is_inexact, scalar
 from ..primitives.registry cimport FAMILY_CONSTANT, PRIMITIVES, Primitive, family_of, keeps_ints
 from ..primitives.opcodes cimport *
-from .levels cimport (DUAL_NUMBERS, Algebra, Batch, Dual, Level, bind, bind1, bind2, bind_list,
-                      look_at, make_dual, misuse, part, same_shape_of, shape_of, shaped_array,
+from .levels cimport (DUAL_NUMBERS, Algebra, Batch, Dual, Level, Node, array_of, bind, bind1,
+                      bind2, bind_list, make_dual, misuse, part, same_shape_of, shape_of, shaped_array,
                       this_thread, type_of)
 from .partials cimport Partial, partial_of
 from ..primitives.watch cimport Watch, active_watch
@@ -154,7 +154,7 @@ cdef Value elementwise_vjp(int op, PyObject **ins, int n, Value out, int i, Valu
 cdef Value elementwise_vjp_tangent(int op, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
                                    PyObject **in_dots, Value out_dot, Level level):
     """`vjp_tangent` of a row where derivatives have the type of the operands."""
-    cdef Value x = <Value>ins[i], total = None, partial, dot
+    cdef Value x = <Value>ins[i], partial, dot
     cdef Partial p = None if family_of(op) == FAMILY_CONSTANT else partial_of(op, i, <Value>ins[0])
     cdef bint moves = False
     cdef int k
@@ -437,6 +437,28 @@ cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, 
         watch.quiet -= 1
     look_at(watch, op, watch.order() + order, tangent, ins, n)
     return tangent
+
+
+cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1:
+    """Report a derivative that is not finite. Coefficients of a dual are derivatives of higher order, by their degrees;
+    levels that are no transform of the user's are not counted."""
+    cdef Dual d
+    cdef int k
+    if v is None or watch.quiet:
+        return 0
+    if v.kind == NODE:
+        return look_at(watch, op, order, (<Node>v).primal, args, n)
+    if v.kind == BATCH:
+        return look_at(watch, op, order, (<Batch>v).value, args, n)
+    if v.kind == DUAL:
+        d = <Dual>v
+        for k in range(d.algebra.dim):
+            look_at(watch, op, order + (<int>d.algebra.degrees[k] if d.level.watched else 0), <Value>d.parts[k], args,
+                    n)
+        return 0
+    if watch.bad(<Array>v):
+        watch.complain(op, order, <Array>v, [array_of(<Value>args[k]) for k in range(n)])
+    return 0
 
 
 cdef Value living(Value v):
