@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from ._engine.transforms.tensor import TensorBase
+from ._engine.transforms.tensor import Operators
 from .tensor import Tensor
 
-class TensorMethods(TensorBase):
+class TensorMethods(Operators):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
     def __getitem__(self, index: Any) -> Tensor: ...

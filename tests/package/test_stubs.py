@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ._engine.transforms.tensor import TensorBase
+from ._engine.transforms.tensor import Operators
 from .tensor import Tensor
 
-class TensorMethods(TensorBase):
+class TensorMethods(Operators):
 '''
 
 

@@ -48,7 +48,7 @@ from .program cimport Program, check_signals
 from .partition cimport Region, regions_of, scheduled, set_margins
 from .scalars cimport region_of_numbers
 from ..primitives.structural cimport outside
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 from .views cimport Root, View, is_packed, product, step_of
 
 cdef extern from "Python.h":

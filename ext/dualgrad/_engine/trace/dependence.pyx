@@ -6,7 +6,7 @@ same again. The guards of recorded functions tell. Where no guard can follow the
 from .executed cimport Executed
 from .guards cimport Guard, Guards, described
 from .reachability cimport Reach, reach_of
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 
 
 cdef Dependence dependence_of(object start, list others, Executed executed):

@@ -30,7 +30,7 @@ from ..arrays.thread cimport thread_state
 from ..transforms.containers cimport LEAF, kind_of
 from .reachability cimport Reach, reach_of
 from .recorder cimport Recorder
-from ..transforms.tensor cimport TensorBase, is_plain
+from ..transforms.handles cimport TensorBase, is_plain
 
 cdef enum:
     FAILURES = 4                    # recordings of a kind that do not confirm the one before

@@ -25,7 +25,8 @@ from ..transforms.naming import found_at, place_of
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.program cimport FROM_HANDLE, interrupted
 from .recordings cimport Function, Kind, Recording, apart, changed, checked, checking, current, go_eager, record, replay
-from ..transforms.tensor cimport CellCall, TensorBase
+from ..transforms.calls cimport CellCall
+from ..transforms.handles cimport TensorBase
 from ..transforms.transformed cimport Transformed
 from ..values.levels cimport current_level
 

@@ -1,6 +1,6 @@
 # What goes into a recorded function, and what comes out. See signature.pyx.
 from .recorder cimport Recorder
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 
 
 cdef class ByIdentity:

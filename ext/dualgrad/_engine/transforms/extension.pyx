@@ -21,7 +21,7 @@ from ..values.batch cimport leave, padded
 from ..primitives.opcodes cimport OP_CONCAT, OP_RESHAPE, OP_SLICE
 from ..primitives.registry cimport Rule, add_row, broadcast_shape, rule_of
 from ..values.rules cimport add, typed, zeros_like
-from .tensor cimport TensorBase, read, wrap
+from .handles cimport TensorBase, read, wrap
 from .tensor import OPCODES
 from ..values.levels cimport (BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part, shape_of,
                               this_thread, type_of)
