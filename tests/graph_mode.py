@@ -45,8 +45,8 @@ from dualgrad._engine.arrays.array import install
 from dualgrad._engine.trace import recordings, replay
 from dualgrad._engine.trace.capture import capture
 from dualgrad._engine.trace.signature import ByIdentity
+from dualgrad._engine.transforms.handles import TensorBase, watch_rebinding
 from dualgrad._engine.transforms.rematerialisation import recording
-from dualgrad._engine.transforms.tensor import TensorBase, watch_rebinding
 from dualgrad._engine.values.levels import open_levels
 from dualgrad.loops import stepping
 from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._engine.transforms import tensor as _engine
-from ._engine.transforms.tensor import TensorBase
+from ._engine.transforms.handles import TensorBase
 
 __all__ = ["holds_tensor", "joined"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from typing import Final
 
-from ._engine.transforms.tensor import set_graph_mode
+from ._engine.transforms.calls import set_graph_mode
 
 __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "mode", "set_context", "set_device"]
 

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from ._engine.arrays.array import install
-from ._engine.transforms.tensor import carried
+from ._engine.transforms.handles import carried
 
 if TYPE_CHECKING:
     from .tensor import Tensor

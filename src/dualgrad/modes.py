@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._engine.trace.replay import Recorded
-from ._engine.transforms.tensor import CellCall
+from ._engine.transforms.calls import CellCall
 
 __all__ = ["jit", "mutable"]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import dtype as _dtype
 from ._engine.transforms import tensor as _engine
+from ._engine.transforms.handles import install
 from ._format import format_repr, format_str
 from ._initial_values import initial_values, shape_of
 from ._joined import holds_tensor, joined
@@ -24,7 +25,7 @@ from .leaving import formats, picks, stay
 if TYPE_CHECKING:
     from ._methods import TensorMethods
 else:
-    TensorMethods = _engine.TensorBase  # dualgrad.ops attaches the methods
+    TensorMethods = _engine.Operators  # dualgrad.ops attaches the methods
 
 __all__ = ["Tensor", "tensor"]
 
@@ -374,7 +375,8 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
     return Tensor(input_data, dtype, shape, init)
 
 
-_engine.install(Tensor, {t.num: t for t in _dtype.all_types}, _dtype.promotion_table())
+install(Tensor, {t.num: t for t in _dtype.all_types})
+_engine.install_promotion(_dtype.promotion_table())
 
 
 def initialized(init: Any, shape: Any, dtype: Any) -> Tensor:

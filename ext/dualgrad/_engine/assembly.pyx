@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 
 from .arrays.array cimport HOOKS, N_HOOKS, Value
 from .arrays.array import HOOK_NAMES, install
-from .tape.tape cimport node_rule
+from .tape.nodes cimport node_rule
 from .trace.deferred cimport compute_now
 from .trace.replay import cell_called, transform_called
 from .values.algebra cimport algebra_rule

@@ -85,8 +85,8 @@ def functions_stub() -> str:
 
 def methods_stub() -> str:
     """The methods of `Tensor` that rows name, for type checkers."""
-    lines = [f"# {HEAD}", "from typing import Any", "", "from ._engine.transforms.tensor import TensorBase"]
-    lines += ["from .tensor import Tensor", "", "class ElementwiseMethods(TensorBase):"]
+    lines = [f"# {HEAD}", "from typing import Any", "", "from ._engine.transforms.tensor import Operators"]
+    lines += ["from .tensor import Tensor", "", "class ElementwiseMethods(Operators):"]
     lines += [f"    {_declared(name, 'self', row)}" for row in ROWS for name in row.methods]
     return "\n".join([*lines, ""])
 

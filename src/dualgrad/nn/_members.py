@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from dualgrad._engine.transforms.tensor import CellCall
+from dualgrad._engine.transforms.calls import CellCall
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from .._engine.compiler.inspection import describe
 from .._engine.compiler.plan import Plan
+from .._engine.transforms.handles import TensorBase
 from .._engine.transforms.pytrees import flat
-from .._engine.transforms.tensor import TensorBase
 from ._tokens import TYPES
 
 __all__ = ["ROUNDING", "difference", "in_order", "near", "numbers"]

@@ -11,8 +11,8 @@ from .._engine.compiler.inspection import describe, plan_of
 from .._engine.compiler.plan import Plan
 from .._engine.compiler.program import Program
 from .._engine.trace.replay import Recorded, recorded_call
+from .._engine.transforms.calls import CellCall
 from .._engine.transforms.gradient import GradientFunction
-from .._engine.transforms.tensor import CellCall
 from .._engine.transforms.transformed import Transformed
 
 __all__ = ["CONSTANT", "HANDLE", "INPUT", "STEP", "Listing", "Recording", "recording_of", "title_of"]

@@ -9,7 +9,7 @@ from typing import Any
 from .. import random
 from .._engine.compiler.plan import Plan
 from .._engine.trace.recordings import check_replays, compare_replays_by
-from .._engine.transforms.tensor import TensorBase, watch_rebinding
+from .._engine.transforms.handles import TensorBase, watch_rebinding
 from ._comparison import ROUNDING, difference, in_order, numbers
 
 __all__ = ["ReplayError", "checked"]

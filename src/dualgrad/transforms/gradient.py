@@ -12,12 +12,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._engine.transforms.calls import CellCall
 from .._engine.transforms.custom import call_custom
 from .._engine.transforms.forward import run_jvp
-from .._engine.transforms.gradient import GradientFunction, run_gradient, run_vjp
+from .._engine.transforms.gradient import GradientFunction, run_gradient
+from .._engine.transforms.handles import stop
 from .._engine.transforms.inputs import as_input, as_inputs
+from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.pytrees import differentiable
-from .._engine.transforms.tensor import CellCall, stop
 from .._nests import mapped
 from ..parameter import Parameter
 from ..tensor import Tensor

@@ -14,7 +14,8 @@ from typing import Any
 
 from .._engine.arrays.array import largest_array
 from .._engine.transforms.forward import run_jvp
-from .._engine.transforms.gradient import run_outermost, run_vjp
+from .._engine.transforms.gradient import run_outermost
+from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.tensor import OPCODES, apply
 from .._engine.transforms.vmap import basis, run_vmap
 from .._nests import arranged, mapped, pruned, refilled, tensors_in

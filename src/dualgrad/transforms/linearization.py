@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._engine.trace.replay import Repeated
-from .._engine.transforms.gradient import run_vjp
 from .._engine.transforms.inputs import as_inputs
+from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.pytrees import differentiable
 from .positions import check_callable
 

@@ -24,7 +24,7 @@ from ..arrays.array cimport (ARRAY, DG_DEBUG, Array, Value, contiguous, copy_of,
 from ..primitives.execute cimport run as execute
 from ..primitives.registry cimport Loop, op_name
 from ..primitives.structural cimport outside
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Located, Memory, Total
 from .code cimport Code, RegionCode
 from .executor cimport dg_region

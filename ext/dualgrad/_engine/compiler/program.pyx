@@ -20,7 +20,7 @@ from ..primitives.execute cimport run as execute
 from ..arrays.thread cimport thread_state
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..primitives.registry cimport op_name
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 from .rewrites cimport STEP_DROPPED, note
 
 

@@ -14,7 +14,8 @@ call as results and the handles are set, once; those of later runs are forgotten
 state that the first run found.
 """
 from ..arrays.array cimport GET_RANDOM, HOOKS, NODE, PUT_RANDOM, Value
-from .tape cimport Tape, settled, stripped
+from .nodes cimport settled
+from .tape cimport Tape, stripped
 
 
 cdef class Region:

@@ -29,7 +29,8 @@ from ..primitives.opcodes cimport *
 from ..values.rules cimport zeros_like
 from .runs cimport Run, SubTape, inner_run_of, lift_tape, replay
 from .sweeps cimport DROP_SPENT, KEEP_ALL, accumulate, dual_sweep, reach, sweep, tangent_sweep
-from .tape cimport Slots, Tape, holds_node, new_slots, target_of
+from .nodes cimport holds_node, target_of
+from .tape cimport Slots, Tape, new_slots
 from ..values.levels cimport Level, make_batch, make_dual
 from ..primitives.watch cimport go_on
 

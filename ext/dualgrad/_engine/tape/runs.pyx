@@ -16,7 +16,8 @@ from ..primitives.opcodes cimport OP_CUSTOM, OP_SUBTAPE
 from ..values.batch cimport at_first, holds_batch, of_first, over_samples
 from ..values.dual cimport cotangent, moves_at, seeded
 from ..values.levels cimport Level, bind_list
-from .tape cimport Entry, Slots, Tape, new_slots, target_of
+from .nodes cimport target_of
+from .tape cimport Entry, Slots, Tape, new_slots
 
 
 cdef class Run:

@@ -8,7 +8,7 @@ from .dependence cimport Dependence, dependence_of
 from ..primitives.execute cimport Tracer, active_tracer, start_tracing, stop_tracing
 from .executed cimport Executed
 from .recorder cimport Recorder
-from ..transforms.tensor cimport TensorBase, wrap
+from ..transforms.handles cimport TensorBase, wrap
 
 
 cdef class Probe(Recorder):

@@ -6,7 +6,7 @@ again. Guards decide that, as for recorded functions. If no guard can follow the
 from .executed cimport Executed
 from .guards cimport Guard, Guards, guard_in_words
 from .reachability cimport Reach, reachable_from
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 
 
 cdef Dependence dependence_of(object start, list others, Executed executed):

@@ -25,7 +25,8 @@ from .guards cimport is_a, items_of
 from .kinds cimport *
 from .objects cimport *
 from .walk cimport Walk
-from ..transforms.tensor cimport CellCall, TensorBase
+from ..transforms.calls cimport CellCall
+from ..transforms.handles cimport TensorBase
 
 cnp.import_array()
 

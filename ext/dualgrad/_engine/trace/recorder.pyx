@@ -32,7 +32,7 @@ from ..primitives.opcodes cimport *
 from ..primitives.registry cimport broadcast_shape, is_elementwise
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
 from ..compiler.tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 from ..values.levels cimport next_serial
 from ..primitives.watch cimport user_line
 

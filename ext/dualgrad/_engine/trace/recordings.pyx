@@ -31,7 +31,7 @@ from .deferred cimport DeferredValues
 from ..transforms.containers cimport LEAF, kind_of
 from .reachability cimport Reach, reachable_from
 from .recorder cimport Recorder
-from ..transforms.tensor cimport TensorBase, is_plain
+from ..transforms.handles cimport TensorBase, is_plain
 
 cdef enum:
     MAX_FAILURES = 4                # recordings of one signature that differ from the one before

@@ -26,7 +26,8 @@ from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.program cimport FROM_HANDLE
 from .recordings cimport (FAILED, Function, Recording, Specialisation, arguments_not_reached, change_in_words,
                           checked_replay, go_eager, record_call, replays_are_checked, still_valid, try_replay)
-from ..transforms.tensor cimport CellCall, TensorBase
+from ..transforms.calls cimport CellCall
+from ..transforms.handles cimport TensorBase
 from ..transforms.transformed cimport Transformed
 from ..values.levels cimport current_level
 

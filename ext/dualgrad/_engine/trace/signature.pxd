@@ -1,6 +1,6 @@
 # Arguments and results of recorded functions. See signature.pyx.
 from .recorder cimport Recorder
-from ..transforms.tensor cimport TensorBase
+from ..transforms.handles cimport TensorBase
 
 
 cdef class ByIdentity:

@@ -19,7 +19,7 @@ from ..arrays.array cimport ARRAY, Array, shape_tuple
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)
 from .recorder cimport Recorder
-from ..transforms.tensor cimport TensorBase, is_plain, wrap
+from ..transforms.handles cimport TensorBase, is_plain, wrap
 
 cdef enum:
     MAX_DEPTH = 64                  # levels of a pytree; keys are compared by recursion

@@ -23,7 +23,7 @@ from .executed cimport OURS, USERS, trust_of
 from .guards cimport Guards
 from .kinds cimport IMPORT, LOOKED_UP, READS_BY_NAME, SETTINGS, number_or_text
 from .objects cimport PyModule_Check, address, attributes_of_module
-from ..transforms.tensor cimport wrap
+from ..transforms.handles cimport wrap
 
 cdef enum:
     MAX_OBJECTS = 1 << 20           # objects to look into: a fraction of a second

@@ -19,7 +19,8 @@ import weakref
 from types import MemberDescriptorType
 
 from ..arrays.thread cimport dg_thread, thread_state
-from .tensor cimport CellCall, TensorBase
+from .calls cimport CellCall
+from .handles cimport TensorBase
 
 cdef enum:
     MOST_LEVELS = 1000

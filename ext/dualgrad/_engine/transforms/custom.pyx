@@ -19,8 +19,9 @@ from .pytrees cimport HOLE, Pairing, emptied, refilled, tensors_in
 from ..values.rules cimport typed, zeros_like
 from ..values.series cimport times
 from ..tape.runs cimport CustomRule
-from ..tape.tape cimport Tape, highest, settled, stripped
-from .tensor cimport TensorBase, read, wrap
+from ..tape.nodes cimport highest, settled
+from ..tape.tape cimport Tape, stripped
+from .handles cimport TensorBase, read, wrap
 from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_of, current_level, make_batch,
                               new_level, pop_level, push_level, shape_of, type_of)
 

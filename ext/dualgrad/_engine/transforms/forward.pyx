@@ -19,9 +19,10 @@ from ..values.rules cimport zeros_like
 from ..tape.report cimport report
 from ..tape.runs cimport Run, lift_tape
 from ..tape.sweeps cimport DROP_SPENT, accumulate, reach, sweep
-from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, settled, stripped, target_of
+from ..tape.nodes cimport settled, target_of
+from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
-from .tensor cimport TensorBase, read, wrap
+from .handles cimport TensorBase, read, wrap
 from ..values.algebra cimport make
 from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
                               pop_level, push_level, shape_of, show_leaving)

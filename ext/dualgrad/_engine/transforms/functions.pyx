@@ -20,7 +20,7 @@ from ..values.levels cimport (Algebra, BatchLevel, Level, bind1, bind_list, make
 from ..values.rules cimport add, typed, zeros_like
 from ..values.series cimport times
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
-from .tensor cimport TensorBase, read, wrap
+from .handles cimport TensorBase, read, wrap
 
 READS = {}                          # name -> a rule of what its elements read, for sparsity
 ACCUMULATED = {}                    # name -> a rule for entries of Jacobians

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays.array cimport copy_of
 from .containers cimport children_of, rebuilt, same
 from .pytrees cimport Walk, place_of
-from .tensor cimport TensorBase, wrap
+from .handles cimport TensorBase, wrap
 
 
 def as_input(str name, str what, x):

@@ -9,8 +9,9 @@ import numpy as np
 from ..arrays.array cimport NODE, Value, is_complex, is_inexact
 from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of
 from .pytrees cimport Pairing, holds_tensor, in_place, tensors_of
-from ..tape.tape cimport Node, Tape, settled, stripped
-from .tensor cimport TensorBase, read, wrap
+from ..tape.nodes cimport settled
+from ..tape.tape cimport Node, Tape, stripped
+from .handles cimport TensorBase, read, wrap
 from ..values.levels cimport same_shape_of, shape_of, type_of
 
 

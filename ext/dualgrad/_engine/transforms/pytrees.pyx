@@ -6,7 +6,7 @@ Those that are not asked for by Python have no state of their own and exist once
 """
 from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned, back, branch, children_of, deeper, described, holds,
                           kind_of, labels_of, rebuilt, with_some)
-from .tensor cimport TensorBase
+from .handles cimport TensorBase
 
 
 # ------------------------------------------------------------------------------------------------------ the two walks

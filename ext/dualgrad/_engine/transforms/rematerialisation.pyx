@@ -16,8 +16,9 @@ from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all
 from ..primitives.opcodes cimport OP_SUBTAPE
 from ..tape.closed_call cimport Region, random_state, set_random_state
 from ..tape.runs cimport Run, SubTape
-from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, settled, stripped, target_of
-from .tensor cimport TensorBase, current_region, read, rebound, swap_region, wrap
+from ..tape.nodes cimport settled, target_of
+from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
+from .handles cimport TensorBase, current_region, read, rebound, swap_region, wrap
 from ..values.levels cimport Level, array_of, current_level, new_level, part, pop_level, push_level, shape_of
 
 import numpy as np

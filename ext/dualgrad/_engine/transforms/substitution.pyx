@@ -4,7 +4,7 @@ Derivatives by inputs become derivatives by parameters this way: the parameters'
 call stand for what the parameters hold. A level carries them, so that it is only this thread, and only while the call
 lasts, that sees them.
 """
-from .tensor cimport TensorBase, read
+from .handles cimport TensorBase, read
 from ..values.levels cimport Level, new_level, pop_level, push_level
 
 

@@ -1,217 +1,33 @@
-"""Tensors: the handles users hold, their operators, and the type rules of operands.
-
-Design
-------
-A Tensor is a handle on an immutable value, whatever its kind: inside a function that is being differentiated it holds
-a node or a dual, and looks the same. Assignment (`t[i] = v`, `set_data`, an optimiser's step) rebinds the handle.
-
-A parameter is by itself no value of any level. When a primitive reads it, every open level that differentiates it
-adds its leaf, lowest level first.
+"""Tensors: the operators of handles, and the type rules of operands.
 
 Operands of different types are cast here, before a primitive is applied, so that gradients go back in the type of
 each. Python numbers take the type of the tensor beside them.
 """
 cimport numpy as cnp
-from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_DECREF, Py_INCREF
-
-import copyreg
+from cpython.object cimport PyObject
 
 import numpy as np
 
 
-from ..arrays.array cimport (ARRAY, BATCH, CELL_CALLED, DUAL, HOOKS, N_TYPES, NODE, TRANSFORM_CALLED, Array, Value,
-                             copy_of, from_ndarray, is_complex, is_inexact, scalar, shape_tuple, to_ndarray)
-from ..arrays.thread cimport dg_thread, thread_state
-from ..primitives.execute cimport Tracer, active_tracer, tracing
+from ..arrays.array cimport N_TYPES, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar
 from ..primitives.registry import opcodes
-from ..primitives.registry cimport op_name, wants_float
 from ..primitives.opcodes cimport *
-from ..tape.closed_call cimport Region, before_draw
-from ..tape.tape cimport Tape
-from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, bind1, bind2, bind_list, constant_of, current_level,
-                              last_serial, ndim_of, shape_of, shaped_array, size_of, type_of)
-from ..primitives.watch cimport user_line
-
-cdef extern from *:
-    """
-    static PyObject *dg_tp_new(PyTypeObject *type, PyObject *args) { return type->tp_new(type, args, NULL); }
-    """
-    object dg_tp_new(PyTypeObject *type, tuple args)
+from ..primitives.registry cimport op_name, wants_float
+from ..tape.closed_call cimport before_draw
+from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
+from .handles import stop       # no-cython-lint: an entry point too
+from .handles cimport DTYPES, TensorBase, current_region, read, value_of, wrap
 
 OPCODES = opcodes()                 # of each name
 
-cdef long long LATER = (<long long>1 << 62)
-cdef type TENSOR = None             # dualgrad.Tensor, once it exists
 cdef int UINT64 = np.dtype(np.uint64).num
-cdef dict DTYPES = {}               # type number -> dualgrad.dtype object
 cdef int[N_TYPES][N_TYPES] PROMOTED
-cdef tuple EMPTY = ()
 
 
-def install(type tensor, dict dtypes, dict promotion):
-    """Tell the engine the face's Tensor class, its types by number, and how types combine."""
-    global TENSOR
-    TENSOR = tensor
-    DTYPES.update(dtypes)
+def install_promotion(dict promotion):
+    """Tell the engine how types combine."""
     for (a, b), c in promotion.items():
         PROMOTED[a][b] = c
-
-
-cdef object wrap(Value v):
-    """A new Tensor on a value."""
-    cdef TensorBase t = <TensorBase>dg_tp_new(<PyTypeObject *>TENSOR, EMPTY)
-    t.value = v
-    return t
-
-
-cdef bint is_plain(object x) noexcept:
-    """Whether something is a Tensor of no derived class, so that it has no attributes of its user's."""
-    return type(x) is TENSOR
-
-
-cdef inline Value held(TensorBase t):
-    """The value of a tensor by itself."""
-    if t.value is None:
-        raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first")
-    return t.value
-
-
-cdef inline Value current(TensorBase t):
-    """The value of a tensor by itself; a recording learns where it comes from."""
-    cdef Value v = held(t)
-    if v.kind == ARRAY and tracing():
-        return active_tracer().reference(t, <Array>v)
-    return v
-
-
-cdef Value base(TensorBase t):
-    """The value of a tensor by itself, as the active region sees it."""
-    cdef PyObject *region = thread_state().region
-    if region is NULL or t.birth >= (<Region>region).level.serial:
-        return current(t)
-    return within(t, <Region>region)
-
-
-cdef Value within(TensorBase t, Region region):
-    """The value in a region of a handle that is older."""
-    found = region.table.get(id(t))
-    if found is not None:
-        return <Value>found
-    return region.capture(t, seen(t, region.outer, region.level.serial))
-
-
-cdef Value seen(TensorBase t, Region region, long long before):
-    """The value of a tensor in a region (None: outside of all) as the levels opened there before a time see it."""
-    cdef Level level
-    cdef Value v
-    cdef list levels
-    cdef long long after = -1
-    if region is None or t.birth >= region.level.serial:
-        v = current(t)
-    else:
-        v = within(t, region)
-        after = region.level.serial
-    if not t.parameter:
-        return v
-    level = current_level()
-    if level is None:
-        return v
-    levels = []
-    while level is not None:
-        if (level.reverse and after < level.serial < before and (<Tape>level).wanted is not None
-                and id(t) in (<Tape>level).wanted):
-            levels.append(level)
-        elif after < level.serial < before and level.given is not None and id(t) in level.given:
-            original, substitute = level.given[id(t)]
-            if original is t.value:
-                v = <Value>substitute
-                break
-        level = level.outer
-    for level in reversed(levels):
-        v = (<Tape>level).parameter_leaf(t, v)
-    return v
-
-
-cdef Value read(TensorBase t):
-    """The value of a tensor as the open levels see it."""
-    cdef dg_thread *thread = thread_state()
-    cdef Value v
-    if thread.region is NULL and not t.parameter:
-        v = held(t)
-        if v.kind == ARRAY and thread.tracer is not NULL:
-            return (<Tracer>thread.tracer).reference(t, <Array>v)
-        return v
-    return seen(t, current_region(), LATER)
-
-
-cdef Region current_region():
-    """The innermost active region of this thread, or None."""
-    cdef PyObject *region = thread_state().region
-    return None if region is NULL else <Region>region
-
-
-cdef Region swap_region(Region region):
-    """Make another region (None for none) the innermost one; returns the former."""
-    cdef Region former = current_region()
-    if region is not None:
-        Py_INCREF(region)
-    thread_state().region = NULL if region is None else <PyObject *>region
-    if former is not None:
-        Py_DECREF(former)
-    return former
-
-
-cdef Array number_of(Value v, str what):
-    """The numbers of a value that is one number (or array) whatever the sample."""
-    cdef int first
-    cdef Array a = shaped_array(v, &first)
-    if tracing() and a.trace == active_tracer().trace:
-        active_tracer().asked(a, what)
-    if first:
-        raise ValueError(f"a tensor inside vmap stands for all samples at once, so Python cannot be given {what}, "
-                         f"which may differ from sample to sample; use ops.where to choose by value, or take the "
-                         f"numbers outside of vmap")
-    return a
-
-
-cdef Level carrier(Value v):
-    """The level that the derivative of a value, or its samples, belong to; None for a constant."""
-    cdef Level level
-    if v.kind == NODE:
-        level = (<Node>v).level
-        return level if level.depends_on_open() else carrier((<Node>v).primal)
-    if v.kind == DUAL:
-        level = (<Dual>v).level
-        if level.open:
-            for part in (<Dual>v).parts[1:]:
-                if part is not None:
-                    return level
-        return carrier(<Value>(<Dual>v).parts[0])
-    return (<Batch>v).level if v.kind == BATCH else None
-
-
-def carried(TensorBase t not None):
-    """What plain numbers of a tensor would lose: the name of the transform, whether it is one of samples, and the
-    user's line. None where they lose nothing."""
-    cdef Level level = carrier(read(t))
-    cdef Region region = current_region()
-    if level is None:
-        return None
-    while region is not None:                   # a loop or a block: the transform is around it
-        if level is region.level and level.outer is not None:
-            level = level.outer
-        region = region.outer
-    return level.name, isinstance(level, BatchLevel), user_line()
-
-
-cdef Value value_of(object x):
-    """The value of a tensor or array; numbers are not accepted here."""
-    if isinstance(x, TensorBase):
-        return read(<TensorBase>x)
-    if isinstance(x, np.ndarray):
-        return from_ndarray(x)
-    raise TypeError(f"expected a Tensor, got {type(x).__name__}; wrap it in dualgrad.Tensor(...)")
 
 
 # ------------------------------------------------------------------------------------------------- type rules
@@ -510,139 +326,10 @@ def draw(source):
     return wrap(bind_list(OP_DRAW, source, []))
 
 
-def stop(TensorBase t not None):
-    """The tensor's number as a constant of every level."""
-    return wrap(constant_of(base(t)))
+# ------------------------------------------------------------------------------------------------------ operators
 
-
-cdef object REBINDING = None        # called with handles that are about to get a new value
-
-
-def watch_rebinding(look):
-    """Have a function called with each handle that is about to get a new value; None for no such function. Returns the
-    former one. Replayed programs do not call it: what they change is written in them."""
-    global REBINDING
-    former = REBINDING
-    REBINDING = look
-    return former
-
-
-cdef int rebound(TensorBase t, Value v) except -1:
-    """Give a handle a new value; one that is older than the active region keeps its own until the region is left."""
-    cdef Region region = current_region()
-    if region is not None and t.birth < region.level.serial:
-        within(t, region)
-        region.table[id(t)] = v
-        region.effects[id(t)] = t
-        return 0
-    if REBINDING is not None:
-        REBINDING(t)
-    t.value = v
-    if tracing():
-        active_tracer().rebound(t)
-    return 0
-
-
-# -------------------------------------------------------------------------------------------------------- handles
-
-cdef class TensorBase:
-    """A handle on a value; `dualgrad.Tensor` is its subclass."""
-
-    def __cinit__(self):
-        self.birth = last_serial()
-
-    # ---- made from data, and read back
-
-    def _from_ndarray(self, array, bint copy):
-        """Hold the contents of a NumPy array."""
-        cdef Value v = copy_of(array) if copy else from_ndarray(array)
-        if self.value is None:
-            self.value = v
-        else:
-            rebound(self, v)
-
-    def _hold(self, TensorBase other not None):
-        """Hold what another tensor does, its derivative included. Numbers are copied: an array may share them."""
-        cdef Value v = read(other)
-        if v.kind == ARRAY and not tracing():
-            v = copy_of(to_ndarray(<Array>v))
-        if self.value is None:
-            self.value = v
-        else:
-            rebound(self, v)
-
-    def _rebind(self, TensorBase other not None):
-        """Point this handle at another tensor's value."""
-        rebound(self, read(other))
-
-    def _detached(self):
-        """A plain Tensor of the current number, a constant of every level."""
-        return wrap(constant_of(base(self)))
-
-    @property
-    def _is_parameter(self):
-        return self.parameter
-
-    @_is_parameter.setter
-    def _is_parameter(self, bint flag):
-        self.parameter = flag
-
-    @property
-    def _birth(self):
-        return self.birth
-
-    @property
-    def _level_serial(self):
-        """The serial of the innermost transform whose level the value belongs to; 0 for plain arrays."""
-        cdef Value v = held(self)
-        if v.kind == NODE:
-            return (<Node>v).level.serial
-        if v.kind == BATCH:
-            return (<Batch>v).level.serial
-        return (<Dual>v).level.serial if v.kind == DUAL else 0
-
-    def _numpy(self):
-        """A read-only view of the number."""
-        cdef Array a = number_of(base(self), "the numbers")
-        if tracing():
-            active_tracer().frozen(self, a)
-        return to_ndarray(a)
-
-    @property
-    def shape(self):
-        return shape_of(held(self))
-
-    @property
-    def dtype(self):
-        return DTYPES[type_of(held(self))]
-
-    @property
-    def _typenum(self):
-        return type_of(held(self))
-
-    @property
-    def ndim(self):
-        return ndim_of(held(self))
-
-    @property
-    def size(self):
-        return size_of(held(self))
-
-    def __len__(self):
-        if ndim_of(held(self)) == 0:
-            raise TypeError("len() of a tensor without axes (shape ()); it is a single number")
-        return shape_of(held(self))[0]
-
-    def __bool__(self):
-        cdef Array a = number_of(base(self), "the truth value")
-        if tracing():
-            active_tracer().frozen(self, a)
-        if a.size != 1:
-            raise ValueError(f"bool(): a tensor of shape {shape_tuple(a)} has no single truth value; use .any() or "
-                             ".all()")
-        return bool(to_ndarray(a).item())
-
-    # ---- operators
+cdef class Operators(TensorBase):
+    """A handle with operators; `dualgrad.Tensor` is its subclass."""
 
     def __add__(self, other):
         return binary(OP_ADD, self, other)
@@ -746,26 +433,6 @@ cdef class TensorBase:
         return <Py_hash_t>(<size_t><PyObject *>self >> 4)
 
 
-cdef bint GRAPH_MODE = False
-
-
-cdef bint outermost_in_graph_mode() noexcept:
-    """Whether what is called now is to be recorded by itself."""
-    return GRAPH_MODE and not tracing() and current_level() is None
-
-
-cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
-    """Call what a transform of a function is called for, recorded. `settings` and `parameters` are all that decides,
-    beside the function and the arguments, what is computed."""
-    return (<object>HOOKS.objects[TRANSFORM_CALLED])(name, fn, settings, parameters, call, args, kwargs)
-
-
-def set_graph_mode(bint on):
-    """Whether outermost calls of Cells and gradient functions are recorded."""
-    global GRAPH_MODE
-    GRAPH_MODE = on
-
-
 cdef class PrimitiveCall:
     """The base of primitive classes that take their operands directly, like ops.Mul."""
     cdef int op
@@ -784,30 +451,3 @@ cdef class PrimitiveCall:
         if self.op == OP_POW:
             return power_op(operands[0], operands[1])
         return binary_op(self.op, operands[0], operands[1])
-
-
-cdef class CellCall:
-    """The call of a Cell: its construct, without a Python frame in between."""
-
-    def __call__(self, *args, **kwargs):
-        if GRAPH_MODE or self.recorded or tracing():
-            return (<object>HOOKS.objects[CELL_CALLED])(self, args, kwargs)
-        construct = self.construct
-        return construct(*args, **kwargs) if kwargs else construct(*args)
-
-    def __reduce__(self):
-        return self.__reduce_ex__(2)
-
-    def __reduce_ex__(self, protocol):
-        """A copy of a Cell that is recorded is recorded as well."""
-        if self.recorded:
-            return recorded_cell, (self.pure, type(self)), self.__getstate__()
-        return copyreg.__newobj__, (type(self),), self.__getstate__()
-
-
-def recorded_cell(bint pure, kind):
-    """A new Cell whose calls are recorded, before its attributes are set."""
-    cdef CellCall cell = kind.__new__(kind)
-    cell.recorded = True
-    cell.pure = pure
-    return cell

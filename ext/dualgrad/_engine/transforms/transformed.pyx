@@ -14,7 +14,7 @@ import inspect
 import types
 
 from .naming import found_at, place_of
-from .tensor cimport TensorBase
+from .handles cimport TensorBase
 
 
 cdef class Transformed:

@@ -19,9 +19,10 @@ from .containers cimport aligned, children_of, described
 from .pytrees cimport Pairing, in_place, tensors_of
 from ..tape.report cimport report
 from ..tape.runs cimport Run
-from ..tape.tape cimport Node, Tape, holds_node, new_tape, settled, stripped, target_of
+from ..tape.nodes cimport holds_node, settled, target_of
+from ..tape.tape cimport Node, Tape, new_tape, stripped
 from ..tape.tape import observers
-from .tensor cimport TensorBase, read, wrap
+from .handles cimport TensorBase, read, wrap
 from ..values.levels cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level,
                               pop_level, push_level, shape_of, show_leaving, size_of, type_of)
 

@@ -6,7 +6,7 @@ from typing_extensions import disjoint_base
 from ...tensor import Tensor
 from ..arrays.array import Array
 from ..compiler.program import Program
-from ..transforms.tensor import TensorBase
+from ..transforms.handles import TensorBase
 from .dependence import Dependence
 
 def capture(

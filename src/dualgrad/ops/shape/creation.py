@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._engine.transforms.handles import carried
 from ...dtype import DType, as_dtype
 from ...tensor import Tensor
 from .._arguments import IS_FLOAT, Primitive, expanded, integer, new_shape, operand, type_or
@@ -193,7 +194,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     inexact = any(isinstance(x, float) for x in numbers)
     target = type_or("arange", dtype, _dtype.float32 if inexact else _dtype.int64)
     places = np.arange(*numbers)
-    if any(isinstance(x, Tensor) and _engine.carried(x) is not None for x in (start, step)):
+    if any(isinstance(x, Tensor) and carried(x) is not None for x in (start, step)):
         typenum = _engine.common_type(start, step)
         count = _engine.convert(np.arange(places.size), typenum)
         found = _engine.convert(start, typenum) + _engine.convert(step, typenum) * count

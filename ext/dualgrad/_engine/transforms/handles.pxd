@@ -1,4 +1,4 @@
-# Tensors: the handles users hold. See tensor.pyx.
+# Handles: what users hold. See handles.pyx.
 from ..arrays.array cimport Value
 from ..tape.closed_call cimport Region
 
@@ -10,16 +10,8 @@ cdef class TensorBase:
     cdef long long birth        # the level serial when it was made
 
 
-cdef class CellCall:
-    cdef public bint recorded   # its calls are recorded in every mode,
-    cdef dict programs          # those that belong to it: key -> what is known of a recorded function
-    cdef object known           # that of its own calls
-    cdef public bint pure       # without guards: it depends on nothing but its arguments and parameters
-
-
+cdef dict DTYPES                # type number -> dualgrad.dtype object
 cdef object wrap(Value v)
-cdef bint outermost_in_graph_mode() noexcept
-cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs)
 cdef bint is_plain(object x) noexcept
 cdef Value read(TensorBase t)
 cdef Value value_of(object x)

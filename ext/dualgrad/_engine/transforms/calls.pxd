@@ -1,0 +1,12 @@
+# Calls of Cells and of transforms. See calls.pyx.
+
+
+cdef class CellCall:
+    cdef public bint recorded   # its calls are recorded in every mode,
+    cdef dict programs          # those that belong to it: key -> what is known of a recorded function
+    cdef object known           # that of its own calls
+    cdef public bint pure       # without guards: it depends on nothing but its arguments and parameters
+
+
+cdef bint outermost_in_graph_mode() noexcept
+cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs)

@@ -1,0 +1,52 @@
+"""Calls of Cells and of transforms, and whether they are recorded."""
+import copyreg
+
+from ..arrays.array cimport CELL_CALLED, HOOKS, TRANSFORM_CALLED
+from ..primitives.execute cimport tracing
+from ..values.levels cimport current_level
+
+cdef bint GRAPH_MODE = False
+
+
+cdef bint outermost_in_graph_mode() noexcept:
+    """Whether what is called now is to be recorded by itself."""
+    return GRAPH_MODE and not tracing() and current_level() is None
+
+
+cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
+    """Call what a transform of a function is called for, recorded. `settings` and `parameters` are all that decides,
+    beside the function and the arguments, what is computed."""
+    return (<object>HOOKS.objects[TRANSFORM_CALLED])(name, fn, settings, parameters, call, args, kwargs)
+
+
+def set_graph_mode(bint on):
+    """Whether outermost calls of Cells and gradient functions are recorded."""
+    global GRAPH_MODE
+    GRAPH_MODE = on
+
+
+cdef class CellCall:
+    """The call of a Cell: its construct, without a Python frame in between."""
+
+    def __call__(self, *args, **kwargs):
+        if GRAPH_MODE or self.recorded or tracing():
+            return (<object>HOOKS.objects[CELL_CALLED])(self, args, kwargs)
+        construct = self.construct
+        return construct(*args, **kwargs) if kwargs else construct(*args)
+
+    def __reduce__(self):
+        return self.__reduce_ex__(2)
+
+    def __reduce_ex__(self, protocol):
+        """A copy of a Cell that is recorded is recorded as well."""
+        if self.recorded:
+            return recorded_cell, (self.pure, type(self)), self.__getstate__()
+        return copyreg.__newobj__, (type(self),), self.__getstate__()
+
+
+def recorded_cell(bint pure, kind):
+    """A new Cell whose calls are recorded, before its attributes are set."""
+    cdef CellCall cell = kind.__new__(kind)
+    cell.recorded = True
+    cell.pure = pure
+    return cell

@@ -1,0 +1,231 @@
+"""Pullbacks: the engine's side of `vjp`.
+
+A pullback keeps the tape of a call and sweeps it for each cotangent it is given. It is pickled as the call.
+"""
+import numpy as np
+
+from ..arrays.array cimport NODE, Value, copy_of
+from .leaves cimport collect, collect_quietly, lift, match, match_tangents, replaced, split_aux
+from .pytrees cimport arranged, holds_tensor, in_place, tensors_of
+from ..values.rules cimport zeros_like
+from ..tape.runs cimport Run
+from ..tape.sweeps cimport tangent_sweep
+from ..tape.nodes cimport holds_node, settled
+from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape
+from .gradient cimport (ALL_INPUTS, NOTHING, fill_zeros, find_parameters, gradients, links_of, of_parameters, paired,
+                        pull_back, release)
+from .inputs import as_input
+from .handles cimport TensorBase, wrap
+from .handles import watch_rebinding
+from .transformed import check_weights
+from ..values.levels cimport pop_level, push_level, show_leaving
+
+
+cdef class Pullback:
+    """The pullback of a function at a point: cotangents of the output to those of inputs (and parameters)."""
+    cdef str name
+    cdef Tape tape
+    cdef object out                 # the output, for its nesting, shapes and types
+    cdef list out_slots, slots, leaf_slots, links, originals, parameters, parameter_at
+    cdef Py_ssize_t n_inputs
+    cdef object arrange
+    cdef tuple made_of              # the arguments of `run_vjp`
+
+    def __init__(self):
+        raise TypeError("Pullback: is made by vjp, at a point")
+
+    def __reduce__(self):
+        """A pullback is pickled as the call that made it, if that gives the same value and derivative now."""
+        cdef Pullback again
+        for link in self.links:
+            if settled(<Node>link).kind == NODE:
+                raise TypeError(f"{self.name}: a pullback inside of a derivative cannot be pickled; its outer "
+                                f"derivative would be lost")
+        check_weights(self.name, self.made_of[1], self.made_of[3])
+        value, again = without_effects(self.made_of)
+        if not same_bits(value, self.out) or not same_bits(again.pulled(*probes(value)), self.pulled(*probes(value))):
+            raise ValueError(f"{self.name}: the function gives another value or derivative now than when the pullback "
+                             f"was made, so the pullback cannot be pickled")
+        return pullback_of, self.made_of
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self                     # nothing in it changes
+
+    def __call__(self, *cotangents):
+        cdef list seeds = [], seed_slots = [], given = [], terms = [], inputs = []
+        cdef Py_ssize_t i
+        cts = as_input(self.name, "the cotangent", cotangents[0] if len(cotangents) == 1 else cotangents)
+        if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
+            cts = (cts,)
+        match(self.name, self.out, cts, "", given)
+        for i in range(len(self.out_slots)):
+            if self.out_slots[i] >= 0:
+                seed_slots.append(self.out_slots[i])
+                seeds.append(given[i])
+        self.sweep_from(seed_slots, seeds, terms)
+        found = iter([wrap(<Value>g) for g in terms[:self.n_inputs]])
+        for x in self.originals:
+            inputs.append(arranged(x, found))
+        return self.arrange(tuple(inputs), of_parameters(self.parameters, self.parameter_at, terms, self.n_inputs))
+
+    cdef int sweep_from(self, list seed_slots, list seeds, list terms) except -1:
+        """Cotangents of the leaves, inputs first."""
+        cdef list leaf_slots = [], links = []
+        cdef Py_ssize_t i
+        for i in range(len(self.links)):
+            if settled(<Node>self.links[i]).kind == NODE:
+                leaf_slots.append(self.leaf_slots[i])
+                links.append(self.links[i])
+        pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], terms, {}, False)
+        return fill_zeros(self.tape, self.slots, terms)
+
+    def rows(self, Py_ssize_t i, TensorBase cotangent not None):
+        """Cotangents of all tensors of the inputs, from that of the i-th tensor of the output alone."""
+        cdef list terms = [], given = [], outs = tensors_of(self.out)
+        if not 0 <= i < len(outs):
+            raise IndexError(f"{self.name}: the output has {len(outs)} tensors, got number {i}")
+        match(self.name, outs[i], cotangent, "", given)
+        if self.out_slots[i] >= 0:
+            self.sweep_from([self.out_slots[i]], given, terms)
+        else:
+            self.sweep_from([], [], terms)
+        return tuple([wrap(<Value>g) for g in terms])
+
+    def push(self, tuple tangents):
+        """The tangent of the output, from those of the inputs: a forward sweep over the tape.
+
+        Where an outer derivative is waiting, or a rule is not exact, it is instead the transpose of the pullback, which
+        is linear in the cotangents: the gradient of <pull(c), tangents> by c.
+        """
+        cdef list along = [], outs = tensors_of(self.out), moved = []
+        cdef Slots dots
+        cdef Run run
+        cdef Value v
+        cdef Py_ssize_t i
+        cdef bint plain = self.tape.exact
+        match_tangents(self.name, tuple(self.originals), tangents, "", along)
+        for v in along + self.links:
+            plain = plain and not holds_node(settled(v))
+        if not plain:
+            cotangents = tuple([wrap(zeros_like((<TensorBase>t).value)) for t in outs])
+            sens = [wrap(<Value>v) for v in along]
+            moved = gradients(self.name, lambda *cts: paired(self.pulled(*cts), sens), cotangents, {}, ALL_INPUTS, None,
+                              NOTHING, sens, True, False, False)[2]
+            return in_place(self.out, moved)
+        dots = new_slots(self.tape.values.n)
+        run = Run()
+        run.tape = self.tape
+        run.primals = self.tape.values
+        for i in range(self.n_inputs):
+            dots.put(self.slots[i], <Value>along[i])
+        tangent_sweep(run, dots, {})
+        for i in range(len(outs)):
+            v = None if self.out_slots[i] < 0 else dots.get(self.out_slots[i])
+            moved.append(wrap(zeros_like((<TensorBase>outs[i]).value) if v is None else v))
+        return in_place(self.out, moved)
+
+    def pulled(self, *cotangents):
+        """Cotangents of all tensors of the inputs, from those of all tensors of the output."""
+        cdef list terms = [], seeds = [], seed_slots = [], given = []
+        cdef Py_ssize_t i
+        match(self.name, tuple(tensors_of(self.out)), cotangents, "", given)
+        for i in range(len(self.out_slots)):
+            if self.out_slots[i] >= 0:
+                seed_slots.append(self.out_slots[i])
+                seeds.append(given[i])
+        self.sweep_from(seed_slots, seeds, terms)
+        return [wrap(<Value>g) for g in terms]
+
+
+def pullback_of(*call):
+    """A pullback that was pickled."""
+    return run_vjp(*call)[1]
+
+
+cdef tuple without_effects(tuple call):
+    """The value and the pullback of a call, whose changes of tensors are undone."""
+    cdef dict before = {}
+    former = watch_rebinding(lambda handle: before.setdefault(id(handle), (handle, handle._detached())))
+    try:
+        return run_vjp(*call)[:2]
+    finally:
+        watch_rebinding(former)
+        for handle, value in before.values():
+            handle._rebind(value)
+
+
+cdef bint same_bits(object a, object b) except -1:
+    """Whether the tensors of two nests have the same types, shapes and numbers."""
+    cdef list first = tensors_of(a), second = tensors_of(b)
+    if len(first) != len(second):
+        return False
+    for x, y in zip(first, second):
+        x, y = x.asnumpy(), y.asnumpy()
+        if x.dtype != y.dtype or x.shape != y.shape or x.tobytes() != y.tobytes():
+            return False
+    return True
+
+
+cdef list probes(object nest):
+    """A cotangent for each tensor of a nest, in a direction that nothing else singles out."""
+    cdef list found = []
+    for x in tensors_of(nest):
+        a = x.asnumpy()
+        numbers = np.cos(np.arange(1.0, a.size + 1)).reshape(a.shape)
+        if a.dtype.kind == "c":
+            numbers = numbers + 1j * np.sin(3 * numbers)
+        elif a.dtype.kind not in "f":
+            numbers = np.arange(a.size).reshape(a.shape) % 2
+        found.append(wrap(copy_of(numbers.astype(a.dtype))))
+    return found
+
+
+def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
+    """(value, pullback, aux); `arrange` puts the pullback's results together, gradients of inputs and parameters."""
+    cdef Tape tape = new_tape(name)
+    cdef Pullback pull = Pullback.__new__(Pullback)
+    cdef list call_args = [], value_slots = []
+    cdef dict exported = {}
+    cdef object out, aux = None
+    pull.name = name
+    pull.tape = tape
+    pull.slots = []
+    pull.originals = []
+    pull.out_slots = []
+    pull.parameters = parameters
+    pull.parameter_at = []
+    pull.arrange = arrange
+    pull.made_of = (name, fn, args, parameters, has_aux, arrange)
+    for x in args:
+        if holds_tensor(x):
+            pull.originals.append(x)
+            x = lift(tape, x, pull.slots)
+        call_args.append(x)
+    pull.n_inputs = len(pull.slots)
+    if parameters:
+        tape.wanted = {id(p): p for p in parameters if p.requires_grad}
+    push_level(tape)
+    try:
+        out = fn(*call_args)
+        if has_aux:
+            out, aux = split_aux(name, out)
+        collect(tape, out, pull.out_slots)
+    except ValueError as error:
+        show_leaving(error)
+        raise
+    finally:
+        pop_level(tape)
+    find_parameters(tape, parameters, pull.parameter_at, pull.slots)
+    pull.leaf_slots, pull.links = links_of(tape)
+    collect_quietly(tape, out, value_slots)
+    if aux is not None:
+        collect_quietly(tape, aux, value_slots)
+    pull_back(tape, [], pull.leaf_slots, pull.links, [], [], value_slots, [], exported, False)
+    value = replaced(tape, out, exported)
+    aux = None if aux is None else replaced(tape, aux, exported)
+    pull.out = value
+    release(tape, pull.links)
+    return value, pull, aux
