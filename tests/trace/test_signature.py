@@ -1,5 +1,7 @@
 """Keys of calls and templates of results: what is returned is of the same kinds at every call, whatever its width."""
 
+import warnings
+
 import numpy as np
 import pytest
 from support import f64
@@ -55,3 +57,27 @@ def test_wide_results_are_replayed(width, wrap):
     assert len(found) == width
     last = found[-1]["y"] if isinstance(found[-1], dict) else found[-1][0]
     np.testing.assert_array_equal(last.asnumpy(), 2.0 * X.asnumpy())
+
+
+@pytest.mark.parametrize("wrap", [lambda y: (y,), lambda y: [y], lambda y: {"y": y}], ids=["tuple", "list", "dict"])
+@pytest.mark.parametrize("depth", [63, 64, 65, 200])
+def test_results_are_replayed_down_to_64_levels(depth, wrap):
+    calls = Calls()
+
+    def f(x):
+        calls.note()
+        y = x * 2.0
+        for _ in range(depth):
+            y = wrap(y)
+        return y
+
+    recorded = dg.jit(f)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(4):
+            found = recorded(X)
+    assert ["64 levels" in str(w.message) for w in caught] == [True] * (depth > 64)
+    assert len(calls) == (2 if depth <= 64 else 4)
+    for _ in range(depth):
+        (found,) = found.values() if isinstance(found, dict) else found
+    np.testing.assert_array_equal(found.asnumpy(), 2.0 * X.asnumpy())
