@@ -1,5 +1,6 @@
 """Guards of recorded functions: what they can reach and what changes between two calls is seen by the next."""
 
+import collections
 import functools
 import types
 import warnings
@@ -541,6 +542,42 @@ def test_programs_used_lately_stay():
     for k in range(600):
         recorded(f64(X))
         dg.jit(lambda x, k=k: x + k)(f64(X))
+    assert len(calls) == 2
+
+
+class Part:
+    """No number or text: another one is another."""
+
+    def __init__(self, k):
+        self.k = k
+
+
+#: containers of objects, and how one of the objects is put there again
+HOLDERS = {
+    "list": (list, lambda held, part: held.__setitem__(0, part)),
+    "deque": (collections.deque, lambda held, part: held.__setitem__(0, part)),
+    "set": (set, lambda held, part: held.add(part)),
+    "dict": (lambda parts: dict(enumerate(parts)), lambda held, part: held.__setitem__(0, part)),
+    "OrderedDict": (
+        lambda parts: collections.OrderedDict(enumerate(parts)), lambda held, part: held.__setitem__(0, part)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_the_same_objects_put_back_leave_a_program_good(kind):
+    make, put = HOLDERS[kind]
+    parts = [Part(1.0), Part(2.0)]
+    held, calls = make(parts), Calls()
+
+    def f(x):
+        calls.note()
+        return x * sum(part.k for part in (held.values() if isinstance(held, dict) else held))
+
+    recorded = dg.jit(f)
+    for _ in range(4):
+        assert_close(recorded(f64(X)), 3 * X)
+        put(held, parts[0])
     assert len(calls) == 2
 
 

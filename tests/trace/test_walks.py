@@ -2,11 +2,13 @@
 
 import cProfile
 import io
+import itertools
 import pstats
 import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 
 import pytest
@@ -109,9 +111,10 @@ os._exit(0)  # chains so long overflow the stack where they are freed
 """
 
 
+@pytest.mark.parametrize("length", [25_000, pytest.param(100_000, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("link", LINKS)
-def test_chains_are_walked_along(link):
-    code = CHAIN.format(length=100_000, link=LINKS[link], functions=", ".join(REACHED.values()))
+def test_chains_are_walked_along(link, length):
+    code = CHAIN.format(length=length, link=LINKS[link], functions=", ".join(REACHED.values()))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WORKER_TIME)
     assert done.stdout == "done\n", (done.returncode, done.stderr[-2000:])
 
@@ -355,3 +358,33 @@ def test_threads_record_while_others_change_what_is_read(shared, scale):
     for k in (7.0, 8.0):
         scale(k)
         assert [recorded(Tensor([1.0])).item() for _ in range(4)] == [k] * 4
+
+
+# ------------------------------------------------------------------------------------------- modules met in code
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("statement", ["from outer.inner.leaf import K", "import outer.inner.leaf as m; K = m.K"])
+def test_every_part_of_an_imported_module_is_looked_at(statement, place, monkeypatch):
+    """Another module may stand in `sys.modules` under any part of the name."""
+    names = ["outer", "outer.inner", "outer.inner.leaf"]
+
+    def install(k):
+        made = [types.ModuleType(name) for name in names]
+        for holder, held in itertools.pairwise(made):
+            setattr(holder, held.__name__.split(".")[-1], held)
+        made[-1].K = k
+        return made
+
+    for name, module in zip(names, install(2.0), strict=True):
+        monkeypatch.setitem(sys.modules, name, module)
+    space = {}
+    exec(f"def f(x):\n    {statement}\n    return x * K", space)
+    f, x = space["f"], Tensor([1.0, 2.0])
+    recorded = dg.jit(f)
+    for _ in range(4):
+        assert recorded(x).tolist() == f(x).tolist()
+    for name, module in list(zip(names, install(3.0), strict=True))[place:]:
+        monkeypatch.setitem(sys.modules, name, module)
+    for _ in range(4):
+        assert recorded(x).tolist() == f(x).tolist()

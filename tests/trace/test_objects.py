@@ -1,0 +1,31 @@
+"""Objects past what their classes make of attributes: classes with slots, which are not kept alive by what is known."""
+
+import gc
+import weakref
+
+from support import f64
+
+import dualgrad as dg
+from dualgrad._engine.trace.replay import forget_programs
+
+
+def test_what_is_known_of_classes_is_forgotten_in_time():
+    """Of more classes than are kept some die, once nobody else has them."""
+
+    def made(k):
+        return type(f"Made{k}", (), {"__slots__": ("scale",)})
+
+    classes = [made(k) for k in range(4200)]
+    parts = [kind() for kind in classes]
+    for part in parts:
+        part.scale = 1.0
+    recorded = dg.jit(lambda x: x * sum(part.scale for part in parts))
+    for _ in range(3):
+        assert recorded(f64([1.0])).tolist() == [4200.0]
+    alive = [weakref.ref(kind) for kind in classes]
+    del recorded
+    parts.clear(), classes.clear()
+    forget_programs()
+    del part
+    gc.collect()
+    assert not all(kind() for kind in alive)
