@@ -157,6 +157,9 @@ cdef class MatMul(Bilinear):
         kept = (*a[:len(a) - 1], 1) if k == 0 else (*b[:len(b) - 2], 1, b[len(b) - 1])
         return step.blocks(k, kept, kept)
 
+    def tokens(self, params, list ins, tuple shape):
+        return np.matmul(ins[0], ins[1])
+
     def accumulated(self, walk, step, int k, list parts, list moving):
         return walk.refused()
 
