@@ -66,7 +66,6 @@ SAMPLES = {
     "conj": [(None, [z(2, 3)]), (None, [real(2)])],
     "view_as_real": [(None, [z(2, 3)])],
     "view_as_complex": [(None, [real(3, 2)])],
-    "flip": [((0,), [real(3, 2)]), ((0, 2), [real(2, 3, 2)]), ((), [real(2)])],
 }  # fmt: skip
 
 STRUCTURAL = {row.name: primitive(op) for op, row in enumerate(table()) if primitive(op) is not None}
