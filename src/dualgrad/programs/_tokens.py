@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.primitives.registry import table
+from .._engine.primitives.registry import primitive, table
 
 __all__ = ["ITEM", "TYPES", "Draws", "constant_tokens", "given_tokens", "name_of", "operation_tokens"]
 
@@ -109,10 +109,12 @@ def operation_tokens(
 ) -> Tokens:
     """Tokens of the result of a primitive with a shape and a type."""
     row = table()[op]
-    move = _MOVES.get(row.name)
-    if move is not None:
+    structural = primitive(op)
+    if structural is not None:
         with np.errstate(over="ignore"):
-            return move(params, operands, tuple(shape))
+            found = structural.tokens(params, operands, tuple(shape))
+        if found is not None:
+            return found
     if row.name == "inspect":
         draws.check(params, operands[0])
         return operands[0]
@@ -203,42 +205,3 @@ def _scattered(axes: tuple[int, int], operands: list[Tokens], shape: tuple[int, 
     indices = [index.ravel() for index in np.broadcast_arrays(*operands[1:])]
     values = operands[0].reshape(whole[0], indices[0].size, whole[-1])
     return np.stack([scattered_tokens(x, indices, whole[1:]) for x in values]).reshape(shape) if whole[0] else values
-
-
-# --------------------------------------------------------------------------------------------------------- movements
-
-
-def _sliced(spec: Sequence[tuple[int, int, int]]) -> tuple[slice, ...]:
-    """Indices for (start, length, step) of each axis."""
-    found = []
-    for start, length, step in spec:
-        stop = start + length * step
-        found.append(slice(0, 0) if length == 0 else slice(start, None if stop < 0 else stop, step))
-    return tuple(found)
-
-
-def _unsliced(params: Any, operands: list[Tokens], shape: tuple[int, ...]) -> Tokens:
-    out = np.zeros(shape, np.uint64)
-    out[_sliced(params[1])] = operands[0]
-    return out
-
-
-def _summed_to(params: Any, operands: list[Tokens], shape: tuple[int, ...]) -> Tokens:
-    x = operands[0]
-    lead = x.ndim - len(shape)
-    axes = list(range(lead)) + [lead + i for i in range(len(shape)) if shape[i] == 1 and x.shape[lead + i] != 1]
-    return np.sum(x, axis=tuple(axes), dtype=np.uint64).reshape(shape)
-
-
-_MOVES = {
-    "identity": lambda params, ins, shape: ins[0],
-    "reshape": lambda params, ins, shape: ins[0].reshape(shape),
-    "transpose": lambda params, ins, shape: np.transpose(ins[0], params),
-    "broadcast_to": lambda params, ins, shape: np.broadcast_to(ins[0], shape),
-    "slice": lambda params, ins, shape: ins[0][_sliced(params)],
-    "unslice": _unsliced,
-    "concat": lambda params, ins, shape: np.concatenate(ins, axis=params),
-    "sum": lambda params, ins, shape: np.sum(ins[0], axis=params[0], dtype=np.uint64).reshape(shape),
-    "sum_to": _summed_to,
-    "matmul": lambda params, ins, shape: np.matmul(ins[0], ins[1]),
-}

@@ -82,10 +82,8 @@ class SparsePlan:
         result: DType,
     ) -> None:
         self.pattern = pattern
-        self._derivative = derivative
-        self._name = derivative._name
-        self._fn = derivative.fn
-        self._args = args
+        self._derivative, self._name = derivative, derivative._name
+        self._fn, self._args = derivative.fn, args
         self._positions = positions = derivative._positions
         self._symmetric = derivative._symmetric
         self._kinds = [kind_of(x) for x in args]

@@ -139,6 +139,11 @@ cdef class Primitive:
         """The entries of the result's Jacobian, from those of operand k, see dualgrad/sparse/accumulation.py."""
         raise NotImplementedError
 
+    def tokens(self, params, list ins, tuple shape):
+        """What becomes of tokens where elements are moved or added up, see dualgrad/programs/_tokens.py; None: all of
+        the result depends on all that is read. It checks what the primitive is lowered to."""
+        return None
+
     cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
         """Whether a recording may put the computation off, and go on with the form of the result."""
         return False

@@ -216,6 +216,9 @@ cdef class Identity(Linear):
     def reads(self, step, int k):
         return step.same
 
+    def tokens(self, params, list ins, tuple shape):
+        return ins[0]
+
     def accumulated(self, walk, step, int k, list parts, list moving):
         return parts
 
@@ -236,6 +239,9 @@ cdef class Inspect(Identity):
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
         return None
+
+    def tokens(self, params, list ins, tuple shape):
+        return None         # the look is checked, too
 
 
 cdef class Draw(Constant):

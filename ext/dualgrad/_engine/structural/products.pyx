@@ -49,8 +49,10 @@ cdef class MatMul(Bilinear):
             loop.known = True
         if loop.fn is NULL:
             raise no_loop(OP_MATMUL, a.typenum)
-        a = for_blas(a)
-        b = for_blas(b)
+        if not suits_blas(a):
+            a = contiguous(a)
+        if not suits_blas(b):
+            b = contiguous(b)
         out = new_array(a.typenum, ndim, shape)
         if out.size == 0:
             return out
@@ -157,6 +159,9 @@ cdef class MatMul(Bilinear):
         kept = (*a[:len(a) - 1], 1) if k == 0 else (*b[:len(b) - 2], 1, b[len(b) - 1])
         return step.blocks(k, kept, kept)
 
+    def tokens(self, params, list ins, tuple shape):
+        return np.matmul(ins[0], ins[1])
+
     def accumulated(self, walk, step, int k, list parts, list moving):
         return walk.refused()
 
@@ -166,11 +171,9 @@ define(MatMul(), "matmul")
 
 # ------------------------------------------------------------------------------------------------------------ arrays
 
-cdef Array for_blas(Array a):
-    """BLAS wants one of the two strides to be the item size; others are copied."""
-    if a.strides[a.ndim - 1] != a.itemsize and a.strides[a.ndim - 2] != a.itemsize:
-        return contiguous(a)
-    return a
+cdef bint suits_blas(Array a) noexcept:
+    """BLAS wants one of the two strides to be the item size."""
+    return a.strides[a.ndim - 1] == a.itemsize or a.strides[a.ndim - 2] == a.itemsize
 
 
 cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
@@ -180,9 +183,6 @@ cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
     cdef cnp.npy_intp[4] dims
     cdef cnp.npy_intp[9] steps
     cdef int axes = out.ndim - 2, k
-    strides_in(a, out.ndim, axes, strides[0])
-    strides_in(b, out.ndim, axes, strides[1])
-    strides_in(out, out.ndim, axes, strides[2])
     dims[0] = 1
     dims[1] = a.shape[a.ndim - 2]
     dims[2] = a.shape[a.ndim - 1]
@@ -197,11 +197,17 @@ cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
     pointers[0] = a.data
     pointers[1] = b.data
     pointers[2] = out.data
+    if axes == 0:
+        with nogil:
+            loop.fn(pointers, dims, steps, loop.data)
+        return 0
+    strides_in(a, out.ndim, axes, strides[0])
+    strides_in(b, out.ndim, axes, strides[1])
+    strides_in(out, out.ndim, axes, strides[2])
+    dims[0] = out.shape[axes - 1]           # the innermost leading axis is the loop's own
+    for k in range(3):
+        steps[k] = strides[k][axes - 1]
     with nogil:
-        if axes:                # the innermost leading axis is the loop's own
-            dims[0] = out.shape[axes - 1]
-            for k in range(3):
-                steps[k] = strides[k][axes - 1]
         along_axes(loop, dims, steps, pointers, 3, axes - 1, out.shape, strides)
     return 0
 

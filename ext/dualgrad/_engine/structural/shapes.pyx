@@ -44,6 +44,9 @@ cdef class Reshape(Linear):
     def reads(self, step, int k):
         return step.same
 
+    def tokens(self, params, list ins, tuple shape):
+        return ins[0].reshape(shape)
+
     def accumulated(self, walk, step, int k, list parts, list moving):
         return [reshaped_part(walk, walk.shapes[step[2][k]], walk.shapes[step[3]], part) for part in parts]
 
@@ -147,6 +150,9 @@ cdef class Transpose(Linear):
     def reads(self, step, int k):
         return step.moved(step.positions(k))
 
+    def tokens(self, params, list ins, tuple shape):
+        return np.transpose(ins[0], params)
+
     def accumulated(self, walk, step, int k, list parts, list moving):
         return [new for part in parts for new in turned_part(walk, step, k, part)]
 
@@ -201,6 +207,9 @@ cdef class BroadcastTo(Linear):
 
     def reads(self, step, int k):
         return step.moved(step.positions(k))
+
+    def tokens(self, params, list ins, tuple shape):
+        return np.broadcast_to(ins[0], shape)
 
     def accumulated(self, walk, step, int k, list parts, list moving):
         return walk.spread_out(parts, walk.shapes[step[2][k]], walk.shapes[step[3]])

@@ -54,6 +54,9 @@ cdef class Slice(Linear):
     def reads(self, step, int k):
         return step.moved(step.positions(k))
 
+    def tokens(self, params, list ins, tuple shape):
+        return ins[0][box_of(params)]
+
     def accumulated(self, walk, step, int k, list parts, list moving):
         return [new for part in parts for new in cut_part(walk, step, k, part)]
 
@@ -72,6 +75,15 @@ cdef Array sliced(Array a, tuple spec):
         shape[i] = length
         strides[i] = a.strides[i] * step
     return new_view(a, a.ndim, shape, strides, data)
+
+
+cdef tuple box_of(tuple spec):
+    """A box as an index of NumPy's."""
+    cdef list found = []
+    for start, length, step in spec:
+        stop = start + length * step
+        found.append(slice(0, 0) if length == 0 else slice(start, None if stop < 0 else stop, step))
+    return tuple(found)
 
 
 cdef list cut_part(walk, step, int k, part):
@@ -128,11 +140,13 @@ cdef class Unslice(Linear):
 
     def reads(self, step, int k):
         reads = np.full(step.shape, -1, np.int64)
-        ends = [start + length * stride for start, length, stride in step.params[1]]
-        parts = [slice(start, end if end >= 0 else None, stride) if length else slice(0, 0)
-                 for (start, length, stride), end in zip(step.params[1], ends)]
-        reads[tuple(parts)] = step.positions(k)
+        reads[box_of(step.params[1])] = step.positions(k)
         return reads.ravel()
+
+    def tokens(self, params, list ins, tuple shape):
+        out = np.zeros(shape, np.uint64)
+        out[box_of(params[1])] = ins[0]
+        return out
 
     def accumulated(self, walk, step, int k, list parts, list moving):
         return [new for part in parts for new in placed_part(walk, step, k, part)]
@@ -212,6 +226,9 @@ cdef class Concat(Linear):
         parts = [np.full(shape, -1, np.int64) for shape in step.shapes]
         parts[k] = step.positions(k)
         return np.concatenate(parts, axis=step.params).ravel()
+
+    def tokens(self, params, list ins, tuple shape):
+        return np.concatenate(ins, axis=params)
 
     def accumulated(self, walk, step, int k, list parts, list moving):
         return [new for part in parts for new in joined_part(walk, step, k, part)]

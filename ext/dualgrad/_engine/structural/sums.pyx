@@ -52,6 +52,9 @@ cdef class Sum(Linear):
     def reads(self, step, int k):
         return step.gathered_along_axes(k)
 
+    def tokens(self, params, list ins, tuple shape):
+        return np.sum(ins[0], axis=params[0], dtype=np.uint64).reshape(shape)
+
     def accumulated(self, walk, step, int k, list parts, list moving):
         return walk.generic(step, k, parts)
 
@@ -164,6 +167,12 @@ cdef class SumTo(Linear):
 
     def reads(self, step, int k):
         return step.reads_nonempty(k, np.broadcast_to(step.places(), step.shapes[0]).ravel())
+
+    def tokens(self, params, list ins, tuple shape):
+        cdef int lead = ins[0].ndim - len(shape), i
+        axes = list(range(lead))
+        axes += [lead + i for i in range(len(shape)) if shape[i] == 1 and ins[0].shape[lead + i] != 1]
+        return np.sum(ins[0], axis=tuple(axes), dtype=np.uint64).reshape(shape)
 
     def accumulated(self, walk, step, int k, list parts, list moving):
         return walk.generic(step, k, parts)

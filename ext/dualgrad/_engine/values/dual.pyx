@@ -96,14 +96,20 @@ cdef list inverse_of(list matrix):
         for s in range(n):
             if s != r and k in left[s]:
                 factor = left[s][k]
-                for own, other in ((left[s], left[r]), (right[s], right[r])):
-                    for j, c in other.items():
-                        c = own.get(j, 0) - factor * c
-                        if c:
-                            own[j] = c
-                        else:
-                            own.pop(j, None)
+                subtract(left[s], left[r], factor)
+                subtract(right[s], right[r], factor)
     return [right[r] for r in order]
+
+
+cdef int subtract(dict row, dict other, object factor) except -1:
+    """row -= factor * other, zeros left out."""
+    for j, c in other.items():
+        c = row.get(j, 0) - factor * c
+        if c:
+            row[j] = c
+        else:
+            row.pop(j, None)
+    return 0
 
 
 cdef Algebra with_functionals(Algebra algebra):

@@ -157,44 +157,50 @@ cdef class Function(Series):
     cdef list slopes                # series of the partials, made when first asked for
 
     cdef int step(self, Work work, int degree) except -1:
-        cdef Algebra algebra = work.algebra
-        cdef Series x, slope
+        cdef Series x
         cdef Partial p
-        cdef Value total
         cdef dict moved = {}
         cdef int i
         for i in range(len(self.operands)):
             x = <Series>self.operands[i]
             x.reach(work, degree)
-            if not moves(x, algebra, degree):
+            if not moves(x, work.algebra, degree):
                 continue
+            p = None
             if self.op != OP_POWER:
                 p = partial_of(self.op, i, <Value>(<Series>self.operands[0]).parts[0])
                 if p is None:
                     continue
-                if p.is_number:
-                    for k in <list>algebra.of_degree[degree]:
-                        if x.parts[k] is not None:
-                            moved[k] = add(moved.get(k), times(<Value>x.parts[k], p.number * degree))
-                    continue
-            slope = self.slope(work, i)
-            if slope is None:
-                continue
-            slope.reach(work, degree - 1)
-            for k in <list>algebra.of_degree[degree]:
-                total = moved.get(k)
-                if x.parts[k] is not None:
-                    total = add(total, times(<Value>slope.parts[0] if x.parts[k] is work.unit else
-                                             bind2(OP_ABSORB_MUL, None, <Value>x.parts[k], <Value>slope.parts[0]),
-                                             degree))
-                for a, b, c in <list>algebra.into[k]:
-                    if slope.parts[a] is not None and x.parts[b] is not None:
-                        total = add(total, coupled(work, <Value>x.parts[b], <Value>slope.parts[a], b, k,
-                                                   c * algebra.degrees[b]))
-                if total is not None:
-                    moved[k] = total
+            if p is not None and p.is_number:
+                for k in <list>work.algebra.of_degree[degree]:
+                    if x.parts[k] is not None:
+                        moved[k] = add(moved.get(k), times(<Value>x.parts[k], p.number * degree))
+            else:
+                self.move(work, degree, i, x, moved)
         for k, v in moved.items():
             self.parts[k] = times(<Value>v, 1.0 / degree)
+        return 0
+
+    cdef int move(self, Work work, int degree, int i, Series x, dict moved) except -1:
+        """Add the product of a slope with D of an operand, read at a degree."""
+        cdef Algebra algebra = work.algebra
+        cdef Series slope = self.slope(work, i)
+        cdef Value total
+        if slope is None:
+            return 0
+        slope.reach(work, degree - 1)
+        for k in <list>algebra.of_degree[degree]:
+            total = moved.get(k)
+            if x.parts[k] is not None:
+                total = add(total, times(<Value>slope.parts[0] if x.parts[k] is work.unit else
+                                         bind2(OP_ABSORB_MUL, None, <Value>x.parts[k], <Value>slope.parts[0]),
+                                         degree))
+            for a, b, c in <list>algebra.into[k]:
+                if slope.parts[a] is not None and x.parts[b] is not None:
+                    total = add(total, coupled(work, <Value>x.parts[b], <Value>slope.parts[a], b, k,
+                                               c * algebra.degrees[b]))
+            if total is not None:
+                moved[k] = total
         return 0
 
     cdef Series slope(self, Work work, int i):
