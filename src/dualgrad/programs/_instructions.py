@@ -26,7 +26,7 @@ from ._tokens import (
     scattered_tokens,
 )
 
-__all__ = ["Access", "Instruction", "Kind", "kind_of", "label"]
+__all__ = ["FUSED", "Access", "Instruction", "Kind", "kind_of", "label"]
 
 Instruction = dict[str, Any]
 
@@ -68,7 +68,7 @@ def label(instruction: Instruction) -> str:
     """The name an instruction goes by: that of its primitive, or of its kind."""
     if instruction["kind"] == "loop" and instruction["fused"] is not None:
         *operations, factor = instruction["fused"]
-        return " ".join([_FUSED[k] for k in operations if k >= 0] + ["scale"] * (factor is not None))
+        return " ".join([FUSED[k] for k in operations if k >= 0] + ["scale"] * (factor is not None))
     if instruction["kind"] in ("loop", "cast"):
         return name_of(instruction["op"])
     return str(instruction["kind"])
@@ -105,17 +105,17 @@ def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[
         right = ins[2] if second < 0 else _fused_tokens(second, ins[2], ins[3], shape)
         result = _fused_tokens(outer, result, right, shape)
     if factor is not None:
-        result = _fused_tokens(_FUSED.index("mul"), result, constant_tokens(factor.numpy().reshape(())), shape)
+        result = _fused_tokens(FUSED.index("mul"), result, constant_tokens(factor.numpy().reshape(())), shape)
     return [result]
 
 
 #: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
-_FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
+FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
 
 
 def _fused_tokens(operation: int, x: Tokens, y: Tokens, shape: tuple[int, ...]) -> Tokens:
-    operands = [y, x] if operation == len(_FUSED) - 1 else [x, y]
-    return elementwise_tokens(OPCODES[_FUSED[operation]], operands, shape)
+    operands = [y, x] if operation == len(FUSED) - 1 else [x, y]
+    return elementwise_tokens(OPCODES[FUSED[operation]], operands, shape)
 
 
 def _elements(i: Instruction, rows: int) -> int:
