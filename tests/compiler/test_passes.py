@@ -116,4 +116,5 @@ def test_what_cannot_be_compiled_says_why():
 def test_a_stage_is_for_reading(stages):
     with pytest.raises(AttributeError):
         stages["fuse"].name = "other"
-    assert isinstance(stages["fuse"], Stage)
+    with pytest.raises(TypeError, match=r"made by dualgrad.programs.passes\(fn\)"):
+        Stage("fuse", None)

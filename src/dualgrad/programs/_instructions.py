@@ -1,7 +1,8 @@
-"""A table by kind of what the instructions of a plan read, write and compute.
+"""What the instructions of a plan read, write and compute: one table, by kind.
 
-The verifier, the listing of a program and the profile use this table. A missing kind is an error. The code of the
-executor is in `executor/executor.h`; the engine's inspection.pyx describes the fields.
+Whoever reads plans (the verifier, the text of a program, the profile) asks this table. A kind that is missing here is
+an error, not a guess: see `executor/executor.h` for what the executor does, and `describe` in the engine's
+inspection.pyx for the fields.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ._tokens import (
     scattered_tokens,
 )
 
-__all__ = ["Access", "Instruction", "Kind", "kind_of", "label"]
+__all__ = ["FUSED", "Access", "Instruction", "Kind", "kind_of", "label"]
 
 Instruction = dict[str, Any]
 
@@ -42,14 +43,14 @@ class Access:
 
 @dataclass(frozen=True)
 class Kind:
-    """What instructions of a kind do with a block of `rows` rows."""
+    """How instructions of a kind work on a block of `rows` rows."""
 
     reads: Callable[[Instruction, int], list[Access]]
     writes: Callable[[Instruction, int], list[Access]]
     tokens: Callable[[Instruction, list[Tokens], list[Access]], list[Tokens]]  # from those read, for those written
     flops: Callable[[Instruction, int], int]
-    adds: bool = False  # the last access written is added to
-    in_place: bool = False  # a result may have the place of an operand
+    adds: bool = False  # the last thing written is added to
+    in_place: bool = False  # a result may lie exactly where an operand lies
 
 
 def kind_of(instruction: Instruction) -> Kind:
@@ -64,10 +65,10 @@ def kind_of(instruction: Instruction) -> Kind:
 
 
 def label(instruction: Instruction) -> str:
-    """The name of an instruction: that of its primitive, or of its kind."""
+    """The name an instruction goes by: that of its primitive, or of its kind."""
     if instruction["kind"] == "loop" and instruction["fused"] is not None:
         *operations, factor = instruction["fused"]
-        return " ".join([_FUSED[k] for k in operations if k >= 0] + ["scale"] * (factor is not None))
+        return " ".join([FUSED[k] for k in operations if k >= 0] + ["scale"] * (factor is not None))
     if instruction["kind"] in ("loop", "cast"):
         return name_of(instruction["op"])
     return str(instruction["kind"])
@@ -104,17 +105,17 @@ def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[
         right = ins[2] if second < 0 else _fused_tokens(second, ins[2], ins[3], shape)
         result = _fused_tokens(outer, result, right, shape)
     if factor is not None:
-        result = _fused_tokens(_FUSED.index("mul"), result, constant_tokens(factor.numpy().reshape(())), shape)
+        result = _fused_tokens(FUSED.index("mul"), result, constant_tokens(factor.numpy().reshape(())), shape)
     return [result]
 
 
-#: The operations of fused instructions, numbered as in executor/fused.h; the last exchanges its operands.
-_FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
+#: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
+FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
 
 
 def _fused_tokens(operation: int, x: Tokens, y: Tokens, shape: tuple[int, ...]) -> Tokens:
-    operands = [y, x] if operation == len(_FUSED) - 1 else [x, y]
-    return elementwise_tokens(OPCODES[_FUSED[operation]], operands, shape)
+    operands = [y, x] if operation == len(FUSED) - 1 else [x, y]
+    return elementwise_tokens(OPCODES[FUSED[operation]], operands, shape)
 
 
 def _elements(i: Instruction, rows: int) -> int:
@@ -126,7 +127,7 @@ def _elements(i: Instruction, rows: int) -> int:
 
 
 def _pick_counts(i: Instruction, rows: int) -> tuple[int, int]:
-    """(repetitions of a list of indices, its length)."""
+    """How often a list of indices is gone through, and how many indices it has."""
     stack, count = (-d * rows if d < 0 else d for d in i["dims"][:2])
     return stack, count
 
@@ -137,14 +138,14 @@ def _indices(i: Instruction, rows: int) -> list[Access]:
 
 
 def _indexed(i: Instruction, rows: int, arg: int, distance: int) -> Access:
-    """All elements of an indexed array."""
+    """All of an array that is indexed."""
     stack, _ = _pick_counts(i, rows)
     extents, strides = zip(*i["picks"], strict=True)
     return Access(arg, (stack, *extents, i["pick"]), (distance, *strides, i["item"]), i["item"])
 
 
 def _picked(i: Instruction, rows: int, arg: int, distance: int, step: int) -> Access:
-    """The elements that are gathered, or added by a scatter."""
+    """What is picked, or added at picks."""
     stack, count = _pick_counts(i, rows)
     width = i["pick"]
     return Access(arg, (stack, count, width), (distance if step else 0, step * width, step), i["item"])
@@ -193,7 +194,7 @@ def _product_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> li
 
 
 def _added_writes(i: Instruction, rows: int) -> list[Access]:
-    """The product is written to scratch memory and then added to the total."""
+    """The product goes to scratch memory, which is then added to the total."""
     return [_product(i, rows, 3), _flat(2, i["width"], i["step"][2], ITEM[i["typenum"]])]
 
 

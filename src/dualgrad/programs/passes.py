@@ -7,7 +7,7 @@ from typing import Any
 
 from .._engine.compiler.passes import names_of_passes, stages
 from ._fixed import Fixed
-from ._instructions import label
+from ._instructions import FUSED, label
 from ._listing import recording_of
 from ._tokens import TYPES
 
@@ -89,6 +89,8 @@ class Stage(Fixed):
     """
 
     def __init__(self, name: str, found: dict[str, Facts]) -> None:
+        if not isinstance(found, dict) or name not in found:
+            raise TypeError("Stage: expected what a pass has made; it is made by dualgrad.programs.passes(fn)(*args)")
         self.name = name
         self.facts = found[name]
         self._found = found
@@ -120,9 +122,6 @@ def _view(v: Facts) -> str:
     return f"r{v['root']}" + (f"+{v['offset']}" if v["offset"] else "")
 
 
-_FUSED = ("mul", "absorb_mul", "add", "sub", "sub")  # as executor/fused.h numbers them
-
-
 def _operation(o: Facts, roots: Sequence[Facts]) -> str:
     shape = roots[o["out"]]["shape"]
     what = f"{o['name']} as {o['manner']}"
@@ -130,7 +129,7 @@ def _operation(o: Facts, roots: Sequence[Facts]) -> str:
         what = o["name"]
         if isinstance(o["params"], tuple):
             *codes, factor = o["params"]
-            what = " ".join([_FUSED[k] for k in codes if k >= 0] + ["scale"] * (factor is not None))
+            what = " ".join([FUSED[k] for k in codes if k >= 0] + ["scale"] * (factor is not None))
     return f"r{o['out']} = {what} ({', '.join(_view(v) for v in o['ins'])}) {shape}"
 
 

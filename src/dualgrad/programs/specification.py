@@ -7,23 +7,18 @@ is checked while programs are planned; elsewhere inside of `specified`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .._engine.compiler.passes import DEBUG, check_passes
-from ._instructions import Instruction, kind_of
+from ._code_rules import ARENA, CODE, FIRST, HALO, inside, nbytes
+from ._program_rules import PROGRAM, Predicate, Stages, products_are_not_more, repeated
 
 __all__ = ["SPECIFICATION", "SpecificationError", "specified", "violations"]
 
-Stages = dict[str, Any]
-Predicate = Callable[[Stages, str], Iterator[str]]
-
-HALO = 16  # rows: how far operations of a region may look
 MOST_JOINED = 4  # products done as one
 ALIGN = 64  # bytes: where places begin
-ARENA, BLOCK, TOTALS, FIRST = range(4)  # bases that every run has, and the first one of its own
 NOWHERE = -1
 
 
@@ -72,93 +67,6 @@ def _check(name: str, stages: Stages) -> None:
         raise SpecificationError("\n  ".join([f"the pass {name} has made something unsound", *found]))
 
 
-# ------------------------------------------------------------------------------------------------------------ programs
-
-
-def slots_are_made_before_they_are_read(stages: Stages, name: str) -> Iterator[str]:
-    slots = stages[name]["slots"]
-    made = {k for k, slot in enumerate(slots) if slot["kind"] != "step"}
-    for k, step in enumerate(stages[name]["steps"]):
-        for slot in step["ins"]:
-            if slot not in made:
-                yield f"step {k} ({step['name']}) reads slot {slot}"
-        made.add(step["out"])
-    for slot in stages[name]["results"]:
-        if slot not in made:
-            yield f"slot {slot} leaves the program"
-
-
-def slots_are_made_once(stages: Stages, name: str) -> Iterator[str]:
-    slots, made = stages[name]["slots"], set()
-    for k, step in enumerate(stages[name]["steps"]):
-        out = step["out"]
-        if not 0 <= out < len(slots) or slots[out]["kind"] != "step" or out in made:
-            yield f"step {k} ({step['name']}) makes slot {out}"
-        made.add(out)
-
-
-def steps_are_needed(stages: Stages, name: str) -> Iterator[str]:
-    needed = set(stages[name]["results"]) | {slot for step in stages[name]["steps"] for slot in step["ins"]}
-    for k, step in enumerate(stages[name]["steps"]):
-        if step["out"] not in needed and step["name"] not in ("draw", "inspect"):
-            yield f"step {k} ({step['name']}) makes slot {step['out']}, which nobody reads"
-
-
-def steps_agree_with_shapes(stages: Stages, name: str) -> Iterator[str]:
-    slots = stages[name]["slots"]
-    for k, step in enumerate(stages[name]["steps"]):
-        ins, out = [slots[slot]["shape"] for slot in step["ins"]], slots[step["out"]]["shape"]
-        if not _fits(step["name"], step["params"], ins, out):
-            yield f"step {k} ({step['name']}) makes {out} from {ins}"
-
-
-def _fits(name: str, params: Any, ins: Sequence[tuple[int, ...]], out: tuple[int, ...]) -> bool:
-    """Whether a result has the shape that its operands say, for the primitives whose rule is short."""
-    if name in ("add", "sub", "mul", "div", "absorb_mul", "where"):
-        return _repeated(ins) == out
-    if name in ("neg", "exp", "sin", "cos", "tanh", "cast", "identity"):
-        return ins[0] == out
-    if name == "reshape":
-        return math.prod(ins[0]) == math.prod(out)
-    if name == "transpose":
-        return tuple(ins[0][axis] for axis in params) == out
-    if name == "broadcast_to":
-        return _repeated([ins[0], out]) == out
-    if name == "matmul" and len(ins[0]) > 1 and len(ins[1]) > 1:
-        return ins[0][-1] == ins[1][-2] and (*(_repeated([ins[0][:-2], ins[1][:-2]]) or ()), *_ends(ins)) == out
-    return True
-
-
-def _ends(ins: Sequence[tuple[int, ...]]) -> tuple[int, int]:
-    return ins[0][-2], ins[1][-1]
-
-
-def _repeated(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The shape that all of these are repeated to; None if there is none."""
-    n = max(map(len, shapes), default=0)
-    found = []
-    for axis in range(-n, 0):
-        extents = {shape[axis] for shape in shapes if -axis <= len(shape)} - {1}
-        if len(extents) > 1:
-            return None
-        found.append(extents.pop() if extents else 1)
-    return tuple(found)
-
-
-def results_are_those_recorded(stages: Stages, name: str) -> Iterator[str]:
-    def forms(part: dict[str, Any]) -> list[tuple[int, tuple[int, ...]]]:
-        return [(part["slots"][k]["typenum"], part["slots"][k]["shape"]) for k in part["results"]]
-
-    if forms(stages[name]) != forms(stages["record"]):
-        yield f"{forms(stages[name])} leave the program, not {forms(stages['record'])}"
-
-
-def products_are_not_more(stages: Stages, name: str) -> Iterator[str]:
-    now, before = [sum(step["name"] == "matmul" for step in stages[key]["steps"]) for key in (name, "simplify")]
-    if now > before:
-        yield f"{now} matrix products, where there were {before}"
-
-
 # ------------------------------------------------------------------------------------------------------------ lowering
 
 
@@ -166,32 +74,15 @@ def views_stay_inside(stages: Stages, name: str) -> Iterator[str]:
     for order in stages[name]["orders"]:
         for o in order["operations"]:
             for v in [*o["ins"], *(part[2] for part in _parts(o))]:
-                if not _inside(v, order["roots"][v["root"]]):
+                if not inside(v, order["roots"][v["root"]]):
                     yield f"{_called(o)} reads {v}"
         for v in order["results"]:
-            if not _inside(v, order["roots"][v["root"]]):
+            if not inside(v, order["roots"][v["root"]]):
                 yield f"{v} leaves the program"
 
 
 def _parts(o: dict[str, Any]) -> list[Any]:
     return [part for part in o["params"] if part is not None] if o["manner"] == "copies" else []
-
-
-def _inside(v: dict[str, Any], root: dict[str, Any]) -> bool:
-    if v["strides"] is None:
-        return v["merges"] is not None and _inside(v["merges"], root)
-    low, high = _span(v["shape"], v["strides"])
-    return math.prod(v["shape"]) == 0 or (v["offset"] + low >= 0 and v["offset"] + high + root["item"] <= _nbytes(root))
-
-
-def _nbytes(root: dict[str, Any]) -> int:
-    return int(math.prod(root["shape"])) * int(root["item"])
-
-
-def _span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
-    """Bytes from the first element to the lowest and to the highest one."""
-    ways = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-    return sum(min(way, 0) for way in ways), sum(max(way, 0) for way in ways)
 
 
 def _called(o: dict[str, Any]) -> str:
@@ -216,7 +107,7 @@ def operands_repeat_to_the_result(stages: Stages, name: str) -> Iterator[str]:
             shape = order["roots"][o["out"]]["shape"]
             if (
                 o["manner"] in ("loop", "select", "cast")
-                and _repeated([v["shape"] for v in o["ins"]] + [shape]) != shape
+                and repeated([v["shape"] for v in o["ins"]] + [shape]) != shape
             ):
                 yield f"{_called(o)} has operands of {[v['shape'] for v in o['ins']]} for {shape}"
 
@@ -431,7 +322,7 @@ def _lives(stages: Stages) -> list[tuple[int, int, int, int, int]]:
     """(root, first and last region, first and last byte) of what has a place in the arena."""
     roots, makings = _order(stages)["roots"], stages["partition"]["makings"]
     return [
-        (k, makings[k]["region"], makings[k]["last"], place["offset"], place["offset"] + _nbytes(roots[k]))
+        (k, makings[k]["region"], makings[k]["last"], place["offset"], place["offset"] + nbytes(roots[k]))
         for k, place in enumerate(stages["allocate"]["places"])
         if place["base"] == ARENA
     ]
@@ -475,115 +366,17 @@ def bases_are_one_for_each_root(stages: Stages, name: str) -> Iterator[str]:
 def totals_are_apart(stages: Stages, name: str) -> Iterator[str]:
     roots = _order(stages)["roots"]
     for k, (totals, room) in enumerate(zip(stages[name]["totals"], stages[name]["total_bytes"], strict=True)):
-        places = sorted((stages[name]["places"][root]["total"], _nbytes(roots[root])) for root in totals)
+        places = sorted((stages[name]["places"][root]["total"], nbytes(roots[root])) for root in totals)
         ends = [begin + nbytes for begin, nbytes in places]
         if any(end > begin for end, (begin, _) in zip(ends, places[1:], strict=False)) or max(ends, default=0) > room:
             yield f"those of region {k} are at {places} of {room} bytes"
 
 
-# ---------------------------------------------------------------------------------------------------------------- code
-
-
-def _sizes(code: dict[str, Any], region: dict[str, Any]) -> dict[int, int]:
-    """Bytes of each base for a region."""
-    sizes = {m["base"]: int(math.prod(m["shape"])) * m["item"] for m in code["memories"]}
-    return sizes | {ARENA: code["arena"], BLOCK: region["block_bytes"], TOTALS: region["total_bytes"]}
-
-
-def _blocks(region: dict[str, Any]) -> list[tuple[int, int]]:
-    """(first row, rows) of the first two blocks and of the last two: those between are like the second."""
-    starts = [*range(0, region["n_rows"], region["block"])]
-    return [(row0, min(region["block"], region["n_rows"] - row0)) for row0 in sorted({*starts[:2], *starts[-2:]})]
-
-
-def _rows(i: Instruction, row0: int, block: int) -> tuple[int, int]:
-    """The rows that an instruction goes over in a block; nothing where the second is not above the first."""
-    if i["once"]:
-        return (0, i["high"]) if row0 == 0 else (0, 0)
-    return max(row0 - i["before"], i["low"]), min(row0 + block + i["after"], i["high"])
-
-
-def _reached(i: Instruction, row0: int, block: int) -> Iterator[tuple[int, int, int]]:
-    """(base, first byte, byte behind the last) of all that an instruction reads and writes in a block."""
-    start, stop = _rows(i, row0, block)
-    period = i["period"] or max(stop - start, 1)
-    kind = kind_of(i)
-    for first in range(start, stop, period):
-        rows = min(period, stop - first)
-        for access in [*kind.reads(i, rows), *kind.writes(i, rows)]:
-            base, offset, row, local = i["args"][access.arg]
-            at = offset + start * row + (start - row0) * local + (first - start) * i["advance"][access.arg]
-            low, high = _span(access.shape, access.strides)
-            if math.prod(access.shape):
-                yield base, at + low, at + high + access.item
-
-
-def operands_lie_inside_of_their_memory(stages: Stages, name: str) -> Iterator[str]:
-    code = stages[name]
-    for k, region in enumerate(code["regions"]):
-        sizes = _sizes(code, region) if region["instructions"] else {}
-        for n, i in enumerate(region["instructions"]):
-            reached = {reach for row0, block in _blocks(region) for reach in _reached(i, row0, block)}
-            for base, low, high in sorted(reached):
-                if base not in sizes or not 0 <= low <= high <= sizes[base]:
-                    yield (
-                        f"instruction {n} ({i['kind']}) of region {k} reaches bytes {low} to {high} of base {base}, "
-                        f"which has {sizes.get(base)}"
-                    )
-
-
-def blocks_are_of_rows(stages: Stages, name: str) -> Iterator[str]:
-    for k, region in enumerate(stages[name]["regions"]):
-        if region["instructions"] and not (1 <= region["block"] <= max(region["n_rows"], 1) and region["workers"] >= 1):
-            yield f"region {k}: blocks of {region['block']} rows of {region['n_rows']}, {region['workers']} workers"
-
-
-def memory_of_blocks_is_enough(stages: Stages, name: str) -> Iterator[str]:
-    code = stages[name]
-    for k, region in enumerate(code["regions"]):
-        if region["instructions"] and (
-            region["block_bytes"] > code["block_bytes"] or region["total_bytes"] > code["total_bytes"]
-        ):
-            yield f"region {k} needs {region['block_bytes']} and {region['total_bytes']} bytes"
-
-
-def streams_are_in_range(stages: Stages, name: str) -> Iterator[str]:
-    code = stages[name]
-    for k, region in enumerate(code["regions"]):
-        for base, offset, row in region["streams"]:
-            size, beside = _sizes(code, region).get(base, 0), HALO * row
-            if base in (BLOCK, TOTALS) or row <= 0 or not -beside <= offset <= size - row * region["n_rows"] + beside:
-                yield f"region {k} walks along base {base} from {offset} on, {row} bytes a row, of {size}"
-
-
-def results_are_in_memory_of_their_own(stages: Stages, name: str) -> Iterator[str]:
-    memories = {m["base"]: m for m in stages[name]["memories"]}
-    for result in stages[name]["results"]:
-        memory = memories.get(result["base"])
-        if memory is None or not _inside({"merges": None, **result}, memory):
-            yield f"{result} leaves the program"
-
-
-_PROGRAM: list[tuple[str, Predicate]] = [
-    ("every slot is made before it is read", slots_are_made_before_they_are_read),
-    ("every slot is made once", slots_are_made_once),
-    ("every step is needed", steps_are_needed),
-    ("shapes agree with the rules of primitives", steps_agree_with_shapes),
-    ("results have the forms recorded", results_are_those_recorded),
-]
-_CODE: list[tuple[str, Predicate]] = [
-    ("operands lie inside of their memory, for every block", operands_lie_inside_of_their_memory),
-    ("blocks are of rows that there are", blocks_are_of_rows),
-    ("there is memory for a block of each region", memory_of_blocks_is_enough),
-    ("streams are in range", streams_are_in_range),
-    ("results are in memory of their own", results_are_in_memory_of_their_own),
-]
-
 #: What holds of that which each pass makes.
 SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
-    "simplify": _PROGRAM,
-    "share": [*_PROGRAM, ("matrix products are not more", products_are_not_more)],
-    "numbers": _CODE,
+    "simplify": PROGRAM,
+    "share": [*PROGRAM, ("matrix products are not more", products_are_not_more)],
+    "numbers": CODE,
     "lower": [
         ("views stay inside of their roots", views_stay_inside),
         ("every root is made once, before it is read", roots_are_made_before_they_are_read),
@@ -622,7 +415,7 @@ SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
         ("each root with a base has one of its own", bases_are_one_for_each_root),
         ("totals are apart", totals_are_apart),
     ],
-    "generate": _CODE,
+    "generate": CODE,
 }
 
 if DEBUG:

@@ -1,4 +1,6 @@
 # Recorded programs. See program.pyx.
+from cpython.object cimport PyObject
+
 from ..arrays.array cimport Array
 
 
@@ -28,6 +30,7 @@ cdef class Program:
     cdef int prepare(self) except -1
     cdef Program with_steps(self, list steps)
     cdef list deaths(self)
+    cdef bint fill(self, PyObject **slots, list inputs) except -1
     cdef list run(self, list inputs)
 
 

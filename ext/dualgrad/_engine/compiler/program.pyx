@@ -147,6 +147,28 @@ cdef class Program:
                 (<list>dead[last[slot]]).append(slot)
         return dead
 
+    cdef bint fill(self, PyObject **slots, list inputs) except -1:
+        """Put what is there from the start into its slots; False if a handle is not of the type and shape it was."""
+        cdef Py_ssize_t i
+        cdef Array a
+        cdef Value v
+        for i in range(len(self.kinds)):
+            kind = <int>self.kinds[i]
+            if kind == FROM_INPUT:
+                a = <Array>inputs[<int>self.sources[i]]
+            elif kind == FROM_CONSTANT:
+                a = <Array>self.sources[i]
+            elif kind == FROM_HANDLE:
+                v = (<TensorBase>self.sources[i]).value
+                if not isinstance(v, Array) or not has_form(<Array>v, self.typenums[i], self.shapes[i]):
+                    return False
+                a = <Array>v
+            else:
+                continue
+            Py_INCREF(a)
+            slots[i] = <PyObject *>a
+        return True
+
     cdef list run(self, list inputs):
         """The arrays of outputs, then those of effects. The inputs fit the program: the caller has checked.
 
@@ -158,7 +180,6 @@ cdef class Program:
         cdef PyObject **p
         cdef PyObject **many = NULL
         cdef Array a
-        cdef Value v
         cdef int k, op
         cdef tuple step, ins
         cdef list results = []
@@ -169,21 +190,8 @@ cdef class Program:
             raise MemoryError()
         memset(slots, 0, n * sizeof(PyObject *))
         try:
-            for i in range(n):
-                kind = <int>self.kinds[i]
-                if kind == FROM_INPUT:
-                    a = <Array>inputs[<int>self.sources[i]]
-                elif kind == FROM_CONSTANT:
-                    a = <Array>self.sources[i]
-                elif kind == FROM_HANDLE:
-                    v = (<TensorBase>self.sources[i]).value
-                    if not isinstance(v, Array) or not has_form(<Array>v, self.typenums[i], self.shapes[i]):
-                        return None
-                    a = <Array>v
-                else:
-                    continue
-                Py_INCREF(a)
-                slots[i] = <PyObject *>a
+            if not self.fill(slots, inputs):
+                return None
             for i in range(len(self.steps)):
                 check_signals()
                 step = <tuple>self.steps[i]
