@@ -101,10 +101,9 @@ def _quotient(symbols: Sequence[Symbol]) -> tuple[list[Index], list[Vector], lis
         for i in range(dimensions):
             monomial = tuple(b + (k == i) for k, b in enumerate(basis[at]))
             if monomial not in number:
-                moved: Vector = {}
-                for (j, a), c in vectors[at].items():
-                    if a[i]:
-                        moved[j, a[:i] + (a[i] - 1,) + a[i + 1 :]] = c * a[i]
+                moved: Vector = {
+                    (j, a[:i] + (a[i] - 1,) + a[i + 1 :]): c * a[i] for (j, a), c in vectors[at].items() if a[i]
+                }
                 found = span.coordinates(moved) if moved else {}
                 if found is None:
                     found = {len(basis): Fraction(1)}

@@ -138,7 +138,7 @@ class GradOperation:
 
 
 def _checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int, ...], bool]:
-    """The positions as a tuple, and whether a tuple of gradients was asked for."""
+    """The positions as a tuple, and whether the result is a tuple of gradients."""
     if position is None:
         if weights is None:
             raise ValueError(
@@ -385,11 +385,11 @@ def stop_gradient(value: Any) -> Any:
     Parameters
     ----------
     value
-        A tensor, or a nest of them; anything else is returned as it is.
+        A tensor, or a pytree of them; anything else is returned as it is.
 
     Returns
     -------
-    Tensor or nest of Tensors
+    Tensor or pytree of Tensors
         The same numbers, with slope 0.
 
     Examples
