@@ -187,7 +187,7 @@ def test_regions_in_a_wrong_order_are_noticed(recording):
     def change(layout):
         layout["regions"].reverse()
 
-    assert "nobody" in rejected(recording, change)
+    assert "no instruction" in rejected(recording, change)
 
 
 def test_another_primitive_or_order_of_operands_is_noticed(recording):
@@ -310,7 +310,7 @@ def test_steps_are_verified(recording):
 
 def test_what_leaves_a_program_is_verified(recording):
     count = len(recording[1]["program"].kinds)
-    assert "nobody makes it" in broken_steps(recording, lambda p: p.outputs.append(count))
+    assert "no step makes it" in broken_steps(recording, lambda p: p.outputs.append(count))
     assert "effect" in broken_steps(recording, lambda p: p.effects.append((7, p.outputs[0])))
     assert "there already" in broken_steps(recording, lambda p: p.steps.append(p.steps[-1]))
 

@@ -23,7 +23,7 @@ class GeneratorDataset(Dataset):
     ----------
     source : callable, iterable or sequence
         An object with ``__getitem__`` and ``__len__``; another iterable; or a function that returns an
-        iterator, called anew for each epoch. A row is a tuple of arrays, Tensors or numbers, or a bare one for
+        iterator, called again for each epoch. A row is a tuple of arrays, Tensors or numbers, or a bare one for
         a single column.
     column_names : str or sequence of str
         One name for each entry of a row.
@@ -36,7 +36,7 @@ class GeneratorDataset(Dataset):
     num_parallel_workers, python_multiprocessing, max_rowsize
         Accepted so that ported code runs; they have no meaning here.
     shuffle : bool, optional
-        Whether each epoch takes the rows in an order of its own: by default for sources with ``__getitem__``,
+        Whether each epoch takes the rows in a new order: by default for sources with ``__getitem__``,
         and only for these.
     sampler : iterable of int, optional
         The order of the rows of a source with ``__getitem__``.

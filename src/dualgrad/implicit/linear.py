@@ -84,7 +84,7 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
     ----------
     A : Tensor, floating numpy.ndarray or callable
         A square matrix, or a linear function of x in the nesting of `b`.
-    b : Tensor, or nest of tensors of one float type
+    b : Tensor, or pytree of tensors of one float type
         The right-hand side; floating numbers and arrays are tensors of their type.
     solver : callable, optional
         ``solver(matvec, b)`` for a function of NumPy vectors and a vector returns the solution. It is called with the
@@ -94,7 +94,7 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
 
     Returns
     -------
-    Tensor or nest
+    Tensor or pytree
         The solution, in the nesting of `b`.
 
     Raises

@@ -50,10 +50,10 @@ def root(
     ----------
     F : callable
         Returns as many numbers as there are unknowns, in the nesting of `x0`.
-    x0 : Tensor, or nest of tensors of one float type
+    x0 : Tensor, or pytree of tensors of one float type
         Where to start; a float or an array of floats is a tensor of its type. Nothing is differentiated by it.
     *args
-        Tensors, or nests of them. Numbers and arrays stay what they are.
+        Tensors, or pytrees of them. Numbers and arrays stay as they are.
     solver : callable or str, optional
         ``solver(f, x0)`` for a function of NumPy vectors and a start returns the solution, or an object with it as
         ``x`` (and ``success``), as SciPy's functions do. A str: that method of ``scipy.optimize.root``. By default
@@ -66,7 +66,7 @@ def root(
 
     Returns
     -------
-    Tensor or nest
+    Tensor or pytree
         The solution, in the nesting of `x0`.
 
     Raises
@@ -74,7 +74,7 @@ def root(
     RuntimeError
         If no solution was found; if F gives tensors outside new values, or draws random numbers.
     numpy.linalg.LinAlgError
-        If a derivative is asked for where the Jacobian F_x is singular.
+        If a derivative is taken where the Jacobian F_x is singular.
     TypeError, ValueError
         If the unknowns are not of one float type, or F returns other shapes.
 
@@ -121,7 +121,7 @@ def fixed_point(
 
     Returns
     -------
-    Tensor or nest
+    Tensor or pytree
         The fixed point.
 
     Raises
@@ -170,7 +170,7 @@ def argmin(
 
     Returns
     -------
-    Tensor or nest
+    Tensor or pytree
         The minimiser that was found: a root of the gradient.
 
     Raises

@@ -111,7 +111,7 @@ class _Container(Cell):
         return self
 
     def insert(self, index: SupportsIndex, cell: Cell) -> None:
-        """Put a Cell before position `index`; those behind it are counted anew.
+        """Put a Cell before position `index`; those after it are numbered again.
 
         Raises
         ------

@@ -153,7 +153,7 @@ class Momentum(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: steps of about the learning rate, whatever the size of the gradients.
+    """Adam: steps of about the learning rate, for gradients of any size.
 
     With ``m = beta1 * m + (1 - beta1) * g`` and ``v = beta2 * v + (1 - beta2) * g^2``, step t is
     ``w = w - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps)``.

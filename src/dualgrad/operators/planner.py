@@ -190,7 +190,7 @@ def setup_of_laplacian(name: str, power: int, dimensions: int) -> Setup:
 
 
 def way_named(plan: Plan, way: Any) -> Way:
-    """The way the caller asked for, or the cheapest."""
+    """The way of that name, or the cheapest one for None."""
     if way is None:
         return plan.chosen
     by_name: Mapping[str, Way] = {w.name: w for w in plan.ways}

@@ -16,8 +16,8 @@ __all__ = ["interpreted", "verified"]
 def interpreted() -> Iterator[None]:
     """Inside the block, this thread interprets recorded programs: one step after the other, each by its own kernel.
 
-    This is the slow executor that plans are compared with. It has no regions, blocks or memory of its own: what it
-    returns is what eager execution returns, bit for bit. Programs are recorded anew inside the block and after it.
+    This is the slow executor that plans are compared with. It has no regions, blocks or own memory: its results are
+    those of eager execution, bit for bit. Programs are recorded again inside the block and after it.
 
     Returns
     -------

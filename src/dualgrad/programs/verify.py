@@ -112,7 +112,7 @@ def verify_steps(program: Listing) -> None:
         _check_result(what, program, op, params, operands, result)
     for slot in program.leaving:
         if not 0 <= slot < count or not made[slot]:
-            raise ProgramError(f"slot {slot} leaves the program, and nobody makes it")
+            raise ProgramError(f"slot {slot} leaves the program, and no step makes it")
     for handle, _ in program.effects:
         if not (isinstance(handle, Tensor) or (isinstance(handle, int) and 0 <= handle < len(given))):
             raise ProgramError(f"an effect is left in {handle!r}; expected a tensor or the number of an input")
@@ -325,7 +325,7 @@ class Machine:
             good = complete(writer)
             if not good.all():
                 at = writer[~good].flat[0]
-                by = "nobody" if at < 0 else f"region {(at >> 20) - 1}, block {at & ONCE}"
+                by = "no instruction" if at < 0 else f"region {(at >> 20) - 1}, block {at & ONCE}"
                 raise ProgramError(f"{what} reads what is not ready in {memory.name}: it was last written by {by}")
             if j and (token != tokens + np.uint64(j)).any():
                 raise ProgramError(f"{what} reads parts of different elements in {memory.name}")

@@ -97,7 +97,7 @@ class Equations:
         return self._values(vector_of(self._name, x, self.x0.size)).copy()
 
     def jac(self, x: Any) -> Any:
-        """The Jacobian: an array, a sparse matrix or a linear operator, as was asked for."""
+        """The Jacobian: an array, a sparse matrix or a linear operator, as ``jac`` says."""
         point = vector_of(self._name, x, self.x0.size)
         if self._jac != "product":
             return self._map.jacobian(self._values(point).size, Tensor(point))
@@ -114,7 +114,7 @@ class Equations:
         return self._curvature.matrix(self._jac, point, vector_of(self._name, v, self._values(point).size))
 
     def unpack(self, x: Any) -> Any:
-        """The pytree of arrays that a vector stands for."""
+        """The pytree of arrays that a vector holds."""
         return self._packing.arrays(vector_of(self._name, x, self.x0.size))
 
 
@@ -128,7 +128,7 @@ def _flattened(name: str, y: Any) -> Tensor:
 
 
 def residuals(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -> Equations:
-    """What ``scipy.optimize.least_squares`` asks for, of a function or Cell that returns residuals.
+    """Make the functions that ``scipy.optimize.least_squares`` needs, from a function or Cell that returns residuals.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def residuals(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -
 
 
 def system(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -> Equations:
-    """What ``scipy.optimize.root`` asks for, of a function or Cell whose zero is wanted.
+    """Make the functions that ``scipy.optimize.root`` needs, from a function or Cell.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class Rhs:
         return self._map.jacobian(self.y0.size, *self._given(t, y))
 
     def unpack(self, y: Any) -> Any:
-        """The pytree of arrays that a vector stands for."""
+        """The pytree of arrays that a vector holds."""
         return self._packing.arrays(vector_of("rhs", y, self.y0.size))
 
     def _given(self, t: float, y: Any) -> tuple[Tensor, Tensor]:
@@ -271,7 +271,7 @@ def _parts_of_state(packing: Packing, y: Any) -> Any:
 
 
 def rhs(fn: Callable[..., Any], y0: Any, *args: Any, jac: str = "dense") -> Rhs:
-    """What ``scipy.integrate.solve_ivp`` asks for, of the right-hand side of y' = f(t, y).
+    """Make the functions that ``scipy.integrate.solve_ivp`` needs, from the right-hand side of y' = f(t, y).
 
     Parameters
     ----------

@@ -69,11 +69,11 @@ class Objective:
         return self._product(self._point(x), vector_of(self._name, p, self.x0.size))
 
     def hess(self, x: Any) -> Any:
-        """The Hessian: an array, a sparse matrix or a linear operator, as was asked for."""
+        """The Hessian: an array, a sparse matrix or a linear operator, as ``hess`` says."""
         return self._matrix(self._point(x))
 
     def unpack(self, x: Any) -> Any:
-        """The pytree of arrays that a vector stands for."""
+        """The pytree of arrays that a vector holds."""
         raise NotImplementedError
 
     def _point(self, x: Any) -> np.ndarray:
@@ -201,7 +201,7 @@ def _restored(fn: Any, x0: Any, args: tuple[Any, ...], weights: Any, hess: str) 
 def objective(
     fn: Callable[..., Any], x0: Any = None, *args: Any, weights: Any = None, hess: str = "product"
 ) -> Objective:
-    """What ``scipy.optimize.minimize`` asks for, of a function or Cell.
+    """Make the functions that ``scipy.optimize.minimize`` needs, from a function or Cell.
 
     Parameters
     ----------

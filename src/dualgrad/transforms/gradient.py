@@ -105,7 +105,7 @@ class GradOperation:
         return f"GradOperation({flags})"
 
 
-_NO_WEIGHTS: list[Parameter] = []  # one for all, so that gradient functions made anew are alike
+_NO_WEIGHTS: list[Parameter] = []  # one object, so that new gradient functions have equal keys
 
 
 def _make(
@@ -307,11 +307,11 @@ def stop_gradient(value: Any) -> Any:
     Parameters
     ----------
     value
-        A tensor, or a nest of them; anything else is returned as it is.
+        A tensor, or a pytree of them; anything else is returned as it is.
 
     Returns
     -------
-    Tensor or nest of Tensors
+    Tensor or pytree of Tensors
         The same numbers, with slope 0.
 
     Examples

@@ -119,7 +119,7 @@ def hvp(
 
     Notes
     -----
-    Exact; the cost is about four evaluations of `fn`, whatever the number of unknowns.
+    Exact; the cost is about four evaluations of `fn`, for any number of unknowns.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
 
     Returns
     -------
-    outputs : Tensor or nest of Tensors
+    outputs : Tensor or pytree of Tensors
         ``fn(*inputs)``.
     tangent : callable
         Takes a tangent arranged like `inputs` (or, for several inputs, one argument for each) and returns that of the

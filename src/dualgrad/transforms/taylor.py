@@ -48,9 +48,9 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
     Returns
     -------
-    outputs : Tensor or nest of Tensors
+    outputs : Tensor or pytree of Tensors
         ``fn(*primals)``.
-    series : Tensor or nest of Tensors
+    series : Tensor or pytree of Tensors
         The derivatives of y, arranged in the same way: order along the first axis.
 
     Raises
@@ -148,7 +148,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
 
     Returns
     -------
-    outputs, derivatives : Tensor or nest of Tensors
+    outputs, derivatives : Tensor or pytree of Tensors
         The value of `fn`, and its derivative of that order, of the same nesting.
 
     Raises

@@ -28,10 +28,10 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     fn : callable
         A function or Cell of one sample: tensors, or pytrees of them. Inside, shapes are
         those of one sample. It may take derivatives, and call vmap itself.
-    in_axes : int, None, or nest of these, default 0
+    in_axes : int, None, or pytree of these, default 0
         The axis along which the samples lie: one for all inputs, or a tuple with an entry for each positional input,
         in its nesting where it is a pytree. None: the input is shared by all samples.
-    out_axes : int, or nest of them, default 0
+    out_axes : int, or pytree of them, default 0
         The axis the samples go along in the results.
 
     Returns

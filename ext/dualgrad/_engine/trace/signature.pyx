@@ -215,7 +215,7 @@ cdef class Template:
         if kind_of(x) == LEAF:
             raise TypeError(f"a {type(x).__name__} is returned")
         if self.depth == MAX_DEPTH:
-            raise TypeError(f"a nest of more than {MAX_DEPTH} levels is returned")
+            raise TypeError(f"a pytree of more than {MAX_DEPTH} levels is returned")
         deeper()
         self.depth += 1
         try:
