@@ -2,9 +2,7 @@
 from cpython.object cimport PyObject
 from ..arrays.array cimport Value
 from .tape cimport Tape
-from ..values.levels cimport Node
 
-cdef Value settle(Node v)
 cdef Value settled(Value v)
 cdef Tape highest(list values)
 cdef Tape target_of(list operands, list results)

@@ -89,25 +89,21 @@ cdef Value apply_unary(int op, object x):
     return bind1(op, None, v)
 
 
+cdef inline Value operand_of(object x):
+    """The value of a tensor or array; None for anything else."""
+    if isinstance(x, TensorBase):
+        return read(<TensorBase>x)
+    return from_ndarray(x) if isinstance(x, np.ndarray) else None
+
+
 cdef object apply_binary(int op, object x, object y):
     """A binary primitive on tensors, arrays and numbers; NotImplemented for anything else."""
-    cdef Value a, b
+    cdef Value a = operand_of(x), b
     cdef int ta, tb, common
-    if isinstance(x, TensorBase):
-        a = read(<TensorBase>x)
-    elif isinstance(x, np.ndarray):
-        a = from_ndarray(x)
-    elif is_number(x):
-        a = None
-    else:
+    if a is None and not is_number(x):
         return NotImplemented
-    if isinstance(y, TensorBase):
-        b = read(<TensorBase>y)
-    elif isinstance(y, np.ndarray):
-        b = from_ndarray(y)
-    elif is_number(y):
-        b = None
-    else:
+    b = operand_of(y)
+    if b is None and not is_number(y):
         return NotImplemented
     if a is None and b is None:
         raise TypeError(f"{op_name(op)}: expected a Tensor among the operands, got two numbers {x!r} and {y!r}")
@@ -253,12 +249,16 @@ def unary(int op, x):
     return wrap(apply_unary(op, x))
 
 
+cdef object refusal(str name, str expected, object x, object y):
+    """The error for operands that a primitive does not take."""
+    return TypeError(f"{name}: expected {expected}, got {type(x).__name__} and {type(y).__name__}")
+
+
 def binary_op(int op, x, y):
     """Apply an elementwise primitive to two operands, one of them a tensor at least."""
     r = apply_binary(op, x, y)
     if r is NotImplemented:
-        raise TypeError(f"{op_name(op)}: expected Tensors, NumPy arrays or numbers, got {type(x).__name__} and "
-                        f"{type(y).__name__}")
+        raise refusal(op_name(op), "Tensors, NumPy arrays or numbers", x, y)
     return r
 
 
@@ -266,8 +266,7 @@ def power_op(x, y):
     """x to the power y."""
     r = power(x, y)
     if r is NotImplemented:
-        raise TypeError(f"pow: expected Tensors, NumPy arrays or numbers, got {type(x).__name__} and "
-                        f"{type(y).__name__}")
+        raise refusal("pow", "Tensors, NumPy arrays or numbers", x, y)
     return r
 
 
@@ -275,7 +274,7 @@ def matmul_op(x, y):
     """The matrix product."""
     r = matmul(x, y)
     if r is NotImplemented:
-        raise TypeError(f"matmul: expected Tensors or NumPy arrays, got {type(x).__name__} and {type(y).__name__}")
+        raise refusal("matmul", "Tensors or NumPy arrays", x, y)
     return r
 
 

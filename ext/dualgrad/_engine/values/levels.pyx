@@ -6,7 +6,7 @@ Whoever differentiates opens a *level*: a token with a serial number that is nev
 level by identity, so two perturbations can never be confused. `bind` looks at its operands:
 
 * all arrays: the primitive is executed;
-* a node among them: the rule of the reverse tape (tape.pyx);
+* a node among them: the rule of the reverse tape (nodes.pyx);
 * else duals or batches: the rule of the highest level among them (rules.pyx, batch.pyx), which calls `bind` again,
   one level down.
 
@@ -255,7 +255,7 @@ cdef class Dual(Value):
 
 @cython.final
 cdef class Node(Value):
-    """A place on a reverse tape; the rules are in tape.pyx."""
+    """A place on a reverse tape; its rule is in nodes.pyx."""
 
     def __cinit__(self):
         born(self, NODE)

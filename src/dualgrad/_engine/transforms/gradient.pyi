@@ -27,6 +27,7 @@ def run_gradient(
     has_aux: bool,
     want_value: bool,
 ) -> tuple[Any, Any, list[Any], list[Tensor]]: ...
+
 @disjoint_base
 class GradientFunction:
     @property

@@ -14,7 +14,6 @@ def run_vjp(
     has_aux: bool,
     arrange: Callable[[tuple[Any, ...], list[Tensor]], Any],
 ) -> tuple[Any, Pullback, Any]: ...
-
 def pullback_of(*call: Any) -> Pullback: ...
 
 @disjoint_base
