@@ -304,9 +304,10 @@ class Report:
         return [max(e for k, e in self.worst.items() if sum(k) == order) for order in range(self.order + 1)]
 
 
-def measure(row: Row, dense: bool = False, order: int = 6) -> Report:
-    """Compare a row's values and derivatives with the exact ones at all its points."""
-    chosen = points(row, dense)
+def measure(row: Row, dense: bool = False, order: int = 6, every: int = 1) -> Report:
+    """Compare a row's values and derivatives with the exact ones at all its points, or at each third, say."""
+    everywhere = points(row, dense)
+    chosen = everywhere[sum(map(ord, row.name)) % min(every, len(everywhere)) :: every]
     report = Report(row, order)
     found = engine_derivatives(row, chosen, order)
     raw = raw_values(row, chosen)

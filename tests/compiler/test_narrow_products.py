@@ -55,6 +55,7 @@ def check(form, a, b, dtype):
         assert (error <= 4 * bound).all(), (form.__name__, x.shape, y.shape, (error / bound).max())
 
 
+@pytest.mark.rotated("layout")
 @pytest.mark.parametrize("kernels", ["own", "baseline"])
 @pytest.mark.parametrize("layout", ["in order", "transposed"])
 @pytest.mark.parametrize("form", [rows, sums])

@@ -53,6 +53,7 @@ def test_forces_between_pairs(dtype, points, coordinates):
         np.testing.assert_allclose(ours.asnumpy() / scale, theirs.asnumpy() / scale, rtol=0, atol=TOLERANCE[dtype])
 
 
+@pytest.mark.rotated("rows")
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("width", [31, 32, 33, 100, 1000])
 @pytest.mark.parametrize("rows", [64, 301, 5000])

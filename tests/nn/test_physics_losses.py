@@ -123,6 +123,7 @@ SIZES = [(20, 3, 240), (20, 3, 1000), (33, 2, 700), (8, 4, 65), (20, 2, 2048)]
 CASES = list(itertools.product(EQUATIONS, STYLES, ALLOWED))
 
 
+@pytest.mark.rotated("dtype", "size")
 @pytest.mark.parametrize(
     ("equation", "style", "dtype", "size"),
     [(*case, size) for case, size in zip(CASES, itertools.cycle(SIZES), strict=False)],

@@ -138,10 +138,11 @@ for n in {sizes}:
 """
 
 
+@pytest.mark.parametrize("sizes", [SIZES[:-1], pytest.param(SIZES[-1:], marks=pytest.mark.exhaustive)], ids=str)
 @pytest.mark.parametrize("name", UFUNCS)
-def test_loops_that_advance_their_pointers(name):
+def test_loops_that_advance_their_pointers(name, sizes):
     pytest.importorskip("scipy")
-    child(OTHERS.format(name=name, operands=UFUNCS[name], sizes=SIZES))
+    child(OTHERS.format(name=name, operands=UFUNCS[name], sizes=sizes))
 
 
 # ------------------------------------------------------------------------------------------------------- signals
@@ -298,6 +299,7 @@ def test_a_weight_is_read_again_where_it_found_no_memory():
     child(NO_MEMORY.format(f=use, stop="n + 1", step=1), timeout=300)
 
 
+@pytest.mark.rotated("once")
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("once", [True, False], ids=["one allocation", "all from one on"])
 def test_an_allocation_that_fails(use, once):

@@ -115,14 +115,16 @@ def test_incomplete_gamma_functions(upper):
             assert abs(got - exact) <= mpmath.mpf(2) ** -52 * (8 + exponent) * exact + 1e-300, (a, x)
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_incomplete_gamma_functions_by_a(order):
+def test_incomplete_gamma_functions_by_a(order, every):
     """Relative to the largest derivative of that order at nearby x, which is where zeros are."""
-    shapes, limits = np.array(GRID).T
+    grid = GRID[order % every :: every]
+    shapes, limits = np.array(grid).T
     found = repeated_grad(lambda a: ops.igamma(a, f64(limits)), order)(f64(shapes)).asnumpy()
     other = repeated_grad(lambda a: ops.igammac(a, f64(limits)), order)(f64(shapes)).asnumpy()
     np.testing.assert_array_equal(found, -other)
-    for got, (a, x) in zip(found, GRID, strict=True):
+    for got, (a, x) in zip(found, grid, strict=True):
         exact = derivative_by_a(a, x, order)
         if abs(exact) < 1e-290:
             continue

@@ -87,8 +87,8 @@ def test_hessian_of_100000_variables(mode, colours):
 
 @pytest.mark.parametrize(("energy", "colours"), [(ginzburg_landau, 5), (membrane, 9)])
 @pytest.mark.parametrize("mode", ["entries", "stars"])
-def test_hessian_of_a_grid(energy, colours, mode):
-    n = 316
+@pytest.mark.parametrize("n", [64, pytest.param(316, marks=pytest.mark.exhaustive)])
+def test_hessian_of_a_grid(energy, colours, mode, n):
     u = rng(1).uniform(-1, 1, (n, n))
     plan = dg.sparse_hessian(energy(n), mode=mode).prepare(t(u.ravel()))
     assert plan.n_colours <= colours

@@ -175,7 +175,7 @@ def test_steps_with_other_settings_or_operands_in_another_order_are_others():
             assert_close(a, b)
 
 
-@pytest.mark.parametrize("lead", [(), (700,), (5000,)], ids=str)
+@pytest.mark.parametrize("lead", [(), (700,), pytest.param((5000,), marks=pytest.mark.exhaustive)], ids=str)
 def test_copies_along_more_axes_than_an_instruction_has(lead):
     """Eight axes of which no two lie behind each other, alone and in blocks of rows."""
     x = RNG.standard_normal((*lead, 2, 3, 2, 1, 2, 3, 2, 2))

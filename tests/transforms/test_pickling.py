@@ -151,6 +151,7 @@ def flat(nest):
     return [leaf for part in nest for leaf in flat(part)] if isinstance(nest, list) else [nest]
 
 
+@pytest.mark.rotated("way")
 @pytest.mark.parametrize("calls", [0, 1, 4])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ALL)
