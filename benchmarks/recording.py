@@ -16,7 +16,7 @@ import time
 from catalogue import select
 from workload import Case, Run
 
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 
 EAGER, RECORDED = "dualgrad", "dualgrad jit"
 

@@ -42,7 +42,7 @@ from ways import programs_run
 import dualgrad as dg
 from dualgrad import Tensor, random
 from dualgrad._engine.arrays.array import install
-from dualgrad._engine.trace import recordings, replay
+from dualgrad._engine.trace import cache, recordings
 from dualgrad._engine.trace.capture import capture
 from dualgrad._engine.trace.signature import ByIdentity
 from dualgrad._engine.transforms.handles import TensorBase, watch_rebinding
@@ -88,14 +88,14 @@ class Rehearsal:
         self._call = _Call()
         # whether a program of a function has loops in it, and whether all its plans keep the order of operations
         self._plans: dict[Any, tuple[bool, bool]] = {}
-        self._call_recorded = replay.call_recorded
+        self._call_recorded = cache.call_recorded
 
     # ------------------------------------------------------------------------------------------------ calls taken over
 
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Inside the block, outermost calls go through this object."""
-        patched = [(replay, "call_recorded", self._call_recorded, self._recorded)]
+        patched = [(cache, "call_recorded", self._call_recorded, self._recorded)]
         patched += [
             (m, "recording", recording, self._unrolling)
             for m in (stepping, import_module("dualgrad.transforms.recompute"))
@@ -111,7 +111,7 @@ class Rehearsal:
         finally:
             watch_rebinding(watched)
             recordings.check_programs(checked)
-            install(cell_called=replay.cell_called)
+            install(cell_called=cache.cell_called)
             for module, name, old, _ in patched:
                 setattr(module, name, old)
 
@@ -161,7 +161,7 @@ class Rehearsal:
         if self._call.busy and not self._call.recording and not recording():
             return cell.construct(*args, **kwargs)
         if self._call.busy or recording() or open_levels():
-            return replay.cell_called(cell, args, kwargs)
+            return cache.cell_called(cell, args, kwargs)
         return self._recorded(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
 
     def _recorded(
@@ -212,10 +212,10 @@ class Rehearsal:
                     break
                 rounding = self._rounding(key, run == 0) if run == 0 or key in self._plans else ROUNDING
                 check(name, f"recording {run + 1}", found, expected, rounding)
-                if outcome[1] is not None or replay.why_eager(key, alive) is not None:
+                if outcome[1] is not None or cache.why_eager(key, alive) is not None:
                     break
             if calls:
-                why = replay.why_eager(key, alive) or (
+                why = cache.why_eager(key, alive) or (
                     "an error is raised" if outcome[1] is not None else "not recorded"
                 )
                 self.outcomes[f"ran eagerly: {why}"] += 1

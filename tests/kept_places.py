@@ -10,7 +10,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 
 POINTS = (np.array([0.5, -1.0, 2.0, 1.5, -0.7]), np.array([1.0, 0.3, -2.0, 0.1, 0.9]))
 

@@ -128,7 +128,7 @@ class Walk:
         wrapped = getattr(x, "__wrapped__", None)
         if wrapped is not None:
             self.meet(wrapped, where)
-        elif type(x).__module__ != "dualgrad._engine.trace.replay":
+        elif type(x).__module__ != "dualgrad._engine.trace.cache":
             for held in gc.get_referents(x):
                 if isinstance(held, types.FunctionType | types.MethodType | nn.Cell | np.ndarray | TensorBase | tuple):
                     self.meet(held, where)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.trace.replay import Recorded
+from ._engine.trace.cache import Recorded
 from ._engine.transforms.calls import CellCall
 
 __all__ = ["jit", "mutable"]

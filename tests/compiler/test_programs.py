@@ -13,7 +13,7 @@ from support import assert_close, f64
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.trace.recordings import check_programs
-from dualgrad._engine.trace.replay import Recorded, forget_programs, recorded_call
+from dualgrad._engine.trace.cache import Recorded, forget_programs, recorded_call
 from dualgrad.programs import ProgramError, functions, interpreted, verified, verify
 from dualgrad.programs._instructions import KINDS, kind_of
 from dualgrad.programs._listing import HANDLE, INPUT, Listing, recording_of, title_of

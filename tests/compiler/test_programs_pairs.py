@@ -7,7 +7,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.programs import interpreted, verify
 from dualgrad.programs._listing import recording_of
 

@@ -183,7 +183,7 @@ try:
 except ImportError:
     print("done")
     raise SystemExit(0) from None
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 
 x, v = Tensor(np.linspace(0.5, 1.5, 4)), Tensor(np.linspace(-1.0, 1.0, 4))
 m, rows = Tensor(np.linspace(0.5, 1.5, 8).reshape(4, 2)), Tensor(np.linspace(0.0, 1.0, 20_000).reshape(-1, 2))

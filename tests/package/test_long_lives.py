@@ -15,7 +15,7 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.replay import forget_programs, known_functions, programs
+from dualgrad._engine.trace.cache import forget_programs, known_functions, programs
 
 
 @pytest.fixture(autouse=True)

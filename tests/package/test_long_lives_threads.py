@@ -12,7 +12,7 @@ from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, nn, ops
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 
 WORKER_TIME = 120  # seconds that a process may take on a busy machine
 
@@ -216,7 +216,6 @@ warnings.simplefilter("ignore")
 dg.set_num_threads({threads})
 {f}
 small = dg.jit(lambda x: f(x))
-from dualgrad._engine.trace import replay
 for _ in range({calls}):
     small(x)
 print("ready", flush=True)

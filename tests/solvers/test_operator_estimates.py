@@ -10,7 +10,7 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import ops
-from dualgrad._engine.trace.replay import forget_programs, programs
+from dualgrad._engine.trace.cache import forget_programs, programs
 from dualgrad._engine.values.levels import open_levels
 
 

@@ -13,7 +13,7 @@ from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.programs import ReplayError, checked
 
 X = np.array([0.5, -1.0, 2.0])

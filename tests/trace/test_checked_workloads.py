@@ -13,8 +13,8 @@ from workloads import EXAMPLES, Workload, catalogue, example, recorded_contender
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.trace import recordings
-from dualgrad._engine.trace.replay import forget_programs, known_functions
+from dualgrad._engine.trace import replay
+from dualgrad._engine.trace.cache import forget_programs, known_functions
 from dualgrad.programs import ReplayError, checked, checking, verified
 
 pytestmark = pytest.mark.eager("records by itself")
@@ -38,7 +38,7 @@ def watched(graph=False):
         compared[name] += 1
         return checking.compare(name, *rest)
 
-    recordings.compare_replays_by(compare)
+    replay.compare_replays_by(compare)
     try:
         if graph:
             dg.set_context(mode=dg.GRAPH_MODE)
@@ -46,7 +46,7 @@ def watched(graph=False):
             yield compared
         assert [f"{name}: {why}" for name, why, _, _ in known_functions() if why is not None] == []
     finally:
-        recordings.compare_replays_by(checking.compare)
+        replay.compare_replays_by(checking.compare)
         dg.set_context(mode=mode)
         forget_programs()
 

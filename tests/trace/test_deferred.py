@@ -12,7 +12,7 @@ from ways import programs_run
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.arrays.array import largest_array
-from dualgrad._engine.trace.replay import forget_programs, programs
+from dualgrad._engine.trace.cache import forget_programs, programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

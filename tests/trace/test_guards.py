@@ -11,7 +11,7 @@ from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.testing import Calls
 
 X = np.array([1.0, -2.0, 3.0])

@@ -8,7 +8,7 @@ from places import Instance, Place
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.trace.replay import forget_programs, programs
+from dualgrad._engine.trace.cache import forget_programs, programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

@@ -14,7 +14,7 @@ from places import PLACES, Instance
 
 import dualgrad as dg
 from dualgrad import Tensor, nn
-from dualgrad._engine.trace.replay import forget_programs, programs
+from dualgrad._engine.trace.cache import forget_programs, programs
 
 for part in ("names", "objects", "data", "world", "misleading"):
     import_module(f"places_{part}")  # fills the table

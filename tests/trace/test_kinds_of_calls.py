@@ -11,7 +11,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.testing import Calls
 
 pytestmark = pytest.mark.eager("records by itself")

@@ -23,8 +23,8 @@ from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.trace.replay import forget_programs, recorded_call
-from dualgrad._engine.trace.replay import programs as recorded_programs
+from dualgrad._engine.trace.cache import forget_programs, recorded_call
+from dualgrad._engine.trace.cache import programs as recorded_programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

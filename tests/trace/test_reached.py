@@ -15,7 +15,7 @@ from reached_values import Illegal
 from workloads import workloads
 
 import dualgrad as dg
-from dualgrad._engine.trace.replay import forget_programs, recorded_call
+from dualgrad._engine.trace.cache import forget_programs, recorded_call
 from dualgrad._engine.transforms.handles import TensorBase
 
 pytestmark = [pytest.mark.eager("records by itself"), pytest.mark.filterwarnings("ignore")]

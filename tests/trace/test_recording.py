@@ -14,7 +14,7 @@ from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.replay import forget_programs, programs
+from dualgrad._engine.trace.cache import forget_programs, programs
 from dualgrad.programs import interpreted, verify
 from dualgrad.programs._listing import recording_of
 from dualgrad.testing import Calls, tape_reports, taped_backward

@@ -15,7 +15,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.trace.replay import forget_programs, known_functions
+from dualgrad._engine.trace.cache import forget_programs, known_functions
 
 WORKER_TIME = 240  # seconds that a process may take on a busy machine
 

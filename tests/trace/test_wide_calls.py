@@ -12,7 +12,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

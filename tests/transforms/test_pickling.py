@@ -28,7 +28,7 @@ from picklable import (
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
-from dualgrad._engine.trace.replay import forget_programs
+from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.testing import Calls
 
 x = Tensor(X)

@@ -8,7 +8,7 @@ from .arrays.array cimport HOOKS, N_HOOKS, Value
 from .arrays.array import HOOK_NAMES, install
 from .tape.nodes cimport node_rule
 from .trace.deferred cimport compute_now
-from .trace.replay import cell_called, transform_called
+from .trace.cache import cell_called, transform_called
 from .values.algebra cimport algebra_rule
 from .values.batch cimport batched
 from .values.levels cimport Algebra, BatchLevel, Level

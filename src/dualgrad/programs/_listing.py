@@ -10,7 +10,7 @@ from typing import Any
 from .._engine.compiler.inspection import describe, plan_of
 from .._engine.compiler.plan import Plan
 from .._engine.compiler.program import Program
-from .._engine.trace.replay import Recorded, recorded_call
+from .._engine.trace.cache import Recorded, recorded_call
 from .._engine.transforms.calls import CellCall
 from .._engine.transforms.gradient import GradientFunction
 from .._engine.transforms.transformed import Transformed

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import random
 from .._engine.compiler.plan import Plan
-from .._engine.trace.recordings import check_replays, compare_replays_by
+from .._engine.trace.replay import check_replays, compare_replays_by
 from .._engine.transforms.handles import TensorBase, watch_rebinding
 from ._comparison import ROUNDING, difference, in_order, numbers
 

@@ -7,7 +7,7 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
-from .._engine.trace.replay import known_functions
+from .._engine.trace.cache import known_functions
 from ..tensor import Tensor
 from ._drawing import dot_of, svg_of
 from ._fixed import Fixed

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._engine.tape.tape import observers
-from .._engine.trace.replay import forget_programs
+from .._engine.trace.cache import forget_programs
 from .._engine.transforms.gradient import tape_backward
 
 __all__ = ["tape_reports", "taped_backward"]

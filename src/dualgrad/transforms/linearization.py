@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._engine.trace.replay import Repeated
+from .._engine.trace.cache import Repeated
 from .._engine.transforms.inputs import as_inputs
 from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.pytrees import differentiable

@@ -23,7 +23,7 @@ from ..arrays.array cimport (ARRAY, DG_DEBUG, Array, Value, contiguous, copy_of,
                              to_ndarray)
 from ..primitives.execute cimport run as execute
 from ..primitives.registry cimport Loop, op_name
-from ..primitives.structural cimport outside
+from ..primitives.forms cimport outside
 from ..transforms.handles cimport TensorBase
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Located, Memory, Total
 from .code cimport Code, RegionCode

@@ -9,7 +9,7 @@ from ..compiler.lowering cimport AS_SELECT, Lowering
 from ..compiler.views cimport View
 from ..primitives.opcodes cimport OP_WHERE
 from ..primitives.registry cimport broadcast_shape, define, np_name
-from ..primitives.structural cimport wrap
+from ..primitives.forms cimport wrap
 from ..values.batch cimport batched_elementwise
 from ..values.families cimport Linear
 from ..values.levels cimport BatchLevel, bind3, type_of

@@ -10,7 +10,7 @@ from ..compiler.lowering cimport AS_CAST, Lowering
 from ..compiler.views cimport View
 from ..primitives.opcodes cimport OP_CAST, OP_CONJ, OP_VIEW_AS_COMPLEX, OP_VIEW_AS_REAL
 from ..primitives.registry cimport dg_loop, define
-from ..primitives.structural cimport like, wrap
+from ..primitives.forms cimport like, wrap
 from ..values.families cimport Constant, Linear, by_coefficients
 from ..values.levels cimport Algebra, Batch, Level, bind1, part, type_of
 from ..values.rules cimport typed

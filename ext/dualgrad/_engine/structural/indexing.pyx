@@ -17,7 +17,7 @@ from ..compiler.lowering cimport AS_GATHER, AS_SCATTER, Lowering
 from ..compiler.views cimport View, is_packed, packed, product, step_of
 from ..primitives.opcodes cimport OP_GATHER, OP_SCATTER_ADD, OP_TRANSPOSE
 from ..primitives.registry cimport define
-from ..primitives.structural cimport in_shape, outside, wrap
+from ..primitives.forms cimport in_shape, outside, wrap
 from ..values.batch cimport is_batched, leave, padded
 from ..values.families cimport Linear
 from ..values.levels cimport BatchLevel, bind1, bind_list, ndim_of, shape_of

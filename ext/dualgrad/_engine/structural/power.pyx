@@ -8,14 +8,14 @@ from ..compiler.lowering cimport AS_LOOP, Lowering, dtype_of, power_loop
 from ..compiler.views cimport new_root, view_of
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_MUL, OP_POW_PARTIAL, OP_POWER
 from ..primitives.registry cimport define
-from ..primitives.structural cimport is_float, like, wrap
+from ..primitives.forms cimport is_float, like, wrap
 from ..values.families cimport Elementwise, functional_of_vjp
 from ..values.levels cimport Level, bind1, bind2, bind3, make_dual, part, type_of
 from ..values.rules cimport to_shape_of_moved
 
 
 cdef class Power(Elementwise):
-    """params: the exponent, a number. In algebras it is one of the series, see values/series.pyx."""
+    """params: the exponent, a number. In algebras it is one of the series, see values/taylor.pyx."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         a = to_ndarray(<Array>args[0])

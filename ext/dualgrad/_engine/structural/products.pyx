@@ -12,7 +12,7 @@ from ..compiler.views cimport View, inverse, permuted, product, turned, view
 from ..primitives.elementwise cimport along_axes, strides_in
 from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_CONCAT, OP_MATMUL, OP_RESHAPE, OP_SLICE, OP_SUM, OP_TRANSPOSE
 from ..primitives.registry cimport Loop, define, no_loop, np_name, numpy_loop
-from ..primitives.structural cimport is_float
+from ..primitives.forms cimport is_float
 from ..values.batch cimport first_along, is_batched, leave, padded
 from ..values.dual cimport functional_of_product
 from ..values.families cimport Bilinear, functional_of_vjp

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays.array cimport Array, Value, shape_tuple, to_ndarray
 from ..primitives.registry cimport define
-from ..primitives.structural cimport like, real, reduced, wrap
+from ..primitives.forms cimport like, real, reduced, wrap
 from ..values.families cimport Constant, Selection, batched_reduction
 from ..values.levels cimport Batch, bind1
 

@@ -8,7 +8,7 @@ from ..compiler.lowering cimport Lowering
 from ..compiler.views cimport View, broadcast_strides, turned, view
 from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_RESHAPE, OP_SUM_TO, OP_TRANSPOSE
 from ..primitives.registry cimport define
-from ..primitives.structural cimport axes_of, in_shape
+from ..primitives.forms cimport axes_of, in_shape
 from ..values.batch cimport padded
 from ..values.families cimport Linear
 from ..values.levels cimport Batch, BatchLevel, bind1, shape_of

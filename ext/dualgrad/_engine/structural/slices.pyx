@@ -8,7 +8,7 @@ from ..compiler.lowering cimport Lowering
 from ..compiler.views cimport View, product, view
 from ..primitives.opcodes cimport OP_CONCAT, OP_SLICE, OP_UNSLICE
 from ..primitives.registry cimport define
-from ..primitives.structural cimport in_shape, like, wrap
+from ..primitives.forms cimport in_shape, like, wrap
 from ..values.batch cimport leave
 from ..values.families cimport Linear
 from ..values.levels cimport Batch, BatchLevel, bind1, bind_list, shape_of

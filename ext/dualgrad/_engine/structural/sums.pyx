@@ -10,7 +10,7 @@ from ..compiler.lowering cimport AS_GENERIC, AS_SUM, Lowering
 from ..compiler.views cimport View, packed, product, turned, view
 from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_CUMSUM, OP_RESHAPE, OP_SUM, OP_SUM_TO
 from ..primitives.registry cimport Loop, define, numpy_loop
-from ..primitives.structural cimport in_shape, is_float, like, narrowed, reduced, sum_type, wrap
+from ..primitives.forms cimport in_shape, is_float, like, narrowed, reduced, sum_type, wrap
 from ..sparse.index_sets import TooDenseError
 from ..values.families cimport Linear, batched_reduction, kept_shape
 from ..values.levels cimport Batch, bind1, shape_of

@@ -3,7 +3,7 @@
 Design
 ------
 A gradient inside a gradient stands on the outer tape as one instruction, a `SubTape`; its rules are sweeps over the
-inner tape (composite.pyx). A tape that holds such instructions is swept the same way. For that a `Run` is a tape
+inner tape (nested.pyx). A tape that holds such instructions is swept the same way. For that a `Run` is a tape
 together with primals and cotangents for its slots: those of the execution, or richer ones (duals of a further level)
 for orders above two.
 
@@ -33,7 +33,7 @@ cdef class Run:
 
 
 cdef class SubTape:
-    """A transform run inside another, as one instruction of the outer tape. See composite.pyx."""
+    """A transform run inside another, as one instruction of the outer tape. See nested.pyx."""
 
     cdef list pull(self, Run run, list cts):
         """Cotangents of the operands, from those of the results."""

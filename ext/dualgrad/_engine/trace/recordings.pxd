@@ -1,27 +1,7 @@
 # Recordings of calls, and when a program is made of them. See recordings.pyx.
-from .signature cimport Signature, Template
-from .executed cimport Executed
+from .signature cimport Signature
 from .guards cimport Guards
-from ..compiler.plan cimport Plan
-from ..compiler.program cimport Program
-
-
-cdef class Recording:
-    """The program of one call, and the conditions under which it is valid. Immutable once made."""
-    cdef Program program
-    cdef Plan plan                  # None: the program is interpreted, or not confirmed
-    cdef Template template          # of the results
-    cdef object call                # the function that was called
-    cdef Executed executed          # the code that ran; None for a pure function
-    cdef Guards guards              # None for a pure function, or if none were found
-    cdef bint guarded               # the guards held before and after the call
-    cdef dict captured              # id -> tensor: those that the function reaches otherwise than as arguments
-    cdef dict shared                # position of an input -> tensor, for inputs that are captured too
-    cdef object reached             # ids of containers that must not be arguments: code compares by identity; or None
-    cdef list fixed                 # (handle, array) for captured tensors that Python has read
-    cdef int agreed                 # number of equal recordings in a row
-    cdef double seconds             # that the call took
-    cdef double planning            # seconds to make the plan
+from .replay cimport Recording
 
 
 cdef class Specialisation:
@@ -55,12 +35,6 @@ cdef class Function:
     cdef Py_ssize_t bytes           # kept by confirmed recordings, besides their plans
 
 
-cdef bint still_valid(Recording r, list inputs) except -1
-cdef bint arguments_not_reached(Recording r, Signature g) except -1
 cdef object record_call(Function function, Specialisation special, object call, Signature g, object fn)
-cdef object FAILED                  # the result of a replay that raised: the call must be eager
-cdef object try_replay(Recording r, list inputs)
 cdef str change_in_words(Guards guards)
-cdef bint replays_are_checked() noexcept
-cdef object checked_replay(Function function, Recording r, list inputs, object call, tuple args, dict kwargs)
 cdef int go_eager(Function function, str why, object line) except -1

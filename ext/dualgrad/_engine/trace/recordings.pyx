@@ -26,11 +26,12 @@ from .guards cimport Guard, Guards, guard_in_words
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.plan cimport make_plan
 from ..arrays.thread cimport thread_state
-from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program, interrupted
+from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program
 from .deferred cimport DeferredValues
 from ..transforms.containers cimport LEAF, kind_of
 from .reachability cimport Reach, reachable_from
 from .recorder cimport Recorder
+from .replay cimport Recording, still_valid
 from ..transforms.handles cimport TensorBase, is_plain
 
 cdef enum:
@@ -39,8 +40,6 @@ cdef enum:
     MAX_CHANGES = 8                 # of guarded objects, after few calls each, before a function runs eagerly
 
 cdef object CHECK = None            # called with each confirmed program and its plan
-cdef object FAILED = object()
-cdef object COMPARE = None          # called by `checked_replay` to compare a replay with the eager call
 
 
 def plan_programs(bint on):
@@ -48,19 +47,6 @@ def plan_programs(bint on):
     cdef bint former = thread_state().planning
     thread_state().planning = on
     return former
-
-
-def check_replays(bint on):
-    """Whether this thread compares each replay with the eager call. Returns the former setting."""
-    cdef bint former = thread_state().checking
-    thread_state().checking = on
-    return former
-
-
-def compare_replays_by(compare):
-    """Set the function that compares a replay with the eager call: see `checked_replay`."""
-    global COMPARE
-    COMPARE = compare
 
 
 def check_programs(check):
@@ -126,30 +112,6 @@ cdef class Specialisation:
                 if args[k] is x:
                     return False
         return True
-
-
-cdef bint still_valid(Recording r, list inputs) except -1:
-    """Whether the captured tensors and the guards of a recording are unchanged."""
-    cdef Py_ssize_t i
-    cdef TensorBase t
-    for handle, a in r.fixed:
-        if (<TensorBase>handle).value is not a:
-            return False
-    if r.captured is not None:
-        for i in range(len(inputs)):
-            t = <TensorBase>inputs[i]
-            if t.captured and id(t) in r.captured and r.shared.get(i) is not t:
-                return False
-        for i, handle in r.shared.items():
-            if inputs[i] is not handle:
-                return False
-    return r.guards is None or r.guards.hold()
-
-
-cdef bint arguments_not_reached(Recording r, Signature g) except -1:
-    """Whether no container among the arguments is one that the function also reaches otherwise; asked only if its code
-    compares by identity."""
-    return r.reached is None or not g.any_container_in(r.reached)
 
 
 # ---------------------------------------------------------------------------------------------------- a recording
@@ -372,46 +334,3 @@ cdef int go_eager(Function function, str why, object line) except -1:
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
     warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
     return 0
-
-
-# ---------------------------------------------------------------------------------------------------------- replays
-
-cdef object replay_program(Recording r, list inputs):
-    """The results of a confirmed program; NotImplemented if what it reads has changed."""
-    cdef list arrays
-    cdef TensorBase t
-    cdef Program program = r.program
-    cdef Py_ssize_t i, n = len(program.outputs)
-    arrays = [t.value for t in inputs]
-    arrays = r.plan.run(arrays) if thread_state().planning and r.plan is not None else program.run(arrays)
-    if arrays is None:
-        return NotImplemented
-    for i in range(len(program.effects)):
-        handle = program.effects[i][0]
-        t = <TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle)
-        t.value = <Value>arrays[n + i]
-    return r.template.fill(arrays, inputs)
-
-
-cdef object try_replay(Recording r, list inputs):
-    """`replay_program`; FAILED if it raises an error that the function may catch or explain better. Errors of signal
-    handlers are passed on, and errors of a program that draws random numbers, which cannot begin again."""
-    interrupted()                               # forget earlier interrupts
-    try:
-        return replay_program(r, inputs)
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        if interrupted() or any([step[0] == OP_DRAW for step in r.program.steps]):
-            raise
-        return FAILED
-
-
-cdef bint replays_are_checked() noexcept:
-    return thread_state().checking
-
-
-cdef object checked_replay(Function function, Recording r, list inputs, object call, tuple args, dict kwargs):
-    """Compare a replay with the eager call. COMPARE gets the name of the function, the eager call and the replay as
-    functions without arguments, the tensors that the program changes, and its plan."""
-    handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
-    return COMPARE(function.name, lambda: call(*args, **kwargs), lambda: replay_program(r, inputs), handles,
-                   r.plan if thread_state().planning else None)

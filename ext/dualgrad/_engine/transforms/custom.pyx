@@ -17,7 +17,7 @@ from ..primitives.opcodes cimport *
 from .containers cimport aligned, children_of, described
 from .pytrees cimport HOLE, Pairing, emptied, refilled, tensors_in
 from ..values.rules cimport typed, zeros_like
-from ..values.series cimport times
+from ..values.taylor cimport times
 from ..tape.runs cimport CustomRule
 from ..tape.nodes cimport highest, settled
 from ..tape.tape cimport Tape, stripped

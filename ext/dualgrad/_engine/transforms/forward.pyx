@@ -4,12 +4,12 @@ Design
 ------
 Inputs become elements of an algebra at a level (`jvp`: dual numbers), the function runs once, the coefficients of its
 results are read. Under an open reverse level the call gets a tape of its own, whose leaves are those elements, and
-becomes one instruction of the outer tape (composite.pyx): nodes stay outermost.
+becomes one instruction of the outer tape (nested.pyx): nodes stay outermost.
 """
 from cpython.mem cimport PyMem_RawFree
 
 from ..arrays.array cimport NODE, Value
-from ..tape.composite cimport SubForward
+from ..tape.nested cimport SubForward
 from ..values.dual cimport entered, left
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release
 from .leaves cimport check_result, collect_quietly, match_tangents, replaced, split_aux

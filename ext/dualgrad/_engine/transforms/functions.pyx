@@ -18,7 +18,7 @@ from ..values.batch cimport leave, padded
 from ..values.levels cimport (Algebra, BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part,
                               shape_of, this_thread, type_of)
 from ..values.rules cimport add, typed, zeros_like
-from ..values.series cimport times
+from ..values.taylor cimport times
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .handles cimport TensorBase, read, wrap
 

@@ -4,7 +4,7 @@ Design
 ------
 `gradients` opens a level, lifts its inputs to leaves, runs the function once, closes the level and sweeps. What it
 returns are values one level down. If an outer reverse level stands behind a leaf or a sensitivity, the whole call
-becomes one instruction there (composite.pyx) and the tape is retained; otherwise the tape is dropped at once.
+becomes one instruction there (nested.pyx) and the tape is retained; otherwise the tape is dropped at once.
 
 Levels are closed by `finally`, before any sweep, so nothing that raises can leave one open.
 
@@ -16,7 +16,7 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.string cimport memset
 
 from ..arrays.array cimport NODE, Value
-from ..tape.composite cimport SubGradient
+from ..tape.nested cimport SubGradient
 from .leaves cimport collect, collect_quietly, lift, match, replaced, split_aux
 from .pytrees cimport arranged, holds_tensor
 from ..primitives.opcodes cimport *

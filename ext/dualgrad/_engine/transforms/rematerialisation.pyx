@@ -9,7 +9,7 @@ cotangents: the gradient of the function run again, or the sweep of a loop from 
 function run on duals. Rules see operands of whatever kind the sweep holds, so higher orders and batches need no other.
 """
 from ..arrays.array cimport NODE, Array, Value, is_inexact, to_ndarray
-from ..tape.composite cimport dual_slots
+from ..tape.nested cimport dual_slots
 from ..primitives.execute cimport active_tracer, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
 from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors

@@ -4,7 +4,7 @@ Design
 ------
 Inputs become batches of a level (batch.pyx), the function runs once, its results are unpacked. Under an open reverse
 level the call gets a tape of its own, whose leaves are those batches, and becomes one instruction of the outer tape
-(composite.pyx): nodes stay outermost.
+(nested.pyx): nodes stay outermost.
 """
 cimport numpy as cnp
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays.array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
 from ..values.batch cimport enter, leave, moved_axis
-from ..tape.composite cimport SubMap
+from ..tape.nested cimport SubMap
 from .gradient cimport links_of, outer_reverse, release
 from ..primitives.opcodes cimport *
 from .containers cimport aligned, children_of, described

@@ -6,7 +6,7 @@ An algebra is a table of products; this file applies primitives to its elements,
 
 linear        coefficient by coefficient (families.pyx);
 bilinear      sums over the table of products;
-elementwise   in jets degree by degree, from the slope as a series of lower degree (series.pyx); elsewhere by the
+elementwise   in jets degree by degree, from the slope as a series of lower degree (taylor.pyx); elsewhere by the
               powers of what is not the primal: phi(u + n) = sum phi^(m)(u) n^m / m!, and n is nilpotent;
 rules         of primitives whose derivative is a function: see transforms/extension.pyx;
 not graded    where degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
@@ -23,7 +23,7 @@ from ..primitives.registry cimport PRIMITIVES, Primitive, primitive_of
 from ..primitives.opcodes cimport *
 from .partials cimport Partial, partial_of
 from .rules cimport add, has_slope, look_at, widen, zeros_like
-from .series cimport elementwise_series, times
+from .taylor cimport elementwise_series, times
 from .levels cimport Algebra, BatchLevel, Dual, Level, bind1, bind2, bind_list, new_level, part, type_of
 from ..primitives.watch cimport Watch, active_watch
 

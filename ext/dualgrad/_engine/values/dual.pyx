@@ -30,7 +30,7 @@ from ..primitives.registry cimport PRIMITIVES, Primitive
 from .partials cimport Partial, partial_of
 from .rules cimport add, to_shape_of, vjp, zeros_like
 from .levels cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, part, type_of
-from .series cimport times
+from .taylor cimport times
 
 
 # ------------------------------------------------------------------------------------------------ the pairing

@@ -1,4 +1,4 @@
-# Transforms inside transforms. See composite.pyx.
+# Transforms inside transforms. See nested.pyx.
 from ..arrays.array cimport Value
 from .runs cimport Run, SubTape
 from .tape cimport Slots

@@ -1,4 +1,4 @@
-# Elementwise functions of algebra elements, degree by degree. See series.pyx.
+# Elementwise functions of algebra elements, degree by degree. See taylor.pyx.
 from ..arrays.array cimport Value
 from .levels cimport Algebra, Level
 

@@ -1,0 +1,465 @@
+"""Recorded functions: when a call is recorded, replayed or executed eagerly.
+
+Design
+------
+A function is recorded at its first two calls with one signature (types, shapes, pytree structure, values of arguments
+that are no tensors) and replayed from the third on (recordings.pyx). It runs eagerly from then on if such an argument
+had many different values, or if its guards fail again and again.
+
+Only outermost calls are recorded. Inside a recording, or while derivatives are being taken, a recorded function is an
+ordinary one.
+
+Programs are kept by function. The key of a Cell is its identity, that of a function its code, globals and closure, that
+of a gradient function its function and settings. A Cell holds its own programs, so that they are freed with it. The
+cache is bounded in functions and in bytes; the least recently used functions are dropped first.
+"""
+import types
+import weakref
+from collections import OrderedDict
+from time import perf_counter
+
+from .signature cimport ByIdentity, Signature, signature_of, value_key
+from .dependence cimport dependence_on
+from ..primitives.execute cimport tracing
+from ..transforms.naming import found_at, place_of
+from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
+from ..compiler.program cimport FROM_HANDLE
+from .recordings cimport Function, Specialisation, change_in_words, go_eager, record_call
+from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
+                      try_replay)
+from ..transforms.calls cimport CellCall
+from ..transforms.handles cimport TensorBase
+from ..transforms.transformed cimport Transformed
+from ..values.levels cimport current_level
+
+cdef enum:
+    CACHE_SIZE = 256                # functions
+    CACHE_BYTES = 1 << 29           # kept by their guards and constants
+    SPECIALISATIONS = 64            # of one function
+    WORTH = 8                       # replays that pay for a recording
+    DEPTH = 32                      # functions and tuples in the key of a function
+    MISSES = 8                      # values of arguments that are no tensors, before a function runs eagerly
+
+# Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
+FUNCTIONS = OrderedDict()
+cdef Function NEWEST = None         # the last one called, unless it belongs to a Cell
+cdef long long EPOCH = 0            # how often all programs were forgotten
+
+
+cdef class Recorded:
+    """A function under `jit`."""
+    cdef public object __wrapped__
+    cdef readonly bint pure
+    cdef Function function          # its programs, if `known` is still __wrapped__
+    cdef object known
+
+    cdef dict __dict__
+
+    def __init__(self, fn, bint pure=False):
+        self.__wrapped__ = fn
+        self.pure = pure
+
+    def __get__(self, instance, owner):
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        if tracing() or current_level() is not None:
+            return self.__wrapped__(*args, **kwargs)
+        if self.known is self.__wrapped__ and not kwargs:
+            result = replay_latest(self.function, self.known, args)
+            if result is not NotImplemented:
+                return self.known(*args) if result is FAILED else result
+        key, alive, name = function_key(self.__wrapped__)
+        result = call_by_key(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
+        # A method is a new object at each call; its state is compared by its key only.
+        if isinstance(self.__wrapped__, (types.FunctionType, CellCall, Transformed)):
+            self.function = known_as((self.pure, key), alive)
+            self.known = None if self.function is None else self.__wrapped__
+        return result
+
+    def depends_on(self, *args):
+        """What the last result for this signature depends on besides the arguments. None if no program is confirmed, or
+        if the function changes tensors or draws random numbers."""
+        cdef Function function
+        cdef Specialisation special
+        cdef Recording r
+        cdef Signature g = signature_of(args, {})
+        key, alive, _ = function_key(self.__wrapped__)
+        function = known_as((self.pure, key), alive)
+        if function is None or function.eager:
+            return None
+        special = function.specialisations.get(g.key())
+        r = None if special is None else special.confirmed
+        if r is None or r.program.effects or any(
+                [step[0] == OP_DRAW or step[0] == OP_INSPECT for step in r.program.steps]):
+            return None
+        return dependence_on(r.guards, r.fixed + [
+            (handle, (<TensorBase>handle).value) for slot, handle in zip(r.program.kinds, r.program.sources)
+            if slot == FROM_HANDLE])
+
+    def __reduce__(self):
+        place = place_of(self, self)
+        if place is not None:
+            return found_at, place              # the decorated function of a module or class
+        return restored, (self.__wrapped__, self.pure, dict(vars(self)))
+
+    def __copy__(self):
+        return restored(self.__wrapped__, self.pure, vars(self))
+
+
+def restored(fn, bint pure, dict attributes):
+    """A recorded function that was copied or pickled, without its programs."""
+    r = Recorded(fn, pure)
+    vars(r).update(attributes)
+    return r
+
+
+cdef Function new_function(object name, object alive):
+    cdef Function function = Function()
+    function.specialisations = OrderedDict()
+    function.epoch = EPOCH
+    function.name = name
+    function.alive = None if alive is None else weakref.ref(alive)
+    return function
+
+
+cdef Function known_as(object key, object alive):
+    """The Function of a key, or None. A Cell holds its own."""
+    cdef Function function = None
+    if alive is None:
+        function = <Function>FUNCTIONS.get(key)
+    elif (<CellCall>alive).programs is not None:
+        function = <Function>(<CellCall>alive).programs.get(key)
+    return None if function is None or function.epoch != EPOCH else function
+
+
+cdef Function function_for_key(object key, object alive, object name, bint pure):
+    """The Function of a key, or a new one."""
+    cdef Function function = known_as(key, alive)
+    if function is not None:
+        if function is not NEWEST and key in FUNCTIONS:
+            FUNCTIONS.move_to_end(key)
+        return function
+    function = new_function(name, alive)
+    function.pure = pure
+    if alive is None:
+        FUNCTIONS[key] = function
+    else:
+        if (<CellCall>alive).programs is None:
+            (<CellCall>alive).programs = {}
+        (<CellCall>alive).programs[key] = function
+        FUNCTIONS[key] = weakref.ref(function)
+    shrink()
+    return function
+
+
+cdef int shrink() except -1:
+    """Drop the least recently used functions above the bounds of the cache; other references keep them alive."""
+    cdef Function function
+    cdef Py_ssize_t total = 0
+    for function in functions():
+        total += function.bytes
+    while FUNCTIONS and (len(FUNCTIONS) > CACHE_SIZE or (total > CACHE_BYTES and len(FUNCTIONS) > 1)):
+        _, found = FUNCTIONS.popitem(last=False)
+        function = found() if isinstance(found, weakref.ref) else found
+        total -= 0 if function is None else function.bytes
+    return 0
+
+
+cdef object call_by_key(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None,
+                        bint pure=False):
+    """A call of the recorded function of a key."""
+    global NEWEST
+    cdef Function function = function_for_key((pure, key), alive, name, pure)
+    cdef Py_ssize_t before = function.bytes
+    if alive is None:
+        NEWEST = function
+    result = replay_or_record(function, call, args, kwargs, fn)
+    if function.bytes > before:
+        shrink()
+    return result
+
+
+cdef object replay_latest(Function function, object call, tuple args):
+    """Replay the program of the last replay if this call surely has its signature and its guards hold, else
+    NotImplemented; FAILED if the call must be eager. `call` must be the function that was recorded, unless it is a Cell
+    or None: then the key of the function has been compared."""
+    cdef Specialisation special = function.latest
+    cdef Recording confirmed
+    if special is None or function.epoch != EPOCH or replays_are_checked():
+        return NotImplemented
+    confirmed = special.confirmed
+    if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None) \
+            or not special.fits(args):
+        return NotImplemented
+    inputs = [x for x in args if isinstance(x, TensorBase)]
+    if not still_valid(confirmed, inputs):
+        return NotImplemented
+    result = try_replay(confirmed, inputs)
+    if result is not NotImplemented and result is not FAILED:
+        special.replays += 1
+    return result
+
+
+cdef object replay_or_record(Function function, object call, tuple args, dict kwargs, object fn=None):
+    """Replay, record or execute a call. `fn`: the user's function, if `call` is compiled code around it."""
+    cdef Specialisation special
+    cdef Recording confirmed
+    cdef Signature g
+    cdef tuple key
+    if function.eager:
+        return call(*args, **kwargs)
+    if not kwargs:
+        result = replay_latest(function, None, args)
+        if result is not NotImplemented:
+            return call(*args) if result is FAILED else result
+    g = signature_of(args, kwargs)
+    key = g.key()
+    if key is None:
+        return call(*args, **kwargs)
+    special = function.specialisations.get(key)
+    if special is None:
+        special = Specialisation()
+        special.note_leaves(g)
+        function.specialisations[key] = special
+        function.misses += 1
+        if function.misses > MISSES and only_numbers_differ(function.specialisations):
+            go_eager(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a "
+                     f"program is recorded for one value; pass a Tensor instead of a number", None)
+            return call(*args, **kwargs)
+        if len(function.specialisations) > SPECIALISATIONS:
+            function.specialisations.popitem(last=False)
+        return record_call(function, special, call, g, fn)
+    if key in function.specialisations:         # another thread may have dropped it
+        function.specialisations.move_to_end(key)
+    confirmed = special.confirmed
+    if confirmed is not None:
+        if still_valid(confirmed, g.inputs) and arguments_not_reached(confirmed, g):
+            if replays_are_checked():
+                return checked_replay(function.name, confirmed, g.inputs, call, args, kwargs)
+            result = try_replay(confirmed, g.inputs)
+            if result is FAILED:
+                return call(*args, **kwargs)
+            if result is not NotImplemented:
+                special.replays += 1
+                function.latest = special
+                return result
+        change = change_in_words(confirmed.guards)
+        special.confirmed = None
+        special.failures = 0
+        if special.replays < WORTH:
+            special.changes += 1
+        if special.changes > MISSES:
+            go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls "
+                     f"each; pass it as an argument", None)
+            return call(*args, **kwargs)
+    return record_call(function, special, call, g, fn)
+
+
+cdef class Repeated:
+    """A pure function that is called often: it is recorded from the third call on, in every mode. It holds its own
+    program, which is freed with it."""
+    cdef object fn
+    cdef Function function
+    cdef int calls
+
+    def __init__(self, str name, fn):
+        self.fn = fn
+        self.function = new_function(name, None)
+        self.function.pure = True
+
+    def __reduce__(self):
+        return Repeated, (self.function.name, self.fn)
+
+    def __call__(self, *args):
+        if tracing() or current_level() is not None:
+            return self.fn(*args)
+        self.calls = min(self.calls + 1, 3)
+        if self.calls < 3:
+            return self.fn(*args)
+        return replay_or_record(self.function, self.fn, args, {})
+
+
+cdef bint only_numbers_differ(object specialisations):
+    """Whether all signatures so far have the same tensors, and most of them no confirmed program."""
+    tensors = set()
+    cdef Specialisation special
+    once = 0
+    for key, special in specialisations.items():
+        tensors.add(tuple([part[:2] + part[3:] for part in key if isinstance(part, tuple) and len(part) == 4]))
+        once += special.confirmed is None
+    return len(tensors) == 1 and once > MISSES // 2
+
+
+def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None):
+    """Call a function, recorded if this is an outermost call. `fn`: the user's function, if `call` is compiled code
+    around it, whose variables the walk cannot see."""
+    if tracing() or current_level() is not None:
+        return call(*args, **kwargs)
+    return call_by_key(key, alive, name, call, args, kwargs, fn)
+
+
+def function_key(fn):
+    """(key of a function, the Cell that holds its programs or None, its name)."""
+    return key_of_function(fn, [], 0)
+
+
+cdef tuple key_of_function(object fn, list met, int depth):
+    """`function_key` with `met`, the functions and tuples in the key so far. One that occurs again (a function can hold
+    itself) is keyed by its place in `met`. Deep values are keyed by identity, so that keys stay small."""
+    if isinstance(fn, CellCall):
+        return ("cell", id(fn)), fn, type(fn).__name__
+    if depth > DEPTH or len(met) > DEPTH:
+        return ("object", ByIdentity(fn)), None, type(fn).__name__
+    if isinstance(fn, Transformed):
+        return key_of_function((<Transformed>fn).fn, met, depth)
+    if isinstance(fn, types.FunctionType):
+        again = place_among(met, fn)
+        if again is not None:
+            return again, None, fn.__qualname__
+        held = [key_of_value(cell.cell_contents, met, depth) if filled_cell(cell) else None
+                for cell in fn.__closure__ or ()]
+        held += [key_of_value(value, met, depth) for value in fn.__defaults__ or ()]
+        held += [(name, key_of_value(value, met, depth)) for name, value in (fn.__kwdefaults__ or {}).items()]
+        attributes = ByIdentity(fn) if fn.__dict__ else None
+        return ("function", ByIdentity(fn.__code__), ByIdentity(fn.__globals__), attributes, fn.__name__,
+                fn.__qualname__, value_key(fn.__doc__), value_key(fn.__module__), tuple(held)), None, fn.__qualname__
+    if isinstance(fn, types.MethodType):
+        inner = key_of_function(fn.__func__, met, depth + 1)
+        return ("method", inner[0], key_of_value(fn.__self__, met, depth)), None, inner[2]
+    return ("object", ByIdentity(fn)), None, type(fn).__name__
+
+
+cdef bint filled_cell(object cell):
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+cdef object key_of_value(object x, list met, int depth):
+    """The key of a closure value or default: by value if it is immutable, else by identity."""
+    key = value_key(x)
+    if key is not None:
+        return key
+    if isinstance(x, (types.FunctionType, Transformed)):
+        return key_of_function(x, met, depth + 1)[0]
+    if type(x) is tuple and depth <= DEPTH and len(met) <= DEPTH:
+        again = place_among(met, x)
+        return tuple([key_of_value(item, met, depth + 1) for item in x]) if again is None else again
+    return ByIdentity(x)
+
+
+cdef tuple place_among(list met, object x):
+    """The place of an object in `met`; if it is new, append it and return None."""
+    for i, other in enumerate(met):
+        if other is x:
+            return "again", i
+    met.append(x)
+    return None
+
+
+def cell_called(CellCall cell, tuple args, dict kwargs):
+    """A Cell is called in Graph mode, or while recording."""
+    cdef Function function = <Function>cell.known
+    if tracing() or current_level() is not None:
+        return cell.construct(*args, **kwargs)
+    if function is not None and function.pure == cell.pure and not kwargs:
+        result = replay_latest(function, None, args)
+        if result is not NotImplemented:
+            return cell.construct(*args) if result is FAILED else result
+    key = "cell", id(cell)
+    result = call_by_key(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
+    cell.known = known_as((cell.pure, key), cell)
+    return result
+
+
+def transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
+    """A transform of a function is called in Graph mode, as an outermost call."""
+    key, alive, label = function_key(fn)
+    weights = None if parameters is None else tuple([ByIdentity(p) for p in parameters])
+    return call_recorded((name, settings, weights, key), alive, f"{name} of {label}", call, args, kwargs, fn)
+
+
+cdef list functions():
+    """The functions in the cache."""
+    found = [f() if isinstance(f, weakref.ref) else f for f in list(FUNCTIONS.values())]
+    return [f for f in found if f is not None]
+
+
+def programs():
+    """The programs recorded so far: (name of the function, whether it is replayed, listing)."""
+    found = []
+    cdef Function function
+    cdef Specialisation special
+    for function in functions():
+        if function.eager:
+            found.append((function.name, False, "eager"))
+            continue
+        for special in function.specialisations.values():
+            r = special.last if special.confirmed is None else special.confirmed
+            if r is not None:
+                found.append((function.name, special.confirmed is not None, str(r.program)
+                              + ("" if r.plan is None else "\n" + str(r.plan))))
+    return found
+
+
+def forget_programs():
+    """Empty the cache, and drop the programs that functions and Cells hold."""
+    global NEWEST, EPOCH
+    FUNCTIONS.clear()
+    NEWEST = None
+    EPOCH += 1
+
+
+def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
+    """The program of a call with the arrays that it would read now, or why the call runs eagerly."""
+    cdef Function function
+    cdef Specialisation special
+    cdef Recording confirmed
+    cdef Signature g = signature_of(args, kwargs)
+    key, alive, name = function_key(fn)
+    found = {"name": name, "eager": None, "line": None, "program": None, "plan": None}
+    function = known_as((pure, key), alive)
+    if function is None:
+        return found
+    found.update(eager=function.why, line=function.line)
+    key = g.key()
+    if function.eager or key is None:
+        return found
+    special = function.specialisations.get(key)
+    confirmed = None if special is None else special.confirmed
+    if confirmed is not None and still_valid(confirmed, g.inputs):
+        found.update(program=confirmed.program, plan=confirmed.plan, recording=confirmed.seconds,
+                     planning=confirmed.planning, inputs=g.arrays(), guards=guards_of(confirmed))
+    return found
+
+
+cdef tuple guards_of(Recording r):
+    """(guards, guards without a word, bytes of contents compared, nanoseconds to compare all)."""
+    if r.guards is None:
+        return 0, 0, 0, 0.0
+    start = perf_counter()
+    for _ in range(100):
+        r.guards.hold()
+    return (len(r.guards.quick) + len(r.guards.slow), len(r.guards.slow), r.guards.bytes,
+            (perf_counter() - start) * 1e7)
+
+
+def why_eager(key, alive=None):
+    """Why the function of a key runs eagerly from now on; None if it does not."""
+    cdef Function function = known_as((False, key), alive)
+    return None if function is None else function.why
+
+
+def known_functions():
+    """The functions in the cache: (name, why it runs eagerly or None, (file, line) or None, steps of its programs)."""
+    cdef Function function
+    cdef Specialisation special
+    found = []
+    for function in functions():
+        steps = [len(special.confirmed.program) for special in function.specialisations.values()
+                 if special.confirmed is not None]
+        found.append((function.name, function.why, function.line, steps))
+    return found
