@@ -75,7 +75,7 @@ def test_lowering_keeps_one_result_for_each_operation(stages):
     order = stages["lower"].facts["orders"][0]
     outs = [o["out"] for o in order["operations"]]
     assert len(set(outs)) == len(outs)
-    assert {v["root"] for o in order["operations"] for v in o["ins"]} <= set(range(len(order["roots"])))
+    assert {v["buffer"] for o in order["operations"] for v in o["ins"]} <= set(range(len(order["buffers"])))
 
 
 def test_negations_are_gone_after_simplify(stages):

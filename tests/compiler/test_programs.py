@@ -12,8 +12,8 @@ from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.recordings import check_programs
 from dualgrad._engine.trace.cache import Recorded, forget_programs, recorded_call
+from dualgrad._engine.trace.recordings import check_programs
 from dualgrad.programs import ProgramError, functions, interpreted, verified, verify
 from dualgrad.programs._instructions import KINDS, kind_of
 from dualgrad.programs._listing import HANDLE, INPUT, Listing, recording_of, title_of
@@ -97,9 +97,9 @@ def each_operand(layout):
 
 def corrupted(recording, change):
     """The plan with a change; `change` gets a copy."""
-    layout = copy.deepcopy({k: v for k, v in recording[1].items() if k not in ("roots", "program")})
+    layout = copy.deepcopy({k: v for k, v in recording[1].items() if k not in ("buffers", "program")})
     layout["program"] = recording[1]["program"]
-    layout["roots"] = [dict(root) for root in recording[1]["roots"]]
+    layout["buffers"] = [dict(buffer) for buffer in recording[1]["buffers"]]
     change(layout)
     return layout
 
@@ -128,8 +128,8 @@ def test_operands_at_a_wrong_place_are_noticed(recording, shift, every):
 
         _, instruction, arg = [*each_operand(recording[1])][number]
         base = instruction["args"][arg][0]
-        root = next((r for r in recording[1]["roots"] if r["base"] == base), None)
-        if root is not None and root["source"] == "constant" and shift > 0:
+        buffer = next((r for r in recording[1]["buffers"] if r["base"] == base), None)
+        if buffer is not None and buffer["source"] == "constant" and shift > 0:
             continue  # among ones, the place does not matter
         if (instruction["kind"], arg) in HARMLESS:
             continue
@@ -239,7 +239,7 @@ def test_a_row_of_another_block_is_noticed(recording):
 
 
 def test_inputs_are_not_written(recording):
-    inputs = [root["base"] for root in recording[1]["roots"] if root["source"] == "input"]
+    inputs = [buffer["base"] for buffer in recording[1]["buffers"] if buffer["source"] == "input"]
 
     def change(layout):
         instruction = instructions(layout, "loop")[0]
@@ -265,9 +265,9 @@ def test_results_and_roots_are_compared(recording):
     assert "results leave the plan" in rejected(recording, fewer)
 
     def twice(layout):
-        layout["roots"].append(layout["roots"][0])
+        layout["buffers"].append(layout["buffers"][0])
 
-    assert "two roots" in rejected(recording, twice)
+    assert "two buffers" in rejected(recording, twice)
 
 
 def test_unknown_kinds_are_refused(recording):

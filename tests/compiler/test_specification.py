@@ -188,7 +188,7 @@ def another_factor(facts, found):
     for region in facts["regions"]:
         for o in region["operations"]:
             if o["out"] == out:
-                o["ins"][1]["root"] = 0
+                o["ins"][1]["buffer"] = 0
 
 
 def too_many_together(facts, found):

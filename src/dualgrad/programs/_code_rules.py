@@ -13,15 +13,17 @@ HALO = 16  # rows: how far operations of a region may look
 ARENA, BLOCK, TOTALS, FIRST = range(4)  # bases that every run has, and the first one of its own
 
 
-def inside(v: dict[str, Any], root: dict[str, Any]) -> bool:
+def inside(v: dict[str, Any], buffer: dict[str, Any]) -> bool:
     if v["strides"] is None:
-        return v["merges"] is not None and inside(v["merges"], root)
+        return v["merges"] is not None and inside(v["merges"], buffer)
     low, high = span(v["shape"], v["strides"])
-    return math.prod(v["shape"]) == 0 or (v["offset"] + low >= 0 and v["offset"] + high + root["item"] <= nbytes(root))
+    return math.prod(v["shape"]) == 0 or (
+        v["offset"] + low >= 0 and v["offset"] + high + buffer["item"] <= nbytes(buffer)
+    )
 
 
-def nbytes(root: dict[str, Any]) -> int:
-    return int(math.prod(root["shape"])) * int(root["item"])
+def nbytes(buffer: dict[str, Any]) -> int:
+    return int(math.prod(buffer["shape"])) * int(buffer["item"])
 
 
 def span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:

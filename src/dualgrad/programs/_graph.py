@@ -37,21 +37,21 @@ _KINDS = {"block": "operation", "memory": "kept", "total": "total"}
 def graph_of(program: Listing, layout: dict[str, Any], name: str) -> Graph:
     """The operations of a plan with its inputs and results, without single numbers."""
     graph = Graph(name)
-    made: dict[int, int] = {}  # id of a root -> node
+    made: dict[int, int] = {}  # id of a buffer -> node
 
-    def add(node: Node, root: int | None) -> int:
+    def add(node: Node, buffer: int | None) -> int:
         graph.nodes.append(node)
-        if root is not None:
-            made[root] = len(graph.nodes) - 1
+        if buffer is not None:
+            made[buffer] = len(graph.nodes) - 1
         return len(graph.nodes) - 1
 
     inner = {op["id"] for region in layout["regions"] for op in region["operations"]}
-    read = {root for region in layout["regions"] for op in region["operations"] for root in op["ins"]}
-    for root in layout["roots"]:
-        if root["source"] in ("input", "handle", "constant") and root["id"] in read and root["shape"] != ():
-            label = getattr(root["which"], "name", None) if root["source"] == "handle" else None
-            label = label or (f"input {root['which']}" if root["source"] == "input" else root["source"])
-            add(Node(label, _typed(root), "given"), root["id"])
+    read = {buffer for region in layout["regions"] for op in region["operations"] for buffer in op["ins"]}
+    for buffer in layout["buffers"]:
+        if buffer["source"] in ("input", "handle", "constant") and buffer["id"] in read and buffer["shape"] != ():
+            label = getattr(buffer["which"], "name", None) if buffer["source"] == "handle" else None
+            label = label or (f"input {buffer['which']}" if buffer["source"] == "input" else buffer["source"])
+            add(Node(label, _typed(buffer), "given"), buffer["id"])
     for number, region in enumerate(layout["regions"]):
         if region["generic"] is not None:
             graph.regions.append(f"region {number}: as a whole")
@@ -61,7 +61,7 @@ def graph_of(program: Listing, layout: dict[str, Any], name: str) -> Graph:
             graph.regions.append(f"region {number}: {region['n_rows']} rows in blocks of {region['block']}")
         for op in region["operations"]:
             node = add(Node(name_of(op["op"]), _typed(op), _KINDS[op["place"]], number), op["id"])
-            graph.edges += [(made[root], node) for root in dict.fromkeys(op["ins"]) if root in made]
+            graph.edges += [(made[buffer], node) for buffer in dict.fromkeys(op["ins"]) if buffer in made]
     for number, view in enumerate(layout["results"]):
         label = f"result {number}" if number < len(program.outputs) else "effect"
         if view["id"] in made or view["id"] in inner:

@@ -300,15 +300,15 @@ def _names_of(p: Listing, layout: dict[str, Any]) -> dict[int, str]:
     slots |= {source: f"%{s}" for s, source in enumerate(p.sources) if p.kinds[s] == INPUT}
     names = {0: "arena", 1: "block", 2: "totals"}
     made = 0
-    for root in layout["roots"]:
-        if root["source"] == "input":
-            names[root["base"]] = slots.get(root["which"], f"input {root['which']}")
-        elif root["source"] == "constant" and root["shape"] == ():
-            names[root["base"]] = f"{root['which'].numpy()[()]:.6g}"
-        elif root["source"] in ("handle", "constant"):
-            names[root["base"]] = slots.get(id(root["which"]), f"constant {root['shape']}")
+    for buffer in layout["buffers"]:
+        if buffer["source"] == "input":
+            names[buffer["base"]] = slots.get(buffer["which"], f"input {buffer['which']}")
+        elif buffer["source"] == "constant" and buffer["shape"] == ():
+            names[buffer["base"]] = f"{buffer['which'].numpy()[()]:.6g}"
+        elif buffer["source"] in ("handle", "constant"):
+            names[buffer["base"]] = slots.get(id(buffer["which"]), f"constant {buffer['shape']}")
         else:
-            names[root["base"]] = f"result {made}" if root["source"] == "result" else f"array {made}"
+            names[buffer["base"]] = f"result {made}" if buffer["source"] == "result" else f"array {made}"
             made += 1
     return names
 

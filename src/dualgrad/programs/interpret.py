@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .._engine.trace.recordings import check_programs, plan_programs
 from .._engine.trace.cache import forget_programs
+from .._engine.trace.recordings import check_programs, plan_programs
 from .verify import verify_program
 
 __all__ = ["interpreted", "verified"]

@@ -85,7 +85,7 @@ class Stage(Fixed):
         Of the pass.
     facts : dict
         What it has made, as plain data. Roots (memory seen through strides) are known by their numbers, operations by
-        the number of the root that they make.
+        the number of the buffer that they make.
     """
 
     def __init__(self, name: str, found: dict[str, Facts]) -> None:
@@ -118,12 +118,12 @@ def _program(found: dict[str, Facts], p: Facts) -> list[str]:
 
 def _view(v: Facts) -> str:
     if v["strides"] is None:
-        return f"r{v['root']} merged to {v['shape']}"
-    return f"r{v['root']}" + (f"+{v['offset']}" if v["offset"] else "")
+        return f"r{v['buffer']} merged to {v['shape']}"
+    return f"r{v['buffer']}" + (f"+{v['offset']}" if v["offset"] else "")
 
 
-def _operation(o: Facts, roots: Sequence[Facts]) -> str:
-    shape = roots[o["out"]]["shape"]
+def _operation(o: Facts, buffers: Sequence[Facts]) -> str:
+    shape = buffers[o["out"]]["shape"]
     what = f"{o['name']} as {o['manner']}"
     if o["manner"] == "loop":
         what = o["name"]
@@ -137,10 +137,10 @@ def _lowered(found: dict[str, Facts], lowered: Facts) -> list[str]:
     lines = []
     for order in lowered["orders"]:
         lines.append(f"axes of length {order['rows']} first" if order["rows"] else "axes as they are")
-        for k, root in enumerate(order["roots"]):
-            if root["source"] is not None:
-                lines.append(f"  r{k} = {root['source']} {TYPES[root['typenum']]} {root['shape']}")
-        lines += [f"  {_operation(o, order['roots'])}" for o in order["operations"]]
+        for k, buffer in enumerate(order["buffers"]):
+            if buffer["source"] is not None:
+                lines.append(f"  r{k} = {buffer['source']} {TYPES[buffer['typenum']]} {buffer['shape']}")
+        lines += [f"  {_operation(o, order['buffers'])}" for o in order["operations"]]
         lines.append(f"  return {', '.join(_view(v) for v in order['results'])}")
     return lines
 
@@ -166,7 +166,7 @@ def _partition(found: dict[str, Facts], partition: Facts) -> list[str]:
 
 def _roots(found: dict[str, Facts]) -> Sequence[Facts]:
     first = found["partition"]["axes_first"]
-    return next(order["roots"] for order in found["lower"]["orders"] if order["rows"] == first)
+    return next(order["buffers"] for order in found["lower"]["orders"] if order["rows"] == first)
 
 
 def _fused(found: dict[str, Facts], fused: Facts) -> list[str]:
@@ -197,7 +197,7 @@ def _allocation(found: dict[str, Facts], made: Facts) -> list[str]:
     for k, place in enumerate(made["places"]):
         if place["base"] == 0:
             lines.append(f"  r{k} at arena+{place['offset']}")
-    return lines + [f"  r{m['root']} is base {m['base']} ({m['kind']})" for m in made["memories"]]
+    return lines + [f"  r{m['buffer']} is base {m['base']} ({m['kind']})" for m in made["memories"]]
 
 
 def _code(found: dict[str, Facts], code: Facts) -> list[str]:

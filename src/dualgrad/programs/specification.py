@@ -74,10 +74,10 @@ def views_stay_inside(stages: Stages, name: str) -> Iterator[str]:
     for order in stages[name]["orders"]:
         for o in order["operations"]:
             for v in [*o["ins"], *(part[2] for part in _parts(o))]:
-                if not inside(v, order["roots"][v["root"]]):
+                if not inside(v, order["buffers"][v["buffer"]]):
                     yield f"{_called(o)} reads {v}"
         for v in order["results"]:
-            if not inside(v, order["roots"][v["root"]]):
+            if not inside(v, order["buffers"][v["buffer"]]):
                 yield f"{v} leaves the program"
 
 
@@ -86,16 +86,16 @@ def _parts(o: dict[str, Any]) -> list[Any]:
 
 
 def _called(o: dict[str, Any]) -> str:
-    return f"{o['name']} as {o['manner']}, which makes root {o['out']},"
+    return f"{o['name']} as {o['manner']}, which makes buffer {o['out']},"
 
 
 def roots_are_made_before_they_are_read(stages: Stages, name: str) -> Iterator[str]:
     for order in stages[name]["orders"]:
-        made = {k for k, root in enumerate(order["roots"]) if root["source"] is not None}
+        made = {k for k, buffer in enumerate(order["buffers"]) if buffer["source"] is not None}
         for o in order["operations"]:
             for v in o["ins"]:
-                if v["root"] not in made:
-                    yield f"{_called(o)} reads root {v['root']}"
+                if v["buffer"] not in made:
+                    yield f"{_called(o)} reads buffer {v['buffer']}"
             if o["out"] in made:
                 yield f"{_called(o)} makes what is there"
             made.add(o["out"])
@@ -104,7 +104,7 @@ def roots_are_made_before_they_are_read(stages: Stages, name: str) -> Iterator[s
 def operands_repeat_to_the_result(stages: Stages, name: str) -> Iterator[str]:
     for order in stages[name]["orders"]:
         for o in order["operations"]:
-            shape = order["roots"][o["out"]]["shape"]
+            shape = order["buffers"][o["out"]]["shape"]
             if (
                 o["manner"] in ("loop", "select", "cast")
                 and repeated([v["shape"] for v in o["ins"]] + [shape]) != shape
@@ -116,7 +116,7 @@ def results_have_their_forms(stages: Stages, name: str) -> Iterator[str]:
     p = stages["share"]
     expected = [(p["slots"][k]["typenum"], p["slots"][k]["shape"]) for k in p["results"]]
     for order in stages[name]["orders"]:
-        found = [(order["roots"][v["root"]]["typenum"], v["shape"]) for v in order["results"]]
+        found = [(order["buffers"][v["buffer"]]["typenum"], v["shape"]) for v in order["results"]]
         if found != expected:
             yield f"{found} leave the program, not {expected}"
 
@@ -142,7 +142,7 @@ def regions_hold_each_operation_once(stages: Stages, name: str) -> Iterator[str]
     for k, region in enumerate(stages[name]["regions"]):
         wrong = [out for out in region["operations"] if stages[name]["makings"][out]["region"] != region["number"]]
         if region["number"] != k or wrong or not region["operations"]:
-            yield f"region {k} has the number {region['number']}, and roots {wrong} are said to be made elsewhere"
+            yield f"region {k} has the number {region['number']}, and buffers {wrong} are said to be made elsewhere"
 
 
 def regions_come_after_what_they_need(stages: Stages, name: str) -> Iterator[str]:
@@ -151,20 +151,20 @@ def regions_come_after_what_they_need(stages: Stages, name: str) -> Iterator[str
     for region in stages[name]["regions"]:
         for out in region["operations"]:
             for v in operations[out]["ins"] if out in operations else ():
-                if v["root"] in operations and v["root"] not in made:
-                    yield f"{_called(operations[out])} in region {region['number']} reads root {v['root']}"
+                if v["buffer"] in operations and v["buffer"] not in made:
+                    yield f"{_called(operations[out])} in region {region['number']} reads buffer {v['buffer']}"
             made.add(out)
 
 
 def rows_are_those_of_the_region(stages: Stages, name: str) -> Iterator[str]:
-    roots = _order(stages)["roots"]
+    buffers = _order(stages)["buffers"]
     for region in stages[name]["regions"]:
         for out in region["operations"]:
             making = stages[name]["makings"][out]
             if making["rows"] + making["added"] != (region["rows"] is not None):
-                yield f"root {out} of region {region['number']} is not made as a region of rows, or none, does it"
-            elif making["rows"] and not 0 <= region["rows"] - roots[out]["shape"][0] <= HALO:
-                yield f"root {out} has {roots[out]['shape'][0]} rows, region {region['number']} has {region['rows']}"
+                yield f"buffer {out} of region {region['number']} is not made as a region of rows, or none, does it"
+            elif making["rows"] and not 0 <= region["rows"] - buffers[out]["shape"][0] <= HALO:
+                yield f"buffer {out} has {buffers[out]['shape'][0]} rows, region {region['number']} has {region['rows']}"
 
 
 def totals_are_read_later(stages: Stages, name: str) -> Iterator[str]:
@@ -172,30 +172,30 @@ def totals_are_read_later(stages: Stages, name: str) -> Iterator[str]:
     for region in stages[name]["regions"]:
         for out in region["operations"]:
             for v in operations[out]["ins"] if out in operations else ():
-                if makings[v["root"]]["added"] and makings[v["root"]]["region"] == region["number"]:
-                    yield f"root {v['root']} is read in region {region['number']}, which adds it up"
+                if makings[v["buffer"]]["added"] and makings[v["buffer"]]["region"] == region["number"]:
+                    yield f"buffer {v['buffer']} is read in region {region['number']}, which adds it up"
 
 
 def readers_are_known(stages: Stages, name: str) -> Iterator[str]:
     order, makings, regions = _order(stages), stages[name]["makings"], stages[name]["regions"]
-    last = {v["root"]: len(regions) for v in order["results"]}
+    last = {v["buffer"]: len(regions) for v in order["results"]}
     outside = set(last)
     operations = _outside(order["operations"])
     for region in regions:
         for out in region["operations"]:
             for v in operations[out]["ins"] if out in operations else ():
-                last[v["root"]] = max(last.get(v["root"], -1), region["number"])
-                if makings[v["root"]]["region"] != region["number"]:
-                    outside.add(v["root"])
+                last[v["buffer"]] = max(last.get(v["buffer"], -1), region["number"])
+                if makings[v["buffer"]]["region"] != region["number"]:
+                    outside.add(v["buffer"])
     for k, making in enumerate(makings):
         if making["last"] != last.get(k, -1) or making["outside"] != (k in outside):
-            yield f"root {k} is read last by region {last.get(k, -1)}, outside of its own: {k in outside}; not {making}"
+            yield f"buffer {k} is read last by region {last.get(k, -1)}, outside of its own: {k in outside}; not {making}"
 
 
 def looks_are_near(stages: Stages, name: str) -> Iterator[str]:
     for k, making in enumerate(stages[name]["makings"]):
         if not 0 <= making["reach"] <= HALO:
-            yield f"root {k} depends on rows {making['reach']} away"
+            yield f"buffer {k} depends on rows {making['reach']} away"
 
 
 def generic_operations_are_alone(stages: Stages, name: str) -> Iterator[str]:
@@ -209,12 +209,12 @@ def generic_operations_are_alone(stages: Stages, name: str) -> Iterator[str]:
 
 
 def operations_come_after_what_they_need(stages: Stages, name: str) -> Iterator[str]:
-    given = {k for k, root in enumerate(_order(stages)["roots"]) if root["source"] is not None}
+    given = {k for k, buffer in enumerate(_order(stages)["buffers"]) if buffer["source"] is not None}
     for region in stages[name]["regions"]:
         for o in region["operations"]:
             for v in o["ins"]:
-                if v["root"] not in given:
-                    yield f"{_called(o)} in region {region['number']} reads root {v['root']}"
+                if v["buffer"] not in given:
+                    yield f"{_called(o)} in region {region['number']} reads buffer {v['buffer']}"
             given.add(o["out"])
 
 
@@ -241,7 +241,7 @@ def what_others_read_is_made(stages: Stages, name: str) -> Iterator[str]:
         made = {o["out"] for o in region["operations"]}
         for k, making in enumerate(stages["partition"]["makings"]):
             if making["region"] == region["number"] and making["outside"] and k not in made:
-                yield f"root {k} is no more made in region {region['number']}"
+                yield f"buffer {k} is no more made in region {region['number']}"
 
 
 # ------------------------------------------------------------------------------------------------------------- margins
@@ -249,31 +249,31 @@ def what_others_read_is_made(stages: Stages, name: str) -> Iterator[str]:
 
 def margins_are_enough(stages: Stages, name: str) -> Iterator[str]:
     margins = stages[name]["margins"]
-    for out, root, shift in stages[name]["looks"]:
-        reader, read = margins[out], margins[root]
+    for out, buffer, shift in stages[name]["looks"]:
+        reader, read = margins[out], margins[buffer]
         if read["before"] < reader["before"] - shift or read["after"] < reader["after"] + shift:
-            yield f"root {root} has {read}, root {out} looks at rows {shift} further on and has {reader}"
+            yield f"buffer {buffer} has {read}, buffer {out} looks at rows {shift} further on and has {reader}"
     for k, margin in enumerate(margins):
         if margin["before"] < 0 or margin["after"] < 0:
-            yield f"root {k} has {margin}"
+            yield f"buffer {k} has {margin}"
 
 
 def results_inside_of_others_fit(stages: Stages, name: str) -> Iterator[str]:
-    roots, margins, makings = _order(stages)["roots"], stages[name]["margins"], stages["partition"]["makings"]
+    buffers, margins, makings = _order(stages)["buffers"], stages[name]["margins"], stages["partition"]["makings"]
     for k, inner in enumerate(margins):
         around, seen = inner["within"], {k}
         if around == NOWHERE:
             continue
-        rows = roots[around]["shape"][0] if around not in seen and roots[around]["shape"] else 0
+        rows = buffers[around]["shape"][0] if around not in seen and buffers[around]["shape"] else 0
         if makings[around]["region"] != makings[k]["region"] or makings[k]["outside"] or makings[around]["outside"]:
-            yield f"root {k} is made inside of root {around}, and one of them is for another region"
-        if not 0 <= inner["start"] <= inner["start"] + roots[k]["shape"][0] <= rows:
-            yield f"root {k} is made in rows from {inner['start']} on of root {around}, which has {rows}"
+            yield f"buffer {k} is made inside of buffer {around}, and one of them is for another region"
+        if not 0 <= inner["start"] <= inner["start"] + buffers[k]["shape"][0] <= rows:
+            yield f"buffer {k} is made in rows from {inner['start']} on of buffer {around}, which has {rows}"
         while around != NOWHERE and around not in seen:
             seen.add(around)
             around = margins[around]["within"]
         if around != NOWHERE:
-            yield f"root {k} is made inside of itself"
+            yield f"buffer {k} is made inside of itself"
 
 
 def halos_are_the_widest_margins(stages: Stages, name: str) -> Iterator[str]:
@@ -303,7 +303,7 @@ def joined_products_share_a_factor(stages: Stages, name: str) -> Iterator[str]:
             *range(len(group))
         ]:
             yield f"{group} are not behind each other, or are too many"
-        if {v["root"] for o in products for v in o["ins"]} & set(group):
+        if {v["buffer"] for o in products for v in o["ins"]} & set(group):
             yield f"one of {group} needs another"
 
 
@@ -311,7 +311,7 @@ def joined_roots_are_in_one_group(stages: Stages, name: str) -> Iterator[str]:
     seen: set[int] = set()
     for group in stages[name]["beside"]:
         if seen & set(group) or len(set(group)) != len(group):
-            yield f"roots {sorted(seen & set(group)) or group} are in two groups"
+            yield f"buffers {sorted(seen & set(group)) or group} are in two groups"
         seen |= set(group)
 
 
@@ -319,10 +319,10 @@ def joined_roots_are_in_one_group(stages: Stages, name: str) -> Iterator[str]:
 
 
 def _lives(stages: Stages) -> list[tuple[int, int, int, int, int]]:
-    """(root, first and last region, first and last byte) of what has a place in the arena."""
-    roots, makings = _order(stages)["roots"], stages["partition"]["makings"]
+    """(buffer, first and last region, first and last byte) of what has a place in the arena."""
+    buffers, makings = _order(stages)["buffers"], stages["partition"]["makings"]
     return [
-        (k, makings[k]["region"], makings[k]["last"], place["offset"], place["offset"] + nbytes(roots[k]))
+        (k, makings[k]["region"], makings[k]["last"], place["offset"], place["offset"] + nbytes(buffers[k]))
         for k, place in enumerate(stages["allocate"]["places"])
         if place["base"] == ARENA
     ]
@@ -335,38 +335,38 @@ def lives_in_the_arena_are_apart(stages: Stages, name: str) -> Iterator[str]:
             if first > last:
                 break
             if begin < end2 and begin2 < end:
-                yield f"roots {a} and {b} are both there in region {first}, at {begin} and {begin2}"
+                yield f"buffers {a} and {b} are both there in region {first}, at {begin} and {begin2}"
 
 
 def arena_holds_all(stages: Stages, name: str) -> Iterator[str]:
-    for root, _, _, begin, end in _lives(stages):
+    for buffer, _, _, begin, end in _lives(stages):
         if begin % ALIGN or begin < 0 or end > stages[name]["arena"]:
-            yield f"root {root} is at {begin} to {end} of {stages[name]['arena']}"
+            yield f"buffer {buffer} is at {begin} to {end} of {stages[name]['arena']}"
 
 
 def what_others_read_has_a_place(stages: Stages, name: str) -> Iterator[str]:
     for k, (making, place) in enumerate(zip(stages["partition"]["makings"], stages[name]["places"], strict=True)):
         if making["outside"] and place["base"] < 0:
-            yield f"root {k} has none"
+            yield f"buffer {k} has none"
     for v in _order(stages)["results"]:
-        if stages[name]["places"][v["root"]]["base"] < FIRST:
-            yield f"root {v['root']} leaves the program, and is no memory of its own"
+        if stages[name]["places"][v["buffer"]]["base"] < FIRST:
+            yield f"buffer {v['buffer']} leaves the program, and is no memory of its own"
 
 
 def bases_are_one_for_each_root(stages: Stages, name: str) -> Iterator[str]:
     memories = stages[name]["memories"]
     if [m["base"] for m in memories] != [*range(FIRST, FIRST + len(memories))]:
         yield f"they are {[m['base'] for m in memories]}"
-    found = {m["root"]: m["base"] for m in memories}
+    found = {m["buffer"]: m["base"] for m in memories}
     for k, place in enumerate(stages[name]["places"]):
         if place["base"] >= FIRST and (found.get(k) != place["base"] or place["offset"] != 0):
-            yield f"root {k} is at {place}, not at the beginning of base {found.get(k)}"
+            yield f"buffer {k} is at {place}, not at the beginning of base {found.get(k)}"
 
 
 def totals_are_apart(stages: Stages, name: str) -> Iterator[str]:
-    roots = _order(stages)["roots"]
+    buffers = _order(stages)["buffers"]
     for k, (totals, room) in enumerate(zip(stages[name]["totals"], stages[name]["total_bytes"], strict=True)):
-        places = sorted((stages[name]["places"][root]["total"], nbytes(roots[root])) for root in totals)
+        places = sorted((stages[name]["places"][buffer]["total"], nbytes(buffers[buffer])) for buffer in totals)
         ends = [begin + nbytes for begin, nbytes in places]
         if any(end > begin for end, (begin, _) in zip(ends, places[1:], strict=False)) or max(ends, default=0) > room:
             yield f"those of region {k} are at {places} of {room} bytes"
@@ -378,8 +378,8 @@ SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
     "share": [*PROGRAM, ("matrix products are not more", products_are_not_more)],
     "numbers": CODE,
     "lower": [
-        ("views stay inside of their roots", views_stay_inside),
-        ("every root is made once, before it is read", roots_are_made_before_they_are_read),
+        ("views stay inside of their buffers", views_stay_inside),
+        ("every buffer is made once, before it is read", roots_are_made_before_they_are_read),
         ("operands repeat to the shape of the result", operands_repeat_to_the_result),
         ("results have the forms of the program", results_have_their_forms),
     ],
@@ -388,7 +388,7 @@ SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
         ("regions come after what they need", regions_come_after_what_they_need),
         ("rows are those of the region", rows_are_those_of_the_region),
         ("what is added up is read later", totals_are_read_later),
-        ("the readers of each root are known", readers_are_known),
+        ("the readers of each buffer are known", readers_are_known),
         ("operations look at rows nearby", looks_are_near),
         ("generic operations are alone", generic_operations_are_alone),
     ],
@@ -406,13 +406,13 @@ SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
         ("operations come after what they need", operations_come_after_what_they_need),
         ("joining keeps the operations", joining_keeps_operations),
         ("joined products share a factor, and need nothing of each other", joined_products_share_a_factor),
-        ("a root is in one group", joined_roots_are_in_one_group),
+        ("a buffer is in one group", joined_roots_are_in_one_group),
     ],
     "allocate": [
         ("what lives at the same time is apart in the arena", lives_in_the_arena_are_apart),
         ("the arena holds all", arena_holds_all),
         ("what others read has a place", what_others_read_has_a_place),
-        ("each root with a base has one of its own", bases_are_one_for_each_root),
+        ("each buffer with a base has one of its own", bases_are_one_for_each_root),
         ("totals are apart", totals_are_apart),
     ],
     "generate": CODE,

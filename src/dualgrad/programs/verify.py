@@ -264,18 +264,18 @@ class Machine:
         self.fixed: set[int] = set()  # memory that no instruction may write
         self.generic: set[int] = set()
         self.grain = grain
-        for root in layout["roots"]:
-            size = int(np.prod(root["shape"], dtype=np.int64))
-            number = root["base"]
+        for buffer in layout["buffers"]:
+            size = int(np.prod(buffer["shape"], dtype=np.int64))
+            number = buffer["base"]
             if number in self.memory:
-                raise ProgramError(f"two roots have base {number}")
-            memory = self.memory[number] = Memory(f"root {number}", size * root["item"], root["item"])
-            if root["source"] in ("input", "handle", "constant"):
-                kind = {"input": INPUT, "handle": HANDLE, "constant": CONSTANT}[root["source"]]
-                memory.tokens[:] = _source_tokens(kind, root["which"], root["shape"]).ravel()
+                raise ProgramError(f"two buffers have base {number}")
+            memory = self.memory[number] = Memory(f"buffer {number}", size * buffer["item"], buffer["item"])
+            if buffer["source"] in ("input", "handle", "constant"):
+                kind = {"input": INPUT, "handle": HANDLE, "constant": CONSTANT}[buffer["source"]]
+                memory.tokens[:] = _source_tokens(kind, buffer["which"], buffer["shape"]).ravel()
                 memory.writer[:] = BEFORE
                 self.fixed.add(number)
-            elif root["source"] == "generic":
+            elif buffer["source"] == "generic":
                 self.generic.add(number)
 
     def run(self) -> None:
@@ -296,7 +296,7 @@ class Machine:
         tokens = operation_tokens(task["op"], task["params"], ins, out["shape"], dtype, self.draws)
         self.check_values(what, tokens)
         if out["base"] not in self.generic:
-            raise ProgramError(f"{what} writes base {out['base']}, which is not the root of its result")
+            raise ProgramError(f"{what} writes base {out['base']}, which is not the buffer of its result")
         memory = self.memory[out["base"]]
         memory.tokens[:] = tokens.ravel()
         memory.writer[:] = self.stamp

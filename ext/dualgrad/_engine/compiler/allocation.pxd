@@ -1,8 +1,8 @@
 # Where results lie in memory. See allocation.pyx.
 from .horizontal_fusion cimport Joined
-from .partition cimport Partition, Region
+from .partition cimport Partition, FusedRegion
 from .rewrites cimport Rewrite
-from .views cimport Root, View
+from .views cimport Buffer, View
 
 cdef enum:
     ALIGN = 64
@@ -15,7 +15,7 @@ cdef enum:
     IN_BLOCK = -1                   # no base: it stays in the memory of a block
 
 
-cdef class Places:
+cdef class FreeList:
     """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
     cdef dict free                  # bytes -> offsets
     cdef Py_ssize_t end
@@ -50,7 +50,7 @@ cdef class Located:
 
 cdef class Total:
     """A result that is added up over the rows, and where it goes."""
-    cdef Root root
+    cdef Buffer buffer
     cdef Py_ssize_t total
     cdef int base
     cdef Py_ssize_t offset
@@ -66,13 +66,13 @@ cdef class Allocation:
     cdef list totals                # of each region: what it adds up,
     cdef list total_bytes           # and how many bytes that takes
     cdef Located located(self, View v)
-    cdef int found(self, Root r, str kind, object which=?) except -1
-    cdef int total(self, Region region) except -1
-    cdef int place(self, Region region, Places places, set leaving) except -1
+    cdef int found(self, Buffer r, str kind, object which=?) except -1
+    cdef int total(self, FusedRegion region) except -1
+    cdef int place(self, FusedRegion region, FreeList places, set leaving) except -1
 
 
 cdef Py_ssize_t aligned(Py_ssize_t nbytes)
-cdef Places new_places(Rewrite rewrite)
-cdef Memory new_memory(list memories, Root r, str kind, object which)
+cdef FreeList new_places(Rewrite rewrite)
+cdef Memory new_memory(list memories, Buffer r, str kind, object which)
 cdef Located new_located(View v, int base, Py_ssize_t offset)
 cdef Allocation allocated(Joined joined)

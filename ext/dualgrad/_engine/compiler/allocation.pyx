@@ -11,9 +11,9 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
 from .horizontal_fusion cimport Joined
 from .lowering cimport AS_GENERIC, Operation
-from .partition cimport Region
+from .partition cimport FusedRegion
 from .rewrites cimport ARENA_REUSED, Rewrite, note
-from .views cimport Root, View
+from .views cimport Buffer, View
 
 
 cdef Py_ssize_t aligned(Py_ssize_t nbytes):
@@ -21,7 +21,7 @@ cdef Py_ssize_t aligned(Py_ssize_t nbytes):
     return (nbytes + ALIGN - 1) // ALIGN * ALIGN
 
 
-cdef class Places:
+cdef class FreeList:
     """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
     def __cinit__(self):
         self.free = {}
@@ -51,13 +51,13 @@ cdef class Places:
         return 0
 
 
-cdef Places new_places(Rewrite rewrite):
-    cdef Places places = Places()
+cdef FreeList new_places(Rewrite rewrite):
+    cdef FreeList places = FreeList()
     places.rewrite = rewrite
     return places
 
 
-cdef Memory new_memory(list memories, Root r, str kind, object which):
+cdef Memory new_memory(list memories, Buffer r, str kind, object which):
     """A base of its own for a root."""
     cdef Memory made = Memory()
     made.base = N_BASES + <int>len(memories)
@@ -85,15 +85,15 @@ cdef class Allocation:
 
     cdef Located located(self, View v):
         """A view, where a run finds it."""
-        cdef Place *place = &self.of[v.root.number]
+        cdef Place *place = &self.of[v.buffer.number]
         return new_located(v, place.base, place.offset)
 
-    cdef int found(self, Root r, str kind, object which=None) except -1:
+    cdef int found(self, Buffer r, str kind, object which=None) except -1:
         """Give a root a base of its own."""
         self.of[r.number].base = new_memory(self.memories, r, kind, which).base
         return 0
 
-    cdef int total(self, Region region) except -1:
+    cdef int total(self, FusedRegion region) except -1:
         """Places for what a region adds up over its rows."""
         cdef list totals = []
         cdef Py_ssize_t nbytes = 0
@@ -106,7 +106,7 @@ cdef class Allocation:
                 place.total = nbytes
                 nbytes += aligned(o.out.size * o.out.item)
                 made = Total()
-                made.root = o.out
+                made.buffer = o.out
                 made.total = place.total
                 made.base = place.base
                 made.offset = place.offset
@@ -115,10 +115,10 @@ cdef class Allocation:
         self.total_bytes.append(nbytes)
         return 0
 
-    cdef int place(self, Region region, Places places, set leaving) except -1:
+    cdef int place(self, FusedRegion region, FreeList places, set leaving) except -1:
         """Places for what a region leaves behind."""
         cdef Operation o
-        cdef Root r
+        cdef Buffer r
         for o in region.operations:
             r = o.out
             if o.kind == AS_GENERIC:
@@ -139,7 +139,7 @@ cdef Allocation new_allocation(Joined joined):
     a.memories = []
     a.totals = []
     a.total_bytes = []
-    n = len(a.partition.lowered.roots)
+    n = len(a.partition.lowered.buffers)
     a.of = <Place *>PyMem_Calloc(max(1, n), sizeof(Place))
     if a.of is NULL:
         raise MemoryError()
@@ -151,13 +151,13 @@ cdef Allocation new_allocation(Joined joined):
 cdef Allocation allocated(Joined joined):
     """Places for everything that lives on between regions."""
     cdef Allocation a = new_allocation(joined)
-    cdef Places places = new_places(ARENA_REUSED)
+    cdef FreeList places = new_places(ARENA_REUSED)
     cdef dict dying = {}                        # region -> roots that it reads last
-    cdef set leaving = {(<View>v).root for v in a.partition.lowered.results}
-    cdef Root r
+    cdef set leaving = {(<View>v).buffer for v in a.partition.lowered.results}
+    cdef Buffer r
     cdef Operation o
-    cdef Region region
-    for r in a.partition.lowered.roots:
+    cdef FusedRegion region
+    for r in a.partition.lowered.buffers:
         if r.source is not None:
             kind, which = <tuple>r.source
             a.found(r, kind, which)

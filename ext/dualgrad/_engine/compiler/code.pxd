@@ -1,12 +1,12 @@
 # Regions as the executor runs them. See code.pyx.
 from .executor cimport dg_instruction, dg_scalar, dg_streams
 from .lowering cimport Operation
-from .partition cimport Region
+from .partition cimport FusedRegion
 
 
 cdef class RegionCode:
     """The instructions of a region, and what a run has to know of it."""
-    cdef Region region
+    cdef FusedRegion region
     cdef dg_instruction *code       # NULL where an operation has no compiled loop of ours
     cdef dg_scalar *scalars         # the same on single numbers; NULL where few are
     cdef Py_ssize_t count

@@ -3,11 +3,11 @@ from .emitter cimport Emitter, Ones, new_emitter
 from .executor cimport *
 from .instructions cimport Instruction, new_instruction
 from .lowering cimport AS_CAST, AS_COPIES, AS_GATHER, AS_LOOP, AS_SCATTER, AS_SELECT, AS_SUM, Operation
-from .partition cimport Region
+from .partition cimport FusedRegion
 from .allocation cimport Allocation
 from .products cimport emit_product, emit_sum
 from .rewrites cimport PERIODS, note
-from .views cimport Root, View, broadcast_strides, packed, product
+from .views cimport Buffer, View, broadcast_strides, packed, product
 
 
 cdef int emit(Emitter e, Operation o) except -1:
@@ -41,7 +41,7 @@ cdef int emit_loop(Emitter e, Operation o) except -1:
         note(PERIODS)
     for k, v in enumerate(o.ins):
         if period and e.repeats(v, shape):
-            place, step = e.expand(v, broadcast_strides(v, shape), shape, period), v.root.item
+            place, step = e.expand(v, broadcast_strides(v, shape), shape, period), v.buffer.item
             advance = 0
         else:
             place, step = e.operand(v, shape)
@@ -56,7 +56,7 @@ cdef int emit_loop(Emitter e, Operation o) except -1:
     made.code.advance[k] = item * width
     made.code.width = width
     made.code.period = period
-    made.calls(o.op, (<View>o.ins[0]).root.typenum, o.out.typenum if o.kind == AS_CAST else o.params)
+    made.calls(o.op, (<View>o.ins[0]).buffer.typenum, o.out.typenum if o.kind == AS_CAST else o.params)
     e.code.append(made)
     return 0
 
@@ -71,7 +71,7 @@ cdef int emit_copies(Emitter e, Operation o) except -1:
             emit_zeros(e, o, target)
             continue
         offset, strides, v = part
-        if e.margins.of[v.root.number].within == o.out.number:      # it is there already
+        if e.margins.of[v.buffer.number].within == o.out.number:      # it is there already
             continue
         if not e.rows:
             to = (target[0], target[1] + offset, 0, 0)
@@ -123,7 +123,7 @@ cdef int emit_picks(Emitter e, Operation o) except -1:
     args = [place]
     steps = [step]
     for index in o.ins[1:]:
-        place, step = (e.place(index, 0), index.root.item) if outer else e.operand(index, picks)
+        place, step = (e.place(index, 0), index.buffer.item) if outer else e.operand(index, picks)
         args.append(place)
         steps.append(step)
     target = e.result(o.out)
@@ -143,27 +143,27 @@ cdef int emit_picks(Emitter e, Operation o) except -1:
     made.code.dims[1] = count
     made.code._from[0] = apart[0 if gather else 1]
     made.code.to[0] = apart[1 if gather else 0]
-    made.picks(o.out.typenum, (<View>o.ins[1]).root.item == 8, product(whole[outer + n:]), whole[outer:outer + n],
+    made.picks(o.out.typenum, (<View>o.ins[1]).buffer.item == 8, product(whole[outer + n:]), whole[outer:outer + n],
                strides[outer:outer + n])
     return 0
 
 
-cdef Emitter emitted(Allocation allocation, Region region, Py_ssize_t halo, Py_ssize_t block, Ones ones):
+cdef Emitter emitted(Allocation allocation, FusedRegion region, Py_ssize_t halo, Py_ssize_t block, Ones ones):
     """The instructions of a region for a block of some rows."""
     cdef Emitter e = new_emitter(allocation, region, halo, block, ones)
     cdef dict last = {}
     cdef Operation o
-    cdef Root root
+    cdef Buffer buffer
     cdef View v
     cdef int i
     for i, o in enumerate(region.operations):
         for v in o.ins:
-            last[e.margins.owner(v.root)] = i
+            last[e.margins.owner(v.buffer)] = i
     for i, o in enumerate(region.operations):
         emit(e, o)
         for v in o.ins:
-            root = e.margins.owner(v.root)
-            if last.get(root) == i and root in e.local:
-                e.release(root)
-                last.pop(root)
+            buffer = e.margins.owner(v.buffer)
+            if last.get(buffer) == i and buffer in e.local:
+                e.release(buffer)
+                last.pop(buffer)
     return e

@@ -2,4 +2,4 @@
 from .program cimport Program
 
 
-cdef Program without_multiples(Program program)
+cdef Program with_common_factors(Program program)

@@ -170,7 +170,7 @@ cdef class Search:
         return steps if found else None
 
 
-cdef Program without_multiples(Program program):
+cdef Program with_common_factors(Program program):
     """The program with fewer matrix products, prepared again; itself if there are not fewer."""
     cdef Search search
     cdef int products = 0

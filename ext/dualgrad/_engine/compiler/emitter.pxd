@@ -1,11 +1,11 @@
 # The instructions of a region, as they are put together. See emitter.pyx.
-from .allocation cimport Allocation, Places
+from .allocation cimport Allocation, FreeList
 from .horizontal_fusion cimport Joined
 from .instructions cimport Instruction
 from .lowering cimport Operation
 from .margins cimport Margins
-from .partition cimport Partition, Region
-from .views cimport Root, View
+from .partition cimport Partition, FusedRegion
+from .views cimport Buffer, View
 
 cdef class Ones:
     """Constants that products add up with: ones of each type."""
@@ -16,7 +16,7 @@ cdef class Ones:
 
 cdef class Emitter:
     """The instructions of a region, for a block of some rows."""
-    cdef Region region
+    cdef FusedRegion region
     cdef bint rows                  # the region has rows
     cdef Py_ssize_t block
     cdef Py_ssize_t capacity        # the most rows that an operation of the region goes over at once
@@ -27,14 +27,14 @@ cdef class Emitter:
     cdef Ones ones
     cdef list code                  # instructions
     cdef dict local                 # root -> offset in block memory
-    cdef Places places
+    cdef FreeList places
     cdef dict begun                 # id of a group of results -> where it begins,
     cdef dict alive                 # and how many of it are needed still
     cdef dict expanded              # views repeated once for all blocks
     cdef list spent                 # (bytes, offset) to be given back after the operation
     cdef bint products              # matrices are multiplied
     cdef Py_ssize_t width(self, tuple shape)
-    cdef Py_ssize_t local_bytes(self, Root r)
+    cdef Py_ssize_t local_bytes(self, Buffer r)
     cdef tuple place(self, View v, Py_ssize_t row_stride)
     cdef tuple operand(self, View v, tuple shape)
     cdef bint repeats(self, View v, tuple shape)
@@ -50,12 +50,12 @@ cdef class Emitter:
     cdef int multiply(self, int typenum, list places, list dims, list strides) except -1
     cdef int multiply_rows(self, int typenum, Py_ssize_t item, Py_ssize_t width, list places, list dims,
                            list strides) except -1
-    cdef tuple result(self, Root r)
-    cdef Py_ssize_t beside(self, Root r, list group)
-    cdef int release(self, Root r) except -1
+    cdef tuple result(self, Buffer r)
+    cdef Py_ssize_t beside(self, Buffer r, list group)
+    cdef int release(self, Buffer r) except -1
     cdef int bound(self, Py_ssize_t first, Operation o) except -1
     cdef tuple gathered(self, View v, int row_axis)
     cdef tuple kept(self, View v)
 
 
-cdef Emitter new_emitter(Allocation allocation, Region region, Py_ssize_t halo, Py_ssize_t block, Ones ones)
+cdef Emitter new_emitter(Allocation allocation, FusedRegion region, Py_ssize_t halo, Py_ssize_t block, Ones ones)

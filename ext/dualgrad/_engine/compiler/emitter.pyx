@@ -14,10 +14,10 @@ from .executor cimport *
 from .instructions cimport UNBOUND, Instruction, new_instruction
 from .lowering cimport Operation, dtype_of
 from .margins cimport NOWHERE, Margin
-from .partition cimport Making, Region, row_size_of
+from .partition cimport Making, FusedRegion, row_size_of
 from .rewrites cimport AXES_MERGED, BLOCK_REUSED, COPIED_ONCE, COPY_SPLIT, GATHERED_FACTOR, KEPT_FACTOR, note
 from .schedule cimport is_kept
-from .views cimport Root, View, broadcast_strides, new_root, packed, product, step_of, view_of
+from .views cimport Buffer, View, broadcast_strides, new_buffer, packed, product, step_of, view_of
 
 cdef enum:
     ONES = 4096                     # as many are kept for products that add up, at least
@@ -27,11 +27,11 @@ cdef class Ones:
 
     cdef int base(self, int typenum, Py_ssize_t n) except -1:
         """Where a run finds so many ones."""
-        cdef Root r
+        cdef Buffer r
         base, count = self.found.get(typenum, (0, 0))
         if count < n:
             n = max(n, ONES)
-            r = new_root(typenum, (n,), None)
+            r = new_buffer(typenum, (n,), None)
             base = new_memory(self.memories, r, "constant", from_ndarray(np.ones(n, dtype_of(typenum)))).base
             self.found[typenum] = base, n
         return base
@@ -45,7 +45,7 @@ cdef class Emitter:
     cdef tuple place(self, View v, Py_ssize_t row_stride):
         """(base, offset, row, local): where an operand lies, how far it moves from row to row of the whole array, and
         of the block."""
-        cdef Root r = v.root
+        cdef Buffer r = v.buffer
         cdef Making *made = &self.partition.of[r.number]
         cdef Place *at = &self.allocation.of[r.number]
         cdef Py_ssize_t row
@@ -65,7 +65,7 @@ cdef class Emitter:
         step = step_of(strides, shape, self.rows)
         if step is not None:
             return self.place(v, strides[0] if strides else 0), step
-        return self.expand(v, strides, shape, self.capacity), v.root.item
+        return self.expand(v, strides, shape, self.capacity), v.buffer.item
 
     cdef bint repeats(self, View v, tuple shape):
         """Whether a view is the same for every row, but not for every element of it."""
@@ -76,8 +76,8 @@ cdef class Emitter:
     cdef tuple expand(self, View v, tuple strides, tuple shape, Py_ssize_t rows):
         """A view copied in the order of a shape; once, into so many rows, if it is the same for every row."""
         cdef bint once = self.repeats(v, shape)
-        cdef Py_ssize_t offset, nbytes = v.root.item * self.width(shape), first = len(self.code)
-        key = (v.root, v.offset, strides, shape, rows) if once else None
+        cdef Py_ssize_t offset, nbytes = v.buffer.item * self.width(shape), first = len(self.code)
+        key = (v.buffer, v.offset, strides, shape, rows) if once else None
         if once and key in self.expanded:
             return BLOCK, self.expanded[key], 0, 0
         if once:
@@ -85,13 +85,13 @@ cdef class Emitter:
             offset = self.expanded[key] = self.places.keep(nbytes * rows)
         else:
             offset = self.room(nbytes)
-        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), packed(shape, v.root.item), shape,
-                  v.root.item, once)
+        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), packed(shape, v.buffer.item), shape,
+                  v.buffer.item, once)
         if once:
             self.limit(first, 0, rows)
         return BLOCK, offset, 0, 0
 
-    cdef Py_ssize_t local_bytes(self, Root r):
+    cdef Py_ssize_t local_bytes(self, Buffer r):
         """Block memory of a result."""
         cdef Margin *m = &self.margins.of[r.number]
         cdef bint by_rows = self.partition.of[r.number].rows
@@ -189,11 +189,11 @@ cdef class Emitter:
         made.steps([item, item, item])
         return 0
 
-    cdef tuple result(self, Root r):
+    cdef tuple result(self, Buffer r):
         """Where a result goes."""
         cdef Margin *m = &self.margins.of[r.number]
         cdef bint by_rows = self.partition.of[r.number].rows
-        cdef Root around
+        cdef Buffer around
         if m.within != NOWHERE:
             around = self.margins.around(r)
             self.result(around)
@@ -204,7 +204,7 @@ cdef class Emitter:
             self.local[r] = self.places.take(self.local_bytes(r)) if group is None else self.beside(r, <list>group)
         return self.place(view_of(r), row_size_of(r) if by_rows else 0)
 
-    cdef Py_ssize_t beside(self, Root r, list group):
+    cdef Py_ssize_t beside(self, Buffer r, list group):
         """The place of a result next to others."""
         cdef Py_ssize_t nbytes = self.local_bytes(r)
         if id(group) not in self.begun:
@@ -212,7 +212,7 @@ cdef class Emitter:
             self.alive[id(group)] = len(group)
         return <Py_ssize_t>self.begun[id(group)] + nbytes * group.index(r)
 
-    cdef int release(self, Root r) except -1:
+    cdef int release(self, Buffer r) except -1:
         """Nobody reads a result in block memory any more."""
         cdef list group = self.joined.groups.get(r)
         if group is None:
@@ -227,10 +227,10 @@ cdef class Emitter:
         cdef list order = [row_axis] + [i for i in range(len(v.shape)) if i != row_axis]
         cdef tuple shape = tuple([v.shape[i] for i in order])
         cdef tuple strides = tuple([v.strides[i] for i in order])
-        cdef Py_ssize_t nbytes = v.root.item * self.width(shape), offset = self.room(nbytes)
-        cdef tuple made = packed(shape, v.root.item)
+        cdef Py_ssize_t nbytes = v.buffer.item * self.width(shape), offset = self.room(nbytes)
+        cdef tuple made = packed(shape, v.buffer.item)
         note(GATHERED_FACTOR)
-        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), made, shape, v.root.item,
+        self.copy(self.place(v, strides[0]), strides, (BLOCK, offset, 0, 0), made, shape, v.buffer.item,
                   False)
         result = [0] * len(order)
         for i, axis in enumerate(order):
@@ -239,17 +239,17 @@ cdef class Emitter:
 
     cdef tuple kept(self, View v):
         """A shared factor copied into block memory once."""
-        cdef Py_ssize_t offset = self.places.keep(v.root.item * product(v.shape))
+        cdef Py_ssize_t offset = self.places.keep(v.buffer.item * product(v.shape))
         cdef bint rows = self.rows
-        cdef tuple made = packed(v.shape, v.root.item)
+        cdef tuple made = packed(v.shape, v.buffer.item)
         cdef Py_ssize_t first = len(self.code)
         note(KEPT_FACTOR)
         place = self.place(v, 0)
         if rows:               # as one row
-            self.copy_axes(place, (BLOCK, offset, 0, 0), (0, 0), list(zip(v.shape, v.strides, made)), v.root.item, True)
+            self.copy_axes(place, (BLOCK, offset, 0, 0), (0, 0), list(zip(v.shape, v.strides, made)), v.buffer.item, True)
             self.limit(first, 0, 1)
         else:
-            self.copy(place, v.strides, (BLOCK, offset, 0, 0), made, v.shape, v.root.item, False)
+            self.copy(place, v.strides, (BLOCK, offset, 0, 0), made, v.shape, v.buffer.item, False)
         return (BLOCK, offset, 0, 0), made
 
     cdef int bound(self, Py_ssize_t first, Operation o) except -1:
@@ -266,7 +266,7 @@ cdef class Emitter:
         return 0
 
 
-cdef Emitter new_emitter(Allocation allocation, Region region, Py_ssize_t halo, Py_ssize_t block, Ones ones):
+cdef Emitter new_emitter(Allocation allocation, FusedRegion region, Py_ssize_t halo, Py_ssize_t block, Ones ones):
     cdef Emitter e = Emitter()
     e.region = region
     e.rows = region.rows is not None

@@ -2,7 +2,7 @@
 
 Design
 ------
-Roots are known by their numbers, operations by the number of the root that they make: so what several passes say of one
+Roots are known by their numbers, operations by the number of the buffer that they make: so what several passes say of one
 thing goes together. Instructions are read back as the executor finds them: whoever checks a plan must not be told what
 it was meant to be. Nothing in here is used by runs, and no pass looks at it.
 """
@@ -14,10 +14,10 @@ from .horizontal_fusion cimport Joined
 from .lowering cimport MANNERS, Operation
 from .margins cimport Margin, Margins
 from .orders cimport Lowered, Operations
-from .partition cimport Making, Partition, Region
+from .partition cimport Making, Partition, FusedRegion
 from .program cimport Program
 from .vertical_fusion cimport Fused
-from .views cimport Root, View, view_of
+from .views cimport Buffer, View, view_of
 
 
 cdef dict facts_of(object made):
@@ -48,7 +48,7 @@ cdef dict program_facts(Program p):
 
 
 cdef dict view_facts(View v):
-    return {"root": v.root.number, "offset": v.offset, "shape": v.shape, "strides": v.strides,
+    return {"buffer": v.buffer.number, "offset": v.offset, "shape": v.shape, "strides": v.strides,
             "merges": None if v.merges is None else view_facts(v.merges)}
 
 
@@ -61,25 +61,25 @@ cdef dict operation_facts(Operation o):
 
 
 cdef dict operations_facts(Operations order):
-    cdef Root r
-    roots = [{"typenum": r.typenum, "item": r.item, "shape": r.shape, "size": r.size,
-              "source": None if r.source is None else r.source[0]} for r in order.roots]
-    return {"rows": order.rows, "roots": roots, "operations": [operation_facts(o) for o in order.operations],
+    cdef Buffer r
+    buffers = [{"typenum": r.typenum, "item": r.item, "shape": r.shape, "size": r.size,
+              "source": None if r.source is None else r.source[0]} for r in order.buffers]
+    return {"rows": order.rows, "buffers": buffers, "operations": [operation_facts(o) for o in order.operations],
             "results": [view_facts(v) for v in order.results]}
 
 
-cdef dict region_facts(Region region):
+cdef dict region_facts(FusedRegion region):
     return {"number": region.number, "rows": region.rows,
             "operations": [operation_facts(o) for o in region.operations]}
 
 
 cdef dict partition_facts(Partition p):
-    cdef Region region
+    cdef FusedRegion region
     cdef Operation o
     cdef Making *made
     cdef int i
     makings = []
-    for i in range(len(p.lowered.roots)):
+    for i in range(len(p.lowered.buffers)):
         made = &p.of[i]
         makings.append({"region": made.region, "rows": bool(made.rows), "added": bool(made.added),
                         "outside": bool(made.outside), "last": made.last, "reach": made.reach})
@@ -90,23 +90,23 @@ cdef dict partition_facts(Partition p):
 
 cdef dict margins_facts(Margins m):
     cdef Margin *one
-    cdef Region region
+    cdef FusedRegion region
     cdef Operation o
-    cdef Root root
+    cdef Buffer buffer
     cdef int i
     margins = []
-    for i in range(len(m.fused.partition.lowered.roots)):
+    for i in range(len(m.fused.partition.lowered.buffers)):
         one = &m.of[i]
         margins.append({"before": one.before, "after": one.after, "within": one.within, "start": one.start})
-    looks = [(o.out.number, root.number, shift) for region in m.fused.regions if region.rows is not None
-             for o in region.operations for root, shift in m.fused.partition.shifts(o, region)]
+    looks = [(o.out.number, buffer.number, shift) for region in m.fused.regions if region.rows is not None
+             for o in region.operations for buffer, shift in m.fused.partition.shifts(o, region)]
     return {"margins": margins, "halos": list(m.halos), "looks": looks}
 
 
 cdef dict joined_facts(Joined j):
     cdef Operation o
     together = {id(group): [o.out.number for o in group] for group in j.mates.values()}
-    beside = {id(group): [(<Root>r).number for r in group] for group in j.groups.values()}
+    beside = {id(group): [(<Buffer>r).number for r in group] for group in j.groups.values()}
     return {"regions": [region_facts(region) for region in j.regions], "together": list(together.values()),
             "beside": list(beside.values())}
 
@@ -117,12 +117,12 @@ cdef dict allocation_facts(Allocation a):
     cdef Total total
     cdef int i
     places = []
-    for i in range(len(a.partition.lowered.roots)):
+    for i in range(len(a.partition.lowered.buffers)):
         place = &a.of[i]
         places.append({"base": place.base, "offset": place.offset, "total": place.total})
     return {"places": places, "arena": a.arena, "total_bytes": list(a.total_bytes),
-            "memories": [{"root": (<Root>m.identity).number, "base": m.base, "kind": m.kind} for m in a.memories],
-            "totals": [[total.root.number for total in totals] for totals in a.totals]}
+            "memories": [{"buffer": (<Buffer>m.identity).number, "base": m.base, "kind": m.kind} for m in a.memories],
+            "totals": [[total.buffer.number for total in totals] for totals in a.totals]}
 
 
 cdef dict code_facts(Code code):
@@ -143,15 +143,15 @@ cdef dict code_facts(Code code):
 # ------------------------------------------------------------------------------------------------- code, read back
 
 cdef dict memory_data(Memory m):
-    cdef Root r = <Root>m.identity
+    cdef Buffer r = <Buffer>m.identity
     return {"id": id(r), "base": m.base, "typenum": m.typenum, "item": r.item, "shape": m.shape, "source": m.kind,
             "which": m.which}
 
 
 cdef dict view_data(Located at):
     cdef View v = at.view
-    return {"id": id(v.root), "base": at.base, "offset": at.offset, "shape": v.shape, "strides": v.strides,
-            "typenum": v.root.typenum, "item": v.root.item}
+    return {"id": id(v.buffer), "base": at.base, "offset": at.offset, "shape": v.shape, "strides": v.strides,
+            "typenum": v.buffer.typenum, "item": v.buffer.item}
 
 
 cdef dict region_data(RegionCode region):
@@ -162,15 +162,15 @@ cdef dict region_data(RegionCode region):
     data = {"rows": region.region.rows, "generic": None, "instructions": [], "operations": [], "totals": []}
     for o, kept in zip(region.region.operations, region.kept):
         data["operations"].append({"op": o.op, "kind": MANNERS[o.kind], "shape": o.out.shape, "typenum": o.out.typenum,
-                                   "place": kept, "id": id(o.out), "ins": [id((<View>v).root) for v in o.ins]})
+                                   "place": kept, "id": id(o.out), "ins": [id((<View>v).buffer) for v in o.ins]})
     if region.code is NULL:
         o = <Operation>region.region.operations[0]
         data["generic"] = {"op": o.op, "params": o.params, "ins": [view_data(at) for at in region.operands],
                            "out": view_data(new_located(view_of(o.out), region.result, 0))}
         return data
     for total in region.totals:
-        data["totals"].append({"offset": total.total, "nbytes": total.root.size * total.root.item,
-                               "typenum": total.root.typenum, "base": total.base, "to": total.offset})
+        data["totals"].append({"offset": total.total, "nbytes": total.buffer.size * total.buffer.item,
+                               "typenum": total.buffer.typenum, "base": total.base, "to": total.offset})
     data.update(n_rows=region.n_rows, block=region.block, block_bytes=region.block_bytes,
                 total_bytes=region.total_bytes, workers=region.workers)
     data["instructions"] = [instruction_data(&region.code[i], region.listing[i]) for i in range(region.count)]

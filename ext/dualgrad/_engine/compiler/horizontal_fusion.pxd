@@ -10,4 +10,4 @@ cdef class Joined:
     cdef dict groups                # root -> the results that are made next to each other, this one among them
 
 
-cdef Joined joined(Margins margins)
+cdef Joined with_products_joined(Margins margins)

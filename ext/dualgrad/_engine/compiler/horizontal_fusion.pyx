@@ -13,15 +13,15 @@ operations are put into an order in which each comes after what it needs.
 """
 from .lowering cimport AS_MATMUL, Operation
 from .margins cimport NOWHERE, Margin, Margins
-from .partition cimport Making, Region, new_region
+from .partition cimport Making, FusedRegion, new_region
 from .rewrites cimport JOINED, note
-from .views cimport Root, View, is_packed
+from .views cimport Buffer, View, is_packed
 
 cdef enum:
     MOST = 4                        # products joined in one
 
 
-cdef bint is_local(Root r, Joined j, Region region) except -1:
+cdef bint is_local(Buffer r, Joined j, FusedRegion region) except -1:
     """Whether a result is made row by row in block memory, and all of it is its own."""
     cdef Making *made = &j.margins.fused.partition.of[r.number]
     cdef Margin *m = &j.margins.of[r.number]
@@ -29,18 +29,18 @@ cdef bint is_local(Root r, Joined j, Region region) except -1:
             and m.within == NOWHERE and m.before == 0 and m.after == 0 and r not in j.groups)
 
 
-cdef tuple key_of(Operation o, Joined j, Region region):
+cdef tuple key_of(Operation o, Joined j, FusedRegion region):
     """What products that can be joined have in common; None for any other operation."""
     cdef View a, b
     if o.kind != AS_MATMUL or not is_local(o.out, j, region):
         return None
     a = <View>o.ins[0]
     b = <View>o.ins[1]
-    if (len(a.shape) != 2 or len(b.shape) != 2 or not is_local(a.root, j, region) or a.shape != a.root.shape
+    if (len(a.shape) != 2 or len(b.shape) != 2 or not is_local(a.buffer, j, region) or a.shape != a.buffer.shape
             or a.offset != 0 or not is_packed(a) or j.margins.fused.partition.here(b, region)
-            or b.root.item not in b.strides):
+            or b.buffer.item not in b.strides):
         return None
-    return b.root, b.offset, b.shape, b.strides
+    return b.buffer, b.offset, b.shape, b.strides
 
 
 cdef list missing_of(list group, dict maker, set done):
@@ -50,7 +50,7 @@ cdef list missing_of(list group, dict maker, set done):
     cdef View v
     for o in group:
         for v in o.ins:
-            q = maker.get(v.root)
+            q = maker.get(v.buffer)
             if q is not None and q not in done:
                 missing.append(q)
     missing.reverse()
@@ -78,7 +78,7 @@ cdef list ordered(list operations, dict mates, dict maker):
     return order
 
 
-cdef list alike(Joined j, Region region, dict maker):
+cdef list alike(Joined j, FusedRegion region, dict maker):
     """Products that can be joined, in groups: alike, equally deep, none with the left factor of another."""
     cdef dict depths = {}, found = {}           # depths: of each result, the products on the longest way to it
     cdef list group
@@ -89,14 +89,14 @@ cdef list alike(Joined j, Region region, dict maker):
         maker[o.out] = o
         depth = 0
         for v in o.ins:
-            depth = max(depth, <int>depths.get(v.root, 0))
+            depth = max(depth, <int>depths.get(v.buffer, 0))
         depths[o.out] = depth + 1 if o.kind == AS_MATMUL else depth
         key = key_of(o, j, region)
         if key is None:
             continue
         groups = found.setdefault((key, depth), [])
         for group in groups:
-            if len(group) < MOST and all([(<View>o.ins[0]).root is not (<View>p.ins[0]).root for p in group]):
+            if len(group) < MOST and all([(<View>o.ins[0]).buffer is not (<View>p.ins[0]).buffer for p in group]):
                 group.append(o)
                 break
         else:
@@ -104,12 +104,12 @@ cdef list alike(Joined j, Region region, dict maker):
     return [group for groups in found.values() for group in groups if len(<list>group) > 1]
 
 
-cdef Region joined_region(Joined j, Region region):
+cdef FusedRegion joined_region(Joined j, FusedRegion region):
     """The region with products that are joined behind each other."""
     cdef dict maker = {}
     cdef list group, groups
     cdef Operation o, p
-    cdef Root r
+    cdef Buffer r
     if region.rows is None:
         return region
     groups = alike(j, region, maker)
@@ -121,16 +121,16 @@ cdef Region joined_region(Joined j, Region region):
         note(JOINED)
         for o in group:
             j.mates[o] = group
-        for roots in ([(<View>p.ins[0]).root for p in group], [p.out for p in group]):
-            for r in roots:
-                j.groups[r] = roots
+        for buffers in ([(<View>p.ins[0]).buffer for p in group], [p.out for p in group]):
+            for r in buffers:
+                j.groups[r] = buffers
     return new_region(region.number, region.rows, ordered(region.operations, j.mates, maker)) if groups else region
 
 
-cdef Joined joined(Margins margins):
+cdef Joined with_products_joined(Margins margins):
     """The regions with products joined."""
     cdef Joined j = Joined()
-    cdef Region region
+    cdef FusedRegion region
     j.margins = margins
     j.mates = {}
     j.groups = {}

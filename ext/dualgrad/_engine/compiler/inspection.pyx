@@ -33,7 +33,7 @@ def describe(Plan plan not None):
         regions[0]["operations"] = operations_on_numbers(plan)
     return {"program": plan.program, "arena": plan.arena, "block_bytes": plan.block_bytes,
             "total_bytes": plan.total_bytes, "first_root": N_BASES,
-            "roots": [memory_data(m) for m in plan.memories], "results": [view_data(at) for at in plan.results],
+            "buffers": [memory_data(m) for m in plan.memories], "results": [view_data(at) for at in plan.results],
             "regions": regions}
 
 
@@ -41,19 +41,19 @@ cdef list operations_on_numbers(Plan plan):
     """The operations of a region that was made without any."""
     cdef Located at
     cdef Memory m
-    cdef dict roots = {}                # slot -> what it is known by
+    cdef dict buffers = {}                # slot -> what it is known by
     cdef list found = []
     p = plan.program
     where = {(m.kind, id(m.which)): id(m.identity) for m in plan.memories}
     for slot in range(len(p.kinds)):
         kind = ("input", "handle", "constant", "step")[p.kinds[slot]]
-        roots[slot] = where.get((kind, id(p.sources[slot])), (id(plan), slot))
+        buffers[slot] = where.get((kind, id(p.sources[slot])), (id(plan), slot))
     for slot, at in zip(p.outputs + [slot for _, slot in p.effects], plan.results):
-        roots[slot] = id(at.view.root)
+        buffers[slot] = id(at.view.buffer)
     for op, _, ins, out in p.steps:
         found.append({"op": op, "kind": "loop", "shape": p.shapes[out], "typenum": p.typenums[out],
-                      "place": "block" if isinstance(roots[out], tuple) else "memory", "id": roots[out],
-                      "ins": [roots[slot] for slot in ins]})
+                      "place": "block" if isinstance(buffers[out], tuple) else "memory", "id": buffers[out],
+                      "ins": [buffers[slot] for slot in ins]})
     return found
 
 

@@ -2,7 +2,7 @@
 from ..arrays.array cimport Array
 from ..primitives.registry cimport Loop
 from .program cimport Program
-from .views cimport Root, View
+from .views cimport Buffer, View
 
 
 cdef Loop *add_loop(int typenum) except NULL
@@ -32,7 +32,7 @@ cdef class Operation:
     cdef int op
     cdef object params
     cdef list ins
-    cdef Root out
+    cdef Buffer out
     cdef Manner kind
 
 
@@ -40,11 +40,11 @@ cdef class Lowering:
     cdef Program program
     cdef Py_ssize_t rows            # axes of this length come first in memory; 0: none does
     cdef list views                 # of each slot
-    cdef list roots
+    cdef list buffers
     cdef list operations
     cdef dict numbers               # id of the root of a constant -> root of the number that it repeats
     cdef int lower(self) except -1
-    cdef Root made(self, int typenum, tuple shape)
+    cdef Buffer made(self, int typenum, tuple shape)
     cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape)
     cdef View copied(self, View v)
     cdef View constant(self, Array a, int typenum, tuple shape)
@@ -52,13 +52,13 @@ cdef class Lowering:
     cdef tuple order(self, tuple shape)
     cdef View elementwise(self, Manner kind, int op, list ins, int typenum, tuple shape)
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape)
-    cdef int settle(self, int slot) except -1
-    cdef View settled(self, View v)
+    cdef int materialise(self, int slot) except -1
+    cdef View materialised(self, View v)
     cdef View turned_merged(self, View x, tuple order, tuple shape)
     cdef View another_shape(self, View x, tuple shape)
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape)
 
 
-cdef Operation new_operation(Manner kind, int op, object params, list ins, Root out)
+cdef Operation new_operation(Manner kind, int op, object params, list ins, Buffer out)
 cdef object dtype_of(int typenum)
 cdef Array np_scalar(int typenum)

@@ -27,7 +27,7 @@ from ..primitives.opcodes cimport OP_IDENTITY
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, is_elementwise, numpy_loop
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .rewrites cimport CONSTANT_AS_NUMBER, LOWERED_LOOP, MERGE_DONE, MERGE_PUT_OFF, Rewrite, note
-from .views cimport (Root, View, inverse, is_packed, new_root, packed, permuted, product, repeated,
+from .views cimport (Buffer, View, inverse, is_packed, new_buffer, packed, permuted, product, repeated,
                      reshaped, rows_first, turned, view, view_of)
 
 cdef enum:
@@ -69,7 +69,7 @@ cdef Loop *power_loop(int typenum) except NULL:
 cdef tuple MANNERS = ("loop", "select", "cast", "matmul", "contract", "sum", "copies", "gather", "scatter", "generic")
 
 
-cdef Operation new_operation(Manner kind, int op, object params, list ins, Root out):
+cdef Operation new_operation(Manner kind, int op, object params, list ins, Buffer out):
     cdef Operation o = Operation()
     o.kind = kind
     o.op = op
@@ -82,20 +82,20 @@ cdef Operation new_operation(Manner kind, int op, object params, list ins, Root 
 cdef class Lowering:
     """The operations of a program, on views."""
 
-    cdef Root made(self, int typenum, tuple shape):
-        cdef Root r = new_root(typenum, shape, None)
-        self.roots.append(r)
+    cdef Buffer made(self, int typenum, tuple shape):
+        cdef Buffer r = new_buffer(typenum, shape, None)
+        self.buffers.append(r)
         return r
 
     cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape):
-        cdef Root out = self.made(typenum, shape)
+        cdef Buffer out = self.made(typenum, shape)
         note(<Rewrite>(<int>LOWERED_LOOP + <int>kind))
         self.operations.append(new_operation(kind, op, params, ins, out))
         return view_of(out)
 
     cdef View copied(self, View v):
         """The view in memory of its own, elements in order."""
-        return self.emit(AS_COPIES, OP_IDENTITY, [(0, packed(v.shape, v.root.item), v)], [v], v.root.typenum, v.shape)
+        return self.emit(AS_COPIES, OP_IDENTITY, [(0, packed(v.shape, v.buffer.item), v)], [v], v.buffer.typenum, v.shape)
 
     cdef tuple order(self, tuple shape):
         """The order in which the axes of a result lie in memory; None for the one they have."""
@@ -144,9 +144,9 @@ cdef class Lowering:
         cdef Program p = self.program
         cdef int slot, op
         cdef bytearray read
-        cdef Root r
+        cdef Buffer r
         self.views = [None] * len(p.kinds)
-        self.roots = []
+        self.buffers = []
         self.operations = []
         self.numbers = {}
         read = bytearray(len(p.kinds))
@@ -164,42 +164,42 @@ cdef class Lowering:
             if kind != FROM_INPUT and kind != FROM_HANDLE:
                 self.views[slot] = self.constant(contiguous(<Array>p.sources[slot]), p.typenums[slot], p.shapes[slot])
                 continue
-            r = new_root(p.typenums[slot], p.shapes[slot],
+            r = new_buffer(p.typenums[slot], p.shapes[slot],
                          ("input" if kind == FROM_INPUT else "handle", p.sources[slot]))
-            self.roots.append(r)
+            self.buffers.append(r)
             self.views[slot] = view_of(r)
         for op, params, ins, out in p.steps:
             if PRIMITIVES[op] is NULL or not (<Primitive>PRIMITIVES[op]).reads_merged:
                 for slot in ins:
-                    self.settle(slot)
+                    self.materialise(slot)
             self.views[out] = self.step(op, params, [<View>self.views[i] for i in ins], p.typenums[out],
                                         p.shapes[out])
         for slot in p.outputs:
-            self.settle(slot)
+            self.materialise(slot)
         for _, slot in p.effects:
-            self.settle(slot)
+            self.materialise(slot)
         return 0
 
-    cdef int settle(self, int slot) except -1:
+    cdef int materialise(self, int slot) except -1:
         """Do what was put off for a slot."""
-        self.views[slot] = self.settled(<View>self.views[slot])
+        self.views[slot] = self.materialised(<View>self.views[slot])
         return 0
 
-    cdef View settled(self, View v):
+    cdef View materialised(self, View v):
         cdef View source
         if v.merges is None or v.strides is not None:
             return v
         note(MERGE_DONE)
         source = self.copied(v.merges)
-        return view(source.root, source.offset, v.shape, packed(v.shape, source.root.item))
+        return view(source.buffer, source.offset, v.shape, packed(v.shape, source.buffer.item))
 
     cdef View constant(self, Array a, int typenum, tuple shape):
         """A constant. One whose numbers are all the same is one number to elementwise operations."""
-        cdef Root r = new_root(typenum, shape, ("constant", a)), number
-        self.roots.append(r)
+        cdef Buffer r = new_buffer(typenum, shape, ("constant", a)), number
+        self.buffers.append(r)
         if a.size > 1 and uniform(a):
-            number = new_root(typenum, (), ("constant", from_ndarray(np.array(to_ndarray(a).reshape(-1)[0]))))
-            self.roots.append(number)
+            number = new_buffer(typenum, (), ("constant", from_ndarray(np.array(to_ndarray(a).reshape(-1)[0]))))
+            self.buffers.append(number)
             self.numbers[r] = number
             note(CONSTANT_AS_NUMBER)
         return view_of(r)
@@ -209,8 +209,8 @@ cdef class Lowering:
         cdef list found = []
         cdef View v
         for v in ins:
-            number = self.numbers.get(v.root)
-            found.append(v if number is None else view(<Root>number, 0, v.shape, (0,) * len(v.shape)))
+            number = self.numbers.get(v.buffer)
+            found.append(v if number is None else view(<Buffer>number, 0, v.shape, (0,) * len(v.shape)))
         return found
 
     cdef View step(self, int op, object params, list ins, int typenum, tuple shape):
@@ -219,14 +219,14 @@ cdef class Lowering:
             v = (<Primitive>PRIMITIVES[op]).lowered(params, ins, typenum, shape, self)
             return self.emit(AS_GENERIC, op, params, ins, typenum, shape) if v is None else v
         if (is_elementwise(op) and params is None and len(ins) <= 3
-                and find_loop(op, (<View>ins[0]).root.typenum).fn is not NULL):
+                and find_loop(op, (<View>ins[0]).buffer.typenum).fn is not NULL):
             return self.elementwise(AS_LOOP, op, self.elements(ins), typenum, shape)
         return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
 
     cdef View turned_merged(self, View x, tuple order, tuple shape):
         cdef View merged
         if order != (1, 0) or len(x.merges.shape) != 3:
-            return turned(self.settled(x), order)
+            return turned(self.materialised(x), order)
         merged = merging(turned(x.merges, (2, 0, 1) if shape[0] == x.merges.shape[2] else (1, 2, 0)), shape)
         if x.strides is not None:
             merged.strides = permuted(x.strides, order)
@@ -243,15 +243,15 @@ cdef class Lowering:
         if stacked and (self.order(source.shape) is not None
                         or (shape[1] == source.shape[2] and <Py_ssize_t>source.shape[0] >= MANY)):
             return merging(source, shape)
-        x = self.settled(x)
+        x = self.materialised(x)
         if not is_packed(x):
             x = self.copied(x)
-        return view(x.root, x.offset, shape, packed(shape, x.root.item))
+        return view(x.buffer, x.offset, shape, packed(shape, x.buffer.item))
 
 
 cdef View merging(View source, tuple shape):
     """A view under another shape that strides cannot describe: put off."""
-    cdef View v = view(source.root, source.offset, shape, None)
+    cdef View v = view(source.buffer, source.offset, shape, None)
     note(MERGE_PUT_OFF)
     v.merges = source
     return v

@@ -1,7 +1,7 @@
 # Rows beside a block, and results that are made inside of others. See margins.pyx.
 from .lowering cimport Operation
 from .vertical_fusion cimport Fused
-from .views cimport Root
+from .views cimport Buffer
 
 
 cdef enum:
@@ -19,8 +19,8 @@ cdef class Margins:
     cdef Fused fused
     cdef Margin *of                 # each root, by number
     cdef list halos                 # of each region: rows that a block needs beside its own, at most
-    cdef Root owner(self, Root r)
-    cdef Root around(self, Root r)
+    cdef Buffer owner(self, Buffer r)
+    cdef Buffer around(self, Buffer r)
 
 
 cdef Margins margins_of(Fused fused)

@@ -10,10 +10,10 @@ copy is not done. Others who read it find it there as well.
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
 from .lowering cimport AS_COPIES, Operation
-from .partition cimport HALO, Partition, Region
+from .partition cimport HALO, Partition, FusedRegion
 from .rewrites cimport HALO_ROWS, MADE_WITHIN, note
 from .vertical_fusion cimport Fused
-from .views cimport Root, View, is_packed, packed
+from .views cimport Buffer, View, is_packed, packed
 
 
 cdef class Margins:
@@ -21,23 +21,23 @@ cdef class Margins:
     def __dealloc__(self):
         PyMem_Free(self.of)
 
-    cdef Root around(self, Root r):
+    cdef Buffer around(self, Buffer r):
         """The result in whose memory a root is made; None where it has memory of its own."""
         cdef int within = self.of[r.number].within
-        return None if within == NOWHERE else <Root>self.fused.partition.lowered.roots[within]
+        return None if within == NOWHERE else <Buffer>self.fused.partition.lowered.buffers[within]
 
-    cdef Root owner(self, Root r):
+    cdef Buffer owner(self, Buffer r):
         """The result whose memory a root lies in."""
         while self.of[r.number].within != NOWHERE:
             r = self.around(r)
         return r
 
 
-cdef int nest(Margins m, Region region) except -1:
+cdef int nest(Margins m, FusedRegion region) except -1:
     """Find the results of a region of rows that are made where they would be copied to."""
     cdef Partition p = m.fused.partition
     cdef Operation o
-    cdef Root r
+    cdef Buffer r
     cdef View v
     cdef Py_ssize_t start, row
     for o in region.operations:
@@ -45,7 +45,7 @@ cdef int nest(Margins m, Region region) except -1:
         if (o.kind != AS_COPIES or p.of[o.out.number].outside or len(o.params) != 2 or o.params[0] is not None):
             continue
         offset, strides, v = <tuple>o.params[1]
-        r = v.root
+        r = v.buffer
         row = p.row_size(o.out)
         start = offset // row
         if (p.here(v, region) and p.of[r.number].rows and not p.of[r.number].outside
@@ -58,19 +58,19 @@ cdef int nest(Margins m, Region region) except -1:
     return 0
 
 
-cdef Py_ssize_t set_margins(Margins m, Region region) except -1:
+cdef Py_ssize_t set_margins(Margins m, FusedRegion region) except -1:
     """How many rows beside its own a block needs of each root, since later operations look at rows further on or back;
     returns the most of them. They are computed again by each block that needs them: blocks stay independent of each
     other."""
     cdef Operation o
-    cdef Root root
+    cdef Buffer buffer
     cdef Margin *own
     cdef Margin *outer
     cdef Py_ssize_t shift, halo = 0
     for o in reversed(region.operations):
         own = &m.of[o.out.number]
-        for root, shift in m.fused.partition.shifts(o, region):
-            outer = &m.of[root.number]
+        for buffer, shift in m.fused.partition.shifts(o, region):
+            outer = &m.of[buffer.number]
             outer.before = max(outer.before, own.before - shift)
             outer.after = max(outer.after, own.after + shift)
     for o in region.operations:     # what is made inside of another result needs its rows there
@@ -91,8 +91,8 @@ cdef Py_ssize_t set_margins(Margins m, Region region) except -1:
 cdef Margins margins_of(Fused fused):
     """The margins of all results."""
     cdef Margins m = Margins()
-    cdef Region region
-    cdef Py_ssize_t i, n = len(fused.partition.lowered.roots)
+    cdef FusedRegion region
+    cdef Py_ssize_t i, n = len(fused.partition.lowered.buffers)
     m.fused = fused
     m.halos = []
     m.of = <Margin *>PyMem_Calloc(max(1, n), sizeof(Margin))

@@ -6,7 +6,7 @@ cdef class Operations:
     """A program as operations on views of numbered roots."""
     cdef Program program
     cdef Py_ssize_t rows            # axes of this length come first in memory; 0: none does
-    cdef list roots
+    cdef list buffers
     cdef list operations
     cdef list results               # views that leave the program: outputs, then effects
 

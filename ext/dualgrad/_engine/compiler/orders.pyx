@@ -9,7 +9,7 @@ these leaves the fewest bytes to pass between regions is seen when they are part
 from .lowering cimport Lowering
 from .program cimport Program
 from .rewrites cimport ORDER_OF_AXES, note
-from .views cimport Root, product
+from .views cimport Buffer, product
 
 cdef enum:
     LARGE = 4096                    # elements of a result from which on the order of its axes may matter
@@ -31,19 +31,19 @@ cdef Operations operations_of(Program program, Py_ssize_t rows):
     """The operations of a program with axes of a length first in memory."""
     cdef Lowering lowering = Lowering()
     cdef Operations made = Operations()
-    cdef Root root
+    cdef Buffer buffer
     cdef int i
     lowering.program = program
     lowering.rows = rows
     lowering.lower()
     made.program = program
     made.rows = rows
-    made.roots = lowering.roots
+    made.buffers = lowering.buffers
     made.operations = lowering.operations
     made.results = ([lowering.views[slot] for slot in program.outputs]
                     + [lowering.views[slot] for _, slot in program.effects])
-    for i, root in enumerate(made.roots):
-        root.number = i
+    for i, buffer in enumerate(made.buffers):
+        buffer.number = i
     return made
 
 

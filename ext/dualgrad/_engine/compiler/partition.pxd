@@ -1,14 +1,14 @@
 # Operations that run together, block by block. See partition.pyx.
 from .lowering cimport Operation
 from .orders cimport Lowered, Operations
-from .views cimport Root, View
+from .views cimport Buffer, View
 
 
 cdef enum:
     HALO = 16                       # rows: how far operations of a region may look
 
 
-cdef class Region:
+cdef class FusedRegion:
     """Operations that are run together, block by block over `rows` rows (one block of one row where that is None)."""
     cdef int number
     cdef object rows
@@ -29,13 +29,13 @@ cdef class Partition:
     cdef Operations lowered
     cdef list regions
     cdef Making *of                 # each root, by number
-    cdef bint here(self, View v, Region region) noexcept
-    cdef Py_ssize_t row_size(self, Root r) except -1
+    cdef bint here(self, View v, FusedRegion region) noexcept
+    cdef Py_ssize_t row_size(self, Buffer r) except -1
     cdef Py_ssize_t shift_of(self, View v) except? -1
     cdef Py_ssize_t rows_made(self, Operation o) except -1
-    cdef list shifts(self, Operation o, Region region)
+    cdef list shifts(self, Operation o, FusedRegion region)
 
 
-cdef Region new_region(int number, object rows, list operations)
+cdef FusedRegion new_region(int number, object rows, list operations)
 cdef Partition partitioned(Lowered lowered)
-cdef Py_ssize_t row_size_of(Root r)
+cdef Py_ssize_t row_size_of(Buffer r)

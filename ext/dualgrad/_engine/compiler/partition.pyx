@@ -22,7 +22,7 @@ from .lowering cimport (AS_CAST, AS_CONTRACT, AS_COPIES, AS_GATHER, AS_GENERIC, 
                         AS_SELECT, AS_SUM, Operation)
 from .orders cimport Lowered, Operations
 from .rewrites cimport ADDED_UP, LOOKS_BESIDE, ORDER_CHOSEN, ROW_BY_ROW, SMALL_FIRST, note
-from .views cimport Root, View, product, turned
+from .views cimport Buffer, View, product, turned
 
 cdef enum:
     LARGE = 4096                    # elements from which on an array is worth blocks
@@ -35,15 +35,15 @@ cdef enum Role:
     ADDED                           # the result is added up over the rows
 
 
-cdef Region new_region(int number, object rows, list operations):
-    cdef Region region = Region()
+cdef FusedRegion new_region(int number, object rows, list operations):
+    cdef FusedRegion region = FusedRegion()
     region.number = number
     region.rows = rows
     region.operations = operations
     return region
 
 
-cdef Py_ssize_t row_size_of(Root r):
+cdef Py_ssize_t row_size_of(Buffer r):
     """Bytes of a row of a root that is, or would be, made row by row."""
     return r.item * (r.size // max(<Py_ssize_t>r.shape[0], 1))
 
@@ -53,17 +53,17 @@ cdef class Partition:
     def __dealloc__(self):
         PyMem_Free(self.of)
 
-    cdef bint here(self, View v, Region region) noexcept:
+    cdef bint here(self, View v, FusedRegion region) noexcept:
         """Whether a region makes what a view shows."""
-        return self.of[v.root.number].region == region.number
+        return self.of[v.buffer.number].region == region.number
 
-    cdef Py_ssize_t row_size(self, Root r) except -1:
+    cdef Py_ssize_t row_size(self, Buffer r) except -1:
         """Bytes of a row of a root made row by row, or of all of it."""
         return row_size_of(r) if self.of[r.number].rows else r.item * r.size
 
     cdef Py_ssize_t shift_of(self, View v) except? -1:
         """How many rows a view of rows starts after its root."""
-        return v.offset // self.row_size(v.root) if v.offset else 0
+        return v.offset // self.row_size(v.buffer) if v.offset else 0
 
     cdef Py_ssize_t rows_made(self, Operation o) except -1:
         """The number of rows an operation in a region of rows goes over."""
@@ -71,7 +71,7 @@ cdef class Partition:
             return o.out.shape[0]
         return (<View>o.ins[0 if o.kind == AS_SUM or o.kind == AS_SCATTER else 1]).shape[0]
 
-    cdef list shifts(self, Operation o, Region region):
+    cdef list shifts(self, Operation o, FusedRegion region):
         """(root, shift) for operands made row by row in the region: row i of the result needs row i + shift of the
         root."""
         cdef list found = []
@@ -80,46 +80,46 @@ cdef class Partition:
             for part in o.params:
                 if part is not None:
                     v = <View>part[2]
-                    if self.here(v, region) and self.of[v.root.number].rows:
-                        found.append((v.root, self.shift_of(v) - <Py_ssize_t>part[0] // row_size_of(o.out)))
+                    if self.here(v, region) and self.of[v.buffer.number].rows:
+                        found.append((v.buffer, self.shift_of(v) - <Py_ssize_t>part[0] // row_size_of(o.out)))
             return found
         for v in o.ins:
-            if self.here(v, region) and self.of[v.root.number].rows:
-                found.append((v.root, self.shift_of(v)))
+            if self.here(v, region) and self.of[v.buffer.number].rows:
+                found.append((v.buffer, self.shift_of(v)))
         return found
 
 
 # ------------------------------------------------------------------------------------------------- what fits a region
 
-cdef bint rows_in(Region region, Py_ssize_t n):
+cdef bint rows_in(FusedRegion region, Py_ssize_t n):
     """Whether n rows are the rows of a region, or nearly."""
     cdef Py_ssize_t rows = region.rows
     return n == rows or (rows >= FEW_ROWS and n >= FEW_ROWS and -HALO <= n - rows <= HALO)
 
 
-cdef bint is_row(View v, Partition p, Region region):
+cdef bint is_row(View v, Partition p, FusedRegion region):
     """Whether the first axis of a view goes along the rows of a region."""
     if len(v.shape) == 0 or not rows_in(region, v.shape[0]):
         return False
     if p.here(v, region):                       # made here, row by row: the rows lie one after the other
-        return (p.of[v.root.number].rows and v.strides[0] == p.row_size(v.root)
+        return (p.of[v.buffer.number].rows and v.strides[0] == p.row_size(v.buffer)
                 and 0 <= p.shift_of(v) <= HALO)
     return v.strides[0] != 0 or region.rows == 1
 
 
-cdef bint is_shared(View v, Partition p, Region region):
+cdef bint is_shared(View v, Partition p, FusedRegion region):
     """Whether a view is complete before the region starts."""
     return not p.here(v, region)
 
 
-cdef bint fits(View v, tuple shape, Partition p, Region region):
+cdef bint fits(View v, tuple shape, Partition p, FusedRegion region):
     """Whether an operand of an elementwise operation of this shape goes along the rows, or is shared by them."""
     if len(v.shape) == len(shape) and v.shape[0] == shape[0] and (v.shape[0] != 1):
         return is_row(v, p, region) or (v.strides[0] == 0 and is_shared(v, p, region))
     return is_shared(v, p, region)
 
 
-cdef bint fits_part(object part, Operation o, Partition p, Region region):
+cdef bint fits_part(object part, Operation o, Partition p, FusedRegion region):
     """Whether a part of a copy can be placed row by row."""
     cdef Py_ssize_t row = row_size_of(o.out), start
     cdef View v
@@ -132,7 +132,7 @@ cdef bint fits_part(object part, Operation o, Partition p, Region region):
     return True
 
 
-cdef Role role(Operation o, Partition p, Region region):
+cdef Role role(Operation o, Partition p, FusedRegion region):
     """What an operation would be in a region of rows."""
     cdef View a, b, v
     cdef tuple shape = o.out.shape
@@ -179,7 +179,7 @@ cdef Role role(Operation o, Partition p, Region region):
     return REFUSED
 
 
-cdef Role role_of_picks(Operation o, Partition p, Region region):
+cdef Role role_of_picks(Operation o, Partition p, FusedRegion region):
     """Picks along the rows, from what is complete, or added up in something that is not much larger than what is added;
     or picks out of each row, and into each."""
     cdef View v = <View>o.ins[0]
@@ -199,7 +199,7 @@ cdef Role role_of_picks(Operation o, Partition p, Region region):
     return ROWS if gather else ADDED if o.out.size <= max(product(along), LARGE) else REFUSED
 
 
-cdef bint is_looked_up(Operation o, Partition p, Region region):
+cdef bint is_looked_up(Operation o, Partition p, FusedRegion region):
     """Whether index arrays of an operation are complete before the region starts: then it can be asked whether all of
     them lie inside."""
     cdef View v
@@ -228,12 +228,12 @@ cdef object rows_of(Operation o):
     return shape[0]
 
 
-cdef Py_ssize_t reach_of(Operation o, Partition p, Region region):
+cdef Py_ssize_t reach_of(Operation o, Partition p, FusedRegion region):
     """How far from a row of the result the rows lie on which it depends, at most."""
     cdef Py_ssize_t reach = 0, shift
-    cdef Root root
-    for root, shift in p.shifts(o, region):
-        reach = max(reach, abs(shift) + p.of[root.number].reach)
+    cdef Buffer buffer
+    for buffer, shift in p.shifts(o, region):
+        reach = max(reach, abs(shift) + p.of[buffer.number].reach)
     return reach
 
 
@@ -253,7 +253,7 @@ cdef list with_small_ones_first(list operations):
         first = (o.kind != AS_GENERIC and rows_of(o) is None and product(shape) < LARGE
                  and not (len(shape) and shape[0] in rows))
         for v in o.ins:
-            if v.root in late:
+            if v.buffer in late:
                 first = False
         if first:
             early.append(o)
@@ -267,7 +267,7 @@ cdef list with_small_ones_first(list operations):
 
 # ---------------------------------------------------------------------------------------------------------- regions
 
-cdef bint joins(Operation o, Partition p, Region region, bint alone, set waiting) except -1:
+cdef bint joins(Operation o, Partition p, FusedRegion region, bint alone, set waiting) except -1:
     """Whether an operation is done in a region, the first one of which is `alone` or not; how is noted then. What
     `waiting` holds is made later."""
     cdef Making *made = &p.of[o.out.number]
@@ -277,14 +277,14 @@ cdef bint joins(Operation o, Partition p, Region region, bint alone, set waiting
     if not is_looked_up(o, p, region):
         return False
     for v in o.ins:
-        if v.root in waiting:
+        if v.buffer in waiting:
             return False
     if alone or o.kind == AS_GENERIC:
         return alone and not region.operations
     if region.rows is None:
         return not region.operations or rows_of(o) is None
     for v in o.ins:
-        if p.here(v, region) and p.of[v.root.number].added:
+        if p.here(v, region) and p.of[v.buffer.number].added:
             return False
     r = role(o, p, region)
     if r == REFUSED:
@@ -304,7 +304,7 @@ cdef bint joins(Operation o, Partition p, Region region, bint alone, set waiting
 cdef list gathered(Partition p, list left):
     """Put what can run with the first of the operations into a region; returns the others."""
     cdef Operation o = <Operation>left[0]
-    cdef Region region = new_region(len(p.regions), rows_of(o), [])
+    cdef FusedRegion region = new_region(len(p.regions), rows_of(o), [])
     cdef bint alone = o.kind == AS_GENERIC
     cdef list later = []
     cdef set waiting = set()
@@ -325,19 +325,19 @@ cdef list gathered(Partition p, list left):
 
 cdef int note_readers(Partition p) except -1:
     """Which roots are read outside of the region that makes them, and by which region last."""
-    cdef Region region
+    cdef FusedRegion region
     cdef Operation o
     cdef View v
     cdef Making *made
     for region in p.regions:
         for o in region.operations:
             for v in o.ins:
-                made = &p.of[v.root.number]
+                made = &p.of[v.buffer.number]
                 made.last = max(made.last, region.number)
                 if made.region != region.number:
                     made.outside = True
     for v in p.lowered.results:
-        made = &p.of[v.root.number]
+        made = &p.of[v.buffer.number]
         made.outside = True
         made.last = len(p.regions)
     return 0
@@ -347,7 +347,7 @@ cdef Partition partition_of(Operations lowered):
     """The operations in regions, in an order that respects what depends on what."""
     cdef Partition p = Partition()
     cdef list left = with_small_ones_first(lowered.operations)
-    cdef Py_ssize_t i, n = len(lowered.roots)
+    cdef Py_ssize_t i, n = len(lowered.buffers)
     p.lowered = lowered
     p.regions = []
     p.of = <Making *>PyMem_Calloc(max(1, n), sizeof(Making))
@@ -363,7 +363,7 @@ cdef Partition partition_of(Operations lowered):
 
 cdef Py_ssize_t traffic(Partition p) except -1:
     """Bytes that regions leave to others; what is added up over the rows is read and written for each block."""
-    cdef Region region
+    cdef FusedRegion region
     cdef Operation o
     cdef Making *made
     cdef Py_ssize_t total = 0

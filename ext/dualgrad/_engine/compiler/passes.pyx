@@ -25,9 +25,9 @@ each of them, with plain data. After the last one it is seen to it that none has
 from ..arrays.array cimport DG_DEBUG
 from .allocation cimport Allocation, allocated
 from .code cimport Code
-from .common_factors cimport without_multiples
+from .common_factors cimport with_common_factors
 from .facts cimport facts_of
-from .horizontal_fusion cimport Joined, joined
+from .horizontal_fusion cimport Joined, with_products_joined
 from .identities cimport simplified
 from .margins cimport Margins, margins_of
 from .orders cimport Lowered, lowered
@@ -57,7 +57,7 @@ cdef object simplify(object program):
 
 
 cdef object share(object program):
-    return without_multiples(<Program>program)
+    return with_common_factors(<Program>program)
 
 
 cdef object numbers(object program):
@@ -81,7 +81,7 @@ cdef object margins(object made):
 
 
 cdef object join(object made):
-    return joined(<Margins>made)
+    return with_products_joined(<Margins>made)
 
 
 cdef object allocate(object made):

@@ -119,7 +119,7 @@ cdef class Plan:
         self.arena = code.arena
         self.block_bytes = code.block_bytes
         self.total_bytes = code.total_bytes
-        self.whole = [at.view.offset == at.offset == 0 and at.view.shape == at.view.root.shape and is_packed(at.view)
+        self.whole = [at.view.offset == at.offset == 0 and at.view.shape == at.view.buffer.shape and is_packed(at.view)
                       for at in self.results]
         self.parallel = any([region.workers > 1 for region in self.tasks])
         self.products = self.parallel and any([region.products for region in self.tasks])
@@ -270,7 +270,7 @@ cdef class Plan:
         cdef Located at = <Located>index
         cdef View v = at.view
         cdef Py_ssize_t extent = (<tuple>whole)[axis], step = step_of(v.strides, v.shape, False)
-        if dg_indices_fit(bases[at.base] + at.offset, product(v.shape), step, extent, v.root.item == 8):
+        if dg_indices_fit(bases[at.base] + at.offset, product(v.shape), step, extent, v.buffer.item == 8):
             return 0
         numbers = to_ndarray(loose(at, bases))
         wrong = numbers[(numbers < -extent) | (numbers >= extent)].flat[0]
@@ -321,14 +321,14 @@ cdef int add_totals(RegionCode region, dg_region *r) except -1:
     cdef int w
     for total in region.totals:
         target = bases[TOTALS] + total.total
-        loop = add_loop(total.root.typenum)
-        steps[0] = steps[1] = steps[2] = total.root.item
+        loop = add_loop(total.buffer.typenum)
+        steps[0] = steps[1] = steps[2] = total.buffer.item
         for w in range(1, r.workers):
             pointers[0] = pointers[2] = target
             pointers[1] = r.bases[w][TOTALS] + total.total
-            size = total.root.size
+            size = total.buffer.size
             loop.fn(pointers, &size, steps, loop.data)
-        memcpy(bases[total.base] + total.offset, target, total.root.size * total.root.item)
+        memcpy(bases[total.base] + total.offset, target, total.buffer.size * total.buffer.item)
     return 0
 
 
@@ -352,7 +352,7 @@ cdef Array viewed(View v, Array base, char *data):
 
 cdef Array loose(Located at, char **bases):
     """An operand in place, for as long as one operation takes."""
-    return viewed(at.view, np_scalar(at.view.root.typenum), bases[at.base] + at.offset)
+    return viewed(at.view, np_scalar(at.view.buffer.typenum), bases[at.base] + at.offset)
 
 cdef Plan make_plan(Program program):
     """The plan of a prepared program. What is made on the way is no garbage, and not worth looking through for it."""

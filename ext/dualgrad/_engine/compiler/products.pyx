@@ -71,7 +71,7 @@ cdef int product_by_rows(Emitter e, Operation o, View a, View b, list mates) exc
         strides = [0, sb[0], m * n * item, sa[0], sa[1], sb[1], sb[2], n * item, item]
     elif na == 2:
         dims = [stack, -1, k, n]
-        strides = [e.local_bytes(a.root) if stack > 1 else 0, 0, e.local_bytes(o.out) if stack > 1 else 0,
+        strides = [e.local_bytes(a.buffer) if stack > 1 else 0, 0, e.local_bytes(o.out) if stack > 1 else 0,
                    sa[0], sa[1], sb[0], sb[1], n * item, item]
     elif nb == 2 and sa[0] == sa[1] * m:
         dims, strides = [1, -m, k, n], [0, 0, 0, sa[1], sa[2], sb[0], sb[1], n * item, item]
@@ -183,7 +183,7 @@ cdef int sum_by_product(Emitter e, Operation o, tuple place, Py_ssize_t step, tu
 
 cdef bint runs(View v):
     """Whether rows and stacks of a factor lie behind each other, their numbers side by side."""
-    return (v.strides[2] == v.root.item and v.strides[1] == v.root.item * <Py_ssize_t>v.shape[2]
+    return (v.strides[2] == v.buffer.item and v.strides[1] == v.buffer.item * <Py_ssize_t>v.shape[2]
             and v.strides[0] == <Py_ssize_t>v.strides[1] * <Py_ssize_t>v.shape[1])
 
 

@@ -22,7 +22,7 @@ from .partition cimport new_region
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
 from .rewrites cimport NUMBER_FUSED, NUMBER_RESHAPED, NUMBER_REUSES_CELL, note
 from .vertical_fusion cimport NONE, Chain, chain_of, code_of_primitive
-from .views cimport Root, new_root, packed, view
+from .views cimport Buffer, new_buffer, packed, view
 
 cdef enum:
     CELL = 8                        # bytes of a number
@@ -176,7 +176,7 @@ cdef class Planner:
         cdef dict at = {}               # slot -> where a run finds it
         cdef list free = []
         cdef Memory found
-        cdef Root r
+        cdef Buffer r
         cdef int i, k, slot, end = 0
         for slot in range(len(p.kinds)):
             x = &self.numbers[slot]
@@ -187,17 +187,17 @@ cdef class Planner:
             if kind == FROM_CONSTANT:
                 source = contiguous(<Array>source)
             name = "input" if kind == FROM_INPUT else "handle" if kind == FROM_HANDLE else "constant"
-            found = new_memory(memories, new_root(p.typenums[slot], p.shapes[slot], None), name, source)
+            found = new_memory(memories, new_buffer(p.typenums[slot], p.shapes[slot], None), name, source)
             x.base = found.base
             at[slot] = found
         for leaving in p.outputs + [slot for _, slot in p.effects]:
             slot = self.numbers[<int>leaving].same
             if slot not in at:
-                r = new_root(p.typenums[slot], p.shapes[<int>leaving], None)
+                r = new_buffer(p.typenums[slot], p.shapes[<int>leaving], None)
                 at[slot] = found = new_memory(memories, r, "result", None)
                 self.numbers[slot].base = found.base
             found = at[slot]
-            r = <Root>found.identity
+            r = <Buffer>found.identity
             shape = p.shapes[<int>leaving]
             results.append(new_located(view(r, 0, shape, packed(shape, r.item)), found.base, 0))
         for i in range(self.count):

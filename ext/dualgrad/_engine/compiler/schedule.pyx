@@ -8,18 +8,18 @@ are alive at once: the operations as they came, depth first from the results, or
 from .lowering cimport Operation
 from .partition cimport Partition
 from .rewrites cimport DEPTH_FIRST, GREEDY, Rewrite, note
-from .views cimport Root, View
+from .views cimport Buffer, View
 
 cdef enum:
     NEAR = 8192                     # bytes that are in the nearest cache in any order
 
 
-cdef bint is_kept(Partition p, Root r) noexcept:
+cdef bint is_kept(Partition p, Buffer r) noexcept:
     """Whether a result stays in the memory of a block."""
     return not p.of[r.number].outside and not p.of[r.number].added
 
 
-cdef bint is_local(Partition p, Root r, Root other) noexcept:
+cdef bint is_local(Partition p, Buffer r, Buffer other) noexcept:
     """Whether a root is made in the region that makes another one, for nobody else."""
     return p.of[r.number].region == p.of[other.number].region and not p.of[r.number].outside
 
@@ -54,16 +54,16 @@ cdef Py_ssize_t most_alive(Partition p, list operations):
     cdef Py_ssize_t alive = 0, most = 0, i
     for i, o in enumerate(operations):
         for v in o.ins:
-            if is_local(p, v.root, o.out):
-                last[v.root] = i
+            if is_local(p, v.buffer, o.out):
+                last[v.buffer] = i
     for i, o in enumerate(operations):
         if is_kept(p, o.out):
             alive += p.row_size(o.out)
         most = max(most, alive)
         for v in o.ins:
-            if last.get(v.root) == i:
-                alive -= p.row_size(v.root)
-                del last[v.root]
+            if last.get(v.buffer) == i:
+                alive -= p.row_size(v.buffer)
+                del last[v.buffer]
     return most
 
 
@@ -88,8 +88,8 @@ cdef list depth_first(Partition p, list operations):
                 continue
             ready = True
             for v in q.ins:
-                if v.root in maker and maker[v.root] not in done:
-                    stack.append(maker[v.root])
+                if v.buffer in maker and maker[v.buffer] not in done:
+                    stack.append(maker[v.buffer])
                     ready = False
             if ready:
                 done.add(q)
@@ -108,12 +108,12 @@ cdef list greedy(Partition p, list operations):
     for o in operations:
         waiting.setdefault(o.out, [])
     for o in operations:
-        roots = {v.root for v in o.ins if v.root in waiting}
-        waits[o] = len(roots)
-        for key in roots:
+        buffers = {v.buffer for v in o.ins if v.buffer in waiting}
+        waits[o] = len(buffers)
+        for key in buffers:
             uses[key] = uses.get(key, 0) + 1
             (<list>waiting[key]).append(o)
-        if not roots:
+        if not buffers:
             ready.append(o)
     while ready:
         best = -1
@@ -122,15 +122,15 @@ cdef list greedy(Partition p, list operations):
         for i in range(n - 1, max(-1, n - 64), -1):
             o = <Operation>ready[i]
             gain = -p.row_size(o.out) if is_kept(p, o.out) else 0
-            for root in {v.root: None for v in o.ins}:
-                if uses.get(root) == 1 and not p.of[(<Root>root).number].outside:
-                    gain += p.row_size(<Root>root)
+            for buffer in {v.buffer: None for v in o.ins}:
+                if uses.get(buffer) == 1 and not p.of[(<Buffer>buffer).number].outside:
+                    gain += p.row_size(<Buffer>buffer)
             if best < 0 or gain > most:
                 best = i
                 most = gain
         o = <Operation>ready.pop(best)
         found.append(o)
-        for key in {v.root for v in o.ins}:
+        for key in {v.buffer for v in o.ins}:
             if key in uses:
                 uses[key] -= 1
         for later in <list>waiting[o.out]:

@@ -17,7 +17,7 @@ cdef class SlotMap:
         return self.numbers[slot] if slot < self.room else -1
 
 
-cdef struct Entry:
+cdef struct StepEntry:
     int op                          # -1: free
     int setting                     # its number; -1 for none
     int count                       # operands
@@ -27,7 +27,7 @@ cdef struct Entry:
 
 cdef class StepIndex:
     """The slot of the result of each step, by what the step computes."""
-    cdef Entry *entries
+    cdef StepEntry *entries
     cdef Py_ssize_t room            # a power of two
     cdef Py_ssize_t used
     cdef dict settings              # (type, settings) -> number
@@ -38,7 +38,7 @@ cdef class StepIndex:
     cdef int find(self, int op, object params, const int *ins, Py_ssize_t n) except -3
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot) except -1
     cdef int number_of(self, object params) except -3
-    cdef Entry *place(self, int op, int setting, const int *ins, int n) noexcept
+    cdef StepEntry *place(self, int op, int setting, const int *ins, int n) noexcept
     cdef int grow(self) except -1
 
 

@@ -69,7 +69,7 @@ cdef class StepIndex:
 
     cdef int find(self, int op, object params, const int *ins, Py_ssize_t n) except -3:
         """The slot of an equal step; -1 if there is none, NO_KEY if there can be none."""
-        cdef Entry *entry
+        cdef StepEntry *entry
         cdef int setting = self.number_of(params)
         if setting == NO_KEY:
             return NO_KEY
@@ -82,7 +82,7 @@ cdef class StepIndex:
 
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot) except -1:
         """Note where the result of a step is; its settings can be hashed."""
-        cdef Entry *entry
+        cdef StepEntry *entry
         cdef int setting = self.number_of(params)
         if n > FEW:
             self.others[op, setting, tuple_of(ins, n)] = slot
@@ -111,11 +111,11 @@ cdef class StepIndex:
             self.latest = params
         return self.number
 
-    cdef Entry *place(self, int op, int setting, const int *ins, int n) noexcept:
+    cdef StepEntry *place(self, int op, int setting, const int *ins, int n) noexcept:
         """The entry of a step, or the free one where it belongs."""
         cdef int[FEW] key
         cdef Py_ssize_t at
-        cdef Entry *entry
+        cdef StepEntry *entry
         sort_into(key, op, ins, n)
         at = hash_of(op, setting, key) & (self.room - 1)
         while True:
@@ -126,10 +126,10 @@ cdef class StepIndex:
             at = (at + 1) & (self.room - 1)
 
     cdef int grow(self) except -1:
-        cdef Entry *former = self.entries
+        cdef StepEntry *former = self.entries
         cdef Py_ssize_t count = self.room, i
         cdef Py_ssize_t room = max(4 * self.room, FIRST_ROOM)
-        cdef Entry *entries = <Entry *>PyMem_Malloc(room * sizeof(Entry))
+        cdef StepEntry *entries = <StepEntry *>PyMem_Malloc(room * sizeof(StepEntry))
         if entries is NULL:
             raise MemoryError()
         for i in range(room):

@@ -16,9 +16,9 @@ from .codegen cimport LEAST, emitted
 from .emitter cimport Emitter, Ones
 from .executor cimport *
 from .lowering cimport (AS_CONTRACT, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER, Operation)
-from .partition cimport HALO, Partition, Region
+from .partition cimport HALO, Partition, FusedRegion
 from .rewrites cimport SEVERAL_THREADS, SHORTER_BLOCKS, STREAMS, note
-from .views cimport Root, View, product
+from .views cimport Buffer, View, product
 
 cdef extern from "executor/cache.h":
     long dg_first_cache_size()
@@ -44,14 +44,14 @@ cdef class Tiling:
     cdef Ones ones
     cdef set known                  # (index array, extent of its axis) that have been looked at
 
-    cdef Emitter attempt(self, Region region, Py_ssize_t block):
+    cdef Emitter attempt(self, FusedRegion region, Py_ssize_t block):
         """The instructions of a region for a block of some rows."""
         return emitted(self.allocation, region, self.halo_of(region), block, self.ones)
 
-    cdef Py_ssize_t halo_of(self, Region region) except -1:
+    cdef Py_ssize_t halo_of(self, FusedRegion region) except -1:
         return self.allocation.joined.margins.halos[region.number]
 
-    cdef Py_ssize_t block_of(self, Region region) except -1:
+    cdef Py_ssize_t block_of(self, FusedRegion region) except -1:
         """How many rows stay in cache."""
         cdef Operation o
         cdef Py_ssize_t a_row, room, wide, least, block
@@ -73,7 +73,7 @@ cdef class Tiling:
             block = block // 16 * 16
         return min(block, <Py_ssize_t>region.rows)
 
-    cdef Py_ssize_t least_rows(self, Region region) except -1:
+    cdef Py_ssize_t least_rows(self, FusedRegion region) except -1:
         """Rows of a block with products, at least: a large shared factor has to be worth packing."""
         cdef Operation o
         cdef View b
@@ -86,7 +86,7 @@ cdef class Tiling:
 
     cdef Emitter divided(self, RegionCode made, Emitter e):
         """Several threads for a large region, with a block for each of a few workers at least."""
-        cdef Region region = made.region
+        cdef FusedRegion region = made.region
         cdef Operation o
         if (made.n_rows < FEW_BLOCKS * 16 or sum([work_of(o) for o in region.operations]) <= PARALLEL
                 or any([asks(o) for o in region.operations])):
@@ -99,7 +99,7 @@ cdef class Tiling:
             e = self.attempt(region, made.block)
         return e
 
-    cdef RegionCode code_of(self, Region region):
+    cdef RegionCode code_of(self, FusedRegion region):
         """A region as instructions, for blocks as long as stays in cache."""
         cdef RegionCode made = RegionCode()
         cdef Emitter e
@@ -129,13 +129,13 @@ cdef class Tiling:
         find_streams(made)
         return made
 
-    cdef str kept(self, Root r):
+    cdef str kept(self, Buffer r):
         """Where the result of an operation goes."""
         if self.partition.of[r.number].added:
             return "total"
         return "block" if self.allocation.of[r.number].base == IN_BLOCK else "memory"
 
-    cdef list lookups(self, Region region):
+    cdef list lookups(self, FusedRegion region):
         """Which indices a region has to look at before it starts: constants were looked at when the program was
         lowered, and what an earlier region has looked at is good."""
         cdef Operation o
@@ -147,8 +147,8 @@ cdef class Tiling:
                 continue
             axis, whole = <tuple>o.params
             for i, v in enumerate(o.ins[1:], <Py_ssize_t>axis):
-                key = (v.root, v.offset, v.shape, v.strides, whole[i])
-                if key not in self.known and (v.root.source is None or (<tuple>v.root.source)[0] != "constant"):
+                key = (v.buffer, v.offset, v.shape, v.strides, whole[i])
+                if key not in self.known and (v.buffer.source is None or (<tuple>v.buffer.source)[0] != "constant"):
                     found.append((self.allocation.located(v), i, whole))
                 self.known.add(key)
         return found
@@ -158,7 +158,7 @@ cdef Code generated(Allocation allocation):
     """The code of all regions."""
     cdef Tiling t = Tiling()
     cdef Code code = Code()
-    cdef Region region
+    cdef FusedRegion region
     cdef RegionCode made
     t.allocation = allocation
     t.partition = allocation.partition
@@ -179,7 +179,7 @@ cdef Code generated(Allocation allocation):
 
 cdef bint asks(Operation o) except -1:
     """Whether an operation may set an error: that belongs to the calling thread, as its settings do."""
-    return o.kind == AS_LOOP and o.op != OP_POWER and find_loop(o.op, (<View>o.ins[0]).root.typenum).asks
+    return o.kind == AS_LOOP and o.op != OP_POWER and find_loop(o.op, (<View>o.ins[0]).buffer.typenum).asks
 
 
 cdef Py_ssize_t work_of(Operation o) except -1:

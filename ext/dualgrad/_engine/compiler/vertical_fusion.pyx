@@ -12,7 +12,7 @@ cimport numpy as cnp
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_MUL, OP_SUB
 from .executor cimport DG_F_ABSORB, DG_F_ADD, DG_F_BUS, DG_F_MUL, DG_F_SUB
 from .lowering cimport AS_LOOP, Operation, new_operation
-from .partition cimport Partition, Region, new_region
+from .partition cimport Partition, FusedRegion, new_region
 from .rewrites cimport FUSED_BOTH, FUSED_LEFT, FUSED_RIGHT, SCALED, note
 from .schedule cimport is_kept, scheduled
 from .views cimport View, broadcast_strides, is_packed, step_of
@@ -37,9 +37,9 @@ cdef bint walks_along(Operation o, bint partition):
     if o.out.typenum != cnp.NPY_DOUBLE and o.out.typenum != cnp.NPY_FLOAT:
         return False
     for v in o.ins:
-        if v.root.typenum != o.out.typenum:
+        if v.buffer.typenum != o.out.typenum:
             return False
-        if not single and step_of(broadcast_strides(v, shape), shape, partition) != v.root.item:
+        if not single and step_of(broadcast_strides(v, shape), shape, partition) != v.buffer.item:
             return False
     return True
 
@@ -47,9 +47,9 @@ cdef bint walks_along(Operation o, bint partition):
 cdef object factor_of(Operation o, int operand):
     """The number (an array) that an operand repeats for all elements; None if it is not known."""
     cdef View v = <View>o.ins[operand]
-    if v.root.size != 1 or v.root.typenum != o.out.typenum or v.root.source is None:
+    if v.buffer.size != 1 or v.buffer.typenum != o.out.typenum or v.buffer.source is None:
         return None
-    kind, source = <tuple>v.root.source
+    kind, source = <tuple>v.buffer.source
     return source if kind == "constant" else None
 
 
@@ -74,12 +74,12 @@ cdef class Fusion:
 
     cdef bint is_taken_whole(self, View v, Operation p, Operation o) except -1:
         """Whether an operand is just what another operation makes, for this one alone."""
-        return (self.uses[v.root] == 1 and is_kept(self.partition, p.out) and v.shape == p.out.shape == o.out.shape
+        return (self.uses[v.buffer] == 1 and is_kept(self.partition, p.out) and v.shape == p.out.shape == o.out.shape
                 and is_packed(v) and v.offset == 0)
 
     cdef Operation taken_in(self, View v, Operation o):
         """The operation that makes an operand, if it can be done with its reader."""
-        cdef Operation p = self.open.get(v.root)
+        cdef Operation p = self.open.get(v.buffer)
         return p if p is not None and self.is_taken_whole(v, p, o) else None
 
     cdef int put(self, Operation o, tuple params, list ins) except -1:
@@ -95,7 +95,7 @@ cdef class Fusion:
             return False
         for i in range(2):
             factor = factor_of(o, i)
-            p = None if factor is None else self.scalable.get((<View>o.ins[1 - i]).root)
+            p = None if factor is None else self.scalable.get((<View>o.ins[1 - i]).buffer)
             if p is not None and self.is_taken_whole(<View>o.ins[1 - i], p, o):
                 inner, outer, second, _ = (code_of(p), NONE, NONE, None) if p.params is None else <tuple>p.params
                 self.made[o.out] = new_operation(AS_LOOP, o.op, (inner, outer, second, factor), p.ins, o.out)
@@ -124,14 +124,14 @@ cdef class Fusion:
         note(FUSED_BOTH if c.left and c.right else FUSED_LEFT if c.left else FUSED_RIGHT)
         return 0
 
-    cdef list run(self, Region region):
+    cdef list run(self, FusedRegion region):
         cdef Operation o
         cdef View v
         cdef int outer
         for o in region.operations:
             self.made[o.out] = o
             for v in o.ins:
-                self.uses[v.root] = self.uses.get(v.root, 0) + 1
+                self.uses[v.buffer] = self.uses.get(v.buffer, 0) + 1
         for o in region.operations:
             outer = code_of(o)
             if outer == NONE or (outer == DG_F_MUL and self.scale(o)) or not walks_along(o, self.rows):
@@ -141,7 +141,7 @@ cdef class Fusion:
         return list(self.made.values())
 
 
-cdef list fused_operations(Partition partition, Region region):
+cdef list fused_operations(Partition partition, FusedRegion region):
     """The operations of a region, some of them in one."""
     cdef Fusion f = Fusion()
     f.partition = partition
@@ -156,7 +156,7 @@ cdef list fused_operations(Partition partition, Region region):
 cdef Fused fused(Partition partition):
     """The regions, fused and put into order."""
     cdef Fused made = Fused()
-    cdef Region region
+    cdef FusedRegion region
     cdef bint rows
     made.partition = partition
     made.regions = []

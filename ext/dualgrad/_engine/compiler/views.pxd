@@ -1,6 +1,6 @@
 # Memory seen through strides. See views.pyx.
 
-cdef class Root:
+cdef class Buffer:
     """Memory: of an input, a handle, a constant, or one result."""
     cdef int typenum
     cdef Py_ssize_t item
@@ -12,7 +12,7 @@ cdef class Root:
 
 cdef class View:
     """A root, seen through strides."""
-    cdef Root root
+    cdef Buffer buffer
     cdef Py_ssize_t offset
     cdef tuple shape
     cdef tuple strides
@@ -21,9 +21,9 @@ cdef class View:
 
 cdef Py_ssize_t product(object shape) except? -1
 cdef tuple packed(tuple shape, Py_ssize_t item)
-cdef Root new_root(int typenum, tuple shape, object source)
-cdef View view_of(Root root)
-cdef View view(Root root, Py_ssize_t offset, tuple shape, tuple strides)
+cdef Buffer new_buffer(int typenum, tuple shape, object source)
+cdef View view_of(Buffer buffer)
+cdef View view(Buffer buffer, Py_ssize_t offset, tuple shape, tuple strides)
 cdef bint is_packed(View v)
 cdef tuple broadcast_strides(View v, tuple shape)
 cdef object step_of(tuple strides, tuple shape, bint partition)

@@ -40,8 +40,8 @@ cdef tuple packed(tuple shape, Py_ssize_t item):
     return strides
 
 
-cdef Root new_root(int typenum, tuple shape, object source):
-    cdef Root r = Root()
+cdef Buffer new_buffer(int typenum, tuple shape, object source):
+    cdef Buffer r = Buffer()
     r.typenum = typenum
     r.item = item_size(typenum)
     r.shape = shape
@@ -51,13 +51,13 @@ cdef Root new_root(int typenum, tuple shape, object source):
     return r
 
 
-cdef View view_of(Root root):
-    return view(root, 0, root.shape, packed(root.shape, root.item))
+cdef View view_of(Buffer buffer):
+    return view(buffer, 0, buffer.shape, packed(buffer.shape, buffer.item))
 
 
-cdef View view(Root root, Py_ssize_t offset, tuple shape, tuple strides):
+cdef View view(Buffer buffer, Py_ssize_t offset, tuple shape, tuple strides):
     cdef View v = View()
-    v.root = root
+    v.buffer = buffer
     v.offset = offset
     v.shape = shape
     v.strides = strides
@@ -65,7 +65,7 @@ cdef View view(Root root, Py_ssize_t offset, tuple shape, tuple strides):
 
 
 cdef bint is_packed(View v):
-    cdef Py_ssize_t expected = v.root.item
+    cdef Py_ssize_t expected = v.buffer.item
     cdef int i
     for i in range(len(v.shape) - 1, -1, -1):
         if v.shape[i] != 1:
@@ -133,12 +133,12 @@ cdef tuple inverse(tuple order):
 
 cdef View turned(View v, tuple order):
     """A view with its axes in another order."""
-    return view(v.root, v.offset, permuted(v.shape, order), permuted(v.strides, order))
+    return view(v.buffer, v.offset, permuted(v.shape, order), permuted(v.strides, order))
 
 
 cdef View repeated(View v, tuple shape):
     """A view repeated up to a shape."""
-    return view(v.root, v.offset, shape, broadcast_strides(v, shape))
+    return view(v.buffer, v.offset, shape, broadcast_strides(v, shape))
 
 
 cdef View reshaped(View v, tuple shape):
@@ -151,7 +151,7 @@ cdef View reshaped(View v, tuple shape):
         return None
     while j < n_new:
         if shape[j] == 1:
-            strides.append(v.root.item)
+            strides.append(v.buffer.item)
             j += 1
             continue
         have, want, first = old[i][0], shape[j], j
@@ -173,4 +173,4 @@ cdef View reshaped(View v, tuple shape):
             step *= <Py_ssize_t>extent
         strides += reversed(group)
         i = k + 1
-    return view(v.root, v.offset, shape, tuple(strides))
+    return view(v.buffer, v.offset, shape, tuple(strides))

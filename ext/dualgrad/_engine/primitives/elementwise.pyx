@@ -40,7 +40,7 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
         return composed(op, args, n) if is_complex(a.typenum) and op in COMPOSED else through_wider(op, args, n)
     if n == 1:
         if not a.contiguous:
-            return walk(op, loop, args, n)
+            return walk_strided(op, loop, args, n)
         out = new_array(loop.out_typenum, a.ndim, a.shape)
         pointers[0] = a.data
         pointers[1] = out.data
@@ -65,14 +65,14 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
             steps[0] = 0
             steps[1] = b.itemsize
         else:
-            return walk(op, loop, args, n)
+            return walk_strided(op, loop, args, n)
         pointers[0] = a.data
         pointers[1] = b.data
         pointers[2] = out.data
         steps[2] = out.itemsize
         size = out.size
     else:
-        return walk(op, loop, args, n)
+        return walk_strided(op, loop, args, n)
     if size < NOGIL_SIZE:
         loop.fn(pointers, &size, steps, loop.data)
     else:
@@ -149,7 +149,7 @@ cdef Array integer_power(PyObject **args):
     return from_ndarray(np.asarray(np.power(base, exponent)))
 
 
-cdef Array walk(int op, Loop *loop, PyObject **args, int n):
+cdef Array walk_strided(int op, Loop *loop, PyObject **args, int n):
     """The general case: any strides, any broadcasting."""
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[4][MAX_DIMS] strides

@@ -35,20 +35,20 @@ def uninitialized(dtype, Py_ssize_t n):
 
 # ---------------------------------------------------------------------------------------------------- places
 
-cdef struct Entry:
+cdef struct MatrixEntry:
     int column
     int number
 
 
 cdef int by_column(const void *x, const void *y) noexcept nogil:
-    return (<const Entry *>x).column - (<const Entry *>y).column
+    return (<const MatrixEntry *>x).column - (<const MatrixEntry *>y).column
 
 
-cdef void sort_entries(Entry *c, Py_ssize_t n) noexcept nogil:
+cdef void sort_entries(MatrixEntry *c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i, j
-    cdef Entry x
+    cdef MatrixEntry x
     if n > 24:
-        qsort(c, n, sizeof(Entry), by_column)
+        qsort(c, n, sizeof(MatrixEntry), by_column)
         return
     for i in range(1, n):
         x = c[i]
@@ -75,7 +75,7 @@ def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
     room = reused_memory(cnp.NPY_INT64, count)
     cdef long long[::1] r = starts, table = room
     cdef int[::1] c = members, place = places
-    cdef Entry *entries = <Entry *>&table[0]
+    cdef MatrixEntry *entries = <MatrixEntry *>&table[0]
     with nogil:
         for k in range(count):
             r[rows[k]] += 1

@@ -13,7 +13,7 @@ from ..primitives.forms cimport wrap
 from ..values.batch cimport batched_elementwise
 from ..values.families cimport Linear
 from ..values.levels cimport BatchLevel, bind3, type_of
-from ..values.rules cimport given, to_shape_of, widen, widened_jvp
+from ..values.rules cimport tangent_or_zeros, to_shape_of, widen, widened_jvp
 
 
 cdef class Where(Linear):
@@ -45,8 +45,8 @@ cdef class Where(Linear):
     cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
         if tangents[1] is NULL and tangents[2] is NULL:
             return None
-        return widen(bind3(OP_WHERE, None, <Value>ins[0], given(tangents[1], <Value>ins[1]),
-                           given(tangents[2], <Value>ins[2])), out)
+        return widen(bind3(OP_WHERE, None, <Value>ins[0], tangent_or_zeros(tangents[1], <Value>ins[1]),
+                           tangent_or_zeros(tangents[2], <Value>ins[2])), out)
 
     cdef Value jvp_of_integers(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
         return widened_jvp(OP_WHERE, params, ins, n, out, tangents, 1, True)
@@ -64,7 +64,7 @@ cdef class Where(Linear):
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
         cdef Lowering low = <Lowering>lowering
-        if (<View>ins[0]).root.typenum != cnp.NPY_BOOL or item_size(typenum) > 8:
+        if (<View>ins[0]).buffer.typenum != cnp.NPY_BOOL or item_size(typenum) > 8:
             return None
         return low.elementwise(AS_SELECT, OP_WHERE, low.elements(ins), typenum, shape)
 

@@ -58,7 +58,7 @@ cdef class Cast(Linear):
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
         cdef Lowering low = <Lowering>lowering
-        if dg_cast_loop((<View>ins[0]).root.typenum, typenum) is NULL:
+        if dg_cast_loop((<View>ins[0]).buffer.typenum, typenum) is NULL:
             return None
         return low.elementwise(AS_CAST, OP_CAST, low.elements(ins), typenum, shape)
 

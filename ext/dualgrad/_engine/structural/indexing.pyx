@@ -70,7 +70,7 @@ cdef class Gather(Linear):
         indices = low_indices(low, params, ins, x.shape, outer)
         if indices is None:
             return None
-        if x.strides[<int>outer + len(indices):] != packed(x.shape[<int>outer + len(indices):], x.root.item):
+        if x.strides[<int>outer + len(indices):] != packed(x.shape[<int>outer + len(indices):], x.buffer.item):
             x = low.copied(x)
         return low.emit(AS_GATHER, OP_GATHER, (outer, x.shape), [x] + indices, typenum, shape)
 
@@ -245,7 +245,7 @@ cdef list low_indices(Lowering low, tuple pattern, list ins, tuple whole, int ou
     cdef int i
     for i in range(len(pattern) - outer):
         index = low_index(low, <View>ins[1 + i], whole[outer + i], outer)
-        if index is None or index.root.typenum != first.root.typenum or (outer and index.shape != first.shape):
+        if index is None or index.buffer.typenum != first.buffer.typenum or (outer and index.shape != first.shape):
             return None
         indices.append(index)
     return indices
@@ -254,11 +254,11 @@ cdef list low_indices(Lowering low, tuple pattern, list ins, tuple whole, int ou
 cdef View low_index(Lowering low, View index, Py_ssize_t extent, bint outer):
     """An index array: side by side if each row reads it again. None if it cannot be read, or is known to lie outside
     of the axis."""
-    cdef int typenum = index.root.typenum
+    cdef int typenum = index.buffer.typenum
     if typenum != cnp.NPY_INT and typenum != cnp.NPY_LONG and typenum != cnp.NPY_LONGLONG:
         return None
-    if index.root.source is not None and (<tuple>index.root.source)[0] == "constant":
-        numbers = to_ndarray(<Array>(<tuple>index.root.source)[1])
+    if index.buffer.source is not None and (<tuple>index.buffer.source)[0] == "constant":
+        numbers = to_ndarray(<Array>(<tuple>index.buffer.source)[1])
         if numbers.min() < -extent or numbers.max() >= extent:
             return None
     if step_of(index.strides, index.shape, False) is None or outer and not is_packed(index):

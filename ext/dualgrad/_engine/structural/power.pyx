@@ -5,7 +5,7 @@ import numpy as np
 
 from ..arrays.array cimport NPY_HALF, Array, Value, from_ndarray, is_complex, scalar, to_ndarray
 from ..compiler.lowering cimport AS_LOOP, Lowering, dtype_of, power_loop
-from ..compiler.views cimport new_root, view_of
+from ..compiler.views cimport new_buffer, view_of
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_MUL, OP_POW_PARTIAL, OP_POWER
 from ..primitives.registry cimport define
 from ..primitives.forms cimport is_float, like, wrap
@@ -68,8 +68,8 @@ cdef class Power(Elementwise):
         cdef Lowering low = <Lowering>lowering
         if power_loop(typenum).fn is NULL or typenum == NPY_HALF:
             return None
-        number = new_root(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
-        low.roots.append(number)
+        number = new_buffer(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
+        low.buffers.append(number)
         return low.elementwise(AS_LOOP, OP_POWER, [ins[0], view_of(number)], typenum, shape)
 
     def reads(self, step, int k):

@@ -348,8 +348,8 @@ cdef View multiplied(Lowering low, View a, View b, int typenum, tuple shape):
             p, q = split_alike(a, b)
             if p is not None:
                 return low.emit(AS_CONTRACT, OP_MATMUL, None, [p, q], typenum, shape)
-    a = low.settled(a)
-    b = low.settled(b)
+    a = low.materialised(a)
+    b = low.materialised(b)
     if len(a.shape) == 3 and len(b.shape) == 2 or len(a.shape) == 2 and len(b.shape) == 2:
         order = low.order(shape)
     if order == (1, 0) and len(a.shape) == 2:           # the transposed product
@@ -384,9 +384,9 @@ cdef tuple split_alike(View a, View b):
     elif q is not None:
         return None, None
     if p is None:
-        p = view(a.root, a.offset, (q.shape[0], q.shape[1], a.shape[0]),
+        p = view(a.buffer, a.offset, (q.shape[0], q.shape[1], a.shape[0]),
                  (a.strides[1], a.strides[1] * <Py_ssize_t>q.shape[0], a.strides[0]))
     if q is None:
-        q = view(b.root, b.offset, (p.shape[0], p.shape[1], b.shape[1]),
+        q = view(b.buffer, b.offset, (p.shape[0], p.shape[1], b.shape[1]),
                  (b.strides[0], b.strides[0] * <Py_ssize_t>p.shape[0], b.strides[1]))
     return (p, q) if p.shape[:2] == q.shape[:2] else (None, None)

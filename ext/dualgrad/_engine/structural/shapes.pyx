@@ -203,7 +203,7 @@ cdef class BroadcastTo(Linear):
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
         cdef View x = <View>ins[0]
-        return view(x.root, x.offset, shape, broadcast_strides(x, shape))
+        return view(x.buffer, x.offset, shape, broadcast_strides(x, shape))
 
     def reads(self, step, int k):
         return step.moved(step.positions(k))

@@ -12,7 +12,7 @@ from ..primitives.forms cimport in_shape, like, wrap
 from ..values.batch cimport leave
 from ..values.families cimport Linear
 from ..values.levels cimport Batch, BatchLevel, bind1, bind_list, shape_of
-from ..values.rules cimport given, widened_jvp
+from ..values.rules cimport tangent_or_zeros, widened_jvp
 
 
 cdef class Slice(Linear):
@@ -49,7 +49,7 @@ cdef class Slice(Linear):
             if count:
                 offset += <Py_ssize_t>start * <Py_ssize_t>x.strides[k]
             strides.append(<Py_ssize_t>step * <Py_ssize_t>x.strides[k])
-        return view(x.root, offset, shape, tuple(strides))
+        return view(x.buffer, offset, shape, tuple(strides))
 
     def reads(self, step, int k):
         return step.moved(step.positions(k))
@@ -193,7 +193,7 @@ cdef class Concat(Linear):
         cdef int i
         for i in range(n):
             if tangents[i] is not NULL:
-                return bind_list(OP_CONCAT, params, [given(tangents[k], <Value>ins[k]) for k in range(n)])
+                return bind_list(OP_CONCAT, params, [tangent_or_zeros(tangents[k], <Value>ins[k]) for k in range(n)])
         return None
 
     cdef Value jvp_of_integers(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):

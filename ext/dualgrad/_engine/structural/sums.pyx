@@ -117,7 +117,7 @@ cdef View summed(Lowering lowering, list axes, View x, int typenum, tuple shape)
         s = lowering.emit(AS_SUM, OP_SUM, tuple(axes), [x], typenum, kept)
     else:
         s = lowering.emit(AS_GENERIC, OP_SUM, (tuple(axes), False), [x], typenum, kept)
-    return view(s.root, s.offset, shape, packed(shape, s.root.item))
+    return view(s.buffer, s.offset, shape, packed(shape, s.buffer.item))
 
 
 cdef bint in_a_row(list axes):

@@ -14,15 +14,15 @@ call as results and the handles are set, once; those of later runs are forgotten
 state that the first run found.
 """
 from ..arrays.array cimport GET_RANDOM, HOOKS, NODE, PUT_RANDOM, Value
-from .nodes cimport settled
+from .nodes cimport without_closed
 from .tape cimport Tape, stripped
 
 
-cdef class Region:
+cdef class ClosedCall:
 
     cdef Value capture(self, object handle, Value outside):
         """The value inside of a handle that is read for the first time."""
-        cdef Value inside = settled(outside)
+        cdef Value inside = without_closed(outside)
         if self.again:
             if inside.kind == NODE:
                 raise RuntimeError(f"{self.level.name}: the function reads a tensor now that it did not read when it "
@@ -48,7 +48,7 @@ cdef int set_random_state(object state) except -1:
     return 0
 
 
-cdef int before_draw(Region region) except -1:
+cdef int before_draw(ClosedCall region) except -1:
     """Random numbers are about to be drawn in a region: at their first run, it and those around it note the state."""
     while region is not None:
         if not region.again and region.state is None:

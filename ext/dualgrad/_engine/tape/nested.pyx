@@ -27,7 +27,7 @@ from ..values.batch cimport enter, holds_batch, leave, over_samples
 from ..values.dual cimport coefficient, cotangent, duality_of, entered, joined, left, moves_at, seeded
 from ..primitives.opcodes cimport *
 from ..values.rules cimport zeros_like
-from .runs cimport Run, SubTape, inner_run_of, lift_tape, replay
+from .runs cimport Run, SubTape, inner_run_of, lift_tape, reevaluate
 from .sweeps cimport DROP_SPENT, KEEP_ALL, accumulate, dual_sweep, reach, sweep, tangent_sweep
 from .nodes cimport holds_node, target_of
 from .tape cimport Slots, Tape, new_slots
@@ -133,7 +133,7 @@ cdef class SubGradient(SubTape):
     cdef Run again(self, Run run, list operands):
         cdef Run lifted = Run()
         lifted.inner = {}
-        lifted.primals = replay(run, dict(zip(self.leaf_slots, operands)), lifted.inner)
+        lifted.primals = reevaluate(run, dict(zip(self.leaf_slots, operands)), lifted.inner)
         self.sweep_lifted(lifted, run, operands)
         return lifted
 
@@ -271,7 +271,7 @@ cdef class SubForward(SubTape):
             leaves[self.leaf_slots[i]] = self.met(<Value>operands[n_operands + i])
         lifted.tape = run.tape
         lifted.inner = {}
-        lifted.primals = replay(run, leaves, lifted.inner)
+        lifted.primals = reevaluate(run, leaves, lifted.inner)
         lifted.lifted = True
         lifted.level = run.level
         lifted.algebra = run.algebra
@@ -353,7 +353,7 @@ cdef class SubMap(SubTape):
         lifted.tape = run.tape
         lifted.samples = self.level
         lifted.inner = {}
-        lifted.primals = replay(run, leaves, lifted.inner)
+        lifted.primals = reevaluate(run, leaves, lifted.inner)
         lifted.lifted = True
         return lifted
 

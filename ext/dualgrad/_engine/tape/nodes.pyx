@@ -8,16 +8,16 @@ from ..values.rules cimport dual_rule
 from .tape cimport Tape, record
 
 
-cdef Value settle(Node v):
+cdef Value plain_of_closed(Node v):
     """A node whose tape is closed: a plain value, unless an outer derivative might still need it."""
     if v.level.depends_on_open():
         raise misuse(v.level)
     return v.primal
 
 
-cdef Value settled(Value v):
+cdef Value without_closed(Value v):
     """A value as it may be used now: a node of a closed tape has become plain, or is an error."""
-    return settle(<Node>v) if v.kind == NODE and not (<Node>v).level.open else v
+    return plain_of_closed(<Node>v) if v.kind == NODE and not (<Node>v).level.open else v
 
 
 cdef Tape highest(list values):
@@ -100,7 +100,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
                 continue
             node = <Node>v
             if not node.level.open:
-                v = settle(node)
+                v = plain_of_closed(node)
                 if held is None:
                     held = []
                 held.append(v)

@@ -1,7 +1,7 @@
 # Runs: a tape with values for its slots. See runs.pyx.
 from ..arrays.array cimport Value
 from ..values.levels cimport Algebra, BatchLevel, Level
-from .tape cimport Entry, Slots, Tape
+from .tape cimport TapeEntry, Slots, Tape
 
 
 cdef class Run:
@@ -32,18 +32,18 @@ cdef class CustomRule:
     cdef list pull(self, list ins, list outs, list cts)
 
 
-cdef inline object params_of(Entry *entry):
+cdef inline object params_of(TapeEntry *entry):
     return None if entry.params is NULL else <object>entry.params
 
 
-cdef list operands_of(Tape tape, Entry *entry, Slots primals)
-cdef list results_in(Entry *entry, Slots slots)
+cdef list operands_of(Tape tape, TapeEntry *entry, Slots primals)
+cdef list results_in(TapeEntry *entry, Slots slots)
 cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
-cdef Slots replay(Run run, dict leaf_values, dict inner)
-cdef bint differ(Run run, Entry *entry, list cts)
-cdef list for_samples(Run run, Entry *entry, list cts)
-cdef list shared_terms(Run run, Entry *entry, bint batched, list terms)
-cdef bint moves_in(Run run, Entry *entry)
-cdef list elements_of(Run run, Entry *entry, list cts)
-cdef list functionals_of(Run run, Entry *entry, list terms)
+cdef Slots reevaluate(Run run, dict leaf_values, dict inner)
+cdef bint differ(Run run, TapeEntry *entry, list cts)
+cdef list for_samples(Run run, TapeEntry *entry, list cts)
+cdef list shared_terms(Run run, TapeEntry *entry, bint batched, list terms)
+cdef bint moves_in(Run run, TapeEntry *entry)
+cdef list elements_of(Run run, TapeEntry *entry, list cts)
+cdef list functionals_of(Run run, TapeEntry *entry, list terms)

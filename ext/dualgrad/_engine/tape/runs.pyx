@@ -17,7 +17,7 @@ from ..values.batch cimport at_first, holds_batch, of_first, over_samples
 from ..values.dual cimport cotangent, moves_at, seeded
 from ..values.levels cimport Level, bind_list
 from .nodes cimport target_of
-from .tape cimport Entry, Slots, Tape, new_slots
+from .tape cimport TapeEntry, Slots, Tape, new_slots
 
 
 cdef class Run:
@@ -69,12 +69,12 @@ cdef class CustomRule:
 
 # ----------------------------------------------------------------------------------------- what an instruction works on
 
-cdef list operands_of(Tape tape, Entry *entry, Slots primals):
+cdef list operands_of(Tape tape, TapeEntry *entry, Slots primals):
     cdef Py_ssize_t k
     return [tape.operand(primals, tape.refs[entry.first_in + k]) for k in range(entry.n_in)]
 
 
-cdef list results_in(Entry *entry, Slots slots):
+cdef list results_in(TapeEntry *entry, Slots slots):
     cdef Py_ssize_t k
     return [slots.get(entry.slot + k) for k in range(entry.n_out)]
 
@@ -90,7 +90,7 @@ cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub):
 
 # ------------------------------------------- cotangents of an instruction that gives those of all its operands together
 
-cdef bint differ(Run run, Entry *entry, list cts):
+cdef bint differ(Run run, TapeEntry *entry, list cts):
     """Whether a result of an instruction of a vmap that has a cotangent differs from sample to sample."""
     cdef Py_ssize_t k
     for k in range(entry.n_out):
@@ -99,14 +99,14 @@ cdef bint differ(Run run, Entry *entry, list cts):
     return False
 
 
-cdef list for_samples(Run run, Entry *entry, list cts):
+cdef list for_samples(Run run, TapeEntry *entry, list cts):
     """Cotangents of the results of an instruction of a vmap, those that have been added up given to one sample."""
     cdef Py_ssize_t k
     return [cts[k] if holds_batch(<Value>run.primals.p[entry.slot + k], run.samples)
             else at_first(<Value>cts[k], run.samples) for k in range(entry.n_out)]
 
 
-cdef list shared_terms(Run run, Entry *entry, bint batched, list terms):
+cdef list shared_terms(Run run, TapeEntry *entry, bint batched, list terms):
     """Cotangents an instruction of a vmap returned, those of what all samples share added up over them. If no result
     depends on the sample, that has been done."""
     cdef Py_ssize_t k, r
@@ -120,7 +120,7 @@ cdef list shared_terms(Run run, Entry *entry, bint batched, list terms):
     return terms
 
 
-cdef bint moves_in(Run run, Entry *entry):
+cdef bint moves_in(Run run, TapeEntry *entry):
     """Whether an operand or a result of an instruction moves in the algebra of a run."""
     cdef Py_ssize_t k, r
     if run.level is None:
@@ -132,14 +132,14 @@ cdef bint moves_in(Run run, Entry *entry):
     return False
 
 
-cdef list elements_of(Run run, Entry *entry, list cts):
+cdef list elements_of(Run run, TapeEntry *entry, list cts):
     """Cotangents of the results of an instruction that gives those of all its operands together, as elements."""
     cdef Py_ssize_t k
     return [seeded(run.level, run.algebra, [ct]) if ct is not None
             and not moves_at(<Value>run.primals.p[entry.slot + k], run.level) else ct for k, ct in enumerate(cts)]
 
 
-cdef list functionals_of(Run run, Entry *entry, list terms):
+cdef list functionals_of(Run run, TapeEntry *entry, list terms):
     """The cotangents it returned: of what does not move, only their functional."""
     cdef Py_ssize_t k, r
     for k in range(entry.n_in):
@@ -159,7 +159,7 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     cdef Tape tape = run.tape
     cdef Tape target
     cdef Slots lifted = new_slots(tape.values.n)
-    cdef Entry *entry
+    cdef TapeEntry *entry
     cdef Py_ssize_t e, k
     cdef list operands
     cdef Value v
@@ -183,12 +183,12 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     return lifted
 
 
-cdef Slots replay(Run run, dict leaf_values, dict inner):
+cdef Slots reevaluate(Run run, dict leaf_values, dict inner):
     """The slots of a tape when its program is run again on other leaves. `inner` receives the runs of inner transforms.
     """
     cdef Tape tape = run.tape
     cdef Slots values = new_slots(tape.values.n)
-    cdef Entry *entry
+    cdef TapeEntry *entry
     cdef Py_ssize_t e
     for slot in tape.leaf_slots:
         values.put(slot, leaf_values.get(slot, run.primals.get(slot)))

@@ -4,7 +4,7 @@ from ..arrays.array cimport Value
 from ..primitives.watch cimport Watch
 from ..values.levels cimport Level
 from .runs cimport Run
-from .tape cimport Entry, Slots, Tape
+from .tape cimport TapeEntry, Slots, Tape
 
 
 cdef enum:
@@ -33,10 +33,10 @@ cdef class Visitor:
     cdef PyObject **in_dots     # their tangents
     cdef PyObject *few[2 * FEW]
     cdef PyObject **many
-    cdef bint reached(self, Entry *entry) except -1
-    cdef int visit(self, Py_ssize_t e, Entry *entry) except -1
-    cdef Value term(self, Entry *entry, int k)
-    cdef int spend(self, Py_ssize_t e, Entry *entry) except -1
+    cdef bint reached(self, TapeEntry *entry) except -1
+    cdef int visit(self, Py_ssize_t e, TapeEntry *entry) except -1
+    cdef Value term(self, TapeEntry *entry, int k)
+    cdef int spend(self, Py_ssize_t e, TapeEntry *entry) except -1
 
 
 cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1

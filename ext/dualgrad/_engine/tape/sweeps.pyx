@@ -29,7 +29,7 @@ from ..primitives.opcodes cimport *
 from ..values.rules cimport add, jvp, look_at, vjp, vjp_tangent, zeros_like
 from .runs cimport (CustomRule, Run, SubTape, differ, elements_of, for_samples, functionals_of, inner_run_of, moves_in,
                     operands_of, params_of, results_in, shared_terms)
-from .tape cimport Entry, Slots, Tape, resized
+from .tape cimport TapeEntry, Slots, Tape, resized
 from ..values.levels cimport make_dual, new_level, part
 from ..primitives.watch cimport Watch, active_watch
 
@@ -81,7 +81,7 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
 cdef int walk(Visitor visitor, Run run, bint backwards) except -1:
     """Visit the instructions of a tape, the first one first or the last one first."""
     cdef Tape tape = run.tape
-    cdef Entry *entry
+    cdef TapeEntry *entry
     cdef Py_ssize_t i, e, n = tape.n_entries
     cdef Watch watch = begin(tape, "reverse" if backwards else "forward")
     cdef Py_ssize_t depth = 0 if watch is None else len(watch.sweeps)
@@ -114,29 +114,29 @@ cdef class Visitor:
     def __dealloc__(self):
         PyMem_RawFree(self.many)
 
-    cdef bint reached(self, Entry *entry) except -1:
+    cdef bint reached(self, TapeEntry *entry) except -1:
         """Whether there is something to do at an instruction."""
         raise NotImplementedError
 
-    cdef int visit(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int visit(self, Py_ssize_t e, TapeEntry *entry) except -1:
         """Do it."""
         raise NotImplementedError
 
-    cdef Value term(self, Entry *entry, int k):
+    cdef Value term(self, TapeEntry *entry, int k):
         """What a primitive whose operands are at hand gives to operand k; of tangents, to its result."""
         raise NotImplementedError
 
-    cdef int spend(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int spend(self, Py_ssize_t e, TapeEntry *entry) except -1:
         """Drop what no other instruction needs."""
         return 0
 
 
-cdef inline Value term_of(Visitor visitor, Entry *entry, int k):
+cdef inline Value term_of(Visitor visitor, TapeEntry *entry, int k):
     """`term`, looked at where the sweep is watched."""
     return visitor.term(entry, k) if visitor.watch is None else watched_term(visitor, entry, k)
 
 
-cdef int pull_each(Visitor visitor, Entry *entry, Slots into) except -1:
+cdef int pull_each(Visitor visitor, TapeEntry *entry, Slots into) except -1:
     """Add what a primitive gives to each of its operands that is needed."""
     cdef Py_ssize_t *refs = visitor.tape.refs + entry.first_in
     cdef const char *needed = visitor.needed
@@ -147,7 +147,7 @@ cdef int pull_each(Visitor visitor, Entry *entry, Slots into) except -1:
     return 0
 
 
-cdef int spread(Visitor visitor, Entry *entry, Slots into, list terms) except -1:
+cdef int spread(Visitor visitor, TapeEntry *entry, Slots into, list terms) except -1:
     """Add what an instruction gives to all of its operands together."""
     cdef Py_ssize_t k, r
     for k in range(entry.n_in):
@@ -168,7 +168,7 @@ cdef inline int make_room(Visitor visitor, int n) except -1:
     return 0
 
 
-cdef inline int take_operands(Visitor visitor, Entry *entry) except -1:
+cdef inline int take_operands(Visitor visitor, TapeEntry *entry) except -1:
     """Have the operands of an instruction at hand; there is room for them."""
     cdef Py_ssize_t *refs = visitor.tape.refs + entry.first_in
     cdef PyObject **primals = visitor.primals.p
@@ -180,7 +180,7 @@ cdef inline int take_operands(Visitor visitor, Entry *entry) except -1:
     return 0
 
 
-cdef inline bint take_tangents(Visitor visitor, Entry *entry, Slots dots) except -1:
+cdef inline bint take_tangents(Visitor visitor, TapeEntry *entry, Slots dots) except -1:
     """Have the tangents of the operands of an instruction at hand; whether there is one."""
     cdef Py_ssize_t *refs = visitor.tape.refs + entry.first_in
     cdef PyObject **in_dots = visitor.in_dots
@@ -210,7 +210,7 @@ cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
 cdef char *reach(Tape tape, list slots) except NULL:
     """Marks of the slots that depend on the given ones; freed by the caller."""
     cdef Py_ssize_t e, k, r
-    cdef Entry *entry
+    cdef TapeEntry *entry
     cdef char *mark = <char *>PyMem_RawMalloc(tape.values.n + 1)
     if mark is NULL:
         raise MemoryError()
@@ -234,21 +234,21 @@ cdef char *reach(Tape tape, list slots) except NULL:
 cdef class Cotangents(Visitor):
     """The reverse sweep."""
 
-    cdef bint reached(self, Entry *entry) except -1:
+    cdef bint reached(self, TapeEntry *entry) except -1:
         cdef Py_ssize_t k
         for k in range(entry.slot, entry.slot + entry.n_out):
             if self.adjoints.p[k] is not NULL:
                 return True
         return False
 
-    cdef int visit(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int visit(self, Py_ssize_t e, TapeEntry *entry) except -1:
         if entry.op >= OP_SUBTAPE and gives_all(entry.op):
             return self.pull_all(e, entry)
         make_room(self, entry.n_in)
         take_operands(self, entry)
         return pull_each(self, entry, self.adjoints)
 
-    cdef Value term(self, Entry *entry, int k):
+    cdef Value term(self, TapeEntry *entry, int k):
         """Over an algebra where the run is over one; added up over samples for what these share."""
         cdef Run run = self.run
         cdef Value out = <Value>self.primals.p[entry.slot]
@@ -260,7 +260,7 @@ cdef class Cotangents(Visitor):
             return shared_vjp(entry.op, params, self.ins, entry.n_in, out, k, ct, run.samples)
         return vjp(entry.op, params, self.ins, entry.n_in, out, k, ct)
 
-    cdef int pull_all(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int pull_all(self, Py_ssize_t e, TapeEntry *entry) except -1:
         """The cotangents of all operands of an instruction that gives them together."""
         cdef Run run = self.run
         cdef bint moving = moves_in(run, entry), batched = False
@@ -284,7 +284,7 @@ cdef class Cotangents(Visitor):
             terms = shared_terms(run, entry, batched, terms)
         return spread(self, entry, self.adjoints, functionals_of(run, entry, terms) if moving else terms)
 
-    cdef list by_rule(self, Entry *entry, Value ct):
+    cdef list by_rule(self, TapeEntry *entry, Value ct):
         """By a primitive added while the program runs, whose rule is a function of all operands."""
         cdef Py_ssize_t k, r
         cdef int n = entry.n_in
@@ -307,7 +307,7 @@ cdef class Cotangents(Visitor):
                 look_at(watch, entry.op, watch.order(), <Value>term, self.ins, n)
         return terms
 
-    cdef int spend(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int spend(self, Py_ssize_t e, TapeEntry *entry) except -1:
         cdef Py_ssize_t k
         cdef PyObject *spent
         for k in range(entry.slot, entry.slot + entry.n_out):
@@ -333,11 +333,11 @@ cdef bint gives_all(int op) noexcept:
 cdef class Tangents(Visitor):
     """The forward sweep."""
 
-    cdef bint reached(self, Entry *entry) except -1:
+    cdef bint reached(self, TapeEntry *entry) except -1:
         make_room(self, entry.n_in)
         return take_tangents(self, entry, self.dots)
 
-    cdef int visit(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int visit(self, Py_ssize_t e, TapeEntry *entry) except -1:
         if entry.op == OP_SUBTAPE:
             return self.push_all(e, entry)
         if entry.op == OP_CUSTOM:
@@ -345,10 +345,10 @@ cdef class Tangents(Visitor):
         take_operands(self, entry)
         return self.dots.put(entry.slot, term_of(self, entry, 0))
 
-    cdef Value term(self, Entry *entry, int k):
+    cdef Value term(self, TapeEntry *entry, int k):
         return jvp(entry.op, params_of(entry), self.ins, entry.n_in, <Value>self.primals.p[entry.slot], self.in_dots)
 
-    cdef int push_all(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int push_all(self, Py_ssize_t e, TapeEntry *entry) except -1:
         """The tangents of all results of an inner transform."""
         cdef Py_ssize_t k
         cdef list record = []
@@ -368,7 +368,7 @@ cdef class Tangents(Visitor):
 cdef class CotangentTangents(Visitor):
     """The reverse sweep in the dual numbers: its new part."""
 
-    cdef bint reached(self, Entry *entry) except -1:
+    cdef bint reached(self, TapeEntry *entry) except -1:
         cdef bint moves
         if entry.op == OP_SUBTAPE:
             return True
@@ -378,7 +378,7 @@ cdef class CotangentTangents(Visitor):
         make_room(self, entry.n_in)
         return take_tangents(self, entry, self.dots) or moves
 
-    cdef int visit(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int visit(self, Py_ssize_t e, TapeEntry *entry) except -1:
         if self.level is None and entry.op != OP_MUL and entry.op != OP_ADD:
             self.level = new_level("a gradient inside a gradient")
             self.level.watched = False      # not a transform of the user's
@@ -388,12 +388,12 @@ cdef class CotangentTangents(Visitor):
         take_operands(self, entry)
         return pull_each(self, entry, self.adjoint_dots)
 
-    cdef Value term(self, Entry *entry, int k):
+    cdef Value term(self, TapeEntry *entry, int k):
         return vjp_tangent(entry.op, params_of(entry), self.ins, entry.n_in, <Value>self.primals.p[entry.slot], k,
                            self.adjoints.get(entry.slot), self.adjoint_dots.get(entry.slot), self.in_dots,
                            self.dots.get(entry.slot), self.level)
 
-    cdef list pull_all(self, Py_ssize_t e, Entry *entry):
+    cdef list pull_all(self, Py_ssize_t e, TapeEntry *entry):
         """The tangent of an inner transform's pull: its pull in the dual numbers, of which the new part is read."""
         cdef SubTape sub = <SubTape>entry.params
         cdef Run inner = inner_run_of(self.run, e, sub)
@@ -413,7 +413,7 @@ cdef class CotangentTangents(Visitor):
         terms = sub.pull(sub.enrich(inner, record, self.level), cts)
         return [part(<Value>term, self.level, 1) for term in terms]
 
-    cdef int spend(self, Py_ssize_t e, Entry *entry) except -1:
+    cdef int spend(self, Py_ssize_t e, TapeEntry *entry) except -1:
         cdef Py_ssize_t k
         if entry.op == OP_SUBTAPE:
             self.records.pop(e, None)
@@ -449,7 +449,7 @@ cdef int end(Watch watch, Py_ssize_t depth, object line) except -1:
     return 0
 
 
-cdef Value watched_term(Visitor visitor, Entry *entry, int k):
+cdef Value watched_term(Visitor visitor, TapeEntry *entry, int k):
     """`term`, its result looked at; what the rule computes on the way is not."""
     cdef Watch watch = visitor.watch
     cdef Value term

@@ -4,7 +4,7 @@ from ..arrays.array cimport Value
 from ..values.levels cimport Level, Node
 
 
-cdef struct Entry:
+cdef struct TapeEntry:
     int op
     int n_out
     int n_in
@@ -31,7 +31,7 @@ cdef class Slots:
 
 
 cdef class Tape(Level):
-    cdef Entry *entries
+    cdef TapeEntry *entries
     cdef readonly Py_ssize_t n_entries
     cdef Py_ssize_t entry_capacity
     cdef Py_ssize_t *refs               # operands: a slot, or -1 - (number of a constant)
@@ -60,7 +60,7 @@ cdef class Tape(Level):
     cdef Node parameter_leaf(self, object parameter, Value v)
     cdef Py_ssize_t ref(self, Value v) except? -1
     cdef int own(self, Value v) except -1
-    cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL
+    cdef TapeEntry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL
     cdef int reserve(self, int n) except -1
     cdef list write(self, int op, object params, list operands, list results)
     cdef Node place(self, Value primal)

@@ -234,13 +234,13 @@ cdef class Tape(Level):
             return node.slot
         return -1 - self.constants.push(v)
 
-    cdef Entry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL:
+    cdef TapeEntry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL:
         """A new instruction, complete or not there at all; the caller pushes its results next, for which there is room.
 
         A function may catch what is raised here and go on. An instruction without its results would take those of
         the next one for its own.
         """
-        cdef Entry *entry
+        cdef TapeEntry *entry
         cdef int i
         cdef Py_ssize_t r
         self.reserve(n)
@@ -277,7 +277,7 @@ cdef class Tape(Level):
         cdef Py_ssize_t room
         if self.n_entries == self.entry_capacity:
             room = max(16, 2 * self.entry_capacity)
-            self.entries = <Entry *>resized(self.entries, room * sizeof(Entry))
+            self.entries = <TapeEntry *>resized(self.entries, room * sizeof(TapeEntry))
             self.entry_capacity = room
         if self.n_refs + n > self.ref_capacity:
             room = max(32, self.n_refs + n, 2 * self.ref_capacity)

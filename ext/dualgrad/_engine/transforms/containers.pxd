@@ -17,7 +17,7 @@ cdef list children_of(object x)
 cdef list labels_of(object x)
 cdef object rebuilt(object like, list children)
 cdef object with_some(object like, list at, list children)
-cdef list aligned(object like, object given, bint more)
+cdef list aligned_children(object like, object given, bint more)
 cdef bint same(list children, list others) noexcept
 cdef object branch(object x, list children)
 cdef int deeper() except -1

@@ -295,7 +295,7 @@ cdef bint holds(object x) except -1:
 
 # ------------------------------------------------------------------------------------------------- two nests at a time
 
-cdef list aligned(object like, object given, bint more):
+cdef list aligned_children(object like, object given, bint more):
     """The children of a node in the order of those of another that it belongs to; None where it has not that nesting.
     more: a dict may have other keys as well."""
     cdef int kind = kind_of(like), other = kind_of(given)

@@ -14,12 +14,12 @@ from ..values.dual cimport coefficient
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .leaves cimport check_result
 from ..primitives.opcodes cimport *
-from .containers cimport aligned, children_of, described
+from .containers cimport aligned_children, children_of, described
 from .pytrees cimport HOLE, Pairing, emptied, refilled, tensors_in
 from ..values.rules cimport typed, zeros_like
 from ..values.taylor cimport times
 from ..tape.runs cimport CustomRule
-from ..tape.nodes cimport highest, settled
+from ..tape.nodes cimport highest, without_closed
 from ..tape.tape cimport Tape, stripped
 from .handles cimport TensorBase, read, wrap
 from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_of, current_level, make_batch,
@@ -39,7 +39,7 @@ cdef class GivenGradients(Pairing):
         return 0
 
     cdef list children(self, object like, object given):
-        return [None] * len(children_of(like)) if given is None else aligned(like, given, True)
+        return [None] * len(children_of(like)) if given is None else aligned_children(like, given, True)
 
     cdef object misfit(self, str name, object like, object given, str where):
         expected = f"a dict with the keys of the input, {list(like)}" if isinstance(like, dict) else \
@@ -124,7 +124,7 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
             raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own "
                             f"bprop, which is given positional inputs only; pass it by position")
     for t in tensors:
-        v = settled(read(<TensorBase>t))
+        v = without_closed(read(<TensorBase>t))
         values.append(v)
         if v.kind == NODE:
             reverse = True
@@ -189,15 +189,15 @@ cdef object custom_forward(object backward, tuple template, list values, object 
     for degree in range(1, algebra.top + 1):
         below = algebra.truncated(degree - 1)
         quotient = algebra.truncated(degree)
-        ins = [lowered(<Value>v, top, below) for v in values]
+        ins = [lowered_one_level(<Value>v, top, below) for v in values]
         tangents = [moving(<Value>v, top, quotient) for v in values]
-        outs = [wrap(gathered(top, below, parts)) for parts in results]
+        outs = [wrap(gathered_outputs(top, below, parts)) for parts in results]
         moved = transposed_rule(backward, template, ins, refilled(out_template, iter(outs)), outs, tangents, name)
         for parts, m in zip(results, moved):
             for i in algebra.of_degree[degree]:
                 t = m if algebra.dim == 2 else coefficient(<Value>m, top, i)
                 (<list>parts)[i] = times(t, 1.0 / degree)
-    return refilled(out_template, iter([wrap(gathered(top, algebra, <list>parts)) for parts in results]))
+    return refilled(out_template, iter([wrap(gathered_outputs(top, algebra, <list>parts)) for parts in results]))
 
 
 cdef list transposed_rule(object backward, tuple template, list ins, object out, list outs, list tangents, str name):
@@ -214,10 +214,10 @@ cdef list transposed_rule(object backward, tuple template, list ins, object out,
     return [(<TensorBase>m).value for m in moved]
 
 
-cdef Value lowered(Value v, Level level, Algebra quotient):
+cdef Value lowered_one_level(Value v, Level level, Algebra quotient):
     """A value without the coefficients above the quotient's degree, batches kept around it."""
     if v.kind == BATCH:
-        return make_batch((<Batch>v).level, lowered((<Batch>v).value, level, quotient))
+        return make_batch((<Batch>v).level, lowered_one_level((<Batch>v).value, level, quotient))
     return truncated(v, level, quotient)
 
 
@@ -232,7 +232,7 @@ cdef Value moving(Value v, Level level, Algebra quotient):
     return found if quotient.dim > 2 else coefficient(found, level, 1)
 
 
-cdef Value gathered(Level level, Algebra algebra, list parts):
+cdef Value gathered_outputs(Level level, Algebra algebra, list parts):
     """The dual of these coefficients, with batches of later levels kept around it."""
     cdef BatchLevel batch = None
     for p in parts:
@@ -241,4 +241,4 @@ cdef Value gathered(Level level, Algebra algebra, list parts):
                 batch = (<Batch>p).level
     if batch is None:
         return make(level, algebra, parts)
-    return make_batch(batch, gathered(level, algebra, [leave(batch, <Value>p) for p in parts]))
+    return make_batch(batch, gathered_outputs(level, algebra, [leave(batch, <Value>p) for p in parts]))

@@ -19,7 +19,7 @@ from ..values.rules cimport zeros_like
 from ..tape.report cimport report
 from ..tape.runs cimport Run, lift_tape
 from ..tape.sweeps cimport DROP_SPENT, accumulate, reach, sweep
-from ..tape.nodes cimport settled, target_of
+from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
 from .handles cimport TensorBase, read, wrap
@@ -30,7 +30,7 @@ from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_
 
 cdef object lift_forward(Tape tape, Level level, TensorBase x, Value d, list inputs, list links):
     """A tensor as a dual number with its tangent."""
-    cdef Value v = settled(read(x))
+    cdef Value v = without_closed(read(x))
     cdef Node node
     if tape is None:
         return wrap(make_dual(level, v, d))
@@ -52,7 +52,7 @@ cdef object lifted_input(Tape tape, Level level, str name, object x, object t, s
 
 cdef object forward_part(TensorBase t, Level level, int k):
     """Value (k = 0) or tangent (k = 1) of a tensor."""
-    cdef Value v = settled(read(t))
+    cdef Value v = without_closed(read(t))
     if k == 0:
         return wrap(part(v, level, 0))
     return wrap(zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))
@@ -92,7 +92,7 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
         collect_quietly(tape, out, outputs)
         if aux is not None:
             collect_quietly(tape, aux, outputs)
-        for (slot, k), v in compose(tape, level, DUAL_NUMBERS, inputs, links,
+        for (slot, k), v in compose_forward(tape, level, DUAL_NUMBERS, inputs, links,
                                     [(slot, k) for slot in outputs for k in (0, 1)]).items():
             (moved if k else values)[slot] = v
         return (replaced(tape, out, values),
@@ -154,15 +154,15 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     exported = {}
     if tape is not None:
         collect_quietly(tape, out, outputs)
-        exported = compose(tape, level, algebra, operands, links,
+        exported = compose_forward(tape, level, algebra, operands, links,
                            [(slot, k) for slot in outputs for k in range(algebra.dim)
                             if k == 0 or part(tape.values.get(slot), level, k) is not None])
     for t in tensors_of(out):
-        v = read(<TensorBase>t) if tape is not None else settled(read(<TensorBase>t))
+        v = read(<TensorBase>t) if tape is not None else without_closed(read(<TensorBase>t))
         if v.kind == NODE and (<Node>v).level is tape:
             coefficients = [exported.get(((<Node>v).slot, k)) for k in range(algebra.dim)]
         else:
-            v = settled(v)
+            v = without_closed(v)
             coefficients = [left(level, k, part(v, level, k)) for k in range(algebra.dim)]
         found.append([None if c is None else wrap(<Value>c) for c in coefficients])
     return found[0] if single else found
@@ -170,7 +170,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
 
 cdef list checked_coefficients(str name, Algebra algebra, object i, list parts):
     """The coefficients of an input as values."""
-    cdef list values = [None if t is None else settled(read(<TensorBase>t)) for t in parts]
+    cdef list values = [None if t is None else without_closed(read(<TensorBase>t)) for t in parts]
     cdef tuple shape = shape_of(<Value>values[0])
     if len(parts) != algebra.dim:
         raise ValueError(f"{name}: input {i} has {len(parts)} coefficients; expected one for each of the {algebra.dim} "
@@ -189,7 +189,7 @@ cdef Value element_part(Value element, Level level, int k):
     return zeros_like(element) if v is None else v
 
 
-cdef dict compose(Tape tape, Level level, Algebra algebra, list inputs, list links, list outputs):
+cdef dict compose_forward(Tape tape, Level level, Algebra algebra, list inputs, list links, list outputs):
     """A forward call under a reverse level, as one instruction of the outer tape: its results, by (slot, k).
 
     `inputs` and `outputs` are the (slot, k) of coefficients, `links` the values the inputs stand for.

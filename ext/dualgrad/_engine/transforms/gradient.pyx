@@ -24,7 +24,7 @@ from ..values.rules cimport add, common_type, ones_like, typed, zeros_like
 from ..tape.report cimport report
 from ..tape.runs cimport Run, lift_tape
 from ..tape.sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, accumulate, reach, sweep
-from ..tape.nodes cimport settled, target_of
+from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
 from .calls cimport outermost_in_graph_mode, transform_called
@@ -256,7 +256,7 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
     run.tape = tape
     run.primals = tape.values
     for i in range(len(seeds)):
-        v = settled(<Value>seeds[i])
+        v = without_closed(<Value>seeds[i])
         seeds[i] = v
         retain = retain or v.kind == NODE
     if (not tape.exact or TAPE_BACKWARD) and outer_reverse(current_level()):
@@ -283,7 +283,7 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
     for slot in slots:
         gradients.append(adjoints.get(slot))
     if retain:
-        compose(run, slots, gradients, leaf_slots, links, seed_slots, seeds, value_slots, exported)
+        compose_gradient(run, slots, gradients, leaf_slots, links, seed_slots, seeds, value_slots, exported)
     return retain
 
 
@@ -347,7 +347,7 @@ cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_s
     return weights
 
 
-cdef int compose(Run run, list slots, list gradients, list leaf_slots, list links, list seed_slots, list seeds,
+cdef int compose_gradient(Run run, list slots, list gradients, list leaf_slots, list links, list seed_slots, list seeds,
                  list value_slots, dict exported) except -1:
     """The call as one instruction on the highest tape among its links and sensitivities."""
     cdef Tape tape = run.tape

@@ -1,6 +1,6 @@
 # Handles: what users hold. See handles.pyx.
 from ..arrays.array cimport Value
-from ..tape.closed_call cimport Region
+from ..tape.closed_call cimport ClosedCall
 
 
 cdef class TensorBase:
@@ -15,6 +15,6 @@ cdef object wrap(Value v)
 cdef bint is_plain(object x) noexcept
 cdef Value read(TensorBase t)
 cdef Value value_of(object x)
-cdef Region current_region()
-cdef Region swap_region(Region region)
+cdef ClosedCall current_closed_call()
+cdef ClosedCall swap_closed_call(ClosedCall region)
 cdef int rebound(TensorBase t, Value v) except -1

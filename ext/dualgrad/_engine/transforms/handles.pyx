@@ -17,7 +17,7 @@ from ..arrays.array cimport (ARRAY, BATCH, DUAL, NODE, Array, Value, copy_of, fr
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.execute cimport Tracer, active_tracer, tracing
 from ..primitives.watch cimport user_line
-from ..tape.closed_call cimport Region
+from ..tape.closed_call cimport ClosedCall
 from ..tape.tape cimport Tape
 from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, last_serial, ndim_of,
                               shape_of, shaped_array, size_of, type_of)
@@ -71,12 +71,12 @@ cdef inline Value current(TensorBase t):
 cdef Value base(TensorBase t):
     """The value of a tensor by itself, as the active region sees it."""
     cdef PyObject *region = thread_state().region
-    if region is NULL or t.birth >= (<Region>region).level.serial:
+    if region is NULL or t.birth >= (<ClosedCall>region).level.serial:
         return current(t)
-    return within(t, <Region>region)
+    return within(t, <ClosedCall>region)
 
 
-cdef Value within(TensorBase t, Region region):
+cdef Value within(TensorBase t, ClosedCall region):
     """The value in a region of a handle that is older."""
     found = region.table.get(id(t))
     if found is not None:
@@ -84,7 +84,7 @@ cdef Value within(TensorBase t, Region region):
     return region.capture(t, seen(t, region.outer, region.level.serial))
 
 
-cdef Value seen(TensorBase t, Region region, long long before):
+cdef Value seen(TensorBase t, ClosedCall region, long long before):
     """The value of a tensor in a region (None: outside of all) as the levels opened there before a time see it."""
     cdef Level level
     cdef Value v
@@ -125,18 +125,18 @@ cdef Value read(TensorBase t):
         if v.kind == ARRAY and thread.tracer is not NULL:
             return (<Tracer>thread.tracer).reference(t, <Array>v)
         return v
-    return seen(t, current_region(), LATER)
+    return seen(t, current_closed_call(), LATER)
 
 
-cdef Region current_region():
+cdef ClosedCall current_closed_call():
     """The innermost active region of this thread, or None."""
     cdef PyObject *region = thread_state().region
-    return None if region is NULL else <Region>region
+    return None if region is NULL else <ClosedCall>region
 
 
-cdef Region swap_region(Region region):
+cdef ClosedCall swap_closed_call(ClosedCall region):
     """Make another region (None for none) the innermost one; returns the former."""
-    cdef Region former = current_region()
+    cdef ClosedCall former = current_closed_call()
     if region is not None:
         Py_INCREF(region)
     thread_state().region = NULL if region is None else <PyObject *>region
@@ -178,7 +178,7 @@ def carried(TensorBase t not None):
     """What plain numbers of a tensor would lose: the name of the transform, whether it is one of samples, and the
     user's line. None where they lose nothing."""
     cdef Level level = carrier(read(t))
-    cdef Region region = current_region()
+    cdef ClosedCall region = current_closed_call()
     if level is None:
         return None
     while region is not None:                   # a loop or a block: the transform is around it
@@ -216,7 +216,7 @@ def watch_rebinding(look):
 
 cdef int rebound(TensorBase t, Value v) except -1:
     """Give a handle a new value; one that is older than the active region keeps its own until the region is left."""
-    cdef Region region = current_region()
+    cdef ClosedCall region = current_closed_call()
     if region is not None and t.birth < region.level.serial:
         within(t, region)
         region.table[id(t)] = v

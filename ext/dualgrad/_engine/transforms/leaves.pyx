@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays.array cimport NODE, Value, is_complex, is_inexact
 from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of
 from .pytrees cimport Pairing, holds_tensor, in_place, tensors_of
-from ..tape.nodes cimport settled
+from ..tape.nodes cimport without_closed
 from ..tape.tape cimport Node, Tape, stripped
 from .handles cimport TensorBase, read, wrap
 from ..values.levels cimport same_shape_of, shape_of, type_of
@@ -19,7 +19,7 @@ from ..values.levels cimport same_shape_of, shape_of, type_of
 
 cdef object lifted(Tape tape, TensorBase x, list leaves):
     """A tensor as a leaf of the tape."""
-    cdef Value v = settled(read(x))
+    cdef Value v = without_closed(read(x))
     cdef Node node = tape.leaf(stripped(v), v if v.kind == NODE else None)
     leaves.append(node.slot)
     if x.parameter and not x.requires_grad:
@@ -39,7 +39,7 @@ cdef int collect(Tape tape, object out, list slots) except -1:
     is no tensor in it."""
     cdef Value v
     for t in (out,) if isinstance(out, TensorBase) else tensors_of(out):
-        v = settled(read(<TensorBase>t))
+        v = without_closed(read(<TensorBase>t))
         slots.append((<Node>v).slot if v.kind == NODE and (<Node>v).level is tape else -1)
     return 0 if slots else check_result(tape.name, out)
 
@@ -123,7 +123,7 @@ cdef Value tangent_of(str name, object x, object t, str where):
         raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} and "
                         f"type {x.dtype}")
     v = (<TensorBase>x).value
-    d = settled(read(<TensorBase>t))
+    d = without_closed(read(<TensorBase>t))
     if not same_shape_of(v, d):
         raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, {x.shape}")
     if not belongs(d, v):
@@ -131,7 +131,7 @@ cdef Value tangent_of(str name, object x, object t, str where):
     return d
 
 
-cdef class Tangents(Pairing):
+cdef class LeafTangents(Pairing):
     """Tangents for the tensors of an input."""
 
     cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
@@ -148,7 +148,7 @@ cdef class Tangents(Pairing):
         return ValueError(f"{name}: the tangents{where} do not {expected}; got {described(given)}")
 
 
-cdef Tangents TANGENTS = Tangents()
+cdef LeafTangents TANGENTS = LeafTangents()
 
 
 cdef int match_tangents(str name, object x, object t, str where, list found) except -1:

@@ -10,7 +10,7 @@ from .pytrees cimport arranged, holds_tensor, in_place, tensors_of
 from ..values.rules cimport zeros_like
 from ..tape.runs cimport Run
 from ..tape.sweeps cimport tangent_sweep
-from ..tape.nodes cimport holds_node, settled
+from ..tape.nodes cimport holds_node, without_closed
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape
 from .gradient cimport (ALL_INPUTS, NOTHING, fill_zeros, find_parameters, gradients, links_of, of_parameters, paired,
                         pull_back, release)
@@ -38,7 +38,7 @@ cdef class Pullback:
         """A pullback is pickled as the call that made it, if that gives the same value and derivative now."""
         cdef Pullback again
         for link in self.links:
-            if settled(<Node>link).kind == NODE:
+            if without_closed(<Node>link).kind == NODE:
                 raise TypeError(f"{self.name}: a pullback inside of a derivative cannot be pickled; its outer "
                                 f"derivative would be lost")
         check_weights(self.name, self.made_of[1], self.made_of[3])
@@ -76,7 +76,7 @@ cdef class Pullback:
         cdef list leaf_slots = [], links = []
         cdef Py_ssize_t i
         for i in range(len(self.links)):
-            if settled(<Node>self.links[i]).kind == NODE:
+            if without_closed(<Node>self.links[i]).kind == NODE:
                 leaf_slots.append(self.leaf_slots[i])
                 links.append(self.links[i])
         pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], terms, {}, False)
@@ -108,7 +108,7 @@ cdef class Pullback:
         cdef bint plain = self.tape.exact
         match_tangents(self.name, tuple(self.originals), tangents, "", along)
         for v in along + self.links:
-            plain = plain and not holds_node(settled(v))
+            plain = plain and not holds_node(without_closed(v))
         if not plain:
             cotangents = tuple([wrap(zeros_like((<TensorBase>t).value)) for t in outs])
             sens = [wrap(<Value>v) for v in along]

@@ -4,7 +4,7 @@ What a transform takes and returns may be any pytree. There is one walk over it,
 two pytrees at a time; both never change what they walk. What is made of the leaves is said by a `Walk` or a `Pairing`.
 Those that are not asked for by Python have no state of their own and exist once; what a walk works on is passed along.
 """
-from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned, back, branch, children_of, deeper, described, holds,
+from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned_children, back, branch, children_of, deeper, described, holds,
                           kind_of, labels_of, rebuilt, with_some)
 from .handles cimport TensorBase
 
@@ -50,7 +50,7 @@ cdef class Pairing:
 
     cdef list children(self, object like, object given):
         """What is given for the children of a container; None if it has not the nesting."""
-        return aligned(like, given, False)
+        return aligned_children(like, given, False)
 
     cdef object misfit(self, str name, object like, object given, str where):
         """The error for what has not the nesting; None to go on."""
@@ -270,7 +270,7 @@ def with_leaves(x, change, whole=None):
 
 def beside(like, given):
     """(label, child, what belongs to it) for the children of a node; None if what is given has not its nesting."""
-    cdef list others = aligned(like, given, False)
+    cdef list others = aligned_children(like, given, False)
     return None if others is None else list(zip(labels_of(like), children_of(like), others))
 
 

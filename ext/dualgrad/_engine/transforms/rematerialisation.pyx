@@ -14,11 +14,11 @@ from ..primitives.execute cimport active_tracer, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
 from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
 from ..primitives.opcodes cimport OP_SUBTAPE
-from ..tape.closed_call cimport Region, random_state, set_random_state
+from ..tape.closed_call cimport ClosedCall, random_state, set_random_state
 from ..tape.runs cimport Run, SubTape
-from ..tape.nodes cimport settled, target_of
+from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
-from .handles cimport TensorBase, current_region, read, rebound, swap_region, wrap
+from .handles cimport TensorBase, current_closed_call, read, rebound, swap_closed_call, wrap
 from ..values.levels cimport Level, array_of, current_level, new_level, part, pop_level, push_level, shape_of
 
 import numpy as np
@@ -44,24 +44,24 @@ cdef class Inside:
 
     def run(self, list captured, fn, *args):
         """fn(*args) with the captured tensors given, random numbers as they are; nothing outside is changed."""
-        return entered(self.region(captured), fn, renewed(args))
+        return entered_call(self.region(captured), fn, renewed(args))
 
     def run_whole(self, list captured, fn, *args):
         """The tensors that fn(*args) returns, then the new values of tensors outside, as the first run gave them."""
-        cdef Region region = self.region(captured)
+        cdef ClosedCall region = self.region(captured)
         cdef list results = []
-        tensors_in(entered(region, fn, renewed(args)), results)
+        tensors_in(entered_call(region, fn, renewed(args)), results)
         for handle in self.changed:
             results.append(wrap(<Value>region.table[id(handle)]))
         if not tracing():
             self.compare(results)
         return results
 
-    cdef Region region(self, list captured):
-        cdef Region region
+    cdef ClosedCall region(self, list captured):
+        cdef ClosedCall region
         cdef list values = [read(<TensorBase>t) for t in captured]
         cdef Py_ssize_t i
-        region = new_region(self.name, False)
+        region = new_closed_call(self.name, False)
         region.again = True
         for i in range(len(values)):
             region.table[id(self.handles[i])] = values[i]
@@ -72,7 +72,7 @@ cdef class Inside:
         cdef Py_ssize_t i
         if len(results) == len(self.found):
             for i in range(len(results)):
-                if not same_numbers(array_of(read(<TensorBase>results[i])), <Array>self.found[i]):
+                if not same_constants(array_of(read(<TensorBase>results[i])), <Array>self.found[i]):
                     break
             else:
                 return 0
@@ -92,12 +92,12 @@ cdef class Inside:
             set_random_state(now)
 
 
-cdef bint same_numbers(Array a, Array b):
+cdef bint same_constants(Array a, Array b):
     return a is b or np.array_equal(to_ndarray(a), to_ndarray(b), equal_nan=is_inexact(a.typenum))
 
 
-cdef Region new_region(str name, bint reverse):
-    cdef Region region = Region.__new__(Region)
+cdef ClosedCall new_closed_call(str name, bint reverse):
+    cdef ClosedCall region = ClosedCall.__new__(ClosedCall)
     region.level = new_light_tape(name) if reverse else new_level(name)
     region.table = {}
     region.handles = []
@@ -106,15 +106,15 @@ cdef Region new_region(str name, bint reverse):
     return region
 
 
-cdef object entered(Region region, object fn, object args):
+cdef object entered_call(ClosedCall region, object fn, object args):
     """fn(*args) in a region; the tensors of the result hold their values inside."""
-    region.outer = current_region()
+    region.outer = current_closed_call()
     push_level(region.level)
-    swap_region(region)
+    swap_closed_call(region)
     try:
         return renewed(fn(*args))
     finally:
-        swap_region(region.outer)
+        swap_closed_call(region.outer)
         pop_level(region.level)
 
 
@@ -132,7 +132,7 @@ cdef class Whole(SubTape):
 
     cdef list rerun(self, list tensors):
         cdef list found = self.inside.repeat(self.forward, self.inside, tensors)
-        return [settled(read(<TensorBase>found[i])) for i in self.outputs]
+        return [without_closed(read(<TensorBase>found[i])) for i in self.outputs]
 
     cdef list pull(self, Run run, list cts):
         cdef list given = [None] * (max(self.outputs) + 1)
@@ -182,7 +182,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     pullback, both for a list of the tensors in `args` and of what was captured (see Whole). effects: new values given
     to tensors outside follow the results; otherwise they are an error.
     """
-    cdef Region region = new_region(name, outer_reverse(current_level()))
+    cdef ClosedCall region = new_closed_call(name, outer_reverse(current_level()))
     cdef Whole node
     cdef Inside inside = Inside()
     cdef Run run
@@ -192,7 +192,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef list outside = [], values, found = [], changed, operands, outputs
     cdef list fresh = inner_tensors(region, args, outside)
     before = [(<TensorBase>t).value for t in fresh]
-    out = entered(region, first, refilled(emptied(args), iter(fresh)))
+    out = entered_call(region, first, refilled(emptied(args), iter(fresh)))
     for t, was in zip(fresh, before):
         if (<TensorBase>t).value is not was:
             raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
@@ -202,7 +202,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
                            f"outside; it is run again to be differentiated, so return the value instead (as a part of "
                            f"what is carried along)")
     tensors_in(out, found)
-    values = [settled((<TensorBase>t).value) if (<TensorBase>t).value.kind != NODE
+    values = [without_closed((<TensorBase>t).value) if (<TensorBase>t).value.kind != NODE
               or (<Node>(<TensorBase>t).value).level is not region.level else (<TensorBase>t).value for t in found]
     values += [<Value>region.table[id(handle)] for handle in changed]
     outputs = [i for i in range(len(values)) if (<Value>values[i]).kind == NODE
@@ -241,13 +241,13 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     return refilled(emptied(out), iter([wrap(<Value>v) for v in values[:len(found)]]))
 
 
-cdef list inner_tensors(Region region, tuple args, list outside):
+cdef list inner_tensors(ClosedCall region, tuple args, list outside):
     """The tensors in some arguments as a region's first run sees them; their values outside are noted."""
     cdef list given = [], fresh = []
     cdef Value v
     tensors_in(args, given)
     for t in given:
-        v = settled(read(<TensorBase>t))
+        v = without_closed(read(<TensorBase>t))
         outside.append(v)
         fresh.append(wrap((<Tape>region.level).place(stripped(v)) if region.level.reverse and v.kind == NODE else v))
     return fresh
@@ -256,10 +256,10 @@ cdef list inner_tensors(Region region, tuple args, list outside):
 def explored(str name, fn, tuple args):
     """(inside, captured tensors, result) of fn(*args), of which only the shapes of the result are good for anything: to
     find out what the function reads."""
-    cdef Region region = new_region(name, outer_reverse(current_level()))
+    cdef ClosedCall region = new_closed_call(name, outer_reverse(current_level()))
     cdef Inside inside = Inside()
     cdef list fresh = inner_tensors(region, args, [])
-    out = entered(region, fn, refilled(emptied(args), iter(fresh)))
+    out = entered_call(region, fn, refilled(emptied(args), iter(fresh)))
     if region.effects:
         raise RuntimeError(f"{name}: the function gives a new value to {described(list(region.effects.values())[0])}, "
                            f"which was made outside; it is run many times, so compute that value elsewhere")
@@ -319,7 +319,7 @@ def under_reverse():
 
 def drawn():
     """Whether random numbers have been drawn since the call that is run for the first time began."""
-    return current_region() is not None and current_region().state is not None
+    return current_closed_call() is not None and current_closed_call().state is not None
 
 
 def recording():

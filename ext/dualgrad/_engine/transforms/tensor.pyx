@@ -16,7 +16,7 @@ from ..primitives.registry cimport op_name, wants_float
 from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
-from .handles cimport DTYPES, TensorBase, current_region, read, value_of, wrap
+from .handles cimport DTYPES, TensorBase, current_closed_call, read, value_of, wrap
 
 OPCODES = opcodes()                 # of each name
 
@@ -65,7 +65,7 @@ cdef Value as_type(Value v, int typenum):
     return bind1(OP_CAST, typenum, v)
 
 
-cdef bint is_number(object x):
+cdef bint is_plain_number(object x):
     return isinstance(x, (int, float, complex, np.generic))
 
 
@@ -100,10 +100,10 @@ cdef object apply_binary(int op, object x, object y):
     """A binary primitive on tensors, arrays and numbers; NotImplemented for anything else."""
     cdef Value a = operand_of(x), b
     cdef int ta, tb, common
-    if a is None and not is_number(x):
+    if a is None and not is_plain_number(x):
         return NotImplemented
     b = operand_of(y)
-    if b is None and not is_number(y):
+    if b is None and not is_plain_number(y):
         return NotImplemented
     if a is None and b is None:
         raise TypeError(f"{op_name(op)}: expected a Tensor among the operands, got two numbers {x!r} and {y!r}")
@@ -165,7 +165,7 @@ cdef object power(object x, object y):
     """x ** y: a number as exponent is a primitive of its own, with the polynomial's slope at 0."""
     cdef Value a
     cdef int typenum
-    if isinstance(x, TensorBase) and is_number(y) and not isinstance(y, complex):
+    if isinstance(x, TensorBase) and is_plain_number(y) and not isinstance(y, complex):
         y = plain_number(y)
         a = read(<TensorBase>x)
         typenum = scalar_type(type_of(a), y)
@@ -296,7 +296,7 @@ def common_type(*operands):
                 common = t if common < 0 else PROMOTED[common][t]
             else:
                 integers = t if integers < 0 else PROMOTED[integers][t]
-        elif is_number(x):
+        elif is_plain_number(x):
             numbers.append(plain_number(x))
         else:
             raise TypeError(f"expected Tensors, NumPy arrays or numbers, got {type(x).__name__}")
@@ -321,7 +321,7 @@ def inspect(TensorBase t not None, look):
 
 def draw(source):
     """A tensor of the array that `source()` returns, anew whenever this is executed."""
-    before_draw(current_region())
+    before_draw(current_closed_call())
     return wrap(bind_list(OP_DRAW, source, []))
 
 

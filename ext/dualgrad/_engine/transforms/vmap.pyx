@@ -15,11 +15,11 @@ from ..values.batch cimport enter, leave, moved_axis
 from ..tape.nested cimport SubMap
 from .gradient cimport links_of, outer_reverse, release
 from ..primitives.opcodes cimport *
-from .containers cimport aligned, children_of, described
+from .containers cimport aligned_children, children_of, described
 from .pytrees cimport Pairing, in_place, tensors_of
 from ..tape.report cimport report
 from ..tape.runs cimport Run
-from ..tape.nodes cimport holds_node, settled, target_of
+from ..tape.nodes cimport holds_node, without_closed, target_of
 from ..tape.tape cimport Node, Tape, new_tape, stripped
 from ..tape.tape import observers
 from .handles cimport TensorBase, read, wrap
@@ -54,7 +54,7 @@ cdef class Axes(Pairing):
     cdef list children(self, object like, object given):
         if given is None or isinstance(given, int):
             return [given] * len(children_of(like))
-        return aligned(like, given, False)
+        return aligned_children(like, given, False)
 
     cdef object misfit(self, str name, object like, object given, str where):
         return ValueError(f"{name}: {self.what} {given!r} does not have the nesting of what it belongs to, "
@@ -75,9 +75,9 @@ cdef int checked_axis(Call call, object axis, int ndim, tuple shape, str what) e
     return axis % ndim
 
 
-cdef object lift(Call call, TensorBase x, object axes):
+cdef object lift_samples(Call call, TensorBase x, object axes):
     """A tensor as a batch, if it is mapped."""
-    cdef Value v = settled(read(x))
+    cdef Value v = without_closed(read(x))
     cdef Node node
     cdef int axis
     if axes is None:
@@ -120,7 +120,7 @@ cdef object unpack(Call call, TensorBase t, object axes):
     if v.kind == NODE and (<Node>v).level is call.tape:
         v = <Value>call.results[(<Node>v).slot]
     else:
-        v = leave(call.level, settled(v))
+        v = leave(call.level, without_closed(v))
     if axes is None:
         raise ValueError(f"{call.name}: out_axes is None for an output; expected the axis the samples go along")
     axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "out_axes")
@@ -151,7 +151,7 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     if outer_reverse(current_level()):
         call.tape = new_tape(name)
     IN_AXES.walk(call.name, args, in_axes, False, "", axes)
-    lifted = in_place(args, [lift(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(args), axes)])
+    lifted = in_place(args, [lift_samples(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(args), axes)])
     if call.level.size < 0:
         raise ValueError(f"{name}: in_axes is {in_axes!r}, so nothing is mapped over; expected the axis of one input "
                          f"at least")
@@ -169,13 +169,13 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
         call.level.open = False
         call.level.tape = None
     if call.tape is not None:
-        compose(call)
+        compose_map(call)
     axes = []
     OUT_AXES.walk(call.name, out, out_axes, False, "", axes)
     return in_place(out, [unpack(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(out), axes)])
 
 
-cdef int compose(Call call) except -1:
+cdef int compose_map(Call call) except -1:
     """A call under a reverse level, as one instruction of the outer tape."""
     cdef SubMap sub = SubMap.__new__(SubMap)
     cdef Run run = Run()

@@ -126,7 +126,7 @@ cdef Value elementwise_over(int op, object params, PyObject **args, int n, Level
     i = the_moving_one(ins)
     if multiplies:
         out[0] = bind_list(op, params, primals)
-        product(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, level, algebra)
+        product_of_elements(OP_ABSORB_MUL, None, <list>ins[0], <list>ins[1], out, level, algebra)
     elif by_numbers(op, primals, ins, out, algebra):
         out[0] = bind_list(op, params, primals)
     elif i >= 0 and by_its_powers(algebra):
@@ -263,7 +263,7 @@ cdef Value coupled(int op, object params, Value a, Value b, int i, int k, Level 
     return frugal(op, params, a, b) if op == OP_ABSORB_MUL else bind2(op, params, a, b)
 
 
-cdef int product(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
+cdef int product_of_elements(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
     """Coefficients above the unit of a product, by the table."""
     cdef Primitive p = primitive_of(op)
     cdef int k

@@ -16,7 +16,7 @@ from cpython.object cimport PyObject
 from ..arrays.array cimport Value, is_inexact
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport Primitive, keeps_ints
-from .algebra cimport coefficients, elementwise_over, make, product
+from .algebra cimport coefficients, elementwise_over, make, product_of_elements
 from .batch cimport batched_elementwise, leave
 from .dual cimport cotangent, elementwise_functional_vjp
 from .levels cimport Algebra, Batch, BatchLevel, Level, bind1, bind2, bind_list, part, shape_of, type_of
@@ -150,7 +150,7 @@ cdef class Bilinear(Primitive):
         cdef list q = coefficients(<Value>args[1], <Level>level, <Algebra>algebra)
         cdef list out = [None] * (<Algebra>algebra).dim
         out[0] = bind2(self.op, params, <Value>p[0], <Value>q[0])
-        product(self.op, params, p, q, out, <Level>level, <Algebra>algebra)
+        product_of_elements(self.op, params, p, q, out, <Level>level, <Algebra>algebra)
         return make(<Level>level, <Algebra>algebra, out)
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,

@@ -26,7 +26,7 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n)
 cdef Value add(Value a, Value b)
 cdef Value zeros_like(Value v)
 cdef Value ones_like(Value v)
-cdef Value given(PyObject *tangent, Value like)
+cdef Value tangent_or_zeros(PyObject *tangent, Value like)
 cdef Value typed(Value v, int typenum)
 cdef int common_type(int a, int b) except -1
 cdef int slope_type(int op, int typenum) noexcept

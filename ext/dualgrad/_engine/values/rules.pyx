@@ -110,7 +110,7 @@ cdef Value scaled(Value derivative, Partial p, Value partial):
     return bind2(OP_ABSORB_MUL, None, derivative, partial)
 
 
-cdef Value given(PyObject *tangent, Value like):
+cdef Value tangent_or_zeros(PyObject *tangent, Value like):
     return zeros_like(like) if tangent is NULL else <Value>tangent
 
 

@@ -35,7 +35,7 @@ cdef class Work:
     cdef Value unit                 # the one that stands for the parameter of `taylor`, else None
 
 
-cdef Value coupled(Work work, Value a, Value b, int i, int k, double c):
+cdef Value coupled_series(Work work, Value a, Value b, int i, int k, double c):
     """What the product of two coefficients adds at block k, the first of them at block i."""
     cdef Algebra algebra = work.algebra
     if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
@@ -60,7 +60,7 @@ cdef class Series:
         return 0
 
 
-cdef Series given(list parts, int known):
+cdef Series series_of(list parts, int known):
     cdef Series s = Series()
     s.parts = parts
     s.known = known
@@ -85,7 +85,7 @@ cdef class Product(Series):
                 total = add(total, bind2(OP_ABSORB_MUL, None, <Value>a[0], <Value>b[k]))
             for i, j, c in <list>algebra.into[k]:
                 if a[i] is not None and b[j] is not None:
-                    total = add(total, coupled(work, <Value>a[i], <Value>b[j], i, k, c))
+                    total = add(total, coupled_series(work, <Value>a[i], <Value>b[j], i, k, c))
             self.parts[k] = total
         return 0
 
@@ -107,7 +107,7 @@ cdef class Quotient(Series):
                 total = bind2(OP_ABSORB_MUL, None, <Value>b[k], <Value>y[0])
             for i, j, c in <list>algebra.into[k]:
                 if b[i] is not None and y[j] is not None:
-                    total = add(total, coupled(work, <Value>b[i], <Value>y[j], i, k, c))
+                    total = add(total, coupled_series(work, <Value>b[i], <Value>y[j], i, k, c))
             if self.a.parts[k] is not None:
                 total = (<Value>self.a.parts[k] if total is None
                          else bind2(OP_SUB, None, <Value>self.a.parts[k], total))
@@ -149,7 +149,7 @@ cdef class Scaled(Series):
         return 0
 
 
-cdef class Function(Series):
+cdef class ElementwiseSeries(Series):
     """An elementwise primitive of series, by its partials."""
     cdef int op
     cdef object params
@@ -197,7 +197,7 @@ cdef class Function(Series):
                                          degree))
             for a, b, c in <list>algebra.into[k]:
                 if slope.parts[a] is not None and x.parts[b] is not None:
-                    total = add(total, coupled(work, <Value>x.parts[b], <Value>slope.parts[a], b, k,
+                    total = add(total, coupled_series(work, <Value>x.parts[b], <Value>slope.parts[a], b, k,
                                                c * algebra.degrees[b]))
             if total is not None:
                 moved[k] = total
@@ -223,7 +223,7 @@ cdef class Function(Series):
                 return <Series>self.slopes[i]
             s = function(work, OP_POWER, self.params - 1, self.operands) if self.params != 1 else None
             self.slopes[i] = constant(work, scalar(typenum, 1.0)) if s is None \
-                else scaled(work, s, self.params)
+                else scaled_series(work, s, self.params)
             return <Series>self.slopes[i]
         p = partial_of(self.op, i, <Value>(<Series>self.operands[0]).parts[0])
         typenum = type_of(<Value>(<Series>self.operands[0]).parts[0])
@@ -247,13 +247,13 @@ cdef bint moves(Series x, Algebra algebra, int degree):
 
 
 cdef Series constant(Work work, Value v):
-    cdef Series s = given([v] + [None] * (work.algebra.dim - 1), work.algebra.top)
+    cdef Series s = series_of([v] + [None] * (work.algebra.dim - 1), work.algebra.top)
     if v.kind == ARRAY and (<Array>v).size == 1:
         s.number = ((<Array>v).typenum, to_ndarray(<Array>v).tobytes())
     return s
 
 
-cdef Series scaled(Work work, Series a, double number):
+cdef Series scaled_series(Work work, Series a, double number):
     cdef Scaled s = Scaled()
     s.a = a
     s.number = number
@@ -274,7 +274,7 @@ cdef Series function(Work work, int op, object params, list operands):
     cdef Product product
     cdef Quotient quotient
     cdef Choice choice
-    cdef Function f
+    cdef ElementwiseSeries f
     cdef Value primal
     if s is not None:
         return s
@@ -299,7 +299,7 @@ cdef Series function(Work work, int op, object params, list operands):
     elif family_of(op) == FAMILY_CONSTANT:
         s = Series()
     else:
-        f = Function()
+        f = ElementwiseSeries()
         f.op = op
         f.params = params
         f.operands = operands
@@ -324,11 +324,11 @@ cdef list elementwise_series(int op, object params, list operands, Algebra algeb
     work.unit = unit
     work.memo = {}
     work.kept = []
-    s = function(work, op, params, [given(parts, algebra.top) for parts in operands])
+    s = function(work, op, params, [series_of(parts, algebra.top) for parts in operands])
     try:
         s.reach(work, algebra.top)
     finally:
         for s_kept in work.kept:            # slopes may name each other in a circle
-            if isinstance(s_kept, Function):
-                (<Function>s_kept).slopes = None
+            if isinstance(s_kept, ElementwiseSeries):
+                (<ElementwiseSeries>s_kept).slopes = None
     return s.parts
