@@ -164,7 +164,8 @@ def rows_are_those_of_the_region(stages: Stages, name: str) -> Iterator[str]:
             if making["rows"] + making["added"] != (region["rows"] is not None):
                 yield f"buffer {out} of region {region['number']} is not made as a region of rows, or none, does it"
             elif making["rows"] and not 0 <= region["rows"] - buffers[out]["shape"][0] <= HALO:
-                yield f"buffer {out} has {buffers[out]['shape'][0]} rows, region {region['number']} has {region['rows']}"
+                rows = buffers[out]["shape"][0]
+                yield f"buffer {out} has {rows} rows, region {region['number']} has {region['rows']}"
 
 
 def totals_are_read_later(stages: Stages, name: str) -> Iterator[str]:
@@ -189,7 +190,8 @@ def readers_are_known(stages: Stages, name: str) -> Iterator[str]:
                     outside.add(v["buffer"])
     for k, making in enumerate(makings):
         if making["last"] != last.get(k, -1) or making["outside"] != (k in outside):
-            yield f"buffer {k} is read last by region {last.get(k, -1)}, outside of its own: {k in outside}; not {making}"
+            reader = last.get(k, -1)
+            yield f"buffer {k} is read last by region {reader}, outside of its own: {k in outside}; not {making}"
 
 
 def looks_are_near(stages: Stages, name: str) -> Iterator[str]:

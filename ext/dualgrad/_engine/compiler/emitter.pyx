@@ -246,7 +246,8 @@ cdef class Emitter:
         note(KEPT_FACTOR)
         place = self.place(v, 0)
         if rows:               # as one row
-            self.copy_axes(place, (BLOCK, offset, 0, 0), (0, 0), list(zip(v.shape, v.strides, made)), v.buffer.item, True)
+            axes = list(zip(v.shape, v.strides, made))
+            self.copy_axes(place, (BLOCK, offset, 0, 0), (0, 0), axes, v.buffer.item, True)
             self.limit(first, 0, 1)
         else:
             self.copy(place, v.strides, (BLOCK, offset, 0, 0), made, v.shape, v.buffer.item, False)

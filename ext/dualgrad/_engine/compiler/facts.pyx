@@ -2,9 +2,9 @@
 
 Design
 ------
-Roots are known by their numbers, operations by the number of the buffer that they make: so what several passes say of one
-thing goes together. Instructions are read back as the executor finds them: whoever checks a plan must not be told what
-it was meant to be. Nothing in here is used by runs, and no pass looks at it.
+A buffer is known by its number, an operation by the number of the buffer that it makes. So the facts of several passes
+about one thing have one key. Instructions are read back as the executor finds them, not as they were meant to be. Runs
+and passes do not use these facts.
 """
 from ..primitives.registry cimport op_name
 from .allocation cimport Allocation, Located, Memory, Place, Total, new_located
@@ -63,7 +63,7 @@ cdef dict operation_facts(Operation o):
 cdef dict operations_facts(Operations order):
     cdef Buffer r
     buffers = [{"typenum": r.typenum, "item": r.item, "shape": r.shape, "size": r.size,
-              "source": None if r.source is None else r.source[0]} for r in order.buffers]
+                "source": None if r.source is None else r.source[0]} for r in order.buffers]
     return {"rows": order.rows, "buffers": buffers, "operations": [operation_facts(o) for o in order.operations],
             "results": [view_facts(v) for v in order.results]}
 

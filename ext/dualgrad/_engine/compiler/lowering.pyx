@@ -95,7 +95,8 @@ cdef class Lowering:
 
     cdef View copied(self, View v):
         """The view in memory of its own, elements in order."""
-        return self.emit(AS_COPIES, OP_IDENTITY, [(0, packed(v.shape, v.buffer.item), v)], [v], v.buffer.typenum, v.shape)
+        cdef list parts = [(0, packed(v.shape, v.buffer.item), v)]
+        return self.emit(AS_COPIES, OP_IDENTITY, parts, [v], v.buffer.typenum, v.shape)
 
     cdef tuple order(self, tuple shape):
         """The order in which the axes of a result lie in memory; None for the one they have."""
@@ -165,7 +166,7 @@ cdef class Lowering:
                 self.views[slot] = self.constant(contiguous(<Array>p.sources[slot]), p.typenums[slot], p.shapes[slot])
                 continue
             r = new_buffer(p.typenums[slot], p.shapes[slot],
-                         ("input" if kind == FROM_INPUT else "handle", p.sources[slot]))
+                           ("input" if kind == FROM_INPUT else "handle", p.sources[slot]))
             self.buffers.append(r)
             self.views[slot] = view_of(r)
         for op, params, ins, out in p.steps:

@@ -298,7 +298,8 @@ cdef class Cotangents(Visitor):
         if watch is not None:
             watch.quiet += 1
         try:
-            terms = primitive_of(entry.op).pull(params_of(entry), self.ins, n, <Value>self.primals.p[entry.slot], ct, wanted)
+            terms = primitive_of(entry.op).pull(params_of(entry), self.ins, n, <Value>self.primals.p[entry.slot], ct,
+                                                wanted)
         finally:
             if watch is not None:
                 watch.quiet -= 1

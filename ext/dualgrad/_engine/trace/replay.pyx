@@ -2,12 +2,12 @@
 
 Design
 ------
-`still_valid` decides whether a recording may be replayed: the tensors that Python has read hold the same arrays, captured
-tensors are where they were, and all guards hold (guards.pyx). If not, `replay_or_record` (cache.pyx) drops the recording
-and records the call again.
+`still_valid` decides whether a recording may be replayed: the tensors that Python has read hold the same arrays,
+captured tensors are where they were, and all guards hold (guards.pyx). If not, `replay_or_record` (cache.pyx) drops the
+recording and records the call again.
 
-A run of the program can find more: a captured tensor of another type or shape. Then the replay is NotImplemented, and the
-recording is dropped too.
+A run of the program can find more: a captured tensor of another type or shape. Then the replay is NotImplemented, and
+the recording is dropped too.
 """
 from ..arrays.array cimport Value
 from ..arrays.thread cimport thread_state

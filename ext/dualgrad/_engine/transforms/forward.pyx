@@ -93,7 +93,7 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
         if aux is not None:
             collect_quietly(tape, aux, outputs)
         for (slot, k), v in compose_forward(tape, level, DUAL_NUMBERS, inputs, links,
-                                    [(slot, k) for slot in outputs for k in (0, 1)]).items():
+                                            [(slot, k) for slot in outputs for k in (0, 1)]).items():
             (moved if k else values)[slot] = v
         return (replaced(tape, out, values),
                 in_place(out, [zeroed(tape, <TensorBase>t, moved) for t in tensors_of(out)]),
@@ -155,8 +155,8 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     if tape is not None:
         collect_quietly(tape, out, outputs)
         exported = compose_forward(tape, level, algebra, operands, links,
-                           [(slot, k) for slot in outputs for k in range(algebra.dim)
-                            if k == 0 or part(tape.values.get(slot), level, k) is not None])
+                                   [(slot, k) for slot in outputs for k in range(algebra.dim)
+                                    if k == 0 or part(tape.values.get(slot), level, k) is not None])
     for t in tensors_of(out):
         v = read(<TensorBase>t) if tape is not None else without_closed(read(<TensorBase>t))
         if v.kind == NODE and (<Node>v).level is tape:

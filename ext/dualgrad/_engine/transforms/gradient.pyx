@@ -348,7 +348,7 @@ cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_s
 
 
 cdef int compose_gradient(Run run, list slots, list gradients, list leaf_slots, list links, list seed_slots, list seeds,
-                 list value_slots, dict exported) except -1:
+                          list value_slots, dict exported) except -1:
     """The call as one instruction on the highest tape among its links and sensitivities."""
     cdef Tape tape = run.tape
     cdef Tape target

@@ -4,8 +4,8 @@ What a transform takes and returns may be any pytree. There is one walk over it,
 two pytrees at a time; both never change what they walk. What is made of the leaves is said by a `Walk` or a `Pairing`.
 Those that are not asked for by Python have no state of their own and exist once; what a walk works on is passed along.
 """
-from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned_children, back, branch, children_of, deeper, described, holds,
-                          kind_of, labels_of, rebuilt, with_some)
+from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned_children, back, branch, children_of, deeper,
+                          described, holds, kind_of, labels_of, rebuilt, with_some)
 from .handles cimport TensorBase
 
 

@@ -198,7 +198,7 @@ cdef class ElementwiseSeries(Series):
             for a, b, c in <list>algebra.into[k]:
                 if slope.parts[a] is not None and x.parts[b] is not None:
                     total = add(total, coupled_series(work, <Value>x.parts[b], <Value>slope.parts[a], b, k,
-                                               c * algebra.degrees[b]))
+                                                      c * algebra.degrees[b]))
             if total is not None:
                 moved[k] = total
         return 0
