@@ -1,11 +1,11 @@
-"""Allocation: where results lie in memory.
+"""Allocation: the offset of each result in memory. `Plan.run` (plan.pyx) gets the memory itself.
 
 Design
 ------
-Memory is handed out by lifetimes, in the order in which results come and go; what nobody reads any more is used again.
-Results that live on between regions have places in one arena. Results of the program are arrays of their own, and so is
-what kernels return. What stays inside of a region has its place in the memory of a block, with whatever else an
-instruction needs there: it is found when the instructions are made (codegen.pyx).
+Offsets are given out by lifetimes, in the order of the operations; the memory of a result that is no longer read is used
+again. Results that are read by later regions lie in one arena. Results of the program are arrays of their own, and so
+are results of kernels. A result that only its own region reads lies in the memory of a tile; the emitter finds its
+offset there, when it makes the instructions (emitter.pyx), from a `FreeList` of this file.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 

@@ -1,11 +1,14 @@
-"""Blocks: how many rows of a region are run at once, and by how many threads.
+"""Tiles: how many rows of a region run at once (a block), and on how many threads.
 
 Design
 ------
-What one instruction of a region leaves behind is read by the next ones, so a block is as long as all of it stays in
-cache: in the first-level one, or, with products of matrices, in a second-level one, since a factor that all rows
-share is fetched for each block. Fewer rows than a loop is worth calling for are never taken. Large regions are divided
-among threads, whole blocks each; what they walk along outside of their blocks is asked for ahead.
+The results of one instruction of a region are read by the next ones, so a block has as many rows as stay in cache: in
+the first-level cache, or, with matrix products, in the second-level one, since a factor that all rows share is fetched
+for each block. A block never has fewer rows than a call of a loop is worth. Large regions are divided among threads by
+whole blocks; what they read outside of their blocks is prefetched.
+
+The emitter gives out offsets in the memory of a block (emitter.pyx); the largest end is its size. `Plan.run` (plan.pyx)
+gets that memory once for each thread.
 """
 
 from ..primitives.opcodes cimport OP_POWER

@@ -1,11 +1,11 @@
-"""Closed calls: a call whose inside is closed to everything outside.
+"""Closed calls, for rematerialisation: a call that is run again knows everything that it reads from outside.
 
 Design
 ------
 A call that is one instruction of a tape (rematerialisation.pyx) is run again when it is differentiated, so all it
 depends on has to be known. Besides its arguments that is what it reads from outside: parameters, tensors it closes
-over. They are handles, and every handle is read through one function (handles.pyx: `read`). While a region is active, a
-handle that is older than the region is looked up in the region's table. At the first run the table is filled: what is
+over. They are handles, and every handle is read through one function (handles.pyx: `read`). While a closed call
+runs, a handle that is older than the call is looked up in the table of the call. At the first run the table is filled: what is
 found outside becomes an operand of the instruction, as an argument is. At a later run the table holds the operands to
 use.
 

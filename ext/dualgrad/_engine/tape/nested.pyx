@@ -1,4 +1,7 @@
-"""Transforms inside transforms, each as one instruction of the outer tape.
+"""Transforms inside transforms, each as one instruction of the outer tape: a gradient in a gradient, and its rules.
+
+The instructions are written by `compose_gradient` (transforms/gradient.pyx), `compose_forward` (forward.pyx) and
+`compose_map` (vmap.pyx). Here are their derivatives.
 
 Design
 ------

@@ -6,8 +6,8 @@ An algebra is a table of products; this file applies primitives to its elements,
 
 linear        coefficient by coefficient (families.pyx);
 bilinear      sums over the table of products;
-elementwise   in jets degree by degree, from the slope as a series of lower degree (taylor.pyx); elsewhere by the
-              powers of what is not the primal: phi(u + n) = sum phi^(m)(u) n^m / m!, and n is nilpotent;
+elementwise   in jets of degree 3 and more degree by degree, from the slope as a series of lower degree (taylor.pyx);
+              elsewhere by powers of the part n without primal: phi(u + n) = sum phi^(m)(u) n^m / m!, n nilpotent;
 rules         of primitives whose derivative is a function: see transforms/extension.pyx;
 not graded    where degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
               elements, read at t = 1. It ends with the highest power of n that is not zero.

@@ -1,8 +1,8 @@
-"""Elementwise functions of algebra elements: power series that know each other, worked out degree by degree.
+"""Jets of elementwise functions: Taylor coefficients of sin, exp ... of a jet, or of an element of any graded algebra.
 
 Design
 ------
-Let D be the derivation that multiplies a coefficient by its degree. For y = phi(x), D y = phi'(x) D x; read at degree
+A function is a power series that is computed degree by degree. Let D be the derivation that multiplies a coefficient by its degree. For y = phi(x), D y = phi'(x) D x; read at degree
 d this gives the coefficients of y of degree d from those of phi'(x) below d and those of x up to d. So phi' is all
 that is needed of phi (Griewank and Walther, Evaluating Derivatives, 2008, section 13.2, for jets).
 
