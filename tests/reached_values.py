@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine.transforms.tensor import TensorBase
+from dualgrad._engine.transforms.handles import TensorBase
 
 Undo = Callable[[], None]
 
