@@ -33,6 +33,7 @@ from .leaving import LeavesDerivativeError
 from .loops import branches as branches
 from .loops import cond, fori_loop, scan, while_loop
 from .modes import jit, mutable
+from .numpy import _protocol as _protocol
 from .parameter import Parameter, ParameterTuple
 from .pytrees import register_pytree
 from .random import get_seed, set_seed

@@ -22,55 +22,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from dualgrad.dtype import (
-    bool_,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from dualgrad.numpy import fft, linalg
-from dualgrad.numpy._functions import ALIASES, CONSTANTS, NAMES, made
-from dualgrad.ops import rand, randn
+from dualgrad.dtype import bool_ as bool_
+from dualgrad.dtype import complex64 as complex64
+from dualgrad.dtype import complex128 as complex128
+from dualgrad.dtype import float16 as float16
+from dualgrad.dtype import float32 as float32
+from dualgrad.dtype import float64 as float64
+from dualgrad.dtype import int8 as int8
+from dualgrad.dtype import int16 as int16
+from dualgrad.dtype import int32 as int32
+from dualgrad.dtype import int64 as int64
+from dualgrad.dtype import uint8 as uint8
+from dualgrad.dtype import uint16 as uint16
+from dualgrad.dtype import uint32 as uint32
+from dualgrad.dtype import uint64 as uint64
+from dualgrad.ops import rand as rand
+from dualgrad.ops import randn as randn
 
-__all__ = [
-    "bool_",
-    "complex64",
-    "complex128",
-    "fft",
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "linalg",
-    "rand",
-    "randn",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]  # fmt: skip
-__all__ += sorted({*NAMES, *ALIASES, *CONSTANTS})
+_OWN = ["bool_", "complex64", "complex128", "fft", "float16", "float32", "float64", "int8", "int16", "int32", "int64"]
+_OWN += ["linalg", "rand", "randn", "uint8", "uint16", "uint32", "uint64"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in CONSTANTS:
-        return CONSTANTS[name]
-    value = globals()[name] = made(__name__, ALIASES.get(name, name))
+    # The functions are gathered when one of them is first asked for: `dualgrad` imports this package for `_protocol`.
+    from importlib import import_module
+
+    if name.startswith("_") and name != "__all__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("fft", "linalg"):
+        return import_module(f"{__name__}.{name}")
+    functions = import_module(f"{__name__}._functions")
+    if name == "__all__":
+        value = sorted({*_OWN, *functions.NAMES, *functions.ALIASES, *functions.CONSTANTS})
+    elif name in functions.CONSTANTS:
+        value = functions.CONSTANTS[name]
+    else:
+        value = functions.made(__name__, functions.ALIASES.get(name, name))
+    globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __getattr__("__all__") if "__all__" not in globals() else globals()["__all__"]

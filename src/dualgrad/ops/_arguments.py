@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -62,7 +61,7 @@ def _documented(cls: type, function: Callable[..., Any]) -> str:
     words = ", ".join(code.co_varnames[1 : code.co_argcount - len(call.__defaults__ or ())])
     name = function.__name__
     example = "".join((function.__doc__ or "").partition("    Examples\n")[1:])
-    calls = re.sub(rf"\bops\.{name}\(", f"ops.{cls.__name__}()(", example)
+    calls = example.replace(f"ops.{name}(", f"ops.{cls.__name__}()(")
     return f"Primitive class of `{name}`: ``ops.{cls.__name__}()({words})``.\n\n{calls}"
 
 

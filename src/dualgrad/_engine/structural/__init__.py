@@ -4,11 +4,12 @@ A primitive that lacks a part, or a row of the table without its primitive, is a
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
+from os import listdir
 
 from ..primitives.registry import undefined
 
-for _module in sorted(module.name for module in iter_modules(__path__)):
-    import_module(f"{__name__}.{_module}")
+for _file in sorted(listdir(__path__[0])):
+    if _file.endswith((".so", ".pyd")):
+        import_module(f"{__name__}.{_file.partition('.')[0]}")
 if undefined():
     raise ImportError(f"the primitives {', '.join(undefined())} are in the table and are defined nowhere")
