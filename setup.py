@@ -69,8 +69,8 @@ else:
     # Newer compilers make errors of these.
     CFLAGS += [f"-Werror={name}" for name in ("implicit-function-declaration", "incompatible-pointer-types")]
 
-# A release contains only the symbols that other modules look up: a tenth of the size.
-LDFLAGS = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []
+# A release has no symbols for debuggers, which are a tenth of its size, and no gap between code and constants.
+LDFLAGS = ["-Wl,-s", "-Wl,-z,noseparate-code"] if sys.platform == "linux" and not DEBUG else []
 
 ENVIRONMENT = {name: os.environ.get(name) for name in ("CC", "CPPFLAGS", "CFLAGS", "LDFLAGS")}
 CONFIGURATION = repr((Cython.__version__, numpy.__version__, DIRECTIVES, MACROS, CFLAGS, LDFLAGS, ENVIRONMENT))
