@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "executor/copies.h"
-#include "executor/fused.h"
 #include "executor/gather.h"
 #include "executor/instruction.h"
+#include "executor/operations.h"
 #include "executor/sums.h"
 #include "executor/threads.h"
 

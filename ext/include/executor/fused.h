@@ -12,18 +12,10 @@
 #define DG_FUSED_H
 
 #include "executor/instruction.h"
+#include "executor/operations.h"
 #include "vector/loop.h"
 #include "vector/registers.h"
 
-/* The operations; quick: an absorbing product as it is tried first. */
-#define DG_OPERATIONS(T)                                                                                            \
-    DG_INLINE T dg_MUL_##T(const int quick, T x, T y) { return (void)quick, x * y; }                                \
-    DG_INLINE T dg_ABSORB_##T(const int quick, T x, T y) { return quick ? DG_ABSORB_QUICK(x, y) : DG_ABSORB(x, y); }\
-    DG_INLINE T dg_ADD_##T(const int quick, T x, T y) { return (void)quick, x + y; }                                \
-    DG_INLINE T dg_SUB_##T(const int quick, T x, T y) { return (void)quick, x - y; }                                \
-    DG_INLINE T dg_BUS_##T(const int quick, T x, T y) { return (void)quick, y - x; }
-DG_OPERATIONS(double)
-DG_OPERATIONS(float)
 enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS_SUB = 0, DG_ABSORBS_BUS = 0 };
 
 #define DG_SCALE(T) (data ? *(const T *)data : (T)1)

@@ -6,16 +6,13 @@ What is read back are the instructions themselves, as the executor finds them: w
 what it was meant to be. A new kind of instruction needs its name in KINDS, and an entry in the table of
 `dualgrad/programs/_instructions.py`.
 """
-from cpython.exc cimport PyErr_Occurred
-
 from time import perf_counter
 
 from .allocation cimport N_BASES, Located, Memory
 from .code cimport Code, RegionCode
 from .facts cimport memory_data, region_data, view_data
-from .plan cimport Plan, make_plan
+from .plan cimport Plan, make_plan, run_instruction
 from .program cimport Program
-from .running cimport dg_run_block
 
 
 def plan_of(Program program not None):
@@ -71,10 +68,7 @@ cdef class TimedPlan(Plan):
         for row0 in range(0, region.n_rows, region.block):
             for i in range(region.count):
                 start = perf_counter()
-                dg_run_block(region.code + i, 1, bases, row0, min(region.block, region.n_rows - row0), row0 == 0,
-                             NULL, 0)
-                if PyErr_Occurred():
-                    return -1
+                run_instruction(region, i, bases, row0)
                 each[i] += perf_counter() - start
         self.seconds.append((whole, each))
         return 0

@@ -20,6 +20,7 @@ cdef class Instruction:
     cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1
 
 
+cdef bint has_cast(int source, int target) noexcept
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)

@@ -101,6 +101,11 @@ cdef class Instruction:
         return 0
 
 
+cdef bint has_cast(int source, int target) noexcept:
+    """Whether there is a loop that converts between the types."""
+    return dg_cast_loop(source, target) is not NULL
+
+
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept:
     """The loop of two or three elementwise operations; NULL where there is none. Its table is compiled here alone."""
     return dg_fused_loop(inner, outer, second, wide)

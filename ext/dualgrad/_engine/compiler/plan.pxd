@@ -1,5 +1,5 @@
 # Plans of programs. See plan.pyx.
-from .code cimport Code
+from .code cimport Code, RegionCode
 from .program cimport Program
 
 
@@ -29,4 +29,5 @@ cdef class Plan:
     cdef bint run_generic(self, object task, char **bases, list held) except -1
 
 
+cdef int run_instruction(RegionCode region, Py_ssize_t at, char **bases, Py_ssize_t row0) except -1
 cdef Plan make_plan(Program program)

@@ -27,17 +27,25 @@ from ..primitives.forms cimport outside
 from ..transforms.handles cimport TensorBase
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Located, Memory, Total
 from .code cimport Code, RegionCode
-from .executor cimport dg_region
+from .executor cimport dg_instruction, dg_region, dg_scalar, dg_streams
 from .lowering cimport MANNERS, Operation, add_loop, np_scalar
 from .passes cimport Compilation, compiled
 from .program cimport Program, check_signals
-from .running cimport dg_indices_fit, dg_run_chunk, dg_run_rows, dg_run_scalars
 from .views cimport View, is_packed, product, step_of
 from .workers cimport blas_alone, blas_back, num_threads, seek_blas
 
 cdef extern from "Python.h":
     bint PyGC_Disable()
     bint PyGC_Enable()
+
+cdef extern from "executor/executor.h":
+    void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, cnp.npy_intp count, char **bases) noexcept
+    bint dg_run_chunk(dg_region *r) noexcept nogil
+    void dg_run_rows(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp start,
+                     cnp.npy_intp stop, cnp.npy_intp block, const dg_streams *ahead) noexcept nogil
+    void dg_run_block(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp row0,
+                      cnp.npy_intp block, int first, const dg_streams *ahead, cnp.npy_intp next) noexcept nogil
+    bint dg_indices_fit(const char *index, cnp.npy_intp n, cnp.npy_intp step, cnp.npy_intp extent, bint wide) noexcept
 
 cdef extern from "memory/memory.h":
     void *dg_alloc(size_t n)
@@ -75,6 +83,12 @@ cdef int run_rows(dg_region *r, bint large) except -1:
             r.chunk *= 4
         elif took > PATIENCE:
             r.chunk = max(r.chunk // r.block // 4, 1) * r.block
+
+
+cdef int run_instruction(RegionCode region, Py_ssize_t at, char **bases, Py_ssize_t row0) except -1:
+    """One instruction, on the block that begins with row0."""
+    dg_run_block(region.code + at, 1, bases, row0, min(region.block, region.n_rows - row0), row0 == 0, NULL, 0)
+    return -1 if PyErr_Occurred() else 0
 
 
 cdef int run_instructions(RegionCode region, char **bases) except -1:

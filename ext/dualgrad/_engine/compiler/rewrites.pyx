@@ -18,5 +18,5 @@ def rewrites():
 def reset_rewrites():
     """Begin to count anew."""
     cdef int i
-    for i in range(N_REWRITES):
+    for i in range(<int>N_REWRITES):
         COUNTS[i] = 0

@@ -6,17 +6,15 @@ import numpy as np
 
 from ..arrays.array cimport (MAX_DIMS, Array, Value, cast, contiguous, is_complex, is_inexact, item_size, new_view,
                              to_ndarray)
+from ..compiler.instructions cimport has_cast
 from ..compiler.lowering cimport AS_CAST, Lowering
 from ..compiler.views cimport View
 from ..primitives.opcodes cimport OP_CAST, OP_CONJ, OP_VIEW_AS_COMPLEX, OP_VIEW_AS_REAL
-from ..primitives.registry cimport dg_loop, define
+from ..primitives.registry cimport define
 from ..primitives.forms cimport like, wrap
 from ..values.families cimport Constant, Linear, by_coefficients
 from ..values.levels cimport Algebra, Batch, Level, bind1, part, type_of
 from ..values.rules cimport typed
-
-cdef extern from "executor/cast.h":
-    dg_loop dg_cast_loop(int source, int target) noexcept
 
 
 cdef class Cast(Linear):
@@ -58,7 +56,7 @@ cdef class Cast(Linear):
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
         cdef Lowering low = <Lowering>lowering
-        if dg_cast_loop((<View>ins[0]).buffer.typenum, typenum) is NULL:
+        if not has_cast((<View>ins[0]).buffer.typenum, typenum):
             return None
         return low.elementwise(AS_CAST, OP_CAST, low.elements(ins), typenum, shape)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays.array cimport (MAX_DIMS, NPY_HALF, Array, Value, cast, from_ndarray, full, shape_tuple, to_ndarray,
                              writable)
+from ..compiler.executor cimport DG_MAX_INDICES
 from ..compiler.lowering cimport AS_GATHER, AS_SCATTER, Lowering
 from ..compiler.views cimport View, is_packed, packed, product, step_of
 from ..primitives.opcodes cimport OP_GATHER, OP_SCATTER_ADD, OP_TRANSPOSE
@@ -21,10 +22,6 @@ from ..primitives.forms cimport in_shape, outside, wrap
 from ..values.batch cimport is_batched, leave, padded
 from ..values.families cimport Linear
 from ..values.levels cimport BatchLevel, bind1, bind_list, ndim_of, shape_of
-
-cdef extern from "executor/gather.h":
-    enum:
-        DG_MAX_INDICES
 
 
 cdef class Gather(Linear):
