@@ -11,6 +11,7 @@ Three things are compared again and again, each by one rule:
 
 from __future__ import annotations
 
+import gc
 import io
 import re
 from collections.abc import Callable
@@ -18,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine import forget_programs, programs
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine.trace import cache
 
 #: relative error allowed when a test does not say more, by the dtype of the result
 TOLERANCE = {"float16": 1e-3, "float32": 2e-6, "complex64": 2e-6, "float64": 1e-12, "complex128": 1e-12}
@@ -65,6 +66,13 @@ def f64(data: Any) -> Tensor:
 def i32(data: Any) -> Tensor:
     """An int32 tensor."""
     return Tensor(np.array(data, np.int32))
+
+
+def numbers(nest: Any) -> list[np.ndarray]:
+    """The arrays of all tensors in tuples and lists, in order."""
+    if isinstance(nest, tuple | list):
+        return [a for part in nest for a in numbers(part)]
+    return [nest.asnumpy()] if isinstance(nest, Tensor) else []
 
 
 def repeated_grad(f: Callable[..., Any], order: int) -> Callable[..., Any]:
@@ -170,17 +178,31 @@ def assert_raises(
         assert any(choice.lower() in message for choice in choices), f"none of {choices} in: {caught.value}"
 
 
+def assert_leaves_nothing(call: Callable[[], Any]) -> None:
+    """Check that calls leave no objects behind, once the collector has run."""
+
+    def objects() -> int:
+        call()
+        gc.collect()
+        return len(gc.get_objects())
+
+    objects()
+    before = objects()
+    for _ in range(3):
+        assert objects() <= before + 5
+
+
 #: steps of a program that move no numbers, or only copy them
 VIEWS = {"reshape", "transpose", "slice", "broadcast_to", "concat"}
 
 
 def steps(f: Callable[..., Any], *args: Tensor) -> list[tuple[str, str]]:
     """The array program that a call comes down to: the primitive and the shape of the result of each step."""
-    cache.forget_programs()
+    forget_programs()
     recorded = dg.jit(f)
     for _ in range(3):
         recorded(*args)
-    ((_, confirmed, text),) = cache.programs()
+    ((_, confirmed, text),) = programs()
     assert confirmed
     found = [re.match(r"%\d+ = (\w+)\(%.*(\([\d, ]*\))$", line) for line in text.splitlines()]
     return [(step[1], step[2]) for step in found if step]

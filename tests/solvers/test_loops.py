@@ -1,17 +1,15 @@
 """Loops: against the same loop written in Python, in every mode; how often steps are run, and what is kept."""
 
 import functools
-import gc
 
 import numpy as np
 import pytest
+from engine import jets, run_forward
 from mixed_loops import XS, N, W, mixed
-from support import assert_raises, f64
+from support import assert_leaves_nothing, assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.values.algebra import jets
 from dualgrad.loops.schedule import advances, default_states, first_states, schedule
 from dualgrad.testing import taped_backward
 
@@ -115,15 +113,9 @@ def batches(f, args):
     yield dg.grad(lambda xs: (dg.vmap(dg.grad(f1))(xs) ** 2).sum(), 0, [W])(xs)
 
 
-def flat(result):
-    if isinstance(result, Tensor):
-        return [result.asnumpy()]
-    return [leaf for item in result if item is not None for leaf in flat(item)]
-
-
 def assert_same(found, expected):
     for a, b in zip(found, expected, strict=True):
-        for x, y in zip(flat(a), flat(b), strict=True):
+        for x, y in zip(numbers(a), numbers(b), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
 
 
@@ -286,7 +278,7 @@ def test_a_layer_inside():
         dg.set_seed(5)
         net = Net(looped).set_train()
         found.append(dg.grad(lambda x, net=net: (net(x) ** 2).sum(), 0, net.trainable_params())(x))
-    for a, b in zip(flat(found[0]), flat(found[1]), strict=True):
+    for a, b in zip(numbers(found[0]), numbers(found[1]), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -362,7 +354,7 @@ def test_loops_blocks_and_roots_inside_each_other():
         ]
         for h in (f, g)
     ]
-    for a, b in zip(flat(pairs[0]), flat(pairs[1]), strict=True):
+    for a, b in zip(numbers(pairs[0]), numbers(pairs[1]), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11)
 
 
@@ -449,15 +441,7 @@ def test_nothing_is_left_behind():
         y = ops.sin(x)
         return dg.scan(lambda c, _: (c * y + x, None), x, length=4)[0]
 
-    def objects():
-        dg.grad(dg.grad(dg.grad(f)))(f64(0.5))
-        gc.collect()
-        return len(gc.get_objects())
-
-    objects()
-    before = objects()
-    for _ in range(3):
-        assert objects() <= before + 5
+    assert_leaves_nothing(lambda: dg.grad(dg.grad(dg.grad(f)))(f64(0.5)))
 
 
 # -------------------------------------------------------------------------------------------------- long loops

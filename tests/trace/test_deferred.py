@@ -1,18 +1,18 @@
 """Results that are deferred while a function is recorded: whoever looks at one gets its numbers, and nobody else pays.
 
-Every operator, and random programs, are recorded this way in test_recording.py and test_random_recordings.py.
+Every operator, and random programs, are recorded this way in test_recorded_cases.py and test_random_recordings.py.
 """
 
 import threading
 
 import numpy as np
 import pytest
+from engine import forget_programs, programs
 from ways import programs_run
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.arrays.array import largest_array
-from dualgrad._engine.trace.cache import forget_programs, programs
 
 pytestmark = pytest.mark.eager("records by itself")
 
