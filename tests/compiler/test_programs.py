@@ -496,6 +496,7 @@ def test_profiles_have_every_region_and_instruction():
     assert sum(row.share for row in found.regions) == pytest.approx(1.0)
     assert all(sum(part.share for part in row.parts) == pytest.approx(1.0) for row in found.regions)
     assert found.seconds > 0
+    assert all(part.seconds > 0 for row in found.regions for part in row.parts)
     assert sum(row.work.flops for row in found.regions) == explained.flops
     lines = str(found).split("\n")
     assert lines[1].split() == ["share", "us", "ns/element", "GFLOP/s", "GB/s"]
