@@ -160,8 +160,9 @@ def closeness(test, path):
     if file.stem.startswith(f"test_{module}"):
         return 0
     near = {
-        "executor": ("compiler",), "memory": ("tensor",), "arrays": ("tensor",), "transforms": ("tape", "tensor"),
-        "compiler": ("trace",), "tape": ("transforms",), "values": ("transforms", "primitives"), "trace": ("compiler",),
+        "executor": ("compiler",), "memory": ("tensor",), "arrays": ("tensor",), "structural": ("primitives",),
+        "transforms": ("tape", "tensor"), "compiler": ("trace",), "tape": ("transforms",),
+        "values": ("transforms", "primitives"), "trace": ("compiler",),
     }.get(layer, ())  # fmt: skip
     folders = (layer, *near)
     return 1 + folders.index(file.parent.name) if file.parent.name in folders else 1 + len(folders)

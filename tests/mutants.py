@@ -35,8 +35,8 @@ WEIGHTS = {
     "tape/": 5,
     "transforms/": 9,
     "values/": 10,
-    "primitives/": 5,
-    "arrays/": 3,
+    "(primitives|structural)/": 5,
+    "(arrays/|_engine/assembly)": 3,
     "sparse/": 5,
     "include/": 4,
 }

@@ -8,6 +8,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
+from dualgrad.programs import passes, rewrites
 from dualgrad.programs._listing import Listing, recording_of
 from dualgrad.programs._tokens import name_of
 
@@ -108,3 +109,19 @@ def test_sums_of_many_negatives_are_not_put_off_without_end():
     assert same(lambda x: chain(x)[0], X)
     assert same(lambda x: chain(x)[1], X)
     assert len(steps_of(lambda x: chain(x)[1], X)) <= 910
+
+
+@pytest.mark.parametrize("depth", [1, 7, 8, 9, 12])
+def test_the_negation_of_up_to_eight_sums_within_sums_is_put_off(depth):
+    def chain(x, y):
+        total = -x
+        for _ in range(depth):
+            total = total - y
+        return ops.exp(total)
+
+    made = passes(chain)
+    made(Tensor(X), Tensor(Y))
+    before = rewrites()
+    made(Tensor(X), Tensor(Y))
+    assert rewrites()["negation_too_deep"] - before["negation_too_deep"] == (depth > 8)
+    assert same(chain, X, Y)

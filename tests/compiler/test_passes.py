@@ -118,3 +118,12 @@ def test_a_stage_is_for_reading(stages):
         stages["fuse"].name = "other"
     with pytest.raises(TypeError, match=r"made by dualgrad.programs.passes\(fn\)"):
         Stage("fuse", None)
+
+
+def test_the_data_of_a_view_tell_which_axes_it_merges():
+    stack = Tensor(np.linspace(-1.0, 1.0, 100 * 90 * 6).reshape(100, 90, 6))
+    (operation,) = passes(lambda x: ops.sin(ops.reshape(x, (-1, 6))))(stack)["lower"].facts["orders"][0]["operations"]
+    (view,) = operation["ins"]
+    assert (view["shape"], view["strides"]) == ((9000, 6), (48, 8))
+    whole = {"buffer": view["buffer"], "offset": 0, "shape": (100, 90, 6), "strides": (4320, 48, 8), "merges": None}
+    assert view["merges"] == whole

@@ -10,6 +10,7 @@ from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
+from dualgrad.programs import passes
 from dualgrad.programs._instructions import KINDS
 from dualgrad.programs._listing import recording_of
 
@@ -73,3 +74,15 @@ def test_every_kind_of_instruction_is_there():
             if region["instructions"] and region["n_rows"] >= 4 * region["block"]:
                 kinds |= {instruction["kind"] for instruction in region["instructions"]}
     assert kinds == set(KINDS)
+
+
+def test_large_regions_say_what_they_walk_along():
+    """What is read and what is written, each once, from its first row on, if it is more than stays in cache."""
+
+    def walked(n):
+        x = f64(np.ones(n))
+        (region,) = passes(lambda x, y: ops.sin(x) * y + x)(x, f64(np.ones(n)))["generate"].facts["regions"]
+        return sorted(region["streams"])
+
+    assert walked(20_000) == []
+    assert walked(400_000) == [(3, 0, 8), (4, 0, 8), (5, 0, 8)]

@@ -7,7 +7,7 @@ a gradient is the sweep of tangents of cotangents.
 import numpy as np
 import pytest
 from engine import OPCODES, apply
-from support import f64
+from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import extend, ops
@@ -172,3 +172,43 @@ def test_the_watch_names_second_derivatives(first):
     with pytest.raises(FloatingPointError) as caught, dg.check_finite():
         dg.grad(lambda x: dg.grad(f)(x).sum())(f64([1.0, 0.0]))
     assert str(caught.value).startswith("power: its derivative of order 2 (reverse over reverse) is inf at (1,)")
+
+
+def test_the_watch_is_not_shown_what_an_added_rule_computes_on_the_way():
+    """A rule with a choice has nans where it does not look; what it returns is looked at."""
+
+    def rule(ct, out, x):
+        return ops.where(x > 0.0, ct * ops.cos(x), ops.sqrt(-1.0 - x * x))
+
+    sine = extend.primitive("test_watched_sine", np.sin, vjp=(rule,))
+    slope = dg.grad(lambda x: sine(x).sum())
+    with dg.check_finite():
+        assert_close(slope(f64([0.5, 1.0])), np.cos([0.5, 1.0]))
+        with pytest.raises(FloatingPointError, match="test_watched_sine: its derivative of order 1"):
+            slope(f64([0.5, -1.0]))
+
+
+def test_added_rules_are_asked_for_the_operands_that_are_wanted():
+    """Not for one that moves along with an outer gradient only."""
+    called = []
+
+    def rule(k):
+        def cotangent(ct, out, x, y):
+            called.append(k)
+            return ct * (x, y)[1 - k]
+
+        return cotangent
+
+    product = extend.primitive("test_wanted_product", np.multiply, vjp=(rule(0), rule(1)), arity=2)
+    x, y = f64([0.5, 1.0]), f64([2.0, 3.0])
+
+    def inner(x, y):
+        called.clear()
+        slope = dg.grad(lambda x, y: product(ops.sin(x), y).sum(), 0)(x, y)
+        assert set(called) == {0}
+        return slope.sum()
+
+    inner(x, y)
+    dx, dy = dg.grad(inner, (0, 1))(x, y)
+    assert_close(dx, -np.sin([0.5, 1.0]) * [2.0, 3.0])
+    assert_close(dy, np.cos([0.5, 1.0]))

@@ -72,6 +72,14 @@ def test_changes_are_seen_in_graph_mode(name, f, change, around):
         change(2.0 + k)
 
 
+def test_a_function_that_reads_the_seed_follows_it():
+    recorded = dg.jit(lambda x: x * float(dg.get_seed()))
+    for seed in (3, 5, 5, 3):
+        dg.set_seed(seed)
+        for _ in range(4):
+            assert_close(recorded(f64(X)), X * float(seed), rtol=0)
+
+
 def test_settings_of_an_operator_may_change():
     x = f64(np.arange(6.0).reshape(2, 3))
     softmax = ops.Softmax(axis=-1)

@@ -236,6 +236,23 @@ def test_inputs_that_are_nests_of_tensors():
     assert_close(dg.jvp(f, (x, y), (f64([1.0, 1.0]), f64([0.0, 1.0])))[1], [12.0, 12.0])
 
 
+class OneOfTwo(nn.Cell):
+    """A rule that gives its gradients in a dict which holds more than they."""
+
+    def construct(self, xs):
+        return xs["a"] * xs["b"]
+
+    def bprop(self, xs, out, dout):
+        return ({"c": dout, "b": 3 * xs["a"] * dout, "a": 3 * xs["b"] * dout, "d": None},)
+
+
+def test_a_dict_of_gradients_may_have_other_keys_than_the_input():
+    cell = OneOfTwo()
+    dx, dy = dg.grad(lambda x, y: cell({"a": x, "b": y}), (0, 1))(f64([2.0]), f64([5.0]))
+    assert_close(dx, [15.0])
+    assert_close(dy, [6.0])
+
+
 def test_a_differentiated_tensor_by_keyword_is_refused():
     cell = SumOfSquares()
     with pytest.raises(TypeError, match="position"):

@@ -13,10 +13,3 @@ COUNTS = <long long *>PyMem_Calloc(N_REWRITES, sizeof(long long))
 def rewrites():
     """How often each rewrite has been done, by name."""
     return {rewrite.name.lower(): COUNTS[<int>rewrite.value] for rewrite in Rewrite if rewrite.value != N_REWRITES}
-
-
-def reset_rewrites():
-    """Begin to count anew."""
-    cdef int i
-    for i in range(<int>N_REWRITES):
-        COUNTS[i] = 0

@@ -19,11 +19,6 @@ cdef bint is_kept(Partition p, Buffer r) noexcept:
     return not p.of[r.number].outside and not p.of[r.number].added
 
 
-cdef bint is_local(Partition p, Buffer r, Buffer other) noexcept:
-    """Whether a buffer is made in the region that makes another one, and read there alone."""
-    return p.of[r.number].region == p.of[other.number].region and not p.of[r.number].outside
-
-
 cdef list scheduled(Partition p, list operations, bint rows):
     """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first
     from the results, or each time what sets most memory free. Without rows a few bytes need no order."""
@@ -54,7 +49,7 @@ cdef Py_ssize_t most_alive(Partition p, list operations):
     cdef Py_ssize_t alive = 0, most = 0, i
     for i, o in enumerate(operations):
         for v in o.ins:
-            if is_local(p, v.buffer, o.out):
+            if not p.of[v.buffer.number].outside:
                 last[v.buffer] = i
     for i, o in enumerate(operations):
         if is_kept(p, o.out):

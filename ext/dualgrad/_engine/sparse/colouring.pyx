@@ -83,7 +83,7 @@ cdef order_of(Graph *g, str kind):
     # linked lists of vertices by degree: one vertex is taken at a time, and its neighbours change lists
     most = int(degrees.max(initial=0))
     order = np.empty(n, np.int64)
-    lists = np.full((3, max(n, most + 2)), -1, np.int64)
+    lists = np.full((3, n), -1, np.int64)
     taken_flags = np.zeros(n, np.uint8)
     cdef long long[::1] result = order
     cdef long long[:, ::1] chain = lists
