@@ -16,7 +16,7 @@ import dualgrad as dg
 from dualgrad import Tensor, nn
 from dualgrad._engine.trace.cache import forget_programs, programs
 
-for part in ("names", "objects", "data", "world", "misleading"):
+for part in ("names", "functions", "attributes", "objects", "data", "world", "disguised", "misleading"):
     import_module(f"places_{part}")  # fills the table
 
 pytestmark = pytest.mark.eager("records by itself")
