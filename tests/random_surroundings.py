@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from random_programs import Line, Program
+from random_lines import Line, Program
 
 from dualgrad import Parameter, Tensor, nn
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
-from random_programs import ENGINE
+from random_lines import ENGINE
 
 from dualgrad import Tensor
 from dualgrad._engine.transforms.forward import run_forward

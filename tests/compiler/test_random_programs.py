@@ -4,6 +4,7 @@
 ``-m exhaustive``; the environment variable DUALGRAD_PROGRAMS says how many, DUALGRAD_SEED draws others.
 """
 
+import inspect
 import math
 import re
 from dataclasses import replace
@@ -12,9 +13,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import random_programs
+import random_steps
 from exact_ops import TooLong, exact, fresh, grad
 from hypothesis import Phase, given, settings
-from random_programs import ENGINE, REFERENCE, SMALL, Line, Program, programs
+from random_lines import ENGINE, REFERENCE, Line, Program
+from random_programs import programs
+from random_steps import SMALL
 from random_sweep import COMMON, EXHAUSTIVE, TALLY, WILD, directions, leaves, series, size_of, sweep
 from rounding import allowed, from_single, saturated, spread
 
@@ -209,9 +213,9 @@ def test_programs_contain_everything():
     collect()
     text = "\n".join(texts)
     nested = "\n".join(line for line in text.split("\n") if line.startswith("        "))
-    with open(random_programs.__file__) as file:
-        used = set(re.findall(r"(?:ops|own)\.[a-z]\w*\(", file.read().split("smooth = ", 1)[1])) - {"own.append("}
-    used |= {f"ops.{name}(" for name in (*random_programs.REDUCTIONS, *random_programs.ALONG, "stack", "cat")}
+    templates = inspect.getsource(random_steps).split("smooth = ", 1)[1] + inspect.getsource(random_programs)
+    used = set(re.findall(r"(?:ops|own)\.[a-z]\w*\(", templates)) - {"own.append("}
+    used |= {f"ops.{name}(" for name in (*random_steps.REDUCTIONS, *random_steps.ALONG, "stack", "cat")}
     used |= {"dg.grad(", "dg.grad(dg.grad(", "(0, 1))(", "dg.value_and_grad(", "ops.GradOperation(get_all=True)("}
     used |= {"sens_param=True)(", "dg.vjp(", "pull", "dg.jvp(", "dg.vmap(", "(0, None))(", "out_axes=-1)(", "None, w"}
     used |= {"0, w", "cell(", "np.array([", "[0, -1, 0]", "::-1", "None", "** 3", "** -2", " @ ", "keepdims=True"}

@@ -7,7 +7,9 @@ import random
 
 import numpy as np
 import pytest
+import random_lines
 import random_programs
+import random_steps
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
@@ -328,7 +330,7 @@ def gene(r, deep):
     if deep and r.random() < 0.2:
         inner = tuple(gene(r, deep - 1) for _ in range(r.randint(1, 5)))
         return random_programs.Gene(r.randrange(len(random_programs.NESTS)), choices, inner)
-    return random_programs.Gene(r.randrange(len(random_programs.PLAIN) + 1), choices)
+    return random_programs.Gene(r.randrange(len(random_steps.PLAIN) + 1), choices)
 
 
 def replay(fn, *args):
@@ -340,10 +342,10 @@ def replay(fn, *args):
 @pytest.mark.parametrize("seed", range(24))
 def test_it_holds_for_random_programs(seed):
     r = random.Random(seed)
-    sizes = r.choice((random_programs.SMALL, *random_programs.TABLES))
+    sizes = r.choice((random_steps.SMALL, *random_steps.TABLES))
     genes = tuple(gene(r, 2) for _ in range(r.randint(3, 25)))
     program = random_programs.build(tuple(r.randrange(11) for _ in range(r.randint(1, 3))), genes, sizes)
-    fn = program.compiled(random_programs.ENGINE, program.parameters())
+    fn = program.compiled(random_lines.ENGINE, program.parameters())
     with specified():
         replay(fn, *[Tensor(x) for x in program.points])
 

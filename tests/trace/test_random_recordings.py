@@ -15,7 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_programs import ENGINE, TABLES, Line, Program, programs
+from random_lines import ENGINE, Line, Program
+from random_programs import programs
+from random_steps import TABLES
 from random_surroundings import KINDS, Surrounded, other_numbers, surrounded
 from random_sweep import EXHAUSTIVE, TALLY, WILD, leaves, size_of, sweep
 from rounding import allowed, largest
