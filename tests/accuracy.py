@@ -36,12 +36,10 @@ from dataclasses import dataclass, field
 import exact_special
 import mpmath
 import numpy as np
+from engine import OPCODES, apply, jets, run_forward
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.transforms.tensor import OPCODES, apply
-from dualgrad._engine.values.algebra import jets
 from dualgrad._table import ROWS, Row
 
 mp = mpmath.mp

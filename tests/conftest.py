@@ -8,6 +8,7 @@ import os
 from contextlib import nullcontext
 
 import pytest
+from engine import forget_programs
 from graph_mode import Rehearsal
 from hypothesis import HealthCheck, settings
 from rotation import rotate
@@ -81,6 +82,14 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("outermost calls in Graph mode")
         for outcome, count in config.stash[REHEARSAL].outcomes.most_common():
             terminalreporter.line(f"{count:7} {outcome}")
+
+
+@pytest.fixture
+def own_programs():
+    """Run the test without programs that others have recorded; a module asks with ``usefixtures("own_programs")``."""
+    forget_programs()
+    yield
+    forget_programs()
 
 
 @pytest.fixture(params=[dg.PYNATIVE_MODE, dg.GRAPH_MODE], ids=["pynative", "graph"])

@@ -37,17 +37,16 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from engine import capture, open_levels
 from ways import programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor, random
 from dualgrad._engine.arrays.array import install
 from dualgrad._engine.trace import cache, recordings
-from dualgrad._engine.trace.capture import capture
 from dualgrad._engine.trace.signature import ByIdentity
 from dualgrad._engine.transforms.handles import TensorBase, watch_rebinding
 from dualgrad._engine.transforms.rematerialisation import recording
-from dualgrad._engine.values.levels import open_levels
 from dualgrad.loops import stepping
 from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers
 from dualgrad.testing import Calls

@@ -10,7 +10,6 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.cache import forget_programs
 
 POINTS = (np.array([0.5, -1.0, 2.0, 1.5, -0.7]), np.array([1.0, 0.3, -2.0, 0.1, 0.9]))
 
@@ -22,13 +21,6 @@ V = np.array([0.3, -1.2, 0.8, 2.0])  # multipliers of the equations
 
 
 SCALE = 1.0
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 def number(k):

@@ -5,12 +5,11 @@ import os
 from collections import Counter
 
 import numpy as np
+from engine import jets, run_forward
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from random_lines import ENGINE
 
 from dualgrad import Tensor
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.values.algebra import jets
 
 EXHAUSTIVE = int(os.environ.get("DUALGRAD_PROGRAMS", "5000"))
 SEED = os.environ.get("DUALGRAD_SEED")  # other programs than those of every run

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from engine import TensorBase
 from reached_values import (
     OF_CLASSES,
     RESERVED,
@@ -36,7 +37,6 @@ from reached_values import (
 )
 
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine.transforms.handles import TensorBase
 
 # ------------------------------------------------------------------------------------------------- values in place
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from engine import TensorBase
 
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine.transforms.tensor import TensorBase
 
 Undo = Callable[[], None]
 

@@ -8,29 +8,21 @@ import xml.dom.minidom
 
 import numpy as np
 import pytest
+from engine import Recorded, check_programs, forget_programs, recorded_call
 from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.cache import Recorded, forget_programs, recorded_call
-from dualgrad._engine.trace.recordings import check_programs
 from dualgrad.programs import ProgramError, functions, interpreted, verified, verify
 from dualgrad.programs._instructions import KINDS, kind_of
 from dualgrad.programs._listing import HANDLE, INPUT, Listing, recording_of, title_of
 from dualgrad.programs._tokens import ITEM
 from dualgrad.programs.verify import BLOCK, verify_layout, verify_steps
 
-pytestmark = pytest.mark.eager("records by itself")
+pytestmark = [pytest.mark.eager("records by itself"), pytest.mark.usefixtures("own_programs")]
 
 ROWS = 300
 SMALLER = 128  # rows of a block in the plan that is verified, so that there are several, the last of them smaller
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 def network():

@@ -7,13 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from engine import forget_programs
 from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.programs import interpreted, verify
 from dualgrad.programs._listing import recording_of
+
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 SHAPE = (20, 3, 2)
 FLOATS = (np.float32, np.float64)
@@ -50,13 +52,6 @@ CONVERSIONS: dict[str, Callable] = {
     "integers": lambda x, i, j, rows: rows * j.reshape((-1, 1)),
     "a mask as an integer": lambda x, i, j, rows: x[(rows[:, 0] > 0).astype(dg.int32)],
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 def arguments(dtype: type, index: type, count: int) -> list[Tensor]:

@@ -7,20 +7,14 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.programs import interpreted, verify
 from dualgrad.programs._listing import recording_of
+
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 TOLERANCE = {np.float32: 2e-4, np.float64: 1e-11}
 POINTS = (1, 5, 70, 130)  # one and few as a whole, more in blocks of rows
 COORDINATES = (1, 2, 3, 4, 9)
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 def replayed(f, *args):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import random_programs
 import random_steps
+from engine import jets, run_forward
 from exact_ops import TooLong, exact, fresh, grad
 from hypothesis import Phase, given, settings
 from random_lines import ENGINE, REFERENCE, Line, Program
@@ -24,8 +25,6 @@ from rounding import allowed, from_single, saturated, spread
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.values.algebra import jets
 from dualgrad.testing import check
 
 pytestmark = pytest.mark.eager("runs each program in every mode by itself")

@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 import pytest
+from engine import forget_programs
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
-from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.programs import verify
 from dualgrad.programs._listing import recording_of
 

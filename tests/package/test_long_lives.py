@@ -11,18 +11,13 @@ import weakref
 
 import numpy as np
 import pytest
+from engine import known_functions, programs
 from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.cache import forget_programs, known_functions, programs
 
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 
 # ---------------------------------------------------------------------------------------------------------- memory

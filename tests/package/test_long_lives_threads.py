@@ -8,20 +8,15 @@ import threading
 
 import numpy as np
 import pytest
+from engine import forget_programs
 from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, nn, ops
-from dualgrad._engine.trace.cache import forget_programs
+
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 WORKER_TIME = 120  # seconds that a process may take on a busy machine
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 def at_once(work, n=4):

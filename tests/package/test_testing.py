@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from engine import open_levels
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, nn, ops
-from dualgrad._engine.values.levels import open_levels
 from dualgrad.testing import Report, check
 
 X = np.array([0.5, -1.0, 2.0])

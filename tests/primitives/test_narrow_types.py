@@ -7,10 +7,10 @@ give the documented type or a clear error.
 import numpy as np
 import pytest
 from cases import Case, all_cases
+from engine import OPCODES, apply
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import ROWS
 
 NARROW = [pytest.param(case, np.dtype(name), id=f"{case}-{name}") for case in all_cases() for name in case.narrow]

@@ -9,12 +9,11 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from engine import jets, run_forward
 from support import assert_close, f32, f64, repeated_grad
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.values.algebra import jets
 
 pytestmark = pytest.mark.usefixtures("mode")
 

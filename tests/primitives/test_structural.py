@@ -8,12 +8,12 @@ import math
 
 import numpy as np
 import pytest
+from engine import OPCODES, apply
 
 import dualgrad as dg
 from dualgrad import Tensor
 from dualgrad._engine.primitives.registry import Primitive, missing_parts, primitive, result_form, table, undefined
 from dualgrad._engine.sparse.index_sets import TooDenseError
-from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad.sparse.reads import SAME, Blocks, Groups, Step, reads_of
 
 RANDOM = np.random.default_rng(27)

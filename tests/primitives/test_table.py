@@ -6,10 +6,10 @@ the domain the row declares, its ends approached but not touched.
 
 import numpy as np
 import pytest
+from engine import OPCODES, apply
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
-from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import BY_NAME, ROWS
 from dualgrad.testing import check
 

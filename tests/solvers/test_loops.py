@@ -5,13 +5,12 @@ import gc
 
 import numpy as np
 import pytest
+from engine import jets, run_forward
 from mixed_loops import XS, N, W, mixed
 from support import assert_raises, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.values.algebra import jets
 from dualgrad.loops.schedule import advances, default_states, first_states, schedule
 from dualgrad.testing import taped_backward
 

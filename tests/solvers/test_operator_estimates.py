@@ -5,13 +5,12 @@ import re
 
 import numpy as np
 import pytest
+from engine import forget_programs, open_levels, programs
 from operator_models import RNG, network, scalar
 from support import f64
 
 import dualgrad as dg
 from dualgrad import ops
-from dualgrad._engine.trace.cache import forget_programs, programs
-from dualgrad._engine.values.levels import open_levels
 
 
 def test_estimates_are_unbiased_and_repeatable():

@@ -6,10 +6,10 @@ Every case of every operator is walked, so each primitive and each of its settin
 import numpy as np
 import pytest
 from cases import all_cases
+from engine import OPCODES, apply
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
-from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import BY_NAME, ROWS
 from dualgrad.sparse import patterns as sparsity
 

@@ -6,12 +6,12 @@ a gradient is the sweep of tangents of cotangents.
 
 import numpy as np
 import pytest
+from engine import OPCODES, apply
 from support import f64
 
 import dualgrad as dg
 from dualgrad import extend, ops
 from dualgrad._engine.transforms.pullback import run_vjp
-from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import BY_NAME
 
 pytestmark = pytest.mark.eager("looks at tapes")

@@ -5,12 +5,12 @@ import threading
 
 import numpy as np
 import pytest
+from engine import open_levels
 from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import nn, ops
 from dualgrad._engine.tape.tape import Tape
-from dualgrad._engine.values.levels import open_levels
 from dualgrad.testing import tape_reports
 
 pytestmark = pytest.mark.eager("looks at tapes")

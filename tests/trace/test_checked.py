@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from engine import forget_programs
 from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.programs import ReplayError, checked
 
 X = np.array([0.5, -1.0, 2.0])

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from engine import forget_programs, known_functions
 from workloads import EXAMPLES, Workload, catalogue, example, recorded_contenders, workloads
 
 import dualgrad as dg
 from dualgrad import Tensor
 from dualgrad._engine.trace import replay
-from dualgrad._engine.trace.cache import forget_programs, known_functions
 from dualgrad.programs import ReplayError, checked, checking, verified
 
 pytestmark = pytest.mark.eager("records by itself")

@@ -7,12 +7,12 @@ import threading
 
 import numpy as np
 import pytest
+from engine import forget_programs, programs
 from ways import programs_run
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad._engine.arrays.array import largest_array
-from dualgrad._engine.trace.cache import forget_programs, programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

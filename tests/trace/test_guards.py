@@ -7,23 +7,18 @@ import warnings
 
 import numpy as np
 import pytest
+from engine import forget_programs
 from support import assert_close, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.testing import Calls
+
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 X = np.array([1.0, -2.0, 3.0])
 SCALE = 1.0
 ENTRIES = [1.0]
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 class Plain:

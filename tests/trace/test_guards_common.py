@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from engine import forget_programs, programs
 from places import Instance, Place
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.trace.cache import forget_programs, programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

@@ -10,11 +10,11 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from engine import forget_programs, programs
 from places import PLACES, Instance
 
 import dualgrad as dg
 from dualgrad import Tensor, nn
-from dualgrad._engine.trace.cache import forget_programs, programs
 
 for part in ("names", "functions", "attributes", "objects", "data", "world", "disguised", "misleading"):
     import_module(f"places_{part}")  # fills the table

@@ -30,7 +30,11 @@ from kept_places import (
 import dualgrad as dg
 from dualgrad import Tensor, ops
 
-pytestmark = [pytest.mark.filterwarnings("ignore:.*runs eagerly"), pytest.mark.eager("records by itself")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*runs eagerly"),
+    pytest.mark.eager("records by itself"),
+    pytest.mark.usefixtures("own_programs"),
+]
 
 
 # ---------------------------------------------------------------------------------------------------- surroundings

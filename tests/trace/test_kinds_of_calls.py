@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from engine import forget_programs
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
-from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.testing import Calls
 
 pytestmark = pytest.mark.eager("records by itself")

@@ -3,10 +3,10 @@
 import gc
 import weakref
 
+from engine import forget_programs
 from support import f64
 
 import dualgrad as dg
-from dualgrad._engine.trace.cache import forget_programs
 
 
 def test_what_is_known_of_classes_is_forgotten_in_time():

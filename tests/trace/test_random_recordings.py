@@ -15,6 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from engine import forget_programs, recorded_call
+from engine import programs as recorded_programs
 from random_lines import ENGINE, Line, Program
 from random_programs import programs
 from random_steps import TABLES
@@ -25,8 +27,6 @@ from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.trace.cache import forget_programs, recorded_call
-from dualgrad._engine.trace.cache import programs as recorded_programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

@@ -10,27 +10,23 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from engine import TensorBase, forget_programs, recorded_call
 from reached import Walk, changes
 from reached_values import Illegal
 from workloads import workloads
 
 import dualgrad as dg
-from dualgrad._engine.trace.cache import forget_programs, recorded_call
-from dualgrad._engine.transforms.handles import TensorBase
 
-pytestmark = [pytest.mark.eager("records by itself"), pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.eager("records by itself"),
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("own_programs"),
+]
 
 SAMPLE = 2  # changes of each function, in every run
 CALLS = 3  # after a change: recorded, confirmed, replayed
 TALLY = Counter()
 PRECISION = {"float32": 3e-4, "float64": 1e-10}
-
-
-@pytest.fixture(autouse=True)
-def _programs_of_this_test_alone():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 @pytest.fixture(scope="module", autouse=True)

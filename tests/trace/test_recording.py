@@ -9,28 +9,21 @@ import warnings
 import numpy as np
 import pytest
 from cases import Case, all_cases
+from engine import forget_programs, programs
 from support import assert_close, assert_raises, f32, f64, repeated_grad
 from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad._engine.trace.cache import forget_programs, programs
 from dualgrad.programs import interpreted, verify
 from dualgrad.programs._listing import recording_of
 from dualgrad.testing import Calls, tape_reports, taped_backward
 
-pytestmark = pytest.mark.eager("records by itself")
+pytestmark = [pytest.mark.eager("records by itself"), pytest.mark.usefixtures("own_programs")]
 
 CASES = all_cases()
 X = np.array([1.0, -2.0, 3.0])
 RNG = np.random.default_rng(31)
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 def state_of(name):

@@ -12,19 +12,14 @@ import types
 import warnings
 
 import pytest
+from engine import forget_programs, known_functions
 
 import dualgrad as dg
 from dualgrad import Tensor
-from dualgrad._engine.trace.cache import forget_programs, known_functions
+
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 WORKER_TIME = 240  # seconds that a process may take on a busy machine
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
 
 
 # ---------------------------------------------------------------------------------------------------- deep and round

@@ -9,10 +9,10 @@ import warnings
 
 import numpy as np
 import pytest
+from engine import forget_programs
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn
-from dualgrad._engine.trace.cache import forget_programs
 
 pytestmark = pytest.mark.eager("records by itself")
 

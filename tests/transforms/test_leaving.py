@@ -9,6 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
+from engine import open_levels
 from leaving_programs import (
     CONSTANTS,
     JOINS,
@@ -30,7 +31,6 @@ from leaving_programs import (
 import dualgrad as dg
 import dualgrad.numpy as mnp
 from dualgrad import LeavesDerivativeError, Parameter, Tensor, ops
-from dualgrad._engine.values.levels import open_levels
 from dualgrad.numpy._arguments import ARRAYS, COLLECTIONS, STATIC
 from dualgrad.numpy._table import FUNCTIONS, on_numbers
 

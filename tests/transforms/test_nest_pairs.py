@@ -10,17 +10,19 @@ import threading
 
 import numpy as np
 import pytest
+from engine import jets, open_levels, run_forward
 from nested_transforms import ONE, TRANSFORMS, VALUE, A, Around, B, Ruled, W, X, base, like, nested
 from support import f64
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, nn, ops
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.values.algebra import jets
-from dualgrad._engine.values.levels import open_levels
 from dualgrad.testing import taped_backward
 
-# Each transform: the new function, and what it does to c exp(a x + b w): (c, a, b) -> (c, a, b).
+
+@pytest.fixture(autouse=True)
+def _nothing_left_open():
+    yield
+    assert not open_levels()
 
 
 def near(found, expected, rtol=1e-12):

@@ -4,10 +4,10 @@ import threading
 
 import numpy as np
 import pytest
+from engine import open_levels
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
-from dualgrad._engine.values.levels import open_levels
 
 
 def t(x):

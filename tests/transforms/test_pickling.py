@@ -28,21 +28,16 @@ from picklable import (
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
-from dualgrad._engine.trace.cache import forget_programs
 from dualgrad.testing import Calls
 
 x = Tensor(X)
 ROWS = Tensor(np.outer([1.0, 2.0, -1.0], X))
 
 
-pytestmark = pytest.mark.eager("what stands in for recorded calls is not pickled")
-
-
-@pytest.fixture(autouse=True)
-def _no_programs_of_other_tests():
-    forget_programs()
-    yield
-    forget_programs()
+pytestmark = [
+    pytest.mark.eager("what stands in for recorded calls is not pickled"),
+    pytest.mark.usefixtures("own_programs"),
+]
 
 
 #: name -> (make, arguments of a call): of functions that pickle finds by their names

@@ -3,12 +3,10 @@
 import mpmath
 import numpy as np
 import pytest
+from engine import Algebra, jets, open_levels, quadratic_algebra, run_forward
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
-from dualgrad._engine.transforms.forward import run_forward
-from dualgrad._engine.values.algebra import jets, quadratic_algebra
-from dualgrad._engine.values.levels import Algebra, open_levels
 from dualgrad.testing import taped_backward
 
 
