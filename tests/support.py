@@ -67,6 +67,13 @@ def i32(data: Any) -> Tensor:
     return Tensor(np.array(data, np.int32))
 
 
+def numbers(nest: Any) -> list[np.ndarray]:
+    """The arrays of all tensors in tuples and lists, in order."""
+    if isinstance(nest, tuple | list):
+        return [a for part in nest for a in numbers(part)]
+    return [nest.asnumpy()] if isinstance(nest, Tensor) else []
+
+
 def repeated_grad(f: Callable[..., Any], order: int) -> Callable[..., Any]:
     """``grad`` applied ``order`` times to ``f``."""
     for _ in range(order):

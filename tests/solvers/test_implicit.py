@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from engine import jets, run_forward
-from support import assert_raises, f64
+from support import assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, ops
@@ -166,17 +166,11 @@ def nests(f):
     yield run_forward("jet", jets(3), f, [[a, v, a, None]])
 
 
-def flat(result):
-    if isinstance(result, Tensor):
-        return [result.asnumpy()]
-    return [leaf for item in result if item is not None for leaf in flat(item)]
-
-
 @pytest.mark.parametrize("name", PAIRS)
 def test_as_differentiated_directly(name):
     implicit, direct = PAIRS[name]
     for found, expected in zip(nests(implicit), nests(direct), strict=True):
-        for x, y in zip(flat(found), flat(expected), strict=True):
+        for x, y in zip(numbers(found), numbers(expected), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from engine import jets, run_forward
 from mixed_loops import XS, N, W, mixed
-from support import assert_raises, f64
+from support import assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
@@ -114,15 +114,9 @@ def batches(f, args):
     yield dg.grad(lambda xs: (dg.vmap(dg.grad(f1))(xs) ** 2).sum(), 0, [W])(xs)
 
 
-def flat(result):
-    if isinstance(result, Tensor):
-        return [result.asnumpy()]
-    return [leaf for item in result if item is not None for leaf in flat(item)]
-
-
 def assert_same(found, expected):
     for a, b in zip(found, expected, strict=True):
-        for x, y in zip(flat(a), flat(b), strict=True):
+        for x, y in zip(numbers(a), numbers(b), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
 
 
@@ -285,7 +279,7 @@ def test_a_layer_inside():
         dg.set_seed(5)
         net = Net(looped).set_train()
         found.append(dg.grad(lambda x, net=net: (net(x) ** 2).sum(), 0, net.trainable_params())(x))
-    for a, b in zip(flat(found[0]), flat(found[1]), strict=True):
+    for a, b in zip(numbers(found[0]), numbers(found[1]), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -361,7 +355,7 @@ def test_loops_blocks_and_roots_inside_each_other():
         ]
         for h in (f, g)
     ]
-    for a, b in zip(flat(pairs[0]), flat(pairs[1]), strict=True):
+    for a, b in zip(numbers(pairs[0]), numbers(pairs[1]), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11)
 
 

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from engine import jets, run_forward
-from support import assert_raises, f64
+from support import assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops, recompute
@@ -62,15 +62,9 @@ def nests(f):
     yield run_forward("jet", jets(3), f, [[x, v, None, x]])
 
 
-def flat(result):
-    if isinstance(result, Tensor):
-        return [result.asnumpy()]
-    return [leaf for item in result if item is not None for leaf in flat(item)]
-
-
 def test_derivatives_are_the_same():
     for found, expected in zip(nests(outer(recompute(inner))), nests(outer(inner)), strict=True):
-        for a, b in zip(flat(found), flat(expected), strict=True):
+        for a, b in zip(numbers(found), numbers(expected), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
@@ -106,7 +100,7 @@ def test_statistics_and_random_numbers_of_a_cell(name, order):
         f = loss if order == 1 else lambda x, loss=loss: (dg.grad(loss)(x) ** 2).sum()
         dg.set_seed(9)
         result = dg.value_and_grad(f, 0, net.trainable_params())(x)
-        found.append([*flat(result), *(p.asnumpy().copy() for p in net.get_parameters()), ops.rand(2).asnumpy()])
+        found.append([*numbers(result), *(p.asnumpy().copy() for p in net.get_parameters()), ops.rand(2).asnumpy()])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=0 if order == 1 else 1e-12, atol=0 if order == 1 else 1e-10)
     assert not np.array_equal(found[0][7], np.zeros(8))

@@ -1,6 +1,6 @@
 """Results that are deferred while a function is recorded: whoever looks at one gets its numbers, and nobody else pays.
 
-Every operator, and random programs, are recorded this way in test_recording.py and test_random_recordings.py.
+Every operator, and random programs, are recorded this way in test_recorded_cases.py and test_random_recordings.py.
 """
 
 import threading
