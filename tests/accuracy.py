@@ -308,25 +308,25 @@ def measure(row: Row, dense: bool = False, order: int = 6, every: int = 1) -> Re
     chosen = everywhere[sum(map(ord, row.name)) % min(every, len(everywhere)) :: every]
     report = Report(row, order)
     found = engine_derivatives(row, chosen, order)
+    results = [(way, orders, numbers) for way, table in found.items() for orders, numbers in table.items()]
     raw = raw_values(row, chosen)
     with mp.workprec(200):
         for n, point in enumerate(chosen):
             exact = exact_derivatives(row, point, order + 1)
-            for way, table in found.items():
-                for orders, numbers in table.items():
-                    got, t = float(numbers[n]), exact[orders]
-                    strict = sum(orders) < (2 if row.example else 1)
-                    zeros = row.name in exact_special.OSCILLATING
-                    error, allowed = _judge(got, orders, exact, point, strict, zeros, coefficient=way == "jet")
-                    if sum(orders) == 0 and raw is not None and error > allowed:
-                        report.library = max(report.library, units_off(float(raw[n]), t, ulp(t)))
-                        allowed = max(allowed, units_off(float(raw[n]), t, ulp(t)))
-                    report.worst[orders] = max(error, report.worst.get(orders, 0.0))
-                    if not error <= allowed:
-                        report.failures.append(
-                            f"{row.name} {point.operands} order {orders} by {way}: {got!r}, exactly "
-                            f"{mpmath.nstr(t, 20)}: {error:.3g} units"
-                        )
+            for way, orders, numbers in results:
+                got, t = float(numbers[n]), exact[orders]
+                strict = sum(orders) < (2 if row.example else 1)
+                zeros = row.name in exact_special.OSCILLATING
+                error, allowed = _judge(got, orders, exact, point, strict, zeros, coefficient=way == "jet")
+                if sum(orders) == 0 and raw is not None and error > allowed:
+                    report.library = max(report.library, units_off(float(raw[n]), t, ulp(t)))
+                    allowed = max(allowed, units_off(float(raw[n]), t, ulp(t)))
+                report.worst[orders] = max(error, report.worst.get(orders, 0.0))
+                if not error <= allowed:
+                    report.failures.append(
+                        f"{row.name} {point.operands} order {orders} by {way}: {got!r}, exactly "
+                        f"{mpmath.nstr(t, 20)}: {error:.3g} units"
+                    )
     return report
 
 

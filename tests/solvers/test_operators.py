@@ -103,6 +103,13 @@ def test_exponentials_are_eigenfunctions_of_every_operator(part):
             np.testing.assert_allclose(got, sum(each.values()) * value, rtol=0, atol=room, err_msg=str(terms))
 
 
+def derivative_along(f, e, k):
+    """The k-th derivative of f along e, by nested forward derivatives."""
+    for _ in range(k):
+        f = lambda y, g=f: dg.jvp(g, y, e)[1]
+    return f
+
+
 def nested(terms):
     """The operator by nested forward derivatives, row by row."""
 
@@ -114,9 +121,7 @@ def nested(terms):
                 for i, k in enumerate(index):
                     e = np.zeros(x.shape)
                     e[..., i] = 1.0
-                    e = f64(e)
-                    for _ in range(k):
-                        g = lambda y, g=g, e=e: dg.jvp(g, y, e)[1]
+                    g = derivative_along(g, f64(e), k)
                 total = total + float(c) * g(x)
             return total
 
