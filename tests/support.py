@@ -11,6 +11,7 @@ Three things are compared again and again, each by one rule:
 
 from __future__ import annotations
 
+import gc
 import io
 import re
 from collections.abc import Callable
@@ -175,6 +176,20 @@ def assert_raises(
     for word in words:
         choices = (word,) if isinstance(word, str) else word
         assert any(choice.lower() in message for choice in choices), f"none of {choices} in: {caught.value}"
+
+
+def assert_leaves_nothing(call: Callable[[], Any]) -> None:
+    """Check that calls leave no objects behind, once the collector has run."""
+
+    def objects() -> int:
+        call()
+        gc.collect()
+        return len(gc.get_objects())
+
+    objects()
+    before = objects()
+    for _ in range(3):
+        assert objects() <= before + 5
 
 
 #: steps of a program that move no numbers, or only copy them
