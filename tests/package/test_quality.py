@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine import forget_programs
 
 import dualgrad as dg
 from dualgrad import nn, ops
 from dualgrad._engine.arrays import array
 from dualgrad._engine.tape import tape
+from dualgrad._engine.trace.cache import forget_programs
 from dualgrad._engine.transforms import custom
 from dualgrad._engine.values import algebra, levels
 

@@ -194,7 +194,8 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
 DG_SCALAR_DO(double)
 DG_SCALAR_DO(float)
 
-static void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, npy_intp count, char *const *bases)
+static __attribute__((unused)) void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, npy_intp count,
+                                                   char *const *bases)
 {
     static const npy_intp still[5] = {0, 0, 0, 0, 0};
     for (npy_intp i = 0; i < count; ++i, ++s) {
@@ -279,7 +280,7 @@ static int dg_run_alike(const dg_instruction *program, npy_intp count, char *con
         for (npy_intp i = 0; i < turns; ++i) {
             dg_turn *t = &turn[i];
             if (next > 0) dg_prefetch(ahead, bases, row0, next, i, turns);
-            char *p[5]; /* whoever is called may change them */
+            char *p[5]; /* the loop may change them */
             memcpy(p, t->p, sizeof p);
             if (t->fn != NULL) t->fn(p, &t->n, t->step, t->data);
             else dg_execute(t->in, p, t->rows, bases);
@@ -323,7 +324,7 @@ static void dg_run_part(void *data, int worker)
 }
 
 /* The next chunk of every part; whether something is left. */
-static int dg_run_chunk(dg_region *r)
+static __attribute__((unused)) int dg_run_chunk(dg_region *r)
 {
     if (r->workers == 1 || dg_parallel(dg_run_part, r, r->workers) != 0)
         for (int w = 0; w < r->workers; ++w) dg_run_part(r, w);

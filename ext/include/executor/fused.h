@@ -111,9 +111,9 @@ DG_ALL_FUSED(f32, float)
 
 #define DG_SCALED_OF(TAG) {dg_MUL_scaled_##TAG, dg_ABSORB_scaled_##TAG, dg_ADD_scaled_##TAG, dg_SUB_scaled_##TAG}
 
-/* The loop of a superinstruction: inner and outer operation, the second inner one, -1 for none; wide for double, else
+/* The loop of a fused instruction: inner and outer operation, the second inner one, -1 for none; wide for double, else
  * float. Its data: the number that the result is multiplied by, or NULL. */
-static dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
+static __attribute__((unused)) dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 {
     static const dg_loop three[2][4][5] = {DG_ROWS_OF(f32), DG_ROWS_OF(f64)};
     static const dg_loop four[2][2][2][2] = {{DG_PAIRS_OF(MUL, f32), DG_PAIRS_OF(ABSORB, f32)},

@@ -1,7 +1,7 @@
-/* A few threads that wait until there is work for them, and sleep: a spinning one would slow whoever is timed next. Only
+/* A few threads that wait until there is work for them, and sleep: a spinning one would slow other work. Only
  * the calling thread spins for a moment when it has done its part, since the others are about to be done with theirs.
  *
- * One job runs at a time; whoever comes while another job runs is told so and does the work alone. After a fork the
+ * One job runs at a time; a thread that comes while another job runs is told so and does the work alone. After a fork the
  * child has none of the threads, nor the job that another thread may have had: they are started anew when they are first
  * needed.
  */
@@ -31,7 +31,7 @@ static int dg_parallel(dg_job job, void *data, int workers)
 #endif
 
 static struct {
-    pthread_mutex_t busy;   /* held by whoever has a job */
+    pthread_mutex_t busy;   /* held by the thread that has a job */
     pthread_mutex_t lock;   /* for what follows */
     pthread_cond_t start, done;
     int started, round, left, wanted;
@@ -99,7 +99,7 @@ static void *dg_worker(void *arg)
     return 0;
 }
 
-/* Start the next worker. It leaves signals to the threads of whoever handles them, and takes only those that a fault of
+/* Start the next worker. It leaves signals to the threads that handle them, and takes only those that a fault of
  * its own raises. */
 static int dg_start_worker(void)
 {

@@ -13,7 +13,7 @@
 typedef struct {
     PyObject *level;        /* the innermost open level */
     PyObject *tracer;       /* what rides along with execution: a recording, or a watch */
-    PyObject *region;       /* the innermost closed call that is running */
+    PyObject *closed_call;  /* the innermost closed call that is running */
     size_t largest;         /* bytes of the largest array made since this was last forgotten */
     Py_ssize_t deferred;    /* bytes from which on a recording defers an array */
     int depth;              /* of the pytree that is walked */

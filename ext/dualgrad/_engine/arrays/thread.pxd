@@ -5,7 +5,7 @@ cdef extern from "memory/thread_local.h":
     ctypedef struct dg_thread:
         PyObject *level
         PyObject *tracer
-        PyObject *region
+        PyObject *closed_call
         size_t largest
         Py_ssize_t deferred
         int depth

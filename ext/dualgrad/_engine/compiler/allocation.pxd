@@ -25,7 +25,7 @@ cdef class FreeList:
     cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1
 
 
-cdef struct Place:                  # of a root
+cdef struct Place:                  # of a buffer
     int base                        # where a run finds it, or IN_BLOCK
     Py_ssize_t offset
     Py_ssize_t total                # its place among the totals of its region, where it is added up
@@ -57,10 +57,10 @@ cdef class Total:
 
 
 cdef class Allocation:
-    """Where each root lies between regions."""
+    """Where each buffer lies between regions."""
     cdef Joined joined
     cdef Partition partition
-    cdef Place *of                  # each root, by number
+    cdef Place *of                  # each buffer, by number
     cdef list memories
     cdef Py_ssize_t arena
     cdef list totals                # of each region: what it adds up,

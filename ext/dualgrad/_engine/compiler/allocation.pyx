@@ -2,9 +2,9 @@
 
 Design
 ------
-Offsets are given out by lifetimes, in the order of the operations; the memory of a result that is no longer read is used
-again. Results that are read by later regions lie in one arena. Results of the program are arrays of their own, and so
-are results of kernels. A result that only its own region reads lies in the memory of a tile; the emitter finds its
+Offsets are given out by lifetimes, in the order of the operations; the memory of a result that is no longer read is
+used again. Results that are read by later regions lie in one arena. Results of the program are arrays of their own, and
+so are results of kernels. A result that only its own region reads lies in the memory of a tile; the emitter finds its
 offset there, when it makes the instructions (emitter.pyx), from a `FreeList` of this file.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -42,7 +42,7 @@ cdef class FreeList:
         return (<list>offsets).pop()
 
     cdef Py_ssize_t keep(self, Py_ssize_t nbytes):
-        """Memory nobody had before: what is written there for the first block only has to outlive every block."""
+        """Fresh memory: what is written there for the first block only has to outlive every block."""
         self.end += aligned(nbytes)
         return self.end - aligned(nbytes)
 
@@ -58,7 +58,7 @@ cdef FreeList new_places(Rewrite rewrite):
 
 
 cdef Memory new_memory(list memories, Buffer r, str kind, object which):
-    """A base of its own for a root."""
+    """A base of its own for a buffer."""
     cdef Memory made = Memory()
     made.base = N_BASES + <int>len(memories)
     made.typenum = r.typenum
@@ -89,7 +89,7 @@ cdef class Allocation:
         return new_located(v, place.base, place.offset)
 
     cdef int found(self, Buffer r, str kind, object which=None) except -1:
-        """Give a root a base of its own."""
+        """Give a buffer a base of its own."""
         self.of[r.number].base = new_memory(self.memories, r, kind, which).base
         return 0
 
@@ -152,7 +152,7 @@ cdef Allocation allocated(Joined joined):
     """Places for everything that lives on between regions."""
     cdef Allocation a = new_allocation(joined)
     cdef FreeList places = new_places(ARENA_REUSED)
-    cdef dict dying = {}                        # region -> roots that it reads last
+    cdef dict dying = {}                        # region -> buffers that it reads last
     cdef set leaving = {(<View>v).buffer for v in a.partition.lowered.results}
     cdef Buffer r
     cdef Operation o

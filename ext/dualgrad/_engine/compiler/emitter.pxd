@@ -26,7 +26,7 @@ cdef class Emitter:
     cdef Allocation allocation
     cdef Ones ones
     cdef list code                  # instructions
-    cdef dict local                 # root -> offset in block memory
+    cdef dict local                 # buffer -> offset in block memory
     cdef FreeList places
     cdef dict begun                 # id of a group of results -> where it begins,
     cdef dict alive                 # and how many of it are needed still

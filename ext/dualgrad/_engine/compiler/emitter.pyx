@@ -4,7 +4,7 @@ Design
 ------
 Operands are places: a base (an input, a constant, a result, the memory of a block), an offset, and how far they move
 from row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
-block is copied for the first one only, into memory that nobody else uses.
+block is copied for the first one only, into memory with no other use.
 """
 import numpy as np
 
@@ -213,7 +213,7 @@ cdef class Emitter:
         return <Py_ssize_t>self.begun[id(group)] + nbytes * group.index(r)
 
     cdef int release(self, Buffer r) except -1:
-        """Nobody reads a result in block memory any more."""
+        """Free the block memory of a result that is read no more."""
         cdef list group = self.joined.groups.get(r)
         if group is None:
             return self.places.give(self.local_bytes(r), self.local[r])

@@ -7,7 +7,7 @@ cdef class Joined:
     cdef Margins margins
     cdef list regions
     cdef dict mates                 # product -> the products that are done together with it, the first of them for all
-    cdef dict groups                # root -> the results that are made next to each other, this one among them
+    cdef dict groups                # buffer -> the results that are made next to each other, this one among them
 
 
 cdef Joined with_products_joined(Margins margins)

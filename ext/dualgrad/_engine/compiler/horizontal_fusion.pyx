@@ -1,4 +1,4 @@
-"""Joining: products of a block's rows with the same matrix become one product.
+"""Horizontal fusion: products of a block's rows with the same matrix become one product.
 
 Design
 ------
@@ -7,7 +7,7 @@ has few rows, so that it stays in cache, and a product of few rows spends much o
 share. Left factors that are made in block memory are therefore made next to each other, as if they were more rows, and
 so are the results.
 
-Products are joined if equally many products come before them, counted along the longest way. None of these depends on
+Products are fused if equally many products come before them, counted along the longest way. None of these depends on
 another, and since what is done together has one depth, groups never wait for each other in a circle. In the end the
 operations are put into an order in which each comes after what it needs.
 """
@@ -18,7 +18,7 @@ from .rewrites cimport JOINED, note
 from .views cimport Buffer, View, is_packed
 
 cdef enum:
-    MOST = 4                        # products joined in one
+    MOST = 4                        # products fused into one
 
 
 cdef bint is_local(Buffer r, Joined j, FusedRegion region) except -1:
@@ -30,7 +30,7 @@ cdef bint is_local(Buffer r, Joined j, FusedRegion region) except -1:
 
 
 cdef tuple key_of(Operation o, Joined j, FusedRegion region):
-    """What products that can be joined have in common; None for any other operation."""
+    """What products that can be fused have in common; None for any other operation."""
     cdef View a, b
     if o.kind != AS_MATMUL or not is_local(o.out, j, region):
         return None
@@ -79,7 +79,7 @@ cdef list ordered(list operations, dict mates, dict maker):
 
 
 cdef list alike(Joined j, FusedRegion region, dict maker):
-    """Products that can be joined, in groups: alike, equally deep, none with the left factor of another."""
+    """Products that can be fused, in groups: alike, equally deep, none with the left factor of another."""
     cdef dict depths = {}, found = {}           # depths: of each result, the products on the longest way to it
     cdef list group
     cdef Operation o, p
@@ -105,7 +105,7 @@ cdef list alike(Joined j, FusedRegion region, dict maker):
 
 
 cdef FusedRegion joined_region(Joined j, FusedRegion region):
-    """The region with products that are joined behind each other."""
+    """The region with fused products behind each other."""
     cdef dict maker = {}
     cdef list group, groups
     cdef Operation o, p
@@ -114,7 +114,7 @@ cdef FusedRegion joined_region(Joined j, FusedRegion region):
         return region
     groups = alike(j, region, maker)
     for group in groups:
-        # a root may be asked for by two groups: results of one, left factors of another
+        # a buffer may be asked for by two groups: results of one, left factors of another
         group = [o for o in group if key_of(o, j, region) is not None]
         if len(group) < 2:
             continue
@@ -128,7 +128,7 @@ cdef FusedRegion joined_region(Joined j, FusedRegion region):
 
 
 cdef Joined with_products_joined(Margins margins):
-    """The regions with products joined."""
+    """The regions with products fused."""
     cdef Joined j = Joined()
     cdef FusedRegion region
     j.margins = margins

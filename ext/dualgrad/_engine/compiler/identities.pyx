@@ -6,13 +6,13 @@ Derivative rules leave signs and constant factors behind: a slope is the negativ
 Rounding is symmetric, and a power of two only shifts the exponent, so these may go where they cost nothing:
 
 * A negation is not done but remembered: the slot is the negative of another one. Products and linear operations pass it
-  on, two of them cancel, sums become differences. It is done where somebody needs the number itself: a function that
-  is not linear, a result.
+  on, two of them cancel, sums become differences. It is done where the number itself is needed: by a function
+  that is not linear, or as a result.
 * c1 * (c2 * x) is (c1 * c2) * x where one of the constants is a power of two, and division by one is a product.
 * c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
 * A square is a product, since products can be fused with what reads them.
 
-Steps that have become the same are one. Whatever nobody reads any more is dropped in the end.
+Steps that have become the same are one. Steps that are read no more are dropped in the end.
 
 A sum that cancels is a positive zero, and so is the sum of the negatives. Who needs the negative of a sum gets the sum
 of the negatives, therefore, as it was recorded. Two things may differ all the same: the sign of a zero that is a
@@ -34,7 +34,7 @@ from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
 
 cdef enum:
     SAFE = 64                       # powers of two up to this one, and constants of that size, are moved
-    DEEPEST = 8                     # sums within sums whose negation is put off
+    DEEPEST = 8                     # sums within sums whose negation is deferred
 
 
 cdef class Rewriting:
@@ -69,7 +69,7 @@ cdef class Rewriting:
             slot = other
 
     cdef int needed(self, int slot) except -1:
-        """The slot that holds just this number; the step that computes it is done now if it was put off."""
+        """The slot that holds just this number; a deferred step that computes it is done now."""
         cdef int result, other
         cdef int[2] ins
         slot = self.equal(slot)

@@ -2,7 +2,7 @@
 
 Design
 ------
-What is read back are the instructions themselves, as the executor finds them: whoever checks a plan must not be told
+What is read back are the instructions themselves, as the executor finds them: a check of a plan must not be told
 what it was meant to be. A new kind of instruction needs its name in KINDS, and an entry in the table of
 `dualgrad/programs/_instructions.py`.
 """

@@ -42,7 +42,7 @@ cdef class Lowering:
     cdef list views                 # of each slot
     cdef list buffers
     cdef list operations
-    cdef dict numbers               # id of the root of a constant -> root of the number that it repeats
+    cdef dict numbers               # id of the buffer of a constant -> buffer of the number that it repeats
     cdef int lower(self) except -1
     cdef Buffer made(self, int typenum, tuple shape)
     cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape)

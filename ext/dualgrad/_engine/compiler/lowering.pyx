@@ -2,7 +2,7 @@
 
 Design
 ------
-Reshapes, transposes, slices and broadcasts cost nothing: they are views, strides on the memory of a root (an input, a
+Reshapes, transposes, slices and broadcasts cost nothing: they are views, strides on the memory of a buffer (an input, a
 captured tensor, a constant or one result). What is left are operations with one result each, of a few kinds: loops over
 elements, selections, conversions, matrix products, contractions, sums, copies, picks, and generic ones, which run as
 eager execution would run them.
@@ -15,8 +15,8 @@ all operations on a few samples, whatever their number of directions, can run to
 
 *Merged axes.* Rows of a stack of matrices become those of one matrix before a product. A view remembers the stack: what
 is computed from it runs with the stacks as rows, together with other work on them. Where the axes do not lie one behind
-the other in memory, merging them is put off until somebody needs it: products of rows, and those that add up over them,
-do not care about the order.
+the other in memory, merging is deferred until an operation needs it. Products of rows, and products that add up over
+rows, do not care about the order.
 """
 from libc.string cimport memset
 
@@ -182,7 +182,7 @@ cdef class Lowering:
         return 0
 
     cdef int materialise(self, int slot) except -1:
-        """Do what was put off for a slot."""
+        """Compute the deferred view of a slot."""
         self.views[slot] = self.materialised(<View>self.views[slot])
         return 0
 
@@ -251,7 +251,7 @@ cdef class Lowering:
 
 
 cdef View merging(View source, tuple shape):
-    """A view under another shape that strides cannot describe: put off."""
+    """A view under another shape that strides cannot describe: deferred."""
     cdef View v = view(source.buffer, source.offset, shape, None)
     note(MERGE_PUT_OFF)
     v.merges = source

@@ -11,13 +11,13 @@ cdef enum:
 cdef struct Margin:                 # of a result of a region of rows
     Py_ssize_t before               # how many rows more of it a block needs, before its own
     Py_ssize_t after                # and after them
-    int within                      # the number of the root in whose memory it is made, or NOWHERE
+    int within                      # the number of the buffer in whose memory it is made, or NOWHERE
     Py_ssize_t start                # from this row on
 
 
 cdef class Margins:
     cdef Fused fused
-    cdef Margin *of                 # each root, by number
+    cdef Margin *of                 # each buffer, by number
     cdef list halos                 # of each region: rows that a block needs beside its own, at most
     cdef Buffer owner(self, Buffer r)
     cdef Buffer around(self, Buffer r)

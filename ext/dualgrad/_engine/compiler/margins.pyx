@@ -22,12 +22,12 @@ cdef class Margins:
         PyMem_Free(self.of)
 
     cdef Buffer around(self, Buffer r):
-        """The result in whose memory a root is made; None where it has memory of its own."""
+        """The result in whose memory a buffer is made; None where it has memory of its own."""
         cdef int within = self.of[r.number].within
         return None if within == NOWHERE else <Buffer>self.fused.partition.lowered.buffers[within]
 
     cdef Buffer owner(self, Buffer r):
-        """The result whose memory a root lies in."""
+        """The result whose memory a buffer lies in."""
         while self.of[r.number].within != NOWHERE:
             r = self.around(r)
         return r
@@ -59,7 +59,7 @@ cdef int nest(Margins m, FusedRegion region) except -1:
 
 
 cdef Py_ssize_t set_margins(Margins m, FusedRegion region) except -1:
-    """How many rows beside its own a block needs of each root, since later operations look at rows further on or back;
+    """How many rows beside its own a block needs of each buffer, since later operations look at other rows;
     returns the most of them. They are computed again by each block that needs them: blocks stay independent of each
     other."""
     cdef Operation o

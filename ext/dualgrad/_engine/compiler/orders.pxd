@@ -3,7 +3,7 @@ from .program cimport Program
 
 
 cdef class Operations:
-    """A program as operations on views of numbered roots."""
+    """A program as operations on views of numbered buffers."""
     cdef Program program
     cdef Py_ssize_t rows            # axes of this length come first in memory; 0: none does
     cdef list buffers

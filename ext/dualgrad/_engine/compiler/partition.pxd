@@ -15,11 +15,11 @@ cdef class FusedRegion:
     cdef list operations
 
 
-cdef struct Making:                 # how a root is made
+cdef struct Making:                 # how a buffer is made
     int region                      # the region that makes it; -1 where it is there from the start
     bint rows                       # it is made row by row
     bint added                      # it is added up over the rows
-    bint outside                    # another region, or whoever gets the results, reads it
+    bint outside                    # another region reads it, or it is a result
     int last                        # the last region that reads it
     Py_ssize_t reach                # how far its rows depend on rows beside them
 
@@ -28,7 +28,7 @@ cdef class Partition:
     """The operations of a program in regions, each after what it needs."""
     cdef Operations lowered
     cdef list regions
-    cdef Making *of                 # each root, by number
+    cdef Making *of                 # each buffer, by number
     cdef bint here(self, View v, FusedRegion region) noexcept
     cdef Py_ssize_t row_size(self, Buffer r) except -1
     cdef Py_ssize_t shift_of(self, View v) except? -1

@@ -44,7 +44,7 @@ cdef FusedRegion new_region(int number, object rows, list operations):
 
 
 cdef Py_ssize_t row_size_of(Buffer r):
-    """Bytes of a row of a root that is, or would be, made row by row."""
+    """Bytes of a row of a buffer that is, or would be, made row by row."""
     return r.item * (r.size // max(<Py_ssize_t>r.shape[0], 1))
 
 
@@ -58,11 +58,11 @@ cdef class Partition:
         return self.of[v.buffer.number].region == region.number
 
     cdef Py_ssize_t row_size(self, Buffer r) except -1:
-        """Bytes of a row of a root made row by row, or of all of it."""
+        """Bytes of a row of a buffer made row by row, or of all of it."""
         return row_size_of(r) if self.of[r.number].rows else r.item * r.size
 
     cdef Py_ssize_t shift_of(self, View v) except? -1:
-        """How many rows a view of rows starts after its root."""
+        """How many rows a view of rows starts after its buffer."""
         return v.offset // self.row_size(v.buffer) if v.offset else 0
 
     cdef Py_ssize_t rows_made(self, Operation o) except -1:
@@ -72,8 +72,8 @@ cdef class Partition:
         return (<View>o.ins[0 if o.kind == AS_SUM or o.kind == AS_SCATTER else 1]).shape[0]
 
     cdef list shifts(self, Operation o, FusedRegion region):
-        """(root, shift) for operands made row by row in the region: row i of the result needs row i + shift of the
-        root."""
+        """(buffer, shift) for operands made row by row in the region: row i of the result needs row i + shift of the
+        buffer."""
         cdef list found = []
         cdef View v
         if o.kind == AS_COPIES:
@@ -324,7 +324,7 @@ cdef list gathered(Partition p, list left):
 
 
 cdef int note_readers(Partition p) except -1:
-    """Which roots are read outside of the region that makes them, and by which region last."""
+    """Which buffers are read outside of the region that makes them, and by which region last."""
     cdef FusedRegion region
     cdef Operation o
     cdef View v

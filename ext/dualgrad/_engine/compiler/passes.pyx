@@ -13,14 +13,14 @@ A pass is a function of one object. It makes a new one, of a type of its own, an
 | partition | partition.pyx | `Partition`: the operations in regions, for the best order |
 | fuse | vertical_fusion.pyx, schedule.pyx | `Fused`: several operations as one, in the best order |
 | margins | margins.pyx | `Margins`: rows beside a block, results made inside of others |
-| join | horizontal_fusion.pyx | `Joined`: products that share a factor done together |
+| join | horizontal_fusion.pyx | `Joined`: matrix products with a common factor as one product |
 | allocate | allocation.pyx | `Allocation`: where everything lies between regions |
 | generate | tiles.pyx, codegen.pyx, products.pyx, emitter.pyx | `Code`: instructions, blocks, memory of a block |
 
 Only `Code` owns what the executor reads.
 
-Whoever checks what the passes make (`dualgrad/programs/specification.py`; always in the debug build) is called after
-each of them, with plain data. After the last one it is seen to it that none has changed what came before.
+The check of what passes make (`dualgrad/programs/specification.py`; always in the debug build) is called after each
+of them, with plain data. After the last pass it proves that no pass has changed what came before.
 """
 from ..arrays.array cimport DG_DEBUG
 from .allocation cimport Allocation, allocated

@@ -23,7 +23,7 @@ cdef class Program:
     cdef readonly list effects          # (handle or number of an input, slot): what the program leaves behind
     cdef readonly list outputs          # slots that leave the program
     # as it is run
-    cdef list dead                      # for each step the slots nobody reads after it; None before the first run
+    cdef list dead                      # for each step the slots no later one reads; None before the first run
 
     cdef int new_slot(self, SlotKind kind, object source, Array a) except -1
     cdef bint same_as(self, Program other)

@@ -133,7 +133,7 @@ cdef class Program:
         return p
 
     cdef list deaths(self):
-        """For each step the slots that nobody reads after it."""
+        """For each step the slots that no later step reads."""
         cdef list last = [-1] * len(self.kinds), dead = [[] for _ in self.steps]
         cdef int i
         cdef set keep = set(self.outputs)

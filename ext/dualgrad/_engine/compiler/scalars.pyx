@@ -26,7 +26,7 @@ from .views cimport Buffer, new_buffer, packed, view
 
 cdef enum:
     CELL = 8                        # bytes of a number
-    NOBODY = -1
+    NO_STEP = -1
 
 cdef struct Step:
     int op
@@ -40,7 +40,7 @@ cdef struct Step:
 
 cdef struct Number:                 # what is known of a slot
     int same                        # the slot whose number it is
-    int maker                       # the step that makes it, NOBODY for what is there from the start
+    int maker                       # the step that makes it, NO_STEP for what is there from the start
     int uses                        # how often it is read
     int last                        # the last step that reads it
     bint leaves                     # it is a result of the program
@@ -83,7 +83,7 @@ cdef class Planner:
         if self.steps is NULL or self.numbers is NULL:
             raise MemoryError()
         for i in range(n):
-            self.numbers[i] = Number(<int>i, NOBODY, 0, NOBODY, False, NOBODY, 0)
+            self.numbers[i] = Number(<int>i, NO_STEP, 0, NO_STEP, False, NO_STEP, 0)
         for step in p.steps:
             op = step[0]
             ins = <tuple>step[2]
@@ -125,7 +125,7 @@ cdef class Planner:
         else."""
         cdef Number *x = &self.numbers[slot]
         cdef Step *s
-        if x.maker == NOBODY or x.uses != 1 or x.leaves:
+        if x.maker == NO_STEP or x.uses != 1 or x.leaves:
             return NONE
         s = &self.steps[x.maker]
         return s.code if s.inner == NONE else NONE
@@ -210,7 +210,7 @@ cdef class Planner:
             if s.gone:
                 continue
             x = &self.numbers[s.out]
-            if x.base == NOBODY:
+            if x.base == NO_STEP:
                 x.base = BLOCK
                 if free:
                     x.offset = free.pop()
@@ -221,7 +221,7 @@ cdef class Planner:
             for k in range(s.n_in):
                 x = &self.numbers[s.ins[k]]
                 if x.base == BLOCK and x.last == i:
-                    x.last = NOBODY     # one operand twice is given back once
+                    x.last = NO_STEP     # one operand twice is given back once
                     free.append(x.offset)
         return end
 

@@ -20,7 +20,7 @@ cdef bint is_kept(Partition p, Buffer r) noexcept:
 
 
 cdef bint is_local(Partition p, Buffer r, Buffer other) noexcept:
-    """Whether a root is made in the region that makes another one, for nobody else."""
+    """Whether a buffer is made in the region that makes another one, and read there alone."""
     return p.of[r.number].region == p.of[other.number].region and not p.of[r.number].outside
 
 

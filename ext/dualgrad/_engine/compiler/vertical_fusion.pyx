@@ -67,10 +67,10 @@ cdef class Fusion:
     """The fusion of a region's operations."""
     cdef Partition partition
     cdef bint rows
-    cdef dict made                  # root -> the operation that makes it now, in order
-    cdef dict open                  # root -> a product, sum or difference that may be taken in
-    cdef dict scalable              # root -> one that may be multiplied by a constant
-    cdef dict uses                  # root -> how often it is read
+    cdef dict made                  # buffer -> the operation that makes it now, in order
+    cdef dict open                  # buffer -> a product, sum or difference that may be taken in
+    cdef dict scalable              # buffer -> one that may be multiplied by a constant
+    cdef dict uses                  # buffer -> how often it is read
 
     cdef bint is_taken_whole(self, View v, Operation p, Operation o) except -1:
         """Whether an operand is just what another operation makes, for this one alone."""

@@ -7,11 +7,11 @@ cdef class Buffer:
     cdef tuple shape
     cdef Py_ssize_t size
     cdef object source              # ("input", i), ("handle", tensor), ("constant", array) or None
-    cdef int number                 # its place among the roots of a program: passes keep what they find by it
+    cdef int number                 # its place among the buffers of a program: passes keep what they find by it
 
 
 cdef class View:
-    """A root, seen through strides."""
+    """A buffer, seen through strides."""
     cdef Buffer buffer
     cdef Py_ssize_t offset
     cdef tuple shape

@@ -2,9 +2,9 @@
 
 Design
 ------
-A root is memory: of an input, a handle, a constant or one result. A view of it has a shape and strides, so transposes,
-slices, broadcasts and most reshapes cost nothing. A view need not have its axes in the order in which they lie in
-memory: results of many samples along each of many directions, say, are kept with the samples outermost.
+A buffer is memory: of an input, a handle, a constant or one result. A view of it has a shape and strides, so
+transposes, slices, broadcasts and most reshapes cost nothing. A view need not have its axes in the order in which they
+lie in memory: results of many samples along each of many directions, say, are kept with the samples outermost.
 """
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM

@@ -15,7 +15,7 @@ from .registry cimport PRIMITIVES, Primitive, op_name
 
 
 cdef class Tracer:
-    """Whoever records what is executed; see recorder.pyx."""
+    """A recorder of what is executed; see recorder.pyx."""
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
         raise NotImplementedError

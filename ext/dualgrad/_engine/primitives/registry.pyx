@@ -351,7 +351,7 @@ cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) exce
 
 
 cdef int make_foreign(Loop *loop, int arity) except -1:
-    """Call a loop of somebody else's through one of ours; the table holds what it needs for ever, as the loop."""
+    """Call a foreign loop through one of ours; the table holds its data as long as the loop: for ever."""
     cdef dg_foreign *theirs = <dg_foreign *>PyMem_Malloc(sizeof(dg_foreign))
     if theirs is NULL:
         raise MemoryError()

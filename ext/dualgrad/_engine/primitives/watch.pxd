@@ -7,7 +7,7 @@ from .execute cimport Tracer
 cdef class Watch(Tracer):
     cdef bint infinities                # inf is reported as well as nan
     cdef object report                  # called with what is known of the place; raises
-    cdef int quiet                      # rules being read: what they compute on the way is nobody's result
+    cdef int quiet                      # rules being read: what they compute on the way is no result
     cdef list sweeps                    # names of the sweeps that are going on, outermost first; "" for a part of one
     cdef bint joins                     # the next sweep is a part of the one around it
     cdef object line                    # of the user's code, for the instruction being swept

@@ -5,8 +5,8 @@ Design
 A watch is a tracer (execute.pyx): it executes each primitive and looks at the result. Being one, it makes recorded
 functions run eagerly, and costs nothing where it is not active.
 
-Levels that are opened meanwhile are marked. Their tapes note the line of the user's code with each instruction, and
-whoever reads a derivative rule for them has the result looked at (`rules.pyx`, `sweeps.pyx`, `algebra.pyx`). What a
+Levels that are opened meanwhile are marked. Their tapes note the line of the user's code with each instruction. The
+results of derivative rules for them are looked at (`rules.pyx`, `sweeps.pyx`, `algebra.pyx`). What a
 rule computes on the way is not looked at: an infinite partial that meets a derivative of zero does no harm.
 """
 import sys

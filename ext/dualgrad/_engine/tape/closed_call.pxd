@@ -5,7 +5,7 @@ from ..values.levels cimport Level
 
 cdef class ClosedCall:
     cdef Level level                # open while it runs: a light tape under a reverse level
-    cdef ClosedCall outer               # the region it runs in
+    cdef ClosedCall outer               # the closed call it runs in
     cdef bint again                 # not the first run: what it reads is known, what it changes is forgotten
     cdef dict table                 # id of a handle made outside -> its value inside
     cdef list handles               # those handles, in the order they were first read
@@ -15,6 +15,6 @@ cdef class ClosedCall:
     cdef Value capture(self, object handle, Value outside)
 
 
-cdef int before_draw(ClosedCall region) except -1
+cdef int before_draw(ClosedCall closed) except -1
 cdef object random_state()
 cdef int set_random_state(object state) except -1

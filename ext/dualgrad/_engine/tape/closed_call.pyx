@@ -4,8 +4,8 @@ Design
 ------
 A call that is one instruction of a tape (rematerialisation.pyx) is run again when it is differentiated, so all it
 depends on has to be known. Besides its arguments that is what it reads from outside: parameters, tensors it closes
-over. They are handles, and every handle is read through one function (handles.pyx: `read`). While a closed call
-runs, a handle that is older than the call is looked up in the table of the call. At the first run the table is filled: what is
+over. They are handles, and every handle is read through one function (handles.pyx: `read`). While a closed call runs, a
+handle that is older than the call is looked up in the table of the call. At the first run the table is filled: what is
 found outside becomes an operand of the instruction, as an argument is. At a later run the table holds the operands to
 use.
 
@@ -48,10 +48,10 @@ cdef int set_random_state(object state) except -1:
     return 0
 
 
-cdef int before_draw(ClosedCall region) except -1:
-    """Random numbers are about to be drawn in a region: at their first run, it and those around it note the state."""
-    while region is not None:
-        if not region.again and region.state is None:
-            region.state = random_state()
-        region = region.outer
+cdef int before_draw(ClosedCall closed) except -1:
+    """Before numbers are drawn in a closed call: in first runs, it and those around it note the random state."""
+    while closed is not None:
+        if not closed.again and closed.state is None:
+            closed.state = random_state()
+        closed = closed.outer
     return 0

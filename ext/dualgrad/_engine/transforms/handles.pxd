@@ -16,5 +16,5 @@ cdef bint is_plain(object x) noexcept
 cdef Value read(TensorBase t)
 cdef Value value_of(object x)
 cdef ClosedCall current_closed_call()
-cdef ClosedCall swap_closed_call(ClosedCall region)
+cdef ClosedCall swap_closed_call(ClosedCall closed)
 cdef int rebound(TensorBase t, Value v) except -1

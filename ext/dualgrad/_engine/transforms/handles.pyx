@@ -69,32 +69,32 @@ cdef inline Value current(TensorBase t):
 
 
 cdef Value base(TensorBase t):
-    """The value of a tensor by itself, as the active region sees it."""
-    cdef PyObject *region = thread_state().region
-    if region is NULL or t.birth >= (<ClosedCall>region).level.serial:
+    """The value of a tensor by itself, as the active closed call sees it."""
+    cdef PyObject *closed = thread_state().closed_call
+    if closed is NULL or t.birth >= (<ClosedCall>closed).level.serial:
         return current(t)
-    return within(t, <ClosedCall>region)
+    return within(t, <ClosedCall>closed)
 
 
-cdef Value within(TensorBase t, ClosedCall region):
-    """The value in a region of a handle that is older."""
-    found = region.table.get(id(t))
+cdef Value within(TensorBase t, ClosedCall closed):
+    """The value in a closed call of a handle that is older."""
+    found = closed.table.get(id(t))
     if found is not None:
         return <Value>found
-    return region.capture(t, seen(t, region.outer, region.level.serial))
+    return closed.capture(t, seen(t, closed.outer, closed.level.serial))
 
 
-cdef Value seen(TensorBase t, ClosedCall region, long long before):
-    """The value of a tensor in a region (None: outside of all) as the levels opened there before a time see it."""
+cdef Value seen(TensorBase t, ClosedCall closed, long long before):
+    """The value of a tensor in a closed call (None: outside of all) as the levels opened there before a time see it."""
     cdef Level level
     cdef Value v
     cdef list levels
     cdef long long after = -1
-    if region is None or t.birth >= region.level.serial:
+    if closed is None or t.birth >= closed.level.serial:
         v = current(t)
     else:
-        v = within(t, region)
-        after = region.level.serial
+        v = within(t, closed)
+        after = closed.level.serial
     if not t.parameter:
         return v
     level = current_level()
@@ -120,7 +120,7 @@ cdef Value read(TensorBase t):
     """The value of a tensor as the open levels see it."""
     cdef dg_thread *thread = thread_state()
     cdef Value v
-    if thread.region is NULL and not t.parameter:
+    if thread.closed_call is NULL and not t.parameter:
         v = held(t)
         if v.kind == ARRAY and thread.tracer is not NULL:
             return (<Tracer>thread.tracer).reference(t, <Array>v)
@@ -129,17 +129,17 @@ cdef Value read(TensorBase t):
 
 
 cdef ClosedCall current_closed_call():
-    """The innermost active region of this thread, or None."""
-    cdef PyObject *region = thread_state().region
-    return None if region is NULL else <ClosedCall>region
+    """The innermost active closed call of this thread, or None."""
+    cdef PyObject *closed = thread_state().closed_call
+    return None if closed is NULL else <ClosedCall>closed
 
 
-cdef ClosedCall swap_closed_call(ClosedCall region):
-    """Make another region (None for none) the innermost one; returns the former."""
+cdef ClosedCall swap_closed_call(ClosedCall closed):
+    """Make another closed call (None for none) the innermost one; returns the former."""
     cdef ClosedCall former = current_closed_call()
-    if region is not None:
-        Py_INCREF(region)
-    thread_state().region = NULL if region is None else <PyObject *>region
+    if closed is not None:
+        Py_INCREF(closed)
+    thread_state().closed_call = NULL if closed is None else <PyObject *>closed
     if former is not None:
         Py_DECREF(former)
     return former
@@ -178,13 +178,13 @@ def carried(TensorBase t not None):
     """What plain numbers of a tensor would lose: the name of the transform, whether it is one of samples, and the
     user's line. None where they lose nothing."""
     cdef Level level = carrier(read(t))
-    cdef ClosedCall region = current_closed_call()
+    cdef ClosedCall closed = current_closed_call()
     if level is None:
         return None
-    while region is not None:                   # a loop or a block: the transform is around it
-        if level is region.level and level.outer is not None:
+    while closed is not None:                   # a loop or a block: the transform is around it
+        if level is closed.level and level.outer is not None:
             level = level.outer
-        region = region.outer
+        closed = closed.outer
     return level.name, isinstance(level, BatchLevel), user_line()
 
 
@@ -215,12 +215,12 @@ def watch_rebinding(look):
 
 
 cdef int rebound(TensorBase t, Value v) except -1:
-    """Give a handle a new value; one that is older than the active region keeps its own until the region is left."""
-    cdef ClosedCall region = current_closed_call()
-    if region is not None and t.birth < region.level.serial:
-        within(t, region)
-        region.table[id(t)] = v
-        region.effects[id(t)] = t
+    """Give a handle a new value; one that is older than the active closed call keeps its own until that is left."""
+    cdef ClosedCall closed = current_closed_call()
+    if closed is not None and t.birth < closed.level.serial:
+        within(t, closed)
+        closed.table[id(t)] = v
+        closed.effects[id(t)] = t
         return 0
     if REBINDING is not None:
         REBINDING(t)

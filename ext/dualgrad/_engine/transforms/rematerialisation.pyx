@@ -3,10 +3,11 @@
 Design
 ------
 `Whole` is such a call. Its first run under a reverse level goes over a light tape, which keeps nothing and only tells
-what depends on an input; what it reads from outside is found by its region (closed_call.pyx). The instruction keeps the
-values of its operands, arguments and captured tensors alike. Its reverse rule is a function of tensors that returns
-cotangents: the gradient of the function run again, or the sweep of a loop from checkpoints. Its forward rule is the
-function run on duals. Rules see operands of whatever kind the sweep holds, so higher orders and batches need no other.
+what depends on an input; what it reads from outside is found by its closed call (closed_call.pyx). The instruction
+keeps the values of its operands, arguments and captured tensors alike. Its reverse rule is a function of tensors that
+returns cotangents: the gradient of the function run again, or the sweep of a loop from checkpoints. Its forward rule is
+the function run on duals. Rules see operands of whatever kind the sweep holds, so higher orders and batches need no
+other.
 """
 from ..arrays.array cimport NODE, Array, Value, is_inexact, to_ndarray
 from ..tape.nested cimport dual_slots
@@ -44,28 +45,28 @@ cdef class Inside:
 
     def run(self, list captured, fn, *args):
         """fn(*args) with the captured tensors given, random numbers as they are; nothing outside is changed."""
-        return entered_call(self.region(captured), fn, renewed(args))
+        return entered_call(self.closed_with(captured), fn, renewed(args))
 
     def run_whole(self, list captured, fn, *args):
         """The tensors that fn(*args) returns, then the new values of tensors outside, as the first run gave them."""
-        cdef ClosedCall region = self.region(captured)
+        cdef ClosedCall closed = self.closed_with(captured)
         cdef list results = []
-        tensors_in(entered_call(region, fn, renewed(args)), results)
+        tensors_in(entered_call(closed, fn, renewed(args)), results)
         for handle in self.changed:
-            results.append(wrap(<Value>region.table[id(handle)]))
+            results.append(wrap(<Value>closed.table[id(handle)]))
         if not tracing():
             self.compare(results)
         return results
 
-    cdef ClosedCall region(self, list captured):
-        cdef ClosedCall region
+    cdef ClosedCall closed_with(self, list captured):
+        cdef ClosedCall closed
         cdef list values = [read(<TensorBase>t) for t in captured]
         cdef Py_ssize_t i
-        region = new_closed_call(self.name, False)
-        region.again = True
+        closed = new_closed_call(self.name, False)
+        closed.again = True
         for i in range(len(values)):
-            region.table[id(self.handles[i])] = values[i]
-        return region
+            closed.table[id(self.handles[i])] = values[i]
+        return closed
 
     cdef int compare(self, list results) except -1:
         """A function that depends on something else than its inputs cannot be run again."""
@@ -97,25 +98,25 @@ cdef bint same_constants(Array a, Array b):
 
 
 cdef ClosedCall new_closed_call(str name, bint reverse):
-    cdef ClosedCall region = ClosedCall.__new__(ClosedCall)
-    region.level = new_light_tape(name) if reverse else new_level(name)
-    region.table = {}
-    region.handles = []
-    region.values = []
-    region.effects = {}
-    return region
+    cdef ClosedCall closed = ClosedCall.__new__(ClosedCall)
+    closed.level = new_light_tape(name) if reverse else new_level(name)
+    closed.table = {}
+    closed.handles = []
+    closed.values = []
+    closed.effects = {}
+    return closed
 
 
-cdef object entered_call(ClosedCall region, object fn, object args):
-    """fn(*args) in a region; the tensors of the result hold their values inside."""
-    region.outer = current_closed_call()
-    push_level(region.level)
-    swap_closed_call(region)
+cdef object entered_call(ClosedCall closed, object fn, object args):
+    """fn(*args) in a closed call; the tensors of the result hold their values inside."""
+    closed.outer = current_closed_call()
+    push_level(closed.level)
+    swap_closed_call(closed)
     try:
         return renewed(fn(*args))
     finally:
-        swap_closed_call(region.outer)
-        pop_level(region.level)
+        swap_closed_call(closed.outer)
+        pop_level(closed.level)
 
 
 cdef class Whole(SubTape):
@@ -182,7 +183,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     pullback, both for a list of the tensors in `args` and of what was captured (see Whole). effects: new values given
     to tensors outside follow the results; otherwise they are an error.
     """
-    cdef ClosedCall region = new_closed_call(name, outer_reverse(current_level()))
+    cdef ClosedCall closed = new_closed_call(name, outer_reverse(current_level()))
     cdef Whole node
     cdef Inside inside = Inside()
     cdef Run run
@@ -190,29 +191,29 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef Value v
     cdef Py_ssize_t i
     cdef list outside = [], values, found = [], changed, operands, outputs
-    cdef list fresh = inner_tensors(region, args, outside)
+    cdef list fresh = inner_tensors(closed, args, outside)
     before = [(<TensorBase>t).value for t in fresh]
-    out = entered_call(region, first, refilled(emptied(args), iter(fresh)))
+    out = entered_call(closed, first, refilled(emptied(args), iter(fresh)))
     for t, was in zip(fresh, before):
         if (<TensorBase>t).value is not was:
             raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
-    changed = list(region.effects.values())
+    changed = list(closed.effects.values())
     if changed and not effects:
         raise RuntimeError(f"{name}: the function gives a new value to {described(changed[0])}, which was made "
                            f"outside; it is run again to be differentiated, so return the value instead (as a part of "
                            f"what is carried along)")
     tensors_in(out, found)
     values = [without_closed((<TensorBase>t).value) if (<TensorBase>t).value.kind != NODE
-              or (<Node>(<TensorBase>t).value).level is not region.level else (<TensorBase>t).value for t in found]
-    values += [<Value>region.table[id(handle)] for handle in changed]
+              or (<Node>(<TensorBase>t).value).level is not closed.level else (<TensorBase>t).value for t in found]
+    values += [<Value>closed.table[id(handle)] for handle in changed]
     outputs = [i for i in range(len(values)) if (<Value>values[i]).kind == NODE
-               and (<Node>values[i]).level is region.level]
-    outside += region.values
+               and (<Node>values[i]).level is closed.level]
+    outside += closed.values
     operands = [v for v in outside if (<Value>v).kind == NODE]
     if outputs:
         inside.name = name
-        inside.handles = region.handles
-        inside.state = region.state
+        inside.handles = closed.handles
+        inside.state = closed.state
         inside.changed = changed
         inside.found = [array_of(<Value>v) for v in values] if effects else None
         node = Whole.__new__(Whole)
@@ -231,45 +232,45 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
         results = [stripped(<Value>values[i]) for i in outputs]
         target = target_of(operands, results)
         results = target.write(OP_SUBTAPE, node, operands, results)
-        target.exact = target.exact and (<Tape>region.level).exact
+        target.exact = target.exact and (<Tape>closed.level).exact
         for i, v in zip(outputs, results):
             values[i] = v
-    if region.level.reverse:
-        (<Level>region.level).claim().outer = [(<Node>v).level.claim() for v in operands]
+    if closed.level.reverse:
+        (<Level>closed.level).claim().outer = [(<Node>v).level.claim() for v in operands]
     for i in range(len(changed)):
         rebound(<TensorBase>changed[i], <Value>values[len(found) + i])
     return refilled(emptied(out), iter([wrap(<Value>v) for v in values[:len(found)]]))
 
 
-cdef list inner_tensors(ClosedCall region, tuple args, list outside):
-    """The tensors in some arguments as a region's first run sees them; their values outside are noted."""
+cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
+    """The tensors in some arguments as a closed call's first run sees them; their values outside are noted."""
     cdef list given = [], fresh = []
     cdef Value v
     tensors_in(args, given)
     for t in given:
         v = without_closed(read(<TensorBase>t))
         outside.append(v)
-        fresh.append(wrap((<Tape>region.level).place(stripped(v)) if region.level.reverse and v.kind == NODE else v))
+        fresh.append(wrap((<Tape>closed.level).place(stripped(v)) if closed.level.reverse and v.kind == NODE else v))
     return fresh
 
 
 def explored(str name, fn, tuple args):
     """(inside, captured tensors, result) of fn(*args), of which only the shapes of the result are good for anything: to
     find out what the function reads."""
-    cdef ClosedCall region = new_closed_call(name, outer_reverse(current_level()))
+    cdef ClosedCall closed = new_closed_call(name, outer_reverse(current_level()))
     cdef Inside inside = Inside()
-    cdef list fresh = inner_tensors(region, args, [])
-    out = entered_call(region, fn, refilled(emptied(args), iter(fresh)))
-    if region.effects:
-        raise RuntimeError(f"{name}: the function gives a new value to {described(list(region.effects.values())[0])}, "
+    cdef list fresh = inner_tensors(closed, args, [])
+    out = entered_call(closed, fn, refilled(emptied(args), iter(fresh)))
+    if closed.effects:
+        raise RuntimeError(f"{name}: the function gives a new value to {described(list(closed.effects.values())[0])}, "
                            f"which was made outside; it is run many times, so compute that value elsewhere")
-    if region.state is not None:
+    if closed.state is not None:
         raise RuntimeError(f"{name}: the function draws random numbers, so it is another one at each run; draw them "
                            f"outside of it")
     inside.name = name
-    inside.handles = region.handles
+    inside.handles = closed.handles
     inside.changed = []
-    return inside, [wrap(v) for v in region.values], out
+    return inside, [wrap(v) for v in closed.values], out
 
 
 cdef object described(object handle):
@@ -300,7 +301,7 @@ def filled(template, tensors):
 
 
 def kept(TensorBase t not None):
-    """The tensor as the first run of a region sees it, without the region's own level."""
+    """The tensor as the first run of a closed call sees it, without the level of the closed call."""
     return wrap(stripped(read(t)))
 
 

@@ -33,18 +33,21 @@ cdef Value moved_axis(Value v, int source, int target):
     return bind1(OP_TRANSPOSE, tuple(order), v)
 
 
+cdef Dual with_parts(Dual like, list parts):
+    """An element of the level and algebra of another, with other coefficients."""
+    cdef Dual made = Dual.__new__(Dual)
+    made.level = like.level
+    made.algebra = like.algebra
+    made.parts = tuple(parts)
+    return made
+
+
 cdef Value enter(BatchLevel level, Value v):
     """The batch of a value whose first axis counts the samples; later levels stay around it."""
-    cdef Dual d, made
     if v is None:
         return None
     if v.kind == DUAL and (<Dual>v).level.serial > level.serial:
-        d = <Dual>v
-        made = Dual.__new__(Dual)
-        made.level = d.level
-        made.algebra = d.algebra
-        made.parts = tuple([enter(level, p) for p in d.parts])
-        return made
+        return with_parts(<Dual>v, [enter(level, p) for p in (<Dual>v).parts])
     if v.kind == BATCH and (<Batch>v).level.serial > level.serial:
         return make_batch((<Batch>v).level, enter(level, moved_axis((<Batch>v).value, 1, 0)))
     return make_batch(level, v)
@@ -52,16 +55,10 @@ cdef Value enter(BatchLevel level, Value v):
 
 cdef Value leave(BatchLevel level, Value v):
     """A value at a level with the samples along a new first axis; repeated for each where it is shared."""
-    cdef Dual d, made
     if v is None:
         return None
     if v.kind == DUAL and (<Dual>v).level.serial > level.serial:
-        d = <Dual>v
-        made = Dual.__new__(Dual)
-        made.level = d.level
-        made.algebra = d.algebra
-        made.parts = tuple([leave(level, p) for p in d.parts])
-        return made
+        return with_parts(<Dual>v, [leave(level, p) for p in (<Dual>v).parts])
     if v.kind == BATCH:
         if (<Batch>v).level is level:
             return (<Batch>v).value

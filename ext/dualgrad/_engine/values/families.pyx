@@ -3,9 +3,9 @@
 Design
 ------
 A *linear* primitive is linear in its first operand, and the others, indices or conditions, have no slope: its jvp is
-itself, and the tangent of its vjp is its vjp. Operands that are joined are several first ones. A *bilinear* primitive
-has two operands, and its jvp follows; a *selection* picks elements, among which ties share the slope; a *constant* one
-has no slope. An *elementwise* one is a row with a kernel of its own, or with parameters.
+itself, and the tangent of its vjp is its vjp. Where arrays are concatenated, each of them counts as the first operand.
+A *bilinear* primitive has two operands, and its jvp follows; a *selection* picks elements, among which ties share the
+slope; a *constant* one has no slope. An *elementwise* one is a row with a kernel of its own, or with parameters.
 
 What is left to a primitive is its kernel, the form of its result, its transpose, and how it is batched, lowered, and
 read by sparsity; the registry tells at import if one is missing.

@@ -2,7 +2,7 @@
 
 Design
 ------
-Whoever differentiates opens a *level*: a token with a serial number that is never used again. Values belong to a
+A transform opens a *level*: a token with a serial number that is never used again. Values belong to a
 level by identity, so two perturbations can never be confused. `bind` looks at its operands:
 
 * all arrays: the primitive is executed;
@@ -18,7 +18,7 @@ A dual is an element of a small commutative algebra with values of lower level a
 is None is zero and costs nothing. Coefficients are normalised (derivative / k!).
 
 A batch is many values of one shape, one for each sample of a `vmap`; its value has the samples along its first axis,
-which nobody sees: the shape of a batch is that of one sample.
+which users do not see: the shape of a batch is that of one sample.
 
 The stack of open levels belongs to the thread: a level is open only while one synchronous call lasts, so tasks of an
 event loop cannot interleave inside it, and a thread-local pointer costs a hundredth of a context variable. The stack is
@@ -97,7 +97,7 @@ cdef class Level:
         return self.own_claim
 
     cdef bint depends_on_open(self):
-        """Whether a value of this level could still have a derivative somebody waits for."""
+        """Whether an open level could still need a derivative of a value of this level."""
         return self.open or (self.own_claim is not None and self.own_claim.stands())
 
     def __repr__(self):

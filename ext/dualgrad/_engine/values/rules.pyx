@@ -228,7 +228,7 @@ cdef int type_of_terms(PyObject **terms, int n, int typenum) except? -1:
 
 
 cdef list in_type(PyObject **values, int n, int first, int typenum, PyObject **moved):
-    """Values in another type from `first` on, those before as they are; whoever calls holds the list."""
+    """Values in another type from `first` on, those before as they are; the caller holds the list."""
     cdef list held = []
     cdef Value v
     cdef int k
@@ -469,7 +469,7 @@ cdef Value living(Value v):
 
 
 cdef Value dual_rule_many(int op, object params, PyObject **args, int n, Level top):
-    """Joins of many operands, all linear: coefficient by coefficient."""
+    """Concatenations and stacks, linear in each of many operands: coefficient by coefficient."""
     cdef list primals = [part(<Value>args[i], top, 0) for i in range(n)]
     cdef list tangents = [part(<Value>args[i], top, 1) for i in range(n)]
     cdef int i

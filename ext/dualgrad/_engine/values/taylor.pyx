@@ -2,9 +2,10 @@
 
 Design
 ------
-A function is a power series that is computed degree by degree. Let D be the derivation that multiplies a coefficient by its degree. For y = phi(x), D y = phi'(x) D x; read at degree
-d this gives the coefficients of y of degree d from those of phi'(x) below d and those of x up to d. So phi' is all
-that is needed of phi (Griewank and Walther, Evaluating Derivatives, 2008, section 13.2, for jets).
+A function is a power series that is computed degree by degree. Let D be the derivation that multiplies a coefficient by
+its degree. For y = phi(x), D y = phi'(x) D x; read at degree d this gives the coefficients of y of degree d from those
+of phi'(x) below d and those of x up to d. So phi' is all that is needed of phi (Griewank and Walther, Evaluating
+Derivatives, 2008, section 13.2, for jets).
 
 phi' is an expression of primitives, which are series in turn: products, quotients, and functions whose own slopes
 are expressions again. A series computes a coefficient when it is asked for and keeps it, and the same function of the
