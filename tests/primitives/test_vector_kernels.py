@@ -13,11 +13,11 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from engine import OPCODES, apply
 from mpmath import mp
 
 import dualgrad as dg
 from dualgrad import Tensor
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import ROWS
 
 pytestmark = pytest.mark.eager("calls kernels without tensors")
