@@ -10,6 +10,7 @@ from engine import OPCODES, apply
 
 import dualgrad as dg
 from dualgrad import Tensor, extend, ops
+from dualgrad._engine.sparse.index_sets import union_of_groups
 from dualgrad._table import BY_NAME, ROWS
 from dualgrad.sparse import patterns as sparsity
 
@@ -142,3 +143,19 @@ def test_patterns_of_hessians_are_exact(name):
     fn, expected = EXACT[name]
     pattern = sparsity.jacobian_pattern(dg.grad(fn), t([0.3, -1.2, 2.5, 0.7]))
     np.testing.assert_array_equal(pattern.dense(), np.asarray(expected, bool))
+
+
+@pytest.mark.eager("knows nothing of modes")
+@pytest.mark.parametrize("n", [40, 5000])
+@pytest.mark.parametrize("size", [1, 2, 7, 12, 13, 100])
+def test_unions_of_sets_are_in_order(size, n):
+    """Small ones are sorted by insertion, larger ones by the library, those of many of all n members by a scan."""
+    rng = np.random.default_rng(size)
+    sets = [np.unique(rng.integers(0, n, size)).astype(np.int32) for _ in range(10)]
+    groups = [(9, 0), (3, 3), (), (5, 1, 2), (4,), (8, 7)]
+    starts = np.cumsum([0, *map(len, sets)])
+    found = union_of_groups(np.cumsum([0, *map(len, groups)]), np.concatenate(groups).astype(np.int64), starts,
+                            np.concatenate(sets), n, 10_000)  # fmt: skip
+    for i, group in enumerate(groups):
+        expected = np.unique(np.concatenate([np.zeros(0, np.int32), *(sets[k] for k in group)]))
+        np.testing.assert_array_equal(found[1][found[0][i] : found[0][i + 1]], expected)
