@@ -111,15 +111,17 @@ def headers_of(source):
 
 
 def mend(path):
-    """Repair a helper of Cython 3.3 in a C file that it has written.
+    """Repair two helpers of Cython 3.3 in a C file that it has written.
 
     If a list comprehension cannot append an object for lack of memory, the helper and its caller both release
-    the object, which other references still use.
+    the object, which other references still use. If line tracing finds no memory, the function runs untraced, but
+    with the error set.
     """
     text = path.read_text()
     mended = re.sub(
         r"(int result = PyList_Append\(list, x\);\s*)Py_DECREF\(x\);", r"\1if (likely(result == 0)) Py_DECREF(x);", text
     )
+    mended = re.sub(r"(if \(\*(?:code|frame) == NULL\)) return 0;", r"\1 return PyErr_Clear(), 0;", mended)
     if mended != text:
         path.write_text(mended)
 
