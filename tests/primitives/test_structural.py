@@ -133,7 +133,7 @@ def test_missing_parts_are_found():
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)
-def test_the_form_of_the_result_is_foretold(name, i):
+def test_the_form_of_the_result_is_known_before(name, i):
     params, operands = SAMPLES[name][i]
     out = apply(OPCODES[name], params, *map(Tensor, operands)).asnumpy()
     form = result_form(OPCODES[name], params, [(x.dtype.num, x.shape) for x in operands])

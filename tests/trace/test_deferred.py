@@ -1,4 +1,4 @@
-"""Results that are deferred while a function is recorded: whoever looks at one gets its numbers, and nobody else pays.
+"""Results that are deferred while a function is recorded: reading one gives its numbers, and computes no other.
 
 Every operator, and random programs, are recorded this way in test_recorded_cases.py and test_random_recordings.py.
 """

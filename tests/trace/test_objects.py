@@ -10,7 +10,7 @@ import dualgrad as dg
 
 
 def test_what_is_known_of_classes_is_forgotten_in_time():
-    """Of more classes than are kept some die, once nobody else has them."""
+    """Classes beyond the bound of the cache die when no other reference is left."""
 
     def made(k):
         return type(f"Made{k}", (), {"__slots__": ("scale",)})

@@ -5,7 +5,7 @@ transpose of each by name. ``selection`` rows pick elements; ties share the slop
 rows have no slope. Parameters (axes, shapes, index patterns) are static; index *arrays* are operands.
 
 Here are the primitives that files of the engine name by their opcodes, which the build gives out. The primitives
-themselves are in ``ext/dualgrad/_engine/structural``; one that nobody names brings its row along.
+themselves are in ``ext/dualgrad/_engine/structural``; a primitive whose opcode no other file names brings its row along.
 """
 
 from __future__ import annotations

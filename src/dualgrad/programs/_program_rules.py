@@ -36,7 +36,7 @@ def steps_are_needed(stages: Stages, name: str) -> Iterator[str]:
     needed = set(stages[name]["results"]) | {slot for step in stages[name]["steps"] for slot in step["ins"]}
     for k, step in enumerate(stages[name]["steps"]):
         if step["out"] not in needed and step["name"] not in ("draw", "inspect"):
-            yield f"step {k} ({step['name']}) makes slot {step['out']}, which nobody reads"
+            yield f"step {k} ({step['name']}) makes slot {step['out']}, which no step reads"
 
 
 def steps_agree_with_shapes(stages: Stages, name: str) -> Iterator[str]:

@@ -14,3 +14,9 @@ cdef extern from "memory/thread_local.h":
         bint interrupted
 
 cdef dg_thread *thread_state() noexcept nogil
+
+
+cdef inline bint is_outermost() noexcept nogil:
+    """Whether a call made now is outermost: no program is being recorded, and no derivative is being taken."""
+    cdef dg_thread *thread = thread_state()
+    return thread.tracer is NULL and thread.level is NULL

@@ -17,7 +17,7 @@ from libc.string cimport memcmp, memset
 
 from ..arrays.array cimport DG_DEBUG, Array, Value, contiguous, count, has_form, shape_tuple, uniform
 from ..primitives.execute cimport run as execute
-from ..arrays.thread cimport thread_state
+from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..primitives.registry cimport op_name
 from ..transforms.handles cimport TensorBase
@@ -38,8 +38,9 @@ cdef int check_signals() except -1:
 
 cdef bint interrupted() noexcept:
     """Whether a handler of a signal has raised in a program of this thread since this was last asked."""
-    cdef bint found = thread_state().interrupted
-    thread_state().interrupted = False
+    cdef dg_thread *thread = thread_state()
+    cdef bint found = thread.interrupted
+    thread.interrupted = False
     return found
 
 

@@ -63,7 +63,7 @@ cdef Py_ssize_t most_alive(Partition p, list operations):
 
 
 cdef list depth_first(Partition p, list operations):
-    """Every operation as late as possible before who needs it first."""
+    """The operations in another order: each as late as possible before the first one that reads its result."""
     cdef dict maker = {}
     cdef list found = [], stack
     cdef set done = set()

@@ -29,3 +29,11 @@ cdef inline Tracer active_tracer():
 
 cdef inline bint tracing() noexcept:
     return thread_state().tracer is not NULL
+
+
+cdef inline int given_to_python(Array a, str what) except -1:
+    """Tell the recording that knows an array, if there is one, that Python is given something of it."""
+    cdef Tracer tracer = active_tracer()
+    if tracer is not None and a.trace == tracer.trace:
+        tracer.asked(a, what)
+    return 0

@@ -20,7 +20,7 @@ from time import perf_counter
 
 from .signature cimport ByIdentity, Signature, signature_of, value_key
 from .dependence cimport dependence_on
-from ..primitives.execute cimport tracing
+from ..arrays.thread cimport is_outermost
 from ..transforms.naming import found_at, place_of
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
 from ..compiler.program cimport FROM_HANDLE
@@ -30,7 +30,6 @@ from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, 
 from ..transforms.calls cimport CellCall
 from ..transforms.handles cimport TensorBase
 from ..transforms.transformed cimport Transformed
-from ..values.levels cimport current_level
 
 cdef enum:
     CACHE_SIZE = 256                # functions
@@ -63,7 +62,7 @@ cdef class Recorded:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args, **kwargs):
-        if tracing() or current_level() is not None:
+        if not is_outermost():
             return self.__wrapped__(*args, **kwargs)
         if self.known is self.__wrapped__ and not kwargs:
             result = replay_latest(self.function, self.known, args)
@@ -272,7 +271,7 @@ cdef class Repeated:
         return Repeated, (self.function.name, self.fn)
 
     def __call__(self, *args):
-        if tracing() or current_level() is not None:
+        if not is_outermost():
             return self.fn(*args)
         self.calls = min(self.calls + 1, 3)
         if self.calls < 3:
@@ -294,7 +293,7 @@ cdef bint only_numbers_differ(object specialisations):
 def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None):
     """Call a function, recorded if this is an outermost call. `fn`: the user's function, if `call` is compiled code
     around it, whose variables the walk cannot see."""
-    if tracing() or current_level() is not None:
+    if not is_outermost():
         return call(*args, **kwargs)
     return call_by_key(key, alive, name, call, args, kwargs, fn)
 
@@ -363,7 +362,7 @@ cdef tuple place_among(list met, object x):
 def cell_called(CellCall cell, tuple args, dict kwargs):
     """A Cell is called in Graph mode, or while recording."""
     cdef Function function = <Function>cell.known
-    if tracing() or current_level() is not None:
+    if not is_outermost():
         return cell.construct(*args, **kwargs)
     if function is not None and function.pure == cell.pure and not kwargs:
         result = replay_latest(function, None, args)

@@ -2,15 +2,15 @@
 import copyreg
 
 from ..arrays.array cimport CELL_CALLED, HOOKS, TRANSFORM_CALLED
+from ..arrays.thread cimport is_outermost
 from ..primitives.execute cimport tracing
-from ..values.levels cimport current_level
 
 cdef bint GRAPH_MODE = False
 
 
 cdef bint outermost_in_graph_mode() noexcept:
     """Whether what is called now is to be recorded by itself."""
-    return GRAPH_MODE and not tracing() and current_level() is None
+    return GRAPH_MODE and is_outermost()
 
 
 cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays.array cimport (ARRAY, BATCH, DUAL, NODE, Array, Value, copy_of, from_ndarray, shape_tuple, to_ndarray)
 from ..arrays.thread cimport dg_thread, thread_state
-from ..primitives.execute cimport Tracer, active_tracer, tracing
+from ..primitives.execute cimport Tracer, active_tracer, given_to_python, tracing
 from ..primitives.watch cimport user_line
 from ..tape.closed_call cimport ClosedCall
 from ..tape.tape cimport Tape
@@ -149,8 +149,7 @@ cdef Array number_of(Value v, str what):
     """The numbers of a value that is one number (or array) whatever the sample."""
     cdef int first
     cdef Array a = shaped_array(v, &first)
-    if tracing() and a.trace == active_tracer().trace:
-        active_tracer().asked(a, what)
+    given_to_python(a, what)
     if first:
         raise ValueError(f"a tensor inside vmap stands for all samples at once, so Python cannot be given {what}, "
                          f"which may differ from sample to sample; use ops.where to choose by value, or take the "

@@ -11,7 +11,7 @@ other.
 """
 from ..arrays.array cimport NODE, Array, Value, is_inexact, to_ndarray
 from ..tape.nested cimport dual_slots
-from ..primitives.execute cimport active_tracer, tracing
+from ..primitives.execute cimport given_to_python, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
 from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
 from ..primitives.opcodes cimport OP_SUBTAPE
@@ -308,8 +308,7 @@ def kept(TensorBase t not None):
 def primal(TensorBase t not None):
     """The numbers behind a tensor, those of all samples, as an array."""
     cdef Array a = array_of(read(t))
-    if tracing() and a.trace == active_tracer().trace:
-        active_tracer().asked(a, "the numbers")
+    given_to_python(a, "the numbers")
     return to_ndarray(a)
 
 

@@ -24,7 +24,7 @@ from ..primitives.opcodes cimport *
 from .partials cimport Partial, partial_of
 from .rules cimport add, has_slope, look_at, widen, zeros_like
 from .taylor cimport elementwise_series, times
-from .levels cimport Algebra, BatchLevel, Dual, Level, bind1, bind2, bind_list, new_level, part, type_of
+from .levels cimport Algebra, BatchLevel, Dual, Level, bind1, bind2, bind_list, new_dual, new_level, part, type_of
 from ..primitives.watch cimport Watch, active_watch
 
 
@@ -50,15 +50,10 @@ def quadratic_algebra(int plus, int minus):
 
 cdef Value make(Level level, Algebra algebra, list parts):
     """A dual of the given coefficients; the primal alone if there are no others."""
-    cdef Dual d
     cdef int k
     for k in range(1, algebra.dim):
         if parts[k] is not None:
-            d = Dual.__new__(Dual)
-            d.level = level
-            d.algebra = algebra
-            d.parts = tuple(parts)
-            return d
+            return new_dual(level, algebra, tuple(parts))
     return <Value>parts[0]
 
 

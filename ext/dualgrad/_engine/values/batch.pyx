@@ -18,7 +18,7 @@ from ..primitives.opcodes cimport *
 from ..primitives.registry cimport PRIMITIVES, Primitive
 from .rules cimport vjp
 from .levels cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, make_batch, ndim_of,
-                      shape_of)
+                      new_dual, shape_of)
 
 
 # ------------------------------------------------------------------------------------------------ in and out
@@ -33,21 +33,12 @@ cdef Value moved_axis(Value v, int source, int target):
     return bind1(OP_TRANSPOSE, tuple(order), v)
 
 
-cdef Dual with_parts(Dual like, list parts):
-    """An element of the level and algebra of another, with other coefficients."""
-    cdef Dual made = Dual.__new__(Dual)
-    made.level = like.level
-    made.algebra = like.algebra
-    made.parts = tuple(parts)
-    return made
-
-
 cdef Value enter(BatchLevel level, Value v):
     """The batch of a value whose first axis counts the samples; later levels stay around it."""
     if v is None:
         return None
     if v.kind == DUAL and (<Dual>v).level.serial > level.serial:
-        return with_parts(<Dual>v, [enter(level, p) for p in (<Dual>v).parts])
+        return new_dual((<Dual>v).level, (<Dual>v).algebra, tuple([enter(level, p) for p in (<Dual>v).parts]))
     if v.kind == BATCH and (<Batch>v).level.serial > level.serial:
         return make_batch((<Batch>v).level, enter(level, moved_axis((<Batch>v).value, 1, 0)))
     return make_batch(level, v)
@@ -58,7 +49,7 @@ cdef Value leave(BatchLevel level, Value v):
     if v is None:
         return None
     if v.kind == DUAL and (<Dual>v).level.serial > level.serial:
-        return with_parts(<Dual>v, [leave(level, p) for p in (<Dual>v).parts])
+        return new_dual((<Dual>v).level, (<Dual>v).algebra, tuple([leave(level, p) for p in (<Dual>v).parts]))
     if v.kind == BATCH:
         if (<Batch>v).level is level:
             return (<Batch>v).value

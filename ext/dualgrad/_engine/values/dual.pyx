@@ -29,7 +29,7 @@ from ..primitives.opcodes cimport *
 from ..primitives.registry cimport PRIMITIVES, Primitive
 from .partials cimport Partial, partial_of
 from .rules cimport add, to_shape_of, vjp, zeros_like
-from .levels cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, part, type_of
+from .levels cimport Algebra, Batch, BatchLevel, Dual, Level, bind2, make_batch, new_dual, part, type_of
 from .taylor cimport times
 
 
@@ -128,17 +128,12 @@ cdef Algebra with_functionals(Algebra algebra):
 
 cdef Value rebuilt(object like, list parts):
     """A dual of the level of another; its primal is zero where that is missing."""
-    cdef Dual d
     cdef Py_ssize_t k
     for k in range(1, len(parts)):
         if parts[k] is not None:
             if parts[0] is None:
                 parts[0] = zeros_like(<Value>parts[k])
-            d = Dual.__new__(Dual)
-            d.level = (<Dual>like).level
-            d.algebra = (<Dual>like).algebra
-            d.parts = tuple(parts)
-            return d
+            return new_dual((<Dual>like).level, (<Dual>like).algebra, tuple(parts))
     return <Value>parts[0]
 
 
@@ -162,7 +157,7 @@ cdef Value coefficient(Value v, Level level, int k):
 cdef Value joined(Level level, Algebra algebra, list coefficients):
     """The element with these coefficients (None for zero) at a level, later levels in them kept outermost; None for
     zero."""
-    cdef Dual around = None, d
+    cdef Dual around = None
     cdef BatchLevel batch = None
     cdef Value v
     cdef bint any_above = False
@@ -185,17 +180,13 @@ cdef Value joined(Level level, Algebra algebra, list coefficients):
     if around is not None:
         return rebuilt(around, [joined(level, algebra, [part(<Value>c, around.level, k) for c in coefficients])
                                 for k in range(around.algebra.dim)])
-    d = Dual.__new__(Dual)
-    d.level = level
-    d.algebra = algebra
     if coefficients[0] is None:
         coefficients = list(coefficients)
         for c in coefficients:
             if c is not None:
                 coefficients[0] = zeros_like(<Value>c)
                 break
-    d.parts = tuple(coefficients)
-    return d
+    return new_dual(level, algebra, tuple(coefficients))
 
 
 cdef Value entered(Level level, int k, Value v):

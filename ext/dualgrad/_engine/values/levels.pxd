@@ -93,6 +93,7 @@ cdef bint same_shape_of(Value a, Value b) noexcept
 cdef Py_ssize_t size_of(Value v) noexcept
 cdef Value make_batch(BatchLevel level, Value v)
 cdef Value constant_of(Value v)
+cdef Dual new_dual(Level level, Algebra algebra, tuple parts)
 cdef Value make_dual(Level level, Value primal, Value tangent)
 cdef Value part(Value v, Level level, int k)
 cdef tuple shape_of(Value v)

@@ -283,16 +283,18 @@ cdef Value make_batch(BatchLevel level, Value v):
     return b
 
 
+cdef Dual new_dual(Level level, Algebra algebra, tuple parts):
+    """The element of an algebra with these coefficients."""
+    cdef Dual d = Dual.__new__(Dual)
+    d.level = level
+    d.algebra = algebra
+    d.parts = parts
+    return d
+
+
 cdef Value make_dual(Level level, Value primal, Value tangent):
     """primal + e tangent; the primal alone where the tangent is zero (None)."""
-    cdef Dual d
-    if tangent is None:
-        return primal
-    d = Dual.__new__(Dual)
-    d.level = level
-    d.algebra = DUAL_NUMBERS
-    d.parts = (primal, tangent)
-    return d
+    return primal if tangent is None else new_dual(level, DUAL_NUMBERS, (primal, tangent))
 
 
 cdef Value part(Value v, Level level, int k):
