@@ -195,7 +195,7 @@ cdef class Plan:
         """The arrays that leave the program; None if a handle or a result is not of the type and shape it was."""
         cdef char *few[32]
         cdef char **bases = few
-        cdef list held = list(self.held), found
+        cdef list held = self.held[:], found = [None] * len(self.results)
         cdef Array a
         cdef Located at
         cdef RegionCode region
@@ -226,11 +226,10 @@ cdef class Plan:
                         return None
                     continue
                 self.run_region(region, bases, threads)
-            found = []
             for i in range(len(self.results)):
                 at = <Located>self.results[i]
                 a = <Array>held[at.base - N_BASES]
-                found.append(a if self.whole[i] else viewed(at.view, a, a.data + at.offset))
+                found[i] = a if self.whole[i] else viewed(at.view, a, a.data + at.offset)
             return found
         finally:
             if alone:
@@ -272,11 +271,10 @@ cdef class Plan:
                 run_instructions(region, r.bases[0])
             else:
                 run_rows(&r, region.large)
-        except BaseException:
+            if region.totals:
+                add_totals(region, &r)
+        finally:
             PyMem_Free(copies)
-            raise
-        add_totals(region, &r)
-        PyMem_Free(copies)
         return 0
 
     cdef int look_up(self, object index, int axis, object whole, char **bases) except -1:

@@ -32,7 +32,7 @@ cdef class Visitor:
     cdef PyObject **ins         # operands of the instruction that is visited
     cdef PyObject **in_dots     # their tangents
     cdef PyObject *few[2 * FEW]
-    cdef PyObject **many
+    cdef PyObject **many        # room for more, which the sweep frees
     cdef bint reached(self, TapeEntry *entry) except -1
     cdef int visit(self, Py_ssize_t e, TapeEntry *entry) except -1
     cdef Value term(self, TapeEntry *entry, int k)

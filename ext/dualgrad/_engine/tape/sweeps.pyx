@@ -101,6 +101,7 @@ cdef int walk(Visitor visitor, Run run, bint backwards) except -1:
                 if visitor.after != KEEP_ALL:
                     visitor.spend(e, entry)
     finally:
+        PyMem_RawFree(visitor.many)
         if watch is not None:
             end(watch, depth, line)
     return 0
@@ -110,9 +111,6 @@ cdef int walk(Visitor visitor, Run run, bint backwards) except -1:
 @cython.freelist(8)             # as long as visitors of all sweeps have the same fields
 cdef class Visitor:
     """What a sweep does at an instruction. It lives as long as the sweep, and nothing refers to it."""
-
-    def __dealloc__(self):
-        PyMem_RawFree(self.many)
 
     cdef bint reached(self, TapeEntry *entry) except -1:
         """Whether there is something to do at an instruction."""

@@ -16,14 +16,16 @@ classes runs, so these cannot hide their contents.
 A guard keeps a reference to the object it found, so that no other object gets the same address.
 """
 cimport numpy as cnp
-from cpython.dict cimport PyDict_GetItem, PyDict_Next, PyDict_Size
+from cpython.dict cimport PyDict_GetItem, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.bytes cimport PyBytes_CheckExact
 from cpython.complex cimport PyComplex_CheckExact
+from cpython.contextvars cimport PyContextVar_Get
 from cpython.float cimport PyFloat_CheckExact
 from cpython.list cimport PyList_GET_SIZE
 from cpython.long cimport PyLong_CheckExact
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_XDECREF
 from cpython.tuple cimport PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport signbit
@@ -275,9 +277,9 @@ cdef class Raising(Guard):
     cdef object numpy_settings
 
     cdef bint holds(self) except -1:
-        cdef PyObject *p = PyDict_GetItem(WARNINGS, "filters")
+        cdef PyObject *p = PyDict_GetItemWithError(WARNINGS, "filters")
         cdef object now = None if p is NULL else <object>p
-        cdef object numpy_settings = NUMPY_SETTINGS.get(None) if NUMPY_SETTINGS is not None else np.geterr()
+        cdef object numpy_settings = settings_of_numpy()
         if now is self.filters and numpy_settings is self.numpy_settings and type(now) is list \
                 and PyList_GET_SIZE(now) == PyTuple_GET_SIZE(self.entries) \
                 and memcmp(dg_items_of_list(<PyObject *>now), dg_items_of_tuple(<PyObject *>self.entries),
@@ -296,6 +298,19 @@ cdef class Raising(Guard):
 
 cdef dict WARNINGS = vars(warnings)
 cdef object NUMPY_SETTINGS = getattr(np._core.umath, "_extobj_contextvar", None)
+
+
+cdef object settings_of_numpy():
+    """How NumPy treats floating-point events in this context: another object once they are set."""
+    cdef PyObject *found = NULL
+    if NUMPY_SETTINGS is None:
+        return np.geterr()
+    PyContextVar_Get(NUMPY_SETTINGS, NULL, &found)
+    if found is NULL:
+        return None
+    settings = <object>found
+    Py_XDECREF(found)
+    return settings
 
 
 cdef list errors_of_warnings(object filters):

@@ -37,9 +37,10 @@ cdef bint still_valid(Recording r, list inputs) except -1:
     """Whether the captured tensors and the guards of a recording are unchanged."""
     cdef Py_ssize_t i
     cdef TensorBase t
-    for handle, a in r.fixed:
-        if (<TensorBase>handle).value is not a:
-            return False
+    if r.fixed:
+        for handle, a in r.fixed:
+            if (<TensorBase>handle).value is not a:
+                return False
     if r.captured is not None:
         for i in range(len(inputs)):
             t = <TensorBase>inputs[i]
@@ -59,11 +60,12 @@ cdef bint arguments_not_reached(Recording r, Signature g) except -1:
 
 cdef object replay_program(Recording r, list inputs):
     """The results of a confirmed program; NotImplemented if what it reads has changed."""
-    cdef list arrays
+    cdef list arrays = [None] * len(inputs)
     cdef TensorBase t
     cdef Program program = r.program
     cdef Py_ssize_t i, n = len(program.outputs)
-    arrays = [t.value for t in inputs]
+    for i in range(len(inputs)):
+        arrays[i] = (<TensorBase>inputs[i]).value
     arrays = r.plan.run(arrays) if thread_state().planning and r.plan is not None else program.run(arrays)
     if arrays is None:
         return NotImplemented

@@ -14,6 +14,7 @@ cdef tuple links_of(Tape tape)
 cdef int release(Tape tape, list outer) except -1
 cdef list paired(list outputs, list along)
 cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slots) except -1
+cdef list of_inputs(list originals, list gradients)
 cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_ssize_t i)
 cdef int fill_zeros(Tape tape, list slots, list gradients) except -1
 cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list seed_slots, list seeds, list value_slots,

@@ -18,7 +18,7 @@ from libc.string cimport memset
 from ..arrays.array cimport NODE, Value
 from ..tape.nested cimport SubGradient
 from .leaves cimport collect, collect_quietly, lift, match, replaced, split_aux
-from .pytrees cimport arranged, holds_tensor
+from .pytrees cimport arranged, holds_tensor, tensors_of
 from ..primitives.opcodes cimport *
 from ..values.rules cimport add, common_type, ones_like, typed, zeros_like
 from ..tape.report cimport report
@@ -63,13 +63,19 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
     Returns (value, aux, gradients of inputs, gradients of parameters); value and aux are None where not asked for.
     """
     if outermost_in_graph_mode():
-        def call(sens, *args, **kwargs):
-            return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux,
-                             want_value)
-
-        return transform_called(name, fn, (positions, has_sens, has_aux, want_value), parameters, call, (sens,) + args,
-                                kwargs)
+        return recorded_gradient(name, fn, args, kwargs, positions, parameters, sens, has_sens, has_aux, want_value)
     return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux, want_value)
+
+
+cdef object recorded_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list parameters, sens,
+                              bint has_sens, bint has_aux, bint want_value):
+    """`run_gradient`, by a program of its own."""
+    def call(sens, *args, **kwargs):
+        return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux,
+                         want_value)
+
+    return transform_called(name, fn, (positions, has_sens, has_aux, want_value), parameters, call, (sens,) + args,
+                            kwargs)
 
 
 def run_outermost(str name, fn, tuple settings, call, tuple args, dict kwargs):
@@ -172,13 +178,15 @@ cdef class GradientFunction:
         self.parameters_of = parameters_of
 
     def __call__(self, *args, **kwargs):
-        if outermost_in_graph_mode():
-            settings = self.get_all, self.by_list, self.sens_param, self.single
-            return transform_called("GradOperation", self.fn, settings, self.parameters,
-                                    lambda *a, **k: self.compute(a, k), args, kwargs)
-        return self.compute(args, kwargs)
+        return self.recorded(args, kwargs) if outermost_in_graph_mode() else self.compute(args, kwargs)
 
-    def compute(self, tuple args, dict kwargs):
+    cdef object recorded(self, tuple args, dict kwargs):
+        """The gradients, by a program of their own."""
+        settings = self.get_all, self.by_list, self.sens_param, self.single
+        return transform_called("GradOperation", self.fn, settings, self.parameters,
+                                lambda *a, **k: self.compute(a, k), args, kwargs)
+
+    cdef object compute(self, tuple args, dict kwargs):
         """The gradients, not recorded by themselves."""
         cdef object sens = None
         cdef tuple result
@@ -290,8 +298,7 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
 cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, list parameters, list parameter_at,
                   list seed_slots, list seeds, object out, object aux):
     """Sweep the tape of a call that has returned, and arrange its results."""
-    cdef list leaf_slots, links, gradients = [], value_slots = NOTHING, inputs = [], weights = NOTHING
-    cdef list reports = NOTHING
+    cdef list leaf_slots, links, gradients = [], value_slots = NOTHING, inputs, weights = NOTHING, reports = NOTHING
     cdef dict exported = None
     cdef bint retain
     leaf_slots, links = links_of(tape)
@@ -308,9 +315,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
     fill_zeros(tape, slots, gradients)
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
-    found = iter([wrap(<Value>g) for g in gradients[:n_inputs]])
-    for x in originals:
-        inputs.append(arranged(x, found))
+    inputs = of_inputs(originals, gradients)
     if parameters:
         weights = of_parameters(parameters, parameter_at, gradients, n_inputs)
     if reports:
@@ -329,6 +334,21 @@ cdef int fill_zeros(Tape tape, list slots, list gradients) except -1:
         if gradients[i] is None:
             gradients[i] = zeros_like(<Value>tape.values.get(slots[i]))
     return 0
+
+
+cdef list of_inputs(list originals, list gradients):
+    """The first gradients, each in the nesting of the input it belongs to."""
+    cdef list inputs = []
+    cdef Py_ssize_t i = 0, n
+    for x in originals:
+        if isinstance(x, TensorBase):
+            inputs.append(wrap(<Value>gradients[i]))
+            i += 1
+        else:
+            n = len(tensors_of(x))
+            inputs.append(arranged(x, iter([wrap(<Value>g) for g in gradients[i:i + n]])))
+            i += n
+    return inputs
 
 
 cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_ssize_t i):
@@ -353,9 +373,9 @@ cdef int compose_gradient(Run run, list slots, list gradients, list leaf_slots, 
     cdef Tape tape = run.tape
     cdef Tape target
     cdef SubGradient sub = SubGradient.__new__(SubGradient)
-    cdef list operands = list(links), values, results
+    cdef list operands = list(links), results = [tape.values.get(slot) for slot in value_slots]
     cdef Value v
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, n_values = len(value_slots)
     sub.name = tape.name
     sub.run = run
     sub.leaf_slots = leaf_slots
@@ -369,15 +389,19 @@ cdef int compose_gradient(Run run, list slots, list gradients, list leaf_slots, 
             operands.append(v)
             seeds[i] = stripped(v)
     sub.value_slots = value_slots
-    sub.gradient_slots = [slots[i] for i in range(len(slots)) if gradients[i] is not None]
-    values = [tape.values.get(slot) for slot in value_slots]
-    target = target_of(operands, values + gradients)
-    results = target.write(OP_SUBTAPE, sub, operands, values + [g for g in gradients if g is not None])
-    exported.update(zip(value_slots, results))
-    results = results[len(values):]
+    sub.gradient_slots = []
     for i in range(len(slots)):
         if gradients[i] is not None:
-            gradients[i] = results.pop(0)
+            sub.gradient_slots.append(slots[i])
+            results.append(gradients[i])
+    target = target_of(operands, results)
+    results = target.write(OP_SUBTAPE, sub, operands, results)
+    for i in range(n_values):
+        exported[value_slots[i]] = results[i]
+    for i in range(len(slots)):
+        if gradients[i] is not None:
+            gradients[i] = results[n_values]
+            n_values += 1
     return 0
 
 

@@ -175,7 +175,10 @@ cdef Sensitivities SENSITIVITIES = Sensitivities()
 
 cdef int match(str name, object out, object sens, str where, list seeds) except -1:
     """Seeds for the tensors of an output, checked against it."""
-    return SENSITIVITIES.walk(name, out, sens, False, where, seeds)
+    if not isinstance(out, TensorBase):
+        return SENSITIVITIES.walk(name, out, sens, False, where, seeds)
+    seeds.append(seed_of(name, <TensorBase>out, sens, where))
+    return 0
 
 
 cdef Value seed_of(str name, TensorBase out, object sens, str where):

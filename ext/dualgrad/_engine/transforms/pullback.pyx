@@ -6,14 +6,14 @@ import numpy as np
 
 from ..arrays.array cimport NODE, Value, copy_of
 from .leaves cimport collect, collect_quietly, lift, match, match_tangents, replaced, split_aux
-from .pytrees cimport arranged, holds_tensor, in_place, tensors_of
+from .pytrees cimport holds_tensor, in_place, tensors_of
 from ..values.rules cimport zeros_like
 from ..tape.runs cimport Run
 from ..tape.sweeps cimport tangent_sweep
 from ..tape.nodes cimport holds_node, without_closed
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape
-from .gradient cimport (ALL_INPUTS, NOTHING, fill_zeros, find_parameters, gradients, links_of, of_parameters, paired,
-                        pull_back, release)
+from .gradient cimport (ALL_INPUTS, NOTHING, fill_zeros, find_parameters, gradients, links_of, of_inputs, of_parameters,
+                        paired, pull_back, release)
 from .inputs import as_input
 from .handles cimport TensorBase, wrap
 from .handles import watch_rebinding
@@ -55,7 +55,7 @@ cdef class Pullback:
         return self                     # nothing in it changes
 
     def __call__(self, *cotangents):
-        cdef list seeds = [], seed_slots = [], given = [], terms = [], inputs = []
+        cdef list seeds = [], seed_slots = [], given = [], terms = []
         cdef Py_ssize_t i
         cts = as_input(self.name, "the cotangent", cotangents[0] if len(cotangents) == 1 else cotangents)
         if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
@@ -66,10 +66,8 @@ cdef class Pullback:
                 seed_slots.append(self.out_slots[i])
                 seeds.append(given[i])
         self.sweep_from(seed_slots, seeds, terms)
-        found = iter([wrap(<Value>g) for g in terms[:self.n_inputs]])
-        for x in self.originals:
-            inputs.append(arranged(x, found))
-        return self.arrange(tuple(inputs), of_parameters(self.parameters, self.parameter_at, terms, self.n_inputs))
+        return self.arrange(tuple(of_inputs(self.originals, terms)),
+                            of_parameters(self.parameters, self.parameter_at, terms, self.n_inputs))
 
     cdef int sweep_from(self, list seed_slots, list seeds, list terms) except -1:
         """Cotangents of the leaves, inputs first."""
