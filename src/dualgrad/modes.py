@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ._engine.trace.cache import Recorded
 from ._engine.transforms.calls import CellCall
 
 __all__ = ["jit", "mutable"]
@@ -75,6 +74,8 @@ def jit(fn: Callable | None = None, *, pure: bool = False, **options: Any) -> Ca
         fn.recorded = True
         fn.pure = pure
         return fn
+
+    from ._engine.trace.cache import Recorded  # takes time to import, and not every program records
 
     return functools.update_wrapper(Recorded(fn, pure), fn)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._engine.arrays.array import install
-from ._engine.trace.recordings import unrepeatable
+from ._engine.primitives.execute import unrepeatable
 
 __all__ = ["generator", "get_seed", "set_seed"]
 

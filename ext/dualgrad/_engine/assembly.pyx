@@ -1,14 +1,14 @@
-"""The engine put together: what lower layers call of higher ones is filled in here, and nowhere else.
+"""The engine put together: what lower layers call of higher ones is filled in here.
 
-The rest comes from the Python face, by `install` (array.pyx). When the package is imported, `check` has the last word.
+The recordings are not needed until something is recorded: they are imported then, and fill in their own hooks
+(trace/cache.pyx). The rest comes from the Python face, by `install` (array.pyx). When the package is imported, `check`
+has the last word.
 """
 from cpython.object cimport PyObject
 
-from .arrays.array cimport HOOKS, N_HOOKS, Value
+from .arrays.array cimport CELL_CALLED, HOOKS, N_HOOKS, TRANSFORM_CALLED, Value
 from .arrays.array import HOOK_NAMES, install
 from .tape.nodes cimport node_rule
-from .trace.deferred cimport compute_now
-from .trace.cache import cell_called, transform_called
 from .values.algebra cimport algebra_rule
 from .values.batch cimport batched
 from .values.levels cimport Algebra, BatchLevel, Level
@@ -23,7 +23,18 @@ cdef Value on_elements(int op, object params, PyObject **args, int n, object lev
     return algebra_rule(op, params, args, n, <Level>level, <Algebra>algebra)
 
 
-HOOKS.compute = compute_now
+def cell_called(*call):
+    """The first call of a Cell that is recorded."""
+    from .trace import cache as cache       # takes time, and not every program records
+    return (<object>HOOKS.objects[CELL_CALLED])(*call)
+
+
+def transform_called(*call):
+    """The first call of a transform that is recorded."""
+    from .trace import cache as cache
+    return (<object>HOOKS.objects[TRANSFORM_CALLED])(*call)
+
+
 HOOKS.dual = dual_rule
 HOOKS.node = node_rule
 HOOKS.batch = on_batches
@@ -36,7 +47,7 @@ def check():
     cdef int k
     cdef list missing = [HOOK_NAMES[k] for k in range(N_HOOKS) if HOOKS.objects[k] is NULL]
     missing += [name for name, found in (
-        ("compute", HOOKS.compute is not NULL), ("dual", HOOKS.dual is not NULL), ("node", HOOKS.node is not NULL),
-        ("batch", HOOKS.batch is not NULL), ("algebra", HOOKS.algebra is not NULL)) if not found]
+        ("dual", HOOKS.dual is not NULL), ("node", HOOKS.node is not NULL), ("batch", HOOKS.batch is not NULL),
+        ("algebra", HOOKS.algebra is not NULL)) if not found]
     if missing:
         raise ImportError(f"dualgrad: the engine is not complete, it misses {', '.join(missing)}")

@@ -99,15 +99,23 @@ def kinds(rows: str) -> str:
     return "\n".join(lines)
 
 
+def rewrites(declarations: str) -> str:
+    """The names of the rewrites that rewrites.pxd declares, to be included."""
+    names = re.findall(r"^    ([A-Z_]+)$", declarations, re.MULTILINE)[:-1]  # the last one is their number
+    return f"# generated from rewrites.pxd, do not edit\ncdef tuple REWRITES = {tuple(map(str.lower, names))}\n"
+
+
 def write(root: Path) -> None:
     """Write the generated files below ``root`` (the folder that holds ``ext``)."""
     instructions = root / "ext/include/executor/instructions.def"
+    compiler = root / "ext/dualgrad/_engine/compiler"
     for path, text in (
         (root / "ext/dualgrad/_engine/primitives/opcodes.pxd", opcodes()),
         (root / "ext/include/generated/kernels.h", kernels()),
         (root / "src/dualgrad/ops/math/elementwise.pyi", functions_stub()),
         (root / "src/dualgrad/_elementwise_methods.pyi", methods_stub()),
-        (root / "ext/dualgrad/_engine/compiler/kinds.pxd", kinds(instructions.read_text())),
+        (compiler / "rewrite_names.pxi", rewrites((compiler / "rewrites.pxd").read_text())),
+        (compiler / "kinds.pxd", kinds(instructions.read_text())),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtype as _dtype
-from .._engine.trace.recordings import unrepeatable
+from .._engine.primitives.execute import unrepeatable
 from .._engine.transforms.rematerialisation import (
     drawn,
     filled,

@@ -5,6 +5,7 @@ Functions without a derivative (comparisons of whole arrays, positions, printing
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from ..ops._arguments import operand, to_shape
 from ..tensor import Tensor
 
-__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction", "renamed"]
+__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction", "renamed", "signature_of"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
@@ -62,15 +63,30 @@ FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
 
 def renamed(ours: Callable[..., Any], names: str, *functions: Any) -> None:
     """A function of ours whose first parameters have these names in NumPy; it has no others there."""
-    signature = inspect.signature(ours)
-    pairs = dict(zip(names.split(), signature.parameters.values(), strict=False))
 
     @implements(*functions)
     def handler(*args: Any, **kwargs: Any) -> Any:
+        pairs = _parameters(ours, names) if kwargs else {}
         return ours(*args, **{pairs[name].name: value for name, value in kwargs.items()})
 
-    parameters = [parameter.replace(name=name) for name, parameter in pairs.items()]
-    handler.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    _RENAMED[handler] = ours, names
+
+
+_RENAMED: dict[Callable[..., Any], tuple[Callable[..., Any], str]] = {}
+
+
+@functools.cache
+def _parameters(ours: Callable[..., Any], names: str) -> dict[str, inspect.Parameter]:
+    """The first parameters of a function of ours, by NumPy's names."""
+    return dict(zip(names.split(), inspect.signature(ours).parameters.values(), strict=False))
+
+
+def signature_of(handler: Callable[..., Any]) -> inspect.Signature:
+    """NumPy's signature of what `FUNCTIONS` holds. It is not looked at when the package is imported: that takes time."""
+    if handler not in _RENAMED:
+        return inspect.signature(handler)
+    parameters = _parameters(*_RENAMED[handler])
+    return inspect.Signature([parameter.replace(name=name) for name, parameter in parameters.items()])
 
 
 def reduction(ours: Callable[..., Any], *functions: Any) -> None:

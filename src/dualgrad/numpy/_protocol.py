@@ -31,7 +31,7 @@ from ..ops.math.reductions import any as _any
 from ..ops.math.reductions import sum as _sum
 from ..tensor import Tensor
 from ._arguments import array_like, settled_arguments, tensors_among
-from ._table import FUNCTIONS, SAVES, numbers, on_numbers
+from ._table import FUNCTIONS, SAVES, numbers, on_numbers, signature_of
 
 __all__: list[str] = []
 
@@ -210,7 +210,7 @@ def call_function(
     _refuse(name, kwargs)
     signature = _SIGNATURES.get(function)
     if signature is None:
-        signature = _SIGNATURES[function] = inspect.signature(handler)
+        signature = _SIGNATURES[function] = signature_of(handler)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._engine.trace.recordings import unrepeatable
+from .._engine.primitives.execute import unrepeatable
 from .._engine.transforms.forward import run_forward
 from .._engine.values.algebra import jets, quadratic_algebra
 from ..random import generator

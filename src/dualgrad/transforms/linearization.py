@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._engine.trace.cache import Repeated
 from .._engine.transforms.inputs import as_inputs
 from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.pytrees import differentiable
 from .positions import check_callable
+
+if TYPE_CHECKING:
+    from .._engine.trace.cache import Repeated
 
 __all__ = ["linearize"]
 
@@ -66,6 +68,8 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     for i, x in enumerate(points):
         if not differentiable(x):
             raise TypeError(f"linearize: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
+    from .._engine.trace.cache import Repeated  # takes time to import, and not every program records
+
     value, pull, _ = run_vjp("linearize", fn, points, [], False, _by_input)
     return value, _Tangent(Repeated("the tangent of linearize", pull.push), len(points), several)
 

@@ -1,6 +1,6 @@
 # How often each rewrite has been done. See rewrites.pyx.
 
-cpdef enum Rewrite:
+cdef enum Rewrite:
     # simplify
     EQUAL_STEP
     STEP_DROPPED

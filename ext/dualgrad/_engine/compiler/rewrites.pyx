@@ -7,9 +7,11 @@ counted when programs are planned; runs know nothing of them.
 """
 from cpython.mem cimport PyMem_Calloc
 
+include "rewrite_names.pxi"
+
 COUNTS = <long long *>PyMem_Calloc(N_REWRITES, sizeof(long long))
 
 
 def rewrites():
     """How often each rewrite has been done, by name."""
-    return {rewrite.name.lower(): COUNTS[<int>rewrite.value] for rewrite in Rewrite if rewrite.value != N_REWRITES}
+    return {REWRITES[k]: COUNTS[k] for k in range(N_REWRITES)}

@@ -86,3 +86,9 @@ cdef Array run(int op, object params, PyObject **args, int n):
     if p is not NULL:
         return (<Primitive>p).execute(params, args, n)
     return execute_elementwise(op, args, n)
+
+
+def unrepeatable(str why):
+    """End an active recording, before something that a program cannot repeat."""
+    if tracing():
+        active_tracer().give_up(why)

@@ -18,6 +18,9 @@ import weakref
 from collections import OrderedDict
 from time import perf_counter
 
+from ..arrays.array cimport HOOKS
+from ..arrays.array import install
+from .deferred cimport compute_now
 from .signature cimport ByIdentity, Signature, signature_of, value_key
 from .dependence cimport dependence_on
 from ..arrays.thread cimport is_outermost
@@ -462,3 +465,7 @@ def known_functions():
                  if special.confirmed is not None]
         found.append((function.name, function.why, function.line, steps))
     return found
+
+
+HOOKS.compute = compute_now
+install(cell_called=cell_called, transform_called=transform_called)

@@ -20,7 +20,7 @@ from time import perf_counter
 
 from ..arrays.array cimport ARRAY, Array, Value, has_form, shape_tuple
 from .signature cimport Signature, template_of_results
-from ..primitives.execute cimport active_tracer, start_tracing, stop_tracing, tracing
+from ..primitives.execute cimport start_tracing, stop_tracing
 from .executed cimport Executed
 from .guards cimport Guard, Guards, guard_in_words
 from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
@@ -56,12 +56,6 @@ def check_programs(check):
     former = CHECK
     CHECK = check
     return former
-
-
-def unrepeatable(str why):
-    """End an active recording, before something that a program cannot repeat."""
-    if tracing():
-        active_tracer().give_up(why)
 
 
 # -------------------------------------------------------------------------------------------------- specialisations

@@ -7,7 +7,6 @@ nothing of the row is looked at when they run. Docstrings say what the row says.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -158,7 +157,8 @@ def _notes(row: Row) -> list[str]:
 
 def _helpers(slopes: list[str]) -> list[Row]:
     """The rows that slopes are written with and that no public function shows."""
-    names = dict.fromkeys(re.findall(r"[a-z]\w*(?=\()", " ".join(slopes)))
+    words = "".join([c if c.isalnum() or c in "_(" else " " for slope in slopes for c in (*slope, " ")]).split()
+    names = dict.fromkeys([name for word in words for name in word.split("(")[:-1]])
     rows = [BY_NAME[name] for name in names if name in BY_NAME]
     return [row for row in rows if row.family in ("elementwise", "constant") and row.example is None]
 

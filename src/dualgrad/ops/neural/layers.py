@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._engine.trace.recordings import unrepeatable
+from ..._engine.primitives.execute import unrepeatable
 from ..._engine.transforms import tensor as _engine
 from ...parameter import Parameter
 from ...random import generator
