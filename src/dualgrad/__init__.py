@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import context, dtype, numpy, ops, sparse
+from . import context, dtype, numpy, ops
 from ._engine.assembly import check as _check_engine
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dtype import (
@@ -48,7 +48,7 @@ from .transforms.vectorize import vmap
 _check_engine()
 
 if TYPE_CHECKING:
-    from . import amp, common, dataset, nn, operators, scipy, sparsity
+    from . import amp, common, dataset, nn, operators, scipy, sparse, sparsity
     from .dataset import data_sink
     from .implicit import argmin, fixed_point, linear_solve, root
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
@@ -72,6 +72,7 @@ _LATER = {
     "operators": ("biharmonic", "curl", "derivatives", "divergence", "laplacian", "linear_operator", "mixed_partial"),
     "programs": ("explain", "profile"),
     "scipy": (),
+    "sparse": (),
     "self_check": ("run_check",),
     "serialization": ("load_checkpoint", "load_param_into_net", "save_checkpoint"),
     "sparsity": (),

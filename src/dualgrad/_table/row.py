@@ -15,7 +15,6 @@ no Python code runs when a rule is applied.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["CONSTANTS", "UNDEFINED", "Row", "elementwise", "structural"]
@@ -34,9 +33,10 @@ UNDEFINED = "undefined"
 INF = math.inf
 
 
-@dataclass(frozen=True)
 class Row:
-    """The entry of one primitive.
+    """The entry of one primitive, which does not change.
+
+    It is no dataclass, which would compile its methods whenever the package is imported.
 
     Attributes
     ----------
@@ -121,7 +121,15 @@ class Row:
     orders: tuple[float, ...] = ()
     points: tuple[Any, ...] = ()
     variadic: bool = False
-    operands: tuple[str, ...] = field(default=())
+    operands: tuple[str, ...] = ()
+
+    def __init__(self, name: str, family: str, arity: int, **rest: Any) -> None:
+        if unknown := rest.keys() - Row.__annotations__.keys():
+            raise TypeError(f"the row of {name} has no {', '.join(sorted(unknown))}")
+        self.__dict__.update(rest, name=name, family=family, arity=arity)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"the row of {self.name} cannot be changed: {name}")
 
     @property
     def functions(self) -> tuple[str, ...]:

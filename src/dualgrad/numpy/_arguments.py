@@ -1,7 +1,7 @@
 """Array-likes among the arguments of NumPy's functions: lists become tensors or arrays before a handler sees them.
 
 A list with tensors in it is joined, so that derivatives pass. A list of numbers is what the caller says: an array, as
-NumPy reads it, or numbers that take the type of the tensors beside them.
+NumPy reads it, or numbers that take the type of the tensors beside them. Some keywords are refused.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from .._engine.transforms import tensor as _engine
 from .._joined import holds_tensor, joined
 from ..tensor import Tensor
 
-__all__ = ["ARRAYS", "COLLECTIONS", "STATIC", "array_like", "beside_tensors", "settled_arguments", "tensors_among"]
+__all__ = [
+    "ARRAYS", "COLLECTIONS", "STATIC", "alternative", "array_like", "beside_tensors", "refuse", "settled_arguments",
+    "tensors_among",
+]  # fmt: skip
 
 #: parameters that take one array-like, or each of whose arguments is one
 ARRAYS = frozenset(
@@ -88,3 +92,25 @@ def settled_arguments(
 def _as_they_are(data: list | tuple) -> list | tuple:
     """A list that is no array-like, such as the axes of an operand of einsum."""
     return data
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+
+_HINT = "; or take the numbers with .asnumpy(), where derivatives end"
+
+
+def refuse(name: str, kwargs: dict[str, Any]) -> None:
+    """Errors for keywords that write into arrays or leave elements out; without a value they are dropped."""
+    for word in ("out", "where"):
+        given = kwargs.pop(word, None)
+        if given is None or given is True or (isinstance(given, tuple) and all(x is None for x in given)):
+            continue
+        advice = "use the result" if word == "out" else "choose elements with ops.where"
+        raise TypeError(f"{name}: the keyword {word}= is not supported with Tensors; {advice}{_HINT}")
+
+
+def alternative(name: str) -> str:
+    """What to use in place of a NumPy function that is not there."""
+    if callable(getattr(ops, name, None)):
+        return f"use dualgrad.ops.{name}" + _HINT
+    return f"compose it of functions in dualgrad.ops{_HINT}"

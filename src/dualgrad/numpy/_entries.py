@@ -82,7 +82,7 @@ def _parameters(ours: Callable[..., Any], names: str) -> dict[str, inspect.Param
 
 
 def signature_of(handler: Callable[..., Any]) -> inspect.Signature:
-    """NumPy's signature of what `FUNCTIONS` holds. It is not looked at when the package is imported: that takes time."""
+    """NumPy's signature of what `FUNCTIONS` holds. It takes time, so it is not asked for at import."""
     if handler not in _RENAMED:
         return inspect.signature(handler)
     parameters = _parameters(*_RENAMED[handler])

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dualgrad.numpy._arguments import array_like, beside_tensors, tensors_among
+from dualgrad.numpy._calls import call_function
 from dualgrad.numpy._creation import tensor_of
-from dualgrad.numpy._protocol import UFUNCS, call_function, call_ufunc
+from dualgrad.numpy._protocol import UFUNCS, call_ufunc
 from dualgrad.numpy._table import FUNCTIONS, on_numbers, signature_of
 from dualgrad.ops._arguments import operand
 from dualgrad.tensor import Tensor

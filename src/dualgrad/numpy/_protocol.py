@@ -1,9 +1,9 @@
 """NumPy's functions on tensors: ``np.exp(t)``, ``np.sum(t * a)``, ``np.concatenate([t, a])``.
 
 NumPy hands a call over when a tensor is among its arguments (NEP 13 for ufuncs, NEP 18 for functions). Ufuncs
-are looked up in the table of primitives, functions in `FUNCTIONS`, whose entries take NumPy's arguments under
-NumPy's names. The result is a tensor with the right derivative; arrays are constants of their own type, and tensors in
-lists are joined.
+are looked up in the table of primitives, functions in `FUNCTIONS` (_calls.py), whose entries take NumPy's arguments
+under NumPy's names. The result is a tensor with the right derivative; arrays are constants of their own type, and
+tensors in lists are joined.
 
 What is not there is an error and not a silent conversion to arrays, which would cut the derivative off. A few
 functions that have no derivative (comparisons of whole arrays, positions, printing) work on the numbers; so does
@@ -12,7 +12,6 @@ saving, of what carries no derivative.
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +21,6 @@ import numpy as np
 from .. import ops
 from .._engine.transforms import tensor as _engine
 from .._table import ROWS
-from ..leaving import stay
 from ..ops._arguments import OP, operand
 from ..ops.math.complex import conj
 from ..ops.math.reductions import all as _all
@@ -30,13 +28,9 @@ from ..ops.math.reductions import amax, amin, cummax, cummin, cumprod, cumsum, l
 from ..ops.math.reductions import any as _any
 from ..ops.math.reductions import sum as _sum
 from ..tensor import Tensor
-from ._arguments import array_like, settled_arguments, tensors_among
-from ._table import FUNCTIONS, SAVES, numbers, on_numbers, signature_of
+from ._arguments import alternative, array_like, refuse
 
 __all__: list[str] = []
-
-_HINT = "; or take the numbers with .asnumpy(), where derivatives end"
-
 
 # ----------------------------------------------------------------------------------------------------- ufuncs
 
@@ -123,14 +117,14 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     if not isinstance(ufunc, np.ufunc):
         raise TypeError(f"__array_ufunc__: expected a ufunc of NumPy, got {type(ufunc).__name__}")
     name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    _refuse(name, kwargs)
+    refuse(name, kwargs)
     if method == "__call__":
         inputs = tuple([array_like(name, x, np.asarray) for x in inputs])
         if (dtype := kwargs.pop("dtype", None)) is not None:
             inputs = tuple([operand(name, x).astype(dtype) for x in inputs])
         function = UFUNCS.get(ufunc)
         if function is None:
-            raise TypeError(f"{name}: has no rule for Tensors; {_alternative(ufunc.__name__)}")
+            raise TypeError(f"{name}: has no rule for Tensors; {alternative(ufunc.__name__)}")
         if kwargs:
             raise TypeError(f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out")
         return function(*inputs)
@@ -144,91 +138,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
             return REDUCTIONS[ufunc](inputs[0], None if axis == () else axis, keepdims)
     elif method == "accumulate" and ufunc in SCANS and not kwargs.keys() - {"axis"}:
         return SCANS[ufunc](inputs[0], *inputs[1:] or (kwargs.get("axis", 0),))
-    raise TypeError(f"{name}: is not supported with Tensors; {_alternative(method)}")
-
-
-def _refuse(name: str, kwargs: dict[str, Any]) -> None:
-    """Errors for keywords that write into arrays or leave elements out; without a value they are dropped."""
-    for word in ("out", "where"):
-        given = kwargs.pop(word, None)
-        if given is None or given is True or (isinstance(given, tuple) and all(x is None for x in given)):
-            continue
-        advice = "use the result" if word == "out" else "choose elements with ops.where"
-        raise TypeError(f"{name}: the keyword {word}= is not supported with Tensors; {advice}{_HINT}")
-
-
-def _alternative(name: str) -> str:
-    """What to use in place of a NumPy function that is not there."""
-    if callable(getattr(ops, name, None)):
-        return f"use dualgrad.ops.{name}" + _HINT
-    return f"compose it of functions in dualgrad.ops{_HINT}"
-
-
-# -------------------------------------------------------------------------------------------------- functions
-
-_SIGNATURES: dict[Any, inspect.Signature] = {}
-
-
-def call_function(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    plain: Callable[[list | tuple], Any] = np.asarray,
-) -> Any:
-    """Answer a NumPy function that was called with a tensor.
-
-    Parameters
-    ----------
-    function, args, kwargs
-        As NumPy gives them.
-    plain : callable, default numpy.asarray
-        What lists of numbers become where an array is expected. Lists with tensors in them become tensors.
-
-    Raises
-    ------
-    TypeError
-        If there is no such function of tensors, or an argument is not supported.
-
-    Examples
-    --------
-    >>> import numpy as np, dualgrad as dg
-    >>> print(np.concatenate([dg.Tensor([1.0, 2.0]), np.array([3.0])]))
-    [1. 2. 3.]
-    """
-    if not hasattr(function, "__name__"):
-        raise TypeError(f"__array_function__: expected a function of NumPy, got {type(function).__name__}")
-    handler = FUNCTIONS.get(function)
-    module = getattr(function, "__module__", "numpy")
-    name = f"{'np' + module[5:] if module.startswith('numpy') else module}.{function.__name__}"
-    if handler is None:
-        raise TypeError(f"{name}: has no rule for Tensors; {_alternative(function.__name__)}")
-    if handler is on_numbers:
-        if function in SAVES:
-            for x in tensors_among((*args, *kwargs.values())):
-                stay(x, name)
-        return _of_numbers(name, function, args, kwargs)
-    _refuse(name, kwargs)
-    signature = _SIGNATURES.get(function)
-    if signature is None:
-        signature = _SIGNATURES[function] = signature_of(handler)
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}; with Tensors the arguments are {signature}") from None
-    if function not in (np.array, np.asarray, np.asanyarray):  # which read lists themselves
-        settled_arguments(name, bound, plain)
-    return handler(*bound.args, **bound.kwargs)
-
-
-def _of_numbers(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call NumPy's own function; what fails inside it failed because of the arguments."""
-    try:
-        return function(*numbers(args), **numbers(kwargs))
-    except np.exceptions.AxisError as error:
-        raise np.exceptions.AxisError(f"{name}: {error}") from None
-    except (AttributeError, LookupError) as error:
-        given = ", ".join([type(x).__name__ for x in (*args, *kwargs.values())])
-        raise TypeError(f"{name}: does not take ({given}): {error}") from error
+    raise TypeError(f"{name}: is not supported with Tensors; {alternative(method)}")
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -236,6 +146,8 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
 
 
 def _array_function(self: Tensor, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    from ._calls import call_function  # with the table of functions: takes time, and not every program needs it
+
     return call_function(function, args, kwargs)
 
 

@@ -5,12 +5,16 @@ Folders are layers, lowest first: `axes`, `index`, `shape`, `math`, `linalg`, th
 """
 
 import sys as _sys
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
 from . import _gathered
-from . import composite as composite
-from . import functional as functional
-from . import operations as operations
 from ._gathered import *
+
+if TYPE_CHECKING:
+    from . import composite as composite
+    from . import functional as functional
+    from . import operations as operations
 
 __all__ = _gathered._NAMES
 
@@ -19,3 +23,9 @@ _FOLDERS = tuple(f"{__name__}.{name}." for name in ("axes", "index", "shape", "m
 _FORMER = [path.rpartition(".")[2] for path in _sys.modules if path.startswith(_FOLDERS)]
 for _name in (*_FORMER, "_norms", "loops", "misc"):
     globals().setdefault(_name, _sys.modules.setdefault(f"{__name__}.{_name}", _sys.modules[__name__]))
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("composite", "functional", "operations"):  # the same names once more, imported when asked for
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

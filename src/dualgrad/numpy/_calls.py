@@ -1,0 +1,79 @@
+"""Calls of NumPy's functions with tensors among their arguments, answered by the handlers in `FUNCTIONS`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..leaving import stay
+from ._arguments import alternative, refuse, settled_arguments, tensors_among
+from ._table import FUNCTIONS, SAVES, numbers, on_numbers, signature_of
+
+__all__: list[str] = []
+
+_SIGNATURES: dict[Any, inspect.Signature] = {}
+
+
+def call_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    plain: Callable[[list | tuple], Any] = np.asarray,
+) -> Any:
+    """Answer a NumPy function that was called with a tensor.
+
+    Parameters
+    ----------
+    function, args, kwargs
+        As NumPy gives them.
+    plain : callable, default numpy.asarray
+        What lists of numbers become where an array is expected. Lists with tensors in them become tensors.
+
+    Raises
+    ------
+    TypeError
+        If there is no such function of tensors, or an argument is not supported.
+
+    Examples
+    --------
+    >>> import numpy as np, dualgrad as dg
+    >>> print(np.concatenate([dg.Tensor([1.0, 2.0]), np.array([3.0])]))
+    [1. 2. 3.]
+    """
+    if not hasattr(function, "__name__"):
+        raise TypeError(f"__array_function__: expected a function of NumPy, got {type(function).__name__}")
+    handler = FUNCTIONS.get(function)
+    module = getattr(function, "__module__", "numpy")
+    name = f"{'np' + module[5:] if module.startswith('numpy') else module}.{function.__name__}"
+    if handler is None:
+        raise TypeError(f"{name}: has no rule for Tensors; {alternative(function.__name__)}")
+    if handler is on_numbers:
+        if function in SAVES:
+            for x in tensors_among((*args, *kwargs.values())):
+                stay(x, name)
+        return _of_numbers(name, function, args, kwargs)
+    refuse(name, kwargs)
+    signature = _SIGNATURES.get(function)
+    if signature is None:
+        signature = _SIGNATURES[function] = signature_of(handler)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}; with Tensors the arguments are {signature}") from None
+    if function not in (np.array, np.asarray, np.asanyarray):  # which read lists themselves
+        settled_arguments(name, bound, plain)
+    return handler(*bound.args, **bound.kwargs)
+
+
+def _of_numbers(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call NumPy's own function; what fails inside it failed because of the arguments."""
+    try:
+        return function(*numbers(args), **numbers(kwargs))
+    except np.exceptions.AxisError as error:
+        raise np.exceptions.AxisError(f"{name}: {error}") from None
+    except (AttributeError, LookupError) as error:
+        given = ", ".join([type(x).__name__ for x in (*args, *kwargs.values())])
+        raise TypeError(f"{name}: does not take ({given}): {error}") from error
