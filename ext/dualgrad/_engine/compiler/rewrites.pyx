@@ -14,4 +14,5 @@ COUNTS = <long long *>PyMem_Calloc(N_REWRITES, sizeof(long long))
 
 def rewrites():
     """How often each rewrite has been done, by name."""
-    return {REWRITES[k]: COUNTS[k] for k in range(N_REWRITES)}
+    cdef int k
+    return {REWRITES[k]: COUNTS[k] for k in range(<int>N_REWRITES)}
