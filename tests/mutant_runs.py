@@ -161,7 +161,7 @@ def closeness(test, path):
         return 0
     near = {
         "executor": ("compiler",), "memory": ("tensor",), "arrays": ("tensor",), "structural": ("primitives",),
-        "transforms": ("tape", "tensor"), "compiler": ("trace",), "tape": ("transforms",),
+        "transforms": ("tape", "tensor"), "compiler": ("trace",), "tape": ("transforms",), "primitives": ("compiler",),
         "values": ("transforms", "primitives"), "trace": ("compiler",),
     }.get(layer, ())  # fmt: skip
     folders = (layer, *near)

@@ -2,7 +2,8 @@
 
 All changes are compiled at once into one build of a copy of the tree, each behind a number (mutations.py says how they
 are found), and the tests run against one number after the other (mutant_runs.py). Which ones are chosen depends on the
-seed and on the sources only. `--list` shows them; `--only sweeps` takes those of paths with that text.
+seed and on the sources only. `--list` shows them; `--only sweeps` takes those of paths with that text. Each meets a
+part of the tests that reach it. `--again --numbers 13 34 --most 1000 --budget 10000` shows survivors to all of them.
 
 In the end stand a table by module and the survivors. A change that nothing can observe is listed in unobservable.txt,
 with the reason; such changes count neither as killed nor as survivors. Needs what `.ci/run build` installs, and an
@@ -61,6 +62,7 @@ def options():
     parser.add_argument("--most", type=int, default=25, help="tests of one function that are tried, evenly spread (25)")
     parser.add_argument("--scratch", type=Path, default=ROOT / "build" / "mutants", help="where the copy goes")
     parser.add_argument("--again", action="store_true", help="the build that is there, with the tests as they are now")
+    parser.add_argument("--numbers", type=int, nargs="+", help="with --again: these mutants only (all)")
     parser.add_argument("tests", nargs="*", default=["tests", "src"], help="the tests that are looked at (all)")
     return parser.parse_args()
 
@@ -281,6 +283,7 @@ def main():
     if given.again:
         for number in json.loads(known.read_text()):
             choice.replace(number)
+        choice.numbers = {n: m for n, m in choice.numbers.items() if n in (given.numbers or choice.numbers)}
         shutil.rmtree(scratch / "tests")
         shutil.copytree(ROOT / "tests", scratch / "tests")
     else:

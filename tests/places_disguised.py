@@ -94,6 +94,11 @@ place(
     set="ndarray.k = (V)",
 )
 place(
+    "class named like a part of one of numpy's",
+    "Part = type('Part', (), {'__module__': 'numpy', '__qualname__': 'ndarray.Part', 'l': [1.0]})\nc = Part()\ndef read(): return c.l[0]",
+    set="Part.l[0] = (V)",
+)
+place(
     "class named like one of this package's",
     "Tensor2 = type('Dense', (), {'__module__': 'dualgrad.nn', 'k': 1.0})\nc = Tensor2()\nc._h = 1.0\ndef read(): return c.k * c._h",
     set="Tensor2.k = (V)",

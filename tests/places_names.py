@@ -158,6 +158,19 @@ for way, text in {
         innermost=f"b.c = {OTHER}",
     )
 place(
+    "function called after an import",
+    PACKAGE
+    + """
+    A = 1.0
+    def g(): return A
+    def read():
+        from dg_a.b import c
+        return g()
+""",
+    after=OVER,
+    set="A = (V)",
+)
+place(
     "relative import",
     PACKAGE
     + """
@@ -265,6 +278,11 @@ place(
     "passed module that begins to compute",
     MODULE + "def g(m):\n try: return m.B\n except AttributeError: return 3.0\ndef read(): return g(m)",
     appear=["m.__getattr__ = lambda name: 4.0", "m.B = 5.0"],
+)
+place(
+    "passed module whose class changes",
+    MODULE + "def g(m): return m.A\ndef read(): return g(m)",
+    replace="class N(types.ModuleType):\n A = property(lambda self: 4.0)\nm.__class__ = N",
 )
 place(
     "class of a module",

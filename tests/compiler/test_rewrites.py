@@ -177,6 +177,19 @@ def test_each_rewrite_is_reached(name):
         assert done(name)[name] > 0
 
 
+@pytest.mark.parametrize(
+    "shifted",
+    [lambda x: 3.0 - x, lambda x: x - 3.0, lambda x: 3.0 + x, lambda x: x + 3.0],
+    ids=["3 - x", "x - 3", "3 + x", "x + 3"],
+)
+def test_products_are_distributed_over_either_operand(shifted):
+    """Twice x is there: twice the sum needs no product of its own, wherever the constant stands."""
+    made = passes(lambda x: (ops.sin(x * 2.0), ops.cos(shifted(x) * 2.0)))
+    before = rewrites()["product_distributed"]
+    made(X)
+    assert rewrites()["product_distributed"] > before
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_rewritten_gives_the_same_numbers(name):
     fn, *args = PROGRAMS[name]

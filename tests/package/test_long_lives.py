@@ -109,7 +109,7 @@ def recordings_are_bounded(times):
     for k in range(times // 4, times):
         round_of(k)
     after = held()
-    assert len(known_functions()) == sizes[0] <= 256
+    assert len(known_functions()) == sizes[0] == 256
     assert len(programs()) <= 256 * 64
     assert after[0] - before[0] < 4 << 20
     assert after[1] - before[1] < 20_000

@@ -187,6 +187,37 @@ def test_several_operators_at_once():
         np.testing.assert_allclose(g.asnumpy(), e.asnumpy(), rtol=1e-11, atol=1e-13)
 
 
+def solution(y, w):
+    """The sum of what solves a system of equations at each point."""
+    matrix = ops.sin(y[:, :1, None]) * w + 4.0 * np.eye(3)
+    return dg.numpy.linalg.solve(matrix, ops.cos(y[:, 1:, None] * np.arange(3.0)[:, None])).sum((1, 2))
+
+
+def test_an_operator_without_degrees_of_a_solution():
+    """The correction of `solve` is `solve`, which would not end along a line in the algebra."""
+    w, x = f64(RNG.normal(size=(3, 3)) / 8), f64(RNG.normal(size=(4, 2)))
+    terms = TABLE["no degrees"][0]
+    found = dg.linear_operator(terms)(lambda y: solution(y, w))(x)
+    np.testing.assert_allclose(found.asnumpy(), nested(terms)(lambda y: solution(y, w))(x).asnumpy(), rtol=1e-10)
+
+
+def test_gradients_of_several_operators_of_a_solution():
+    """The rule of `solve` applies it to an element and to a cotangent, which has more coefficients here."""
+    w, x = f64(RNG.normal(size=(3, 3)) / 8), f64(RNG.normal(size=(4, 2)))
+    wanted = {"u": (0, 0), "u_x": (1, 0), "u_t": (0, 1), "u_xx": (2, 0)}
+
+    def residual(found):
+        return ((found["u_t"] + found["u"] * found["u_x"] - 0.1 * found["u_xx"]) ** 2).sum()
+
+    def ours(w):
+        return residual(dg.derivatives(lambda y: solution(y, w), wanted)(x))
+
+    def theirs(w):
+        return residual({name: nested({a: 1})(lambda y: solution(y, w))(x) for name, a in wanted.items()})
+
+    np.testing.assert_allclose(dg.grad(ours)(w).asnumpy(), dg.grad(theirs)(w).asnumpy(), rtol=1e-10)
+
+
 @pytest.mark.parametrize("dimensions", [2, 3, 4])
 def test_all_ways_agree(dimensions):
     weights = [f64(w) for w in network(dimensions)]

@@ -138,6 +138,12 @@ def test_nests_of_variables():
     assert f.unpack(f.x0)["w"][1].shape == (2, 2)
 
 
+def test_lists_of_numbers_are_arrays():
+    f = adapt.objective(lambda z: (z["w"] ** 2).sum() * z["b"], {"w": [1.0, 2], "b": 3.0})
+    assert f.fun(f.x0) == 15.0
+    assert f.unpack(f.x0)["w"].tolist() == [1.0, 2.0]
+
+
 class Fit(nn.Cell):
     def __init__(self, xs, ys):
         super().__init__()

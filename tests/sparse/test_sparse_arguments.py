@@ -1,5 +1,6 @@
 """Sparse derivatives: colourings, several inputs, arguments and plans."""
 
+import contextlib
 import sys
 import warnings
 
@@ -183,6 +184,18 @@ def test_complex_results():
 
 def branching(x):
     return (x[1:] * x[:-1]).sum() if x[0] > 0 else (x**3).sum()
+
+
+def test_branches_are_known_whatever_comes_after_them():
+    """An error that the function catches does not hide that it has looked at numbers."""
+
+    def caught(x):
+        y = branching(x)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            dg.numpy.linalg.cholesky(-np.eye(2))
+        return y
+
+    assert dg.sparse_hessian(caught).prepare(t([1.0, 2.0, 3.0])).pattern.branches
 
 
 def test_branches_are_local_and_the_check_finds_out():

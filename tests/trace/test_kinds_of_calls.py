@@ -154,6 +154,26 @@ def test_calls_of_different_kinds_in_turns(sort, derivative):
             np.testing.assert_array_equal(recorded(Tensor(X), *makers[k]()).asnumpy(), expected[k])
 
 
+def test_a_tensor_that_is_captured_and_given_is_replayed():
+    """The first call tells that it is captured; two more are recorded. Another tensor takes the program of its own."""
+    calls, held, other = Calls(), Tensor(X), Tensor(X + 1.0)
+
+    def f(x):
+        calls.note()
+        return x * held
+
+    recorded = dg.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(12):
+            np.testing.assert_array_equal(recorded(held).asnumpy(), X * X)
+        assert len(calls) == 3
+        for _ in range(12):
+            np.testing.assert_array_equal(recorded(other).asnumpy(), (X + 1.0) * X)
+            np.testing.assert_array_equal(recorded(held).asnumpy(), X * X)
+        assert len(calls) == 5
+
+
 #: name -> (what makes an argument, what changes it, a function of a tensor and the argument)
 CHANGES = {
     "attribute of a derived tensor": (

@@ -218,6 +218,21 @@ def test_what_is_put_into_a_parameter_is_read_again(name, order):
     np.testing.assert_array_equal(run(dg.jit), run(lambda f: f))
 
 
+def test_axes_merged_in_what_is_put_into_a_parameter():
+    """Of a large array they are merged when its elements are wanted, in a parameter or in a result."""
+    held = Parameter(np.zeros((70 * 20, 4)), name="held")
+
+    def f(x):
+        merged = ops.sin(x).transpose((1, 0, 2)).reshape((-1, 4))
+        held.set_data(merged)
+        return ops.cos(x).transpose((1, 0, 2)).reshape((-1, 4))
+
+    recorded, x = dg.jit(f), RNG.normal(size=(70, 20, 4))
+    for k in range(4):
+        assert_close(recorded(f64(x + k)), np.cos(x + k).transpose(1, 0, 2).reshape(-1, 4), rtol=1e-14)
+        assert_close(held.value(), np.sin(x + k).transpose(1, 0, 2).reshape(-1, 4), rtol=1e-14)
+
+
 def test_captured_tensors_and_assigned_inputs():
     a = f64(X)
     f = dg.jit(lambda x: x * a)

@@ -1,5 +1,6 @@
 """jet and derivative: against mpmath, nests of gradients, the work they do."""
 
+import gc
 import itertools
 import math
 
@@ -34,6 +35,21 @@ def test_orders_up_to_twelve(order):
     value, found = ops.derivative(exp_sin, f64(points), order)
     np.testing.assert_allclose(value.asnumpy(), np.exp(np.sin(points)), rtol=1e-15)
     np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [ops.tanh, ops.sin, lambda x: x**2.5], ids=["tanh", "sin", "power"])
+def test_nothing_of_a_jet_waits_for_the_collector(f):
+    """Slopes name each other in a circle, which is cut when they have been read."""
+    ops.derivative(f, f64([0.4]), 5)
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for _ in range(100):
+            ops.derivative(f, f64([0.4]), 5)
+        assert len(gc.get_objects()) - before < 100
+    finally:
+        gc.enable()
 
 
 def test_all_orders_in_one_jet():

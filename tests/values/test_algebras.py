@@ -3,10 +3,11 @@
 import mpmath
 import numpy as np
 import pytest
-from engine import Algebra, jets, open_levels, quadratic_algebra, run_forward
+from engine import OPCODES, Algebra, jets, open_levels, quadratic_algebra, run_forward
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
+from dualgrad.programs._listing import recording_of
 from dualgrad.testing import taped_backward
 
 
@@ -122,6 +123,7 @@ ALGEBRAS = {
     "second order, one block": quadratic_algebra(0, 2),
     "unrelated": unrelated(2),
     "first order": Algebra("first order", [0, 1], [], [1, 4]),
+    "a product of zero": Algebra("one square", [0, 1, 1, 2], [(1, 1, 3, 1.0), (2, 2, 3, 0.0)]),
     "no degrees": without_degrees(),
 }
 
@@ -177,6 +179,27 @@ def test_gradients_of_losses_of_elements(name):
     through = dg.grad(lambda w: dg.vmap(lambda s: loss(w, s * args[1], *args[2:]))(t([1.0, 0.5])).sum())(args[0])
     apart = [dg.grad(loss)(args[0], s * args[1], *args[2:]).asnumpy() for s in (1.0, 0.5)]
     np.testing.assert_allclose(through.asnumpy(), sum(apart), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ALGEBRAS)
+def test_gradients_of_elements_through_primitives_with_functions(name):
+    """Their rules apply other primitives with functions, here to an element and to a cotangent."""
+    algebra = ALGEBRAS[name]
+    rng = np.random.default_rng(12)
+
+    def solved(x, w):
+        matrix = x.T @ x + w + 4.0 * np.eye(3)
+        return dg.numpy.linalg.solve(matrix, ops.sin(x[0])) + dg.numpy.linalg.inv(matrix)[1]
+
+    def loss(w, *parts):
+        found = run_forward("element", algebra, lambda x: solved(x, w), [list(parts)])
+        return sum((ops.sin(c) * (k + 1.0)).sum() for k, c in enumerate(found))
+
+    args = (t(rng.normal(size=(3, 3)) / 8), *element(algebra, rng, (4, 3)))
+    along = tuple(t(rng.normal(size=a.shape)) for a in args)
+    gradients = dg.grad(loss, tuple(range(len(args))))(*args)
+    found = sum((g * v).sum() for g, v in zip(gradients, along, strict=True))
+    np.testing.assert_allclose(float(found), float(dg.jvp(loss, args, along)[1]), rtol=1e-11)
 
 
 @pytest.mark.parametrize("name", ALGEBRAS)
@@ -268,6 +291,20 @@ def test_a_value_kept_from_an_element():
     with pytest.raises(RuntimeError, match="jet"):
         dg.grad(f)(t(1.0))
     assert not open_levels()
+
+
+@pytest.mark.parametrize(("rows", "products"), [(64, 2 + 2), (65, 2 * 5)])
+def test_coefficients_of_a_few_rows_are_one_product(rows, products):
+    """In each of two layers: one for the points, and one for all coefficients or one for each of the four."""
+    rng = np.random.default_rng(7)
+    w = t(rng.normal(size=(3, 3)))
+    x, v = t(rng.normal(size=(rows, 3))), t(rng.normal(size=(rows, 3)))
+
+    def f(x, v):
+        return run_forward("jet", jets(4), lambda y: ops.sin(ops.sin(y) @ w) @ w, [[x, v, None, None, None]])
+
+    steps = recording_of(f, (x, v), {}).program.steps
+    assert sum(step[0] == OPCODES["matmul"] for step in steps) == products
 
 
 def test_recorded_directions_that_repeat_a_row_may_not_do_so_later():

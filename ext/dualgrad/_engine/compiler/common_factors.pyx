@@ -37,11 +37,11 @@ cdef class Search:
                 and (not f or f[len(f) - 1] == 1))
 
     cdef bint broadcasts(self, int c, int x, int out) except -1:
-        """Whether the product of two slots has the type and shape of a third."""
+        """Whether the product of two slots has the shape of a third; the type is that of all three."""
         cdef Program p = self.program
         cdef tuple f = p.shapes[c], g = p.shapes[x], shape = p.shapes[out]
         cdef int i, n = len(shape)
-        if max(len(f), len(g)) != n or p.typenums[c] != p.typenums[out] or p.typenums[x] != p.typenums[out]:
+        if max(len(f), len(g)) != n:
             return False
         for i in range(1, n + 1):
             extent = 1

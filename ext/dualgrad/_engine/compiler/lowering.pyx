@@ -48,7 +48,6 @@ cdef Loop *loop_of(Loop *loops, object ufunc, int typenum) except NULL:
     cdef Loop *loop = &loops[typenum]
     if not loop.known:
         numpy_loop(ufunc, typenum, loop)
-        loop.known = True
     return loop
 
 

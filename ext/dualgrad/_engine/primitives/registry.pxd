@@ -70,6 +70,6 @@ cdef str op_name(int op)
 cdef str np_name(Array a)
 cdef Loop *find_loop(int op, int typenum) except NULL
 cdef int raise_of(Loop *loop) except -1
-cdef bint numpy_loop(object ufunc, int typenum, Loop *loop) except -1
+cdef int numpy_loop(object ufunc, int typenum, Loop *loop) except -1
 cdef object no_loop(int op, int typenum)
 cdef int broadcast_shape(int op, PyObject **args, int n, Py_ssize_t *shape) except -1

@@ -377,14 +377,14 @@ cdef object no_loop(int op, int typenum):
                      f"such operation; convert them to a float type first (x.astype(...))")
 
 
-cdef bint numpy_loop(object ufunc, int typenum, Loop *loop) except -1:
-    """A ufunc's loop for operands and result of one type; False if it has none."""
+cdef int numpy_loop(object ufunc, int typenum, Loop *loop) except -1:
+    """Look for a ufunc's loop for operands and result of one type; `fn` is NULL if it has none."""
     cdef int operands = ufunc.nin + ufunc.nout
     signature = bytes([typenum] * operands)
     if dg_find_loop(ufunc, signature, operands, &loop.fn, &loop.data) != 0:
         loop.fn = NULL
-        return False
-    return True
+    loop.known = True
+    return 0
 
 
 cdef int broadcast_shape(int op, PyObject **args, int n, Py_ssize_t *shape) except -1:

@@ -46,7 +46,6 @@ cdef class MatMul(Bilinear):
         self.form(params, args, n, &ndim, shape)
         if not loop.known:
             numpy_loop(np.matmul, a.typenum, loop)
-            loop.known = True
         if loop.fn is NULL:
             raise no_loop(OP_MATMUL, a.typenum)
         if not suits_blas(a):

@@ -82,7 +82,6 @@ cdef Array added_up(Array a, tuple axes, bint keepdims):
             inner = a.size // outer
             if not loop.known:
                 numpy_loop(np.add, a.typenum, loop)
-                loop.known = True
             if loop.fn is not NULL:
                 steps[0] = 0
                 steps[1] = a.itemsize

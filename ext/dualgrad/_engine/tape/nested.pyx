@@ -211,15 +211,14 @@ cdef class SubForward(SubTape):
 
     cdef Value held(self, Value v):
         """A cotangent that stays an element where it is constant; see lift."""
-        return joined(self.level, duality_of(self.algebra).algebra, [v, zeros_like(v)]
-                      + [None] * (duality_of(self.algebra).algebra.dim - 2))
+        return joined(self.level, duality_of(self.algebra).algebra, [v, zeros_like(v)])
 
     cdef Value met(self, Value v):
         """A value that may be a node, as an element: an operation that meets it belongs to the level first. Later
         levels stay outermost."""
         if moves_at(v, self.level):
             return v
-        return joined(self.level, self.algebra, [v, zeros_like(v)] + [None] * (self.algebra.dim - 2))
+        return joined(self.level, self.algebra, [v, zeros_like(v)])
 
     cdef Value tangent(self, Run run, Value v):
         """A tangent as the sweep meets it: as an element where a node could stand alone among elements."""

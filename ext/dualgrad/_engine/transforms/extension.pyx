@@ -161,7 +161,7 @@ cdef class GivenRule(Primitive):
         cdef Level at = <Level>level
         cdef Algebra over = <Algebra>algebra
         cdef list primals = [part(<Value>args[i], at, 0) for i in range(n)]
-        if over.graded:
+        if over.graded or self.given.implicit:
             return by_rule(self.given, params, args, n, at, over, primals)
         return by_line(self.op, params, primals, [coefficients(<Value>args[i], at, over) for i in range(n)], at, over)
 

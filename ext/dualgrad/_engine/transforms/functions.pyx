@@ -261,7 +261,7 @@ cdef Value by_rule(Functions given, object params, PyObject **args, int n, Level
 
     With a jvp, D y = jvp(x, y; D x). An implicit function y(x), the solution of R(x, y) = 0, has instead the correction
     of the residual that is left when y is known to the degree below (Newton's method in the algebra, by one degree a
-    step).
+    step; without degrees all coefficients are corrected, and one power of nilpotent elements more is right).
     """
     cdef list out = [None] * algebra.dim
     out[0] = bind_list(given.op, params, primals)
@@ -289,14 +289,14 @@ cdef Value by_residual(Functions given, object params, PyObject **args, int n, L
     for i in range(n):
         bottom[i] = <PyObject *>primals[i]
     for degree in range(1, algebra.top + 1):
-        quotient = algebra.truncated(degree)
+        quotient = algebra.truncated(degree) if algebra.graded else algebra
         ins = [truncated(<Value>args[i], level, quotient) for i in range(n)]
         for i in range(n):
             p[i] = <PyObject *>ins[i]
         left = given.residual(params, p, n, make(level, quotient, out))
         for k in range(1, algebra.dim):
-            if algebra.degrees[k] == degree and part(left, level, k) is not None:
-                out[k] = given.correction(params, bottom, n, <Value>out[0], part(left, level, k))
+            if (algebra.degrees[k] == degree or not algebra.graded) and part(left, level, k) is not None:
+                out[k] = add(<Value>out[k], given.correction(params, bottom, n, <Value>out[0], part(left, level, k)))
     return make(level, algebra, out)
 
 

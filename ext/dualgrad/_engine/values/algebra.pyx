@@ -62,7 +62,7 @@ cdef Value truncated(Value v, Level level, Algebra quotient):
     cdef int k
     if v.kind != DUAL or (<Dual>v).level is not level:
         return v
-    return make(level, quotient, [(<Dual>v).parts[k] if quotient.degrees[k] <= quotient.top else None
+    return make(level, quotient, [part(v, level, k) if quotient.degrees[k] <= quotient.top else None
                                   for k in range(quotient.dim)])
 
 

@@ -50,7 +50,7 @@ cdef class Algebra:
 cdef class Dual(Value):
     cdef Level level
     cdef Algebra algebra
-    cdef tuple parts                    # coefficients, parts[0] the primal; None where zero
+    cdef tuple parts                    # coefficients, parts[0] the primal; zero where None, and past the last one
 
 
 cdef class Batch(Value):

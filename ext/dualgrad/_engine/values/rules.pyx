@@ -452,7 +452,7 @@ cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n
         return look_at(watch, op, order, (<Batch>v).value, args, n)
     if v.kind == DUAL:
         d = <Dual>v
-        for k in range(d.algebra.dim):
+        for k in range(len(d.parts)):
             look_at(watch, op, order + (<int>d.algebra.degrees[k] if d.level.watched else 0), <Value>d.parts[k], args,
                     n)
         return 0

@@ -31,8 +31,8 @@ cdef class Work:
     """What the series of one calculation share."""
     cdef Algebra algebra
     cdef Level level
-    cdef dict memo                  # (opcode, params, ids of operands) -> series
-    cdef list kept                  # every series, so that ids stay their own
+    cdef dict memo                  # (opcode, params, ids of operands) -> series, which keeps those ids its own
+    cdef list kept                  # the series that may have slopes
     cdef Value unit                 # the one that stands for the parameter of `taylor`, else None
 
 
@@ -305,11 +305,10 @@ cdef Series function(Work work, int op, object params, list operands):
         f.params = params
         f.operands = operands
         f.slopes = [None] * len(operands)
+        work.kept.append(f)
         s = f
     s.parts = [primal] + [None] * (work.algebra.dim - 1)
     work.memo[key] = s
-    work.kept.append(s)
-    work.kept.extend(operands)
     return s
 
 
@@ -329,7 +328,6 @@ cdef list elementwise_series(int op, object params, list operands, Algebra algeb
     try:
         s.reach(work, algebra.top)
     finally:
-        for s_kept in work.kept:            # slopes may name each other in a circle
-            if isinstance(s_kept, ElementwiseSeries):
-                (<ElementwiseSeries>s_kept).slopes = None
+        for kept in work.kept:              # slopes may name each other in a circle
+            (<ElementwiseSeries>kept).slopes = None
     return s.parts
