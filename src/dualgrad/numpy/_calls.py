@@ -10,7 +10,7 @@ import numpy as np
 
 from ..leaving import stay
 from ._arguments import alternative, refuse, settled_arguments, tensors_among
-from ._table import FUNCTIONS, SAVES, numbers, on_numbers, signature_of
+from ._table import FUNCTIONS, SAVES, numbers, on_numbers
 
 __all__: list[str] = []
 
@@ -58,7 +58,7 @@ def call_function(
     refuse(name, kwargs)
     signature = _SIGNATURES.get(function)
     if signature is None:
-        signature = _SIGNATURES[function] = signature_of(handler)
+        signature = _SIGNATURES[function] = inspect.signature(handler)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:

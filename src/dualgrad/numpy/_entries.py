@@ -15,7 +15,7 @@ import numpy as np
 from ..ops._arguments import operand, to_shape
 from ..tensor import Tensor
 
-__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction", "renamed", "signature_of"]
+__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction", "renamed"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
@@ -61,32 +61,29 @@ SAVES = frozenset((np.save, np.savez, np.savez_compressed, np.savetxt))
 FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
 
 
+class _Renamed:
+    """A function of ours whose first parameters have other names in NumPy. Its signature is made when asked for."""
+
+    def __init__(self, ours: Callable[..., Any], names: str) -> None:
+        self.ours = ours
+        self.names = names.split()
+
+    @functools.cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Our parameters, by NumPy's names."""
+        return dict(zip(self.names, inspect.signature(self.ours).parameters.values(), strict=False))
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.Signature([parameter.replace(name=name) for name, parameter in self.parameters.items()])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.ours(*args, **{self.parameters[name].name: value for name, value in kwargs.items()})
+
+
 def renamed(ours: Callable[..., Any], names: str, *functions: Any) -> None:
     """A function of ours whose first parameters have these names in NumPy; it has no others there."""
-
-    @implements(*functions)
-    def handler(*args: Any, **kwargs: Any) -> Any:
-        pairs = _parameters(ours, names) if kwargs else {}
-        return ours(*args, **{pairs[name].name: value for name, value in kwargs.items()})
-
-    _RENAMED[handler] = ours, names
-
-
-_RENAMED: dict[Callable[..., Any], tuple[Callable[..., Any], str]] = {}
-
-
-@functools.cache
-def _parameters(ours: Callable[..., Any], names: str) -> dict[str, inspect.Parameter]:
-    """The first parameters of a function of ours, by NumPy's names."""
-    return dict(zip(names.split(), inspect.signature(ours).parameters.values(), strict=False))
-
-
-def signature_of(handler: Callable[..., Any]) -> inspect.Signature:
-    """NumPy's signature of what `FUNCTIONS` holds. It takes time, so it is not asked for at import."""
-    if handler not in _RENAMED:
-        return inspect.signature(handler)
-    parameters = _parameters(*_RENAMED[handler])
-    return inspect.Signature([parameter.replace(name=name) for name, parameter in parameters.items()])
+    implements(*functions)(_Renamed(ours, names))
 
 
 def reduction(ours: Callable[..., Any], *functions: Any) -> None:

@@ -12,7 +12,7 @@ from dualgrad.numpy._arguments import array_like, beside_tensors, tensors_among
 from dualgrad.numpy._calls import call_function
 from dualgrad.numpy._creation import tensor_of
 from dualgrad.numpy._protocol import UFUNCS, call_ufunc
-from dualgrad.numpy._table import FUNCTIONS, on_numbers, signature_of
+from dualgrad.numpy._table import FUNCTIONS, on_numbers
 from dualgrad.ops._arguments import operand
 from dualgrad.tensor import Tensor
 
@@ -81,7 +81,7 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def _of_function(original: Any) -> Callable[..., Any]:
     handler = FUNCTIONS[original]
-    signature = signature_of(original if handler is on_numbers else handler)
+    signature = inspect.signature(original if handler is on_numbers else handler)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         plain = beside_tensors(tensors_among((*args, *kwargs.values())))
