@@ -250,7 +250,7 @@ def memory_for_no_block(facts, found):
 
 
 def stream_beyond(facts, found):
-    facts["regions"][0]["streams"].append((3, 1 << 40, 8))
+    facts["regions"][0]["streams"].append((3, 1 << 40, 8, 0, 1))
 
 
 def result_beyond(facts, found):
