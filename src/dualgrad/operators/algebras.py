@@ -25,7 +25,7 @@ from .._engine.values.algebra import quadratic_algebra
 from .._engine.values.levels import Algebra
 from .symbols import Index, Symbol, order_of, unit
 
-__all__ = ["Scheme", "apolar_scheme", "gradient_scheme", "mixed_scheme", "quadratic_scheme"]
+__all__ = ["Scheme", "apolar_scheme", "gradient_scheme", "quadratic_scheme"]
 
 Vector = dict[tuple[int, Index], Fraction]
 
@@ -220,35 +220,6 @@ def gradient_scheme(dimensions: int) -> Scheme:
     pure: dict[Index, tuple[int, int, float]] = {(0,) * dimensions: (0, 0, 1.0)}
     pure |= {unit(dimensions, i): (1, i, 1.0) for i in range(dimensions)}
     return Scheme(algebra, (None, np.eye(dimensions)), ({1: 1.0},), pure)
-
-
-@functools.lru_cache(maxsize=16)
-def mixed_scheme(dimensions: int) -> Scheme:
-    """The derivative by all variables, each once, and those by some of them: hyper-duals, e_i e_i = 0.
-
-    Examples
-    --------
-    >>> import dualgrad as dg
-    >>> from dualgrad import ops
-    >>> from dualgrad.operators.evaluation import coefficients, read
-    >>> scheme = mixed_scheme(3)
-    >>> f = lambda x: ops.exp(x[0] * x[1]) * ops.sin(x[2])
-    >>> mixed = lambda x: read(scheme.reads[0], coefficients("mixed", scheme, f, x, ()))
-    >>> x = dg.Tensor([0.5, 2.0, 0.0])
-    >>> print(mixed(x))  # (1 + x y) exp(x y) cos z = 2 e
-    5.436564
-    >>> print(dg.grad(mixed)(x))
-    [16.309692  4.077423  0.      ]
-    """
-    size = 1 << dimensions
-    degrees = [b.bit_count() for b in range(size)]
-    products = [(a, b, a | b, 1.0) for a in range(1, size) for b in range(1, size) if not a & b]
-    seeds: list[np.ndarray | None] = [None] * size
-    for i in range(dimensions):
-        seeds[1 << i] = np.eye(dimensions)[i : i + 1]
-    pure = {tuple(b >> i & 1 for i in range(dimensions)): (b, 0, 1.0) for b in range(size)}
-    algebra = Algebra(f"hyper-duals of {dimensions}", degrees, products)
-    return Scheme(algebra, tuple(seeds), ({size - 1: 1.0},), pure)
 
 
 def quadratic_scheme(symbol: Symbol) -> Scheme:
