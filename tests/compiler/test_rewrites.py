@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from engine import forget_programs
+from engine import check_programs, forget_programs
 from engine import programs as recorded_programs
 from random_forms import FORMS, Form, arguments, is_unstable, judge
 from random_programs import drawn
@@ -21,7 +21,6 @@ from random_sweep import EXHAUSTIVE, TALLY, WILD, leaves, size_of
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.trace.recordings import check_programs
 from dualgrad.programs import rewrites, specified
 
 pytestmark = pytest.mark.eager("records by itself")
