@@ -343,8 +343,8 @@ def product(pick: Pick) -> str:
                 *([f"ops.einsum('ii->i', {x})"] if a[0] == a[1] else []),
             ]
         )
-    fits = lambda b: len(b) > 0 and b[max(0, len(b) - 2)] == a[-1] and broadcasts((*a[:-1], 1), b[-1:])
-    return f"{x} @ {pick.value(fits)}"
+    small = lambda b: broadcasts((*a[:-1], 1), (*b[:-2], 1, b[-1]))
+    return f"{x} @ {pick.value(lambda b: len(b) > 0 and b[max(0, len(b) - 2)] == a[-1] and small(b))}"
 
 
 def matrix(pick: Pick) -> str:
