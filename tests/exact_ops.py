@@ -307,7 +307,8 @@ def matmul(x: Exact, y: Exact) -> Exact:
     b = y.a[:, None] if y.ndim == 1 else y.a
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"matmul of shapes {x.shape} and {y.shape}")
-    product = sum(Exact(a[..., :, :, None] * b[..., None, :, :]), -2).a
+    floats = a.dtype != object and b.dtype != object
+    product = a @ b if floats else sum(Exact(a[..., :, :, None] * b[..., None, :, :]), -2).a
     if x.ndim == 1:
         product = product[..., 0, :]
     return Exact(product[..., 0] if y.ndim == 1 else product)

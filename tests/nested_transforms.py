@@ -1,9 +1,11 @@
 """Transforms to be nested, each with what it makes of a value that is known."""
 
 import numpy as np
+from engine import jets, run_forward
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
+from dualgrad.testing import taped_backward
 
 A, B = 0.7, -1.3
 
@@ -247,3 +249,33 @@ def nested(names):
         transform, by = TRANSFORMS[name]
         f, factor = transform(f), factor * by
     return f, factor * VALUE
+
+
+def every_mode(f, x, v, w):
+    """Derivatives of a number to order four in every mode, and mixtures of modes; `w` is a parameter that f reads."""
+    g = f
+    for _ in range(4):
+        yield g(x)
+        g = lambda x, g=g: (dg.grad(g)(x) * v).sum()
+    squared = lambda x: (dg.grad(f)(x) ** 2).sum()
+    mixed = lambda x: dg.jvp(f, x, x * x)[1]
+    yield dg.grad(f, 0, [w])(x)
+    yield dg.grad(squared, 0, [w])(x)
+    yield dg.jvp(f, x, v)
+    yield dg.jvp(dg.grad(f), x, v)
+    yield dg.grad(mixed)(x)
+    yield dg.grad(lambda x: dg.jvp(lambda x: dg.grad(f)(x).sum(), x, x * x)[1])(x)
+    with taped_backward():
+        recorded = dg.grad(squared, 0, [w])(x), dg.grad(mixed)(x)
+    yield recorded
+    value, pull = dg.vjp(f, x)
+    yield value, pull(ops.full_like(value, 2.0)), dg.grad(lambda c: pull(c * c)[0].sum())(ops.full_like(value, 3.0))
+    yield run_forward("jet", jets(4), f, [[x, v, None, x, None]])
+
+
+def every_batch(f, xs, w):
+    """Maps over samples, and derivatives inside of them and around them."""
+    yield dg.vmap(f)(xs)
+    yield dg.vmap(dg.grad(f))(xs)
+    yield dg.vmap(dg.grad(lambda x: dg.grad(f)(x).sum()))(xs)
+    yield dg.grad(lambda xs: (dg.vmap(dg.grad(f))(xs) ** 2).sum(), 0, [w])(xs)

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 import exact_ops
 import numpy as np
 from exact_ops import Exact
 from hypothesis import strategies as st
 from random_lines import Line, Program, text_of, used
+from random_patterns import PATTERNS
 from random_steps import PLAIN, SHAPES, SMALL, Pick, Scope, Shared, Sizes, Unfit, broadcasts, index_text
 
 
@@ -32,6 +34,10 @@ class Gene:
     kind: int
     choices: tuple[int, ...]
     inner: tuple[Gene, ...] = ()
+
+
+STEPS = [*PLAIN, *PATTERNS]
+CHOICES = 12  # of a gene
 
 
 def _assign(scope: Scope, code: str) -> None:
@@ -161,10 +167,10 @@ def fill(scope: Scope, genes: tuple[Gene, ...]) -> None:
         try:
             if gene.inner:
                 nest(scope, pick, NESTS[gene.kind % len(NESTS)], gene.inner)
-            elif gene.kind == len(PLAIN):
+            elif gene.kind == len(STEPS):
                 written(scope, pick)
             else:
-                _assign(scope, PLAIN[gene.kind](pick))
+                _assign(scope, STEPS[gene.kind](pick))
         except Unfit:
             del scope.lines[before[0] :], scope.own[before[1] :]
             scope.values = before[2]
@@ -187,8 +193,8 @@ def build(shapes: tuple[int, ...], genes: tuple[Gene, ...], sizes: Sizes = SMALL
 
 def programs(most: int = 30, deep: int = 2, sizes: Sequence[Sizes] = (SMALL,)) -> st.SearchStrategy[Program]:
     """Programs of up to `most` instructions at the top, with functions nested up to `deep` deep."""
-    choices = st.tuples(*[st.integers(0, 59)] * 7)
-    plain = st.builds(Gene, st.integers(0, len(PLAIN)), choices)
+    choices = st.tuples(*[st.integers(0, 59)] * CHOICES)
+    plain = st.builds(Gene, st.integers(0, len(STEPS)), choices)
     genes = plain
     for _ in range(deep):
         inner = st.lists(genes, min_size=1, max_size=5).map(tuple)
@@ -197,3 +203,16 @@ def programs(most: int = 30, deep: int = 2, sizes: Sequence[Sizes] = (SMALL,)) -
     shapes = st.lists(st.integers(0, len(SHAPES) - 1), min_size=1, max_size=3).map(tuple)
     instructions = st.lists(genes, min_size=3, max_size=most).map(tuple)
     return st.builds(build, shapes, instructions, st.sampled_from(sizes))
+
+
+def drawn(r: Random, sizes: Sequence[Sizes], most: int = 25, deep: int = 2) -> Program:
+    """A program as `programs` has them, whatever Hypothesis does: evenly drawn, and the same for the same seed."""
+
+    def gene(deep: int) -> Gene:
+        choices = tuple(r.randrange(60) for _ in range(CHOICES))
+        if deep and r.random() < 0.2:
+            return Gene(r.randrange(len(NESTS)), choices, tuple(gene(deep - 1) for _ in range(r.randint(1, 5))))
+        return Gene(r.choice((r.randrange(len(PLAIN)), r.randrange(len(PLAIN), len(STEPS) + 1))), choices)
+
+    genes = tuple(gene(deep) for _ in range(r.randint(1, r.randint(3, most))))
+    return build(tuple(r.randrange(len(SHAPES)) for _ in range(r.randint(1, 3))), genes, r.choice(sizes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +28,7 @@ class Sizes:
     def rows(cls, n: int, m: int) -> Sizes:
         """Tables of n rows, and what goes with them: what a plan runs block by block."""
         inputs = ((n, m), (m,), (n, m), (n,), (m, m), (), (n, 1), (n, m), (1, m), (m, n), (n, 2, m))
-        return cls(inputs, ((), (m,), (m, m)), ((), (m,)), 40_000)
+        return cls(inputs, ((), (m,), (m, m)), ((), (m,)), max(40_000, 2 * n * m))
 
 
 SHAPES = ((), (2,), (3,), (2, 3), (1,), (3, 1), (2, 2), (3, 2), (1, 3), (2, 2, 2), (2, 1, 3), (0,), (2, 0), (3, 2, 1))
@@ -37,6 +38,16 @@ SMALL = Sizes(SHAPES, ((), (3,), (2, 3)), SHAPES[:6], 24)
 
 
 TABLES = tuple(Sizes.rows(n, m) for n, m in ((128, 40), (300, 16), (64, 65), (257, 17), (1024, 5), (100, 100)))
+
+
+#: as many rows as are worth several threads, or looking further on
+TALL = tuple(Sizes.rows(n, m) for n, m in ((2000, 3), (1500, 24), (5000, 8), (3000, 12), (1100, 200)))
+
+
+NUMBERS = Sizes(((), (1,), (1, 1)), ((),), ((),), 1)
+
+
+MOST = 1 << 20  # elements of any result
 
 
 class Unfit(Exception):
@@ -69,7 +80,8 @@ class Scope:
 
     def keep(self, name: str, value: Exact) -> None:
         elements = value.a.size * self.samples
-        if elements > max(SMALL.largest * self.samples, self.shared.sizes.largest):
+        largest = self.shared.sizes.largest
+        if elements > max(min(SMALL.largest, largest) * self.samples, largest):
             raise Unfit
         self.shared.widest = max(self.shared.widest, elements)
         self.values[name] = value
@@ -146,11 +158,11 @@ def _template(*templates: str) -> Callable[[Pick], str]:
 
 
 def broadcasts(*shapes: tuple[int, ...]) -> bool:
+    """Whether shapes go together, to no more elements than a machine should be asked for."""
     try:
-        np.broadcast_shapes(*shapes)
+        return math.prod(np.broadcast_shapes(*shapes)) <= MOST
     except ValueError:
         return False
-    return True
 
 
 smooth = _template(
@@ -319,17 +331,20 @@ def product(pick: Pick) -> str:
     x = pick.value(lambda shape: len(shape) > 0)
     a = pick.shape(x)
     if f == "pairs":
-        return f"own.pairs({x}, {pick.value(lambda b: len(b) > 0 and a[:-1] == b[:-1])})"
+        return (
+            f"own.pairs({x}, {pick.value(lambda b: len(b) > 0 and a[:-1] == b[:-1] and broadcasts((*a, 1), b[-1:]))})"
+        )
     if f == "einsum" and len(a) == 2:
         return pick.of(
             [
                 f"ops.einsum('ij,ij->i', {x}, {pick.value(lambda b: b == a)})",
                 f"ops.einsum('ij->ji', {x})",
-                f"ops.einsum('ij,k->kj', {x}, {pick.value(lambda b: len(b) == 1)})",
+                f"ops.einsum('ij,k->kj', {x}, {pick.value(lambda b: len(b) == 1 and broadcasts((*a, 1), b))})",
                 *([f"ops.einsum('ii->i', {x})"] if a[0] == a[1] else []),
             ]
         )
-    return f"{x} @ {pick.value(lambda b: len(b) > 0 and b[max(0, len(b) - 2)] == a[-1])}"
+    small = lambda b: broadcasts((*a[:-1], 1), (*b[:-2], 1, b[-1]))
+    return f"{x} @ {pick.value(lambda b: len(b) > 0 and b[max(0, len(b) - 2)] == a[-1] and small(b))}"
 
 
 def matrix(pick: Pick) -> str:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import random_patterns
 import random_programs
 import random_steps
 from engine import jets, run_forward
@@ -204,7 +205,7 @@ def test_programs_contain_everything():
     """What is drawn by default has every operator, and every kind of nest, inside a nest as well as at the top."""
     texts = []
 
-    @settings(max_examples=300, derandomize=True, phases=(Phase.generate,), database=None, **COMMON)
+    @settings(max_examples=500, derandomize=True, phases=(Phase.generate,), database=None, **COMMON)
     @given(programs())
     def collect(program):
         texts.append(program.text)
@@ -212,7 +213,9 @@ def test_programs_contain_everything():
     collect()
     text = "\n".join(texts)
     nested = "\n".join(line for line in text.split("\n") if line.startswith("        "))
-    templates = inspect.getsource(random_steps).split("smooth = ", 1)[1] + inspect.getsource(random_programs)
+    templates = inspect.getsource(random_steps).split("smooth = ", 1)[1] + "".join(
+        map(inspect.getsource, (random_programs, random_patterns))
+    )
     used = set(re.findall(r"(?:ops|own)\.[a-z]\w*\(", templates)) - {"own.append("}
     used |= {f"ops.{name}(" for name in (*random_steps.REDUCTIONS, *random_steps.ALONG, "stack", "cat")}
     used |= {"dg.grad(", "dg.grad(dg.grad(", "(0, 1))(", "dg.value_and_grad(", "ops.GradOperation(get_all=True)("}

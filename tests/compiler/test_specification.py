@@ -250,7 +250,7 @@ def memory_for_no_block(facts, found):
 
 
 def stream_beyond(facts, found):
-    facts["regions"][0]["streams"].append((3, 1 << 40, 8))
+    facts["regions"][0]["streams"].append((3, 1 << 40, 8, 0, 1))
 
 
 def result_beyond(facts, found):
@@ -325,14 +325,6 @@ def test_it_holds(made, name):
         assert violations(made_by, made[name]) == []
 
 
-def gene(r, deep):
-    choices = tuple(r.randrange(60) for _ in range(7))
-    if deep and r.random() < 0.2:
-        inner = tuple(gene(r, deep - 1) for _ in range(r.randint(1, 5)))
-        return random_programs.Gene(r.randrange(len(random_programs.NESTS)), choices, inner)
-    return random_programs.Gene(r.randrange(len(random_steps.PLAIN) + 1), choices)
-
-
 def replay(fn, *args):
     recorded = dg.jit(fn)
     for _ in range(3):
@@ -341,10 +333,7 @@ def replay(fn, *args):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_it_holds_for_random_programs(seed):
-    r = random.Random(seed)
-    sizes = r.choice((random_steps.SMALL, *random_steps.TABLES))
-    genes = tuple(gene(r, 2) for _ in range(r.randint(3, 25)))
-    program = random_programs.build(tuple(r.randrange(11) for _ in range(r.randint(1, 3))), genes, sizes)
+    program = random_programs.drawn(random.Random(seed), (random_steps.SMALL, *random_steps.TABLES))
     fn = program.compiled(random_lines.ENGINE, program.parameters())
     with specified():
         replay(fn, *[Tensor(x) for x in program.points])

@@ -77,12 +77,15 @@ def test_every_kind_of_instruction_is_there():
 
 
 def test_large_regions_say_what_they_walk_along():
-    """What is read and what is written, each once, from its first row on, if it is more than stays in cache."""
+    """What is read and what is written, each once, in the rows that do so, if it is more than stays in cache."""
 
-    def walked(n):
+    def walked(n, fn=lambda x, y: ops.sin(x) * y + x):
         x = f64(np.ones(n))
-        (region,) = passes(lambda x, y: ops.sin(x) * y + x)(x, f64(np.ones(n)))["generate"].facts["regions"]
+        (region,) = passes(fn)(x, f64(np.ones(n)))["generate"].facts["regions"]
         return sorted(region["streams"])
 
+    n = 400_000
     assert walked(20_000) == []
-    assert walked(400_000) == [(3, 0, 8), (4, 0, 8), (5, 0, 8)]
+    assert walked(n) == [(base, 0, 8, 0, n) for base in (3, 4, 5)]
+    joined = walked(n, lambda x, y: ops.sin(ops.concat((x, y))))
+    assert joined == [(3, 0, 8, 0, n), (4, -8 * n, 8, n, 2 * n), (5, 0, 8, 0, 2 * n)]

@@ -297,6 +297,13 @@ def test_verify_counts_what_it_has_checked():
         assert verify(lambda x: x if float(x) > 0 else -x)(f64(1.0)) == 0
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_picked_of_none_are_verified(first):
+    """Picks along the second axis with no rows left, and their gradient, which adds them up in no rows."""
+    picked = lambda x: (x[first:, [0, 2, 0]] ** 2).sum()
+    assert verify(dg.grad(picked))(f64([[1.0, 2.0, 3.0]])) > 0
+
+
 def test_programs_of_the_tests_are_verified():
     """The switch in conftest.py is on, and what it calls may raise."""
     former = check_programs(None)

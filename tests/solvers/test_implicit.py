@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import mpmath as mp
 import numpy as np
 import pytest
-from engine import jets, run_forward
+from nested_transforms import every_batch, every_mode
 from support import assert_leaves_nothing, assert_raises, f64, numbers
 
 import dualgrad as dg
@@ -143,26 +143,10 @@ def levenberg(f, x):
     return x
 
 
-def along(f, v):
-    return lambda a: (dg.grad(f)(a) * v).sum()
-
-
 def nests(f):
-    a, v = f64([0.7, 1.1]), f64([1.0, -0.4])
-    g = f
-    for _ in range(4):
-        yield g(a)
-        g = along(g, v)
-    yield dg.grad(f, 0, [W])(a)
-    yield dg.grad(lambda a: (dg.grad(f)(a) ** 2).sum(), 0, [W])(a)
-    yield dg.jvp(f, a, v)
-    yield dg.jvp(dg.grad(f), a, v)
-    yield dg.grad(lambda a: dg.jvp(f, a, a * a)[1])(a)
-    batch = ops.stack([a, a * a, a + 0.5])
-    yield dg.vmap(f)(batch)
-    yield dg.vmap(dg.grad(f))(batch)
-    yield dg.grad(lambda batch: (dg.vmap(dg.grad(f))(batch) ** 2).sum())(batch)
-    yield run_forward("jet", jets(3), f, [[a, v, a, None]])
+    a = f64([0.7, 1.1])
+    yield from every_mode(f, a, f64([1.0, -0.4]), W)
+    yield from every_batch(f, ops.stack([a, a * a, a + 0.5]), W)
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -4,14 +4,13 @@ import functools
 
 import numpy as np
 import pytest
-from engine import jets, run_forward
 from mixed_loops import XS, N, W, mixed
+from nested_transforms import every_batch, every_mode
 from support import assert_leaves_nothing, assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad.loops.schedule import advances, default_states, first_states, schedule
-from dualgrad.testing import taped_backward
 
 INNER = Parameter(f64(1.1), name="inner")
 
@@ -84,33 +83,12 @@ PAIRS = {
 
 
 def nests(f, args):
-    """Derivatives to order four in every mode, and mixtures of modes."""
-    x, others = args[0], args[1:]
-    f1 = lambda x: f(x, *others)
-    g = f1
-    for _ in range(4):
-        yield g(x)
-        g = dg.grad(g)
     yield dg.grad(lambda *args: f(*args), tuple(range(len(args))), [W])(*args)
-    yield dg.grad(lambda x: dg.grad(f1)(x) ** 2, None, [W])(x)
-    yield dg.jvp(f1, x, f64(0.3))
-    yield dg.jvp(dg.grad(f1), x, f64(0.3))
-    yield dg.grad(lambda x: dg.jvp(f1, x, x * x)[1])(x)
-    yield dg.grad(lambda x: dg.jvp(dg.grad(f1), x, x * x)[1])(x)
-    value, pull = dg.vjp(f1, x)
-    yield value, pull(f64(2.0)), dg.grad(lambda c: pull(c * c)[0])(f64(3.0))
-    with taped_backward():
-        recorded = dg.grad(dg.grad(f1))(x), dg.grad(lambda x: dg.jvp(f1, x, x)[1])(x)
-    yield recorded
-    yield run_forward("jet", jets(4), f1, [[x, f64(1.0), None, f64(0.5), None]])
+    yield from every_mode(lambda x: f(x, *args[1:]), args[0], f64(0.3), W)
 
 
 def batches(f, args):
-    xs, others = ops.stack([args[0] * k for k in (0.5, 1.0, 1.7)]), args[1:]
-    f1 = lambda x: f(x, *others)
-    yield dg.vmap(f1)(xs)
-    yield dg.vmap(dg.grad(dg.grad(f1)))(xs)
-    yield dg.grad(lambda xs: (dg.vmap(dg.grad(f1))(xs) ** 2).sum(), 0, [W])(xs)
+    return every_batch(lambda x: f(x, *args[1:]), ops.stack([args[0] * k for k in (0.5, 1.0, 1.7)]), W)
 
 
 def assert_same(found, expected):

@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from engine import jets, run_forward
+from nested_transforms import every_batch, every_mode
 from support import assert_leaves_nothing, assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops, recompute
-from dualgrad.testing import tape_reports, taped_backward
+from dualgrad.testing import tape_reports
 
 W = Parameter(f64([0.3, 0.7]), name="w")
 
@@ -33,32 +33,10 @@ def outer(block):
     return f
 
 
-def along(f, v):
-    return lambda x: (dg.grad(f)(x) * v).sum()
-
-
 def nests(f):
-    """Derivatives to order four in every mode, and mixtures of modes."""
     x, v = f64([0.5, 1.2]), f64([1.0, -0.3])
-    g = f
-    for _ in range(4):
-        yield g(x)
-        g = along(g, v)
-    yield dg.grad(f, 0, [W])(x)
-    yield dg.grad(lambda x: (dg.grad(f)(x) ** 2).sum(), 0, [W])(x)
-    yield dg.jvp(dg.grad(f), x, v)
-    yield dg.grad(lambda x: dg.jvp(f, x, x * x)[1])(x)
-    yield dg.grad(lambda x: dg.jvp(lambda x: dg.grad(f)(x).sum(), x, x * x)[1])(x)
-    xs = ops.stack([x, v, x * v])
-    yield dg.vmap(dg.grad(f))(xs)
-    yield dg.grad(lambda xs: (dg.vmap(dg.grad(f))(xs) ** 2).sum(), 0, [W])(xs)
-    with taped_backward():
-        recorded = dg.grad(lambda x: (dg.grad(f)(x) ** 2).sum(), 0, [W])(x)
-        mixed = dg.grad(lambda x: dg.jvp(f, x, x * x)[1])(x)
-    yield recorded, mixed
-    value, pull = dg.vjp(f, x)
-    yield value, pull(f64(2.0)), dg.grad(lambda c: pull(c * c)[0].sum())(f64(3.0))
-    yield run_forward("jet", jets(3), f, [[x, v, None, x]])
+    yield from every_mode(f, x, v, W)
+    yield from every_batch(f, ops.stack([x, v, x * v]), W)
 
 
 def test_derivatives_are_the_same():

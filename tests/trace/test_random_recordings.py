@@ -17,84 +17,18 @@ import numpy as np
 import pytest
 from engine import forget_programs, recorded_call
 from engine import programs as recorded_programs
-from random_lines import ENGINE, Line, Program
+from random_forms import FORMS, Form, arguments, judge
+from random_lines import Line, Program
 from random_programs import programs
 from random_steps import TABLES
 from random_surroundings import KINDS, Surrounded, other_numbers, surrounded
-from random_sweep import EXHAUSTIVE, TALLY, WILD, leaves, size_of, sweep
-from rounding import allowed, largest
+from random_sweep import EXHAUSTIVE, TALLY, WILD, size_of, sweep
 from ways import WAYS, programs_run
 
 import dualgrad as dg
 from dualgrad import Tensor
 
 pytestmark = pytest.mark.eager("records by itself")
-
-ROWS = [70, 300, 1500]  # samples, or tangents
-MOST = 60_000  # elements of a value, for all samples or tangents
-# a Cell that is made while it is recorded cannot be recorded
-NAMES = ENGINE | {"cell": lambda fn, *weights: fn}
-
-
-def value(f, weights, n):
-    return f
-
-
-def gradient(f, weights, n):
-    return lambda *xs: dg.value_and_grad(f, tuple(range(n)), weights)(*xs)
-
-
-def tangents(f, weights, n):
-    """Directional derivatives of the gradient, for many directions at once."""
-    slope = dg.grad(f, tuple(range(n)))
-    return lambda *xs: dg.vmap(lambda *vs: dg.jvp(slope, xs[:n], vs)[1])(*xs[n:])
-
-
-def samples(f, weights, n):
-    """The gradient of a sum over samples: weights are read by each."""
-    return lambda *xs: dg.value_and_grad(dg.vmap(f), tuple(range(n)), weights)(*xs)
-
-
-FORMS = {"value": value, "gradient": gradient, "tangents": tangents, "samples": samples}
-
-
-def arguments(program, form, rng):
-    """Where a form of a program is recorded, or replayed."""
-    points = [x + 0.1 * rng.standard_normal(x.shape) for x in program.points]
-    count = min(ROWS[len(program.text) % len(ROWS)], MOST // program.widest)
-    many = [rng.standard_normal((max(2, count), *x.shape)) for x in points]
-    if form == "samples":
-        return [x + m for x, m in zip(points, many, strict=True)]
-    return points + (many if form == "tangents" else [])
-
-
-class Form:
-    """A program in one form, with weights and arguments of one type, and how to call it."""
-
-    def __init__(self, program, form, dtype=np.float64):
-        self.places = None
-        if isinstance(program, Surrounded):
-            program, around = program.program, program
-            self.weights = program.parameters(dtype)
-            function, self.places = around.compiled(NAMES, self.weights, dtype)
-        else:
-            self.weights = program.parameters(dtype)
-            function = program.compiled(NAMES, self.weights)
-        self.dtype = dtype
-        self.call = FORMS[form](function, list(self.weights.values()), len(program.points))
-
-    def recorded(self):
-        self.call = dg.jit(self.call)
-        return self
-
-    def __call__(self, points, weights, numbers=None):
-        """All results, by name; `numbers`: what the places around it hold."""
-        if numbers is not None:
-            self.places.put(numbers)
-        for name, w in weights.items():
-            self.weights[name].set_data(Tensor(w.astype(self.dtype)))
-        out = self.call(*[Tensor(x.astype(self.dtype)) for x in points])
-        return {f"result {k}": leaf.asnumpy() for k, leaf in enumerate(leaves(out))}
 
 
 def compare(program, form, way, size):
@@ -169,24 +103,6 @@ def compare_among_changes(around, form, way, size):
     return True
 
 
-def judge(where, found, expected, size, run, points):
-    """Whether results are those expected, but for rounding; `run` gives them for another type or other points."""
-    rounding = None
-    for name, b in expected.items():
-        a = found[name]
-        assert a.shape == b.shape, f"{where}, {name}: {a.shape} instead of {b.shape}"
-        assert a.dtype == b.dtype, f"{where}, {name}: {a.dtype} instead of {b.dtype}"
-        finite = np.isfinite(b)
-        assert np.array_equal(a[~finite], b[~finite], equal_nan=True), f"{where}, {name}: {a} instead of {b}"
-        error = np.abs(a[finite] - b[finite]).max(initial=0.0)
-        if not error <= 1e-12 * max(size, largest(b)):
-            rounding = rounding or allowed(run, points)
-            assert error <= rounding[name], (
-                f"{where}, {name}: {a} instead of {b}, off by {error:.1e}; rounding gives {rounding[name]:.1e}"
-            )
-            TALLY["ill-conditioned"] += 1
-
-
 def examine(program, forms):
     """Whether the program could be compared in all forms and ways."""
     try:
@@ -240,7 +156,7 @@ def by_rows(examples, *forms):
 
 
 def test_recorded_programs():
-    sweep_small(20)
+    sweep_small(30)
 
 
 def test_recorded_tables():

@@ -46,9 +46,12 @@ static inline void dg_prefetch(const dg_streams *streams, char *const *bases, np
 {
     for (int s = 0; s < streams->count; ++s) {
         const dg_stream *stream = &streams->at[s];
-        const npy_intp lines = rows * stream->row / DG_LINE, each = lines / parts + 1;
+        const npy_intp first = row < stream->low ? stream->low : row;
+        const npy_intp behind = row + rows < stream->high ? row + rows : stream->high;
+        if (behind <= first) continue;
+        const npy_intp lines = (behind - first) * stream->row / DG_LINE, each = lines / parts + 1;
         const npy_intp stop = (part + 1) * each < lines ? (part + 1) * each : lines;
-        const char *p = bases[stream->base] + stream->offset + row * stream->row;
+        const char *p = bases[stream->base] + stream->offset + first * stream->row;
         for (npy_intp k = part * each; k < stop; ++k) DG_PREFETCH(p + k * DG_LINE);
     }
 }

@@ -72,6 +72,8 @@ typedef struct {
     int base;
     npy_intp offset; /* bytes */
     npy_intp row;    /* bytes per row */
+    npy_intp low;    /* the rows that walk along it: from this one on */
+    npy_intp high;   /* and below this one */
 } dg_stream;
 
 enum { DG_MAX_STREAMS = 16, DG_LINE = 64 };

@@ -98,10 +98,12 @@ def memory_of_blocks_is_enough(stages: Stages, name: str) -> Iterator[str]:
 def streams_are_in_range(stages: Stages, name: str) -> Iterator[str]:
     code = stages[name]
     for k, region in enumerate(code["regions"]):
-        for base, offset, row in region["streams"]:
+        for base, offset, row, low, high in region["streams"]:
             size, beside = _sizes(code, region).get(base, 0), HALO * row
-            if base in (BLOCK, TOTALS) or row <= 0 or not -beside <= offset <= size - row * region["n_rows"] + beside:
-                yield f"region {k} walks along base {base} from {offset} on, {row} bytes a row, of {size}"
+            inside = 0 <= low < high and -beside <= offset + low * row and offset + high * row <= size + beside
+            if base in (BLOCK, TOTALS) or row <= 0 or not inside:
+                where = f"from {offset} on, {row} bytes a row, rows {low} to {high}, of {size}"
+                yield f"region {k} walks along base {base} {where}"
 
 
 def results_are_in_memory_of_their_own(stages: Stages, name: str) -> Iterator[str]:

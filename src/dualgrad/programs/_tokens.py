@@ -202,6 +202,8 @@ def _gathered(axes: tuple[int, int], operands: list[Tokens]) -> Tokens:
 
 def _scattered(axes: tuple[int, int], operands: list[Tokens], shape: tuple[int, ...]) -> Tokens:
     whole = _in_samples(axes, shape)
+    if not whole[0]:
+        return np.zeros(shape, np.uint64)
     indices = [index.ravel() for index in np.broadcast_arrays(*operands[1:])]
     values = operands[0].reshape(whole[0], indices[0].size, whole[-1])
-    return np.stack([scattered_tokens(x, indices, whole[1:]) for x in values]).reshape(shape) if whole[0] else values
+    return np.stack([scattered_tokens(x, indices, whole[1:]) for x in values]).reshape(shape)

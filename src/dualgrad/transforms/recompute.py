@@ -15,8 +15,8 @@ from .._engine.transforms.rematerialisation import (
     under_reverse,
     whole,
 )
-from .._engine.transforms.transformed import Transformed
 from ..tensor import Tensor
+from .transformed import made_by
 
 __all__ = ["recompute"]
 
@@ -84,7 +84,7 @@ def recompute(
     def recomputed(*args: Any, **kwargs: Any) -> Any:
         return called(block, args, kwargs)
 
-    return Transformed(recomputed, __name__, "recompute", (block,), {})
+    return made_by(recompute, recomputed, block)
 
 
 def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""`transformation`: the results of transforms can be pickled if their functions can."""
+"""The results of transforms can be pickled if their functions can."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ParamSpec
 
 from .._engine.transforms.transformed import Transformed
 
-__all__ = ["transformation"]
+__all__ = ["made_by", "transformation"]
 
 P = ParamSpec("P")
 
@@ -18,6 +18,11 @@ def transformation(transform: Callable[P, Callable[..., Any]]) -> Callable[P, Ca
 
     @functools.wraps(transform)
     def make(*args: P.args, **kwargs: P.kwargs) -> Callable[..., Any]:
-        return Transformed(transform(*args, **kwargs), transform.__module__, transform.__qualname__, args, kwargs)
+        return made_by(transform, transform(*args, **kwargs), *args, **kwargs)
 
     return make
+
+
+def made_by(transform: Callable[..., Any], fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+    """A function that a transform has made of some arguments; it is pickled as that call."""
+    return Transformed(fn, transform.__module__, transform.__qualname__, args, kwargs)

@@ -79,6 +79,8 @@ cdef extern from "executor/instruction.h":
         int base
         cnp.npy_intp offset
         cnp.npy_intp row
+        cnp.npy_intp low
+        cnp.npy_intp high
     ctypedef struct dg_streams:
         int count
         dg_stream at[16]

@@ -125,6 +125,10 @@ cdef dict allocation_facts(Allocation a):
             "totals": [[total.buffer.number for total in totals] for totals in a.totals]}
 
 
+cdef tuple stream_data(dg_stream *stream):
+    return stream.base, stream.offset, stream.row, stream.low, stream.high
+
+
 cdef dict code_facts(Code code):
     cdef Memory m
     cdef Located at
@@ -133,8 +137,7 @@ cdef dict code_facts(Code code):
     regions = []
     for region in code.regions:
         data = region_data(region)
-        data["streams"] = [(region.ahead.at[i].base, region.ahead.at[i].offset, region.ahead.at[i].row)
-                           for i in range(region.ahead.count)]
+        data["streams"] = [stream_data(&region.ahead.at[i]) for i in range(region.ahead.count)]
         regions.append(data)
     return {"memories": [memory_data(m) for m in code.memories], "results": [view_data(at) for at in code.results],
             "regions": regions, "arena": code.arena, "block_bytes": code.block_bytes, "total_bytes": code.total_bytes}

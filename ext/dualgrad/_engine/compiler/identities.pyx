@@ -27,7 +27,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from ..arrays.array cimport Array, first_number, new_array, uniform
 from ..primitives.opcodes cimport *
-from ..primitives.registry cimport PRIMITIVES, Primitive
+from ..primitives.registry cimport EFFECTS, PRIMITIVES, Primitive
 from .program cimport FROM_CONSTANT, FROM_STEP, Program
 from .rewrites cimport *
 from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
@@ -106,7 +106,7 @@ cdef class Rewriting:
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot, bint other=False) except -1:
         """The slot of a step: the given one, another like it, or that of an equal step."""
         cdef int found = NO_KEY
-        if op != OP_DRAW and op != OP_INSPECT:
+        if not EFFECTS[op]:
             found = self.index.find(op, params, ins, n)
             if found >= 0:
                 note(EQUAL_STEP)

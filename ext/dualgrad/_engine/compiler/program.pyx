@@ -18,8 +18,7 @@ from libc.string cimport memcmp, memset
 from ..arrays.array cimport DG_DEBUG, Array, Value, contiguous, count, has_form, shape_tuple, uniform
 from ..primitives.execute cimport run as execute
 from ..arrays.thread cimport dg_thread, thread_state
-from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
-from ..primitives.registry cimport op_name
+from ..primitives.registry cimport EFFECTS, op_name
 from ..transforms.handles cimport TensorBase
 from .rewrites cimport STEP_DROPPED, note
 
@@ -82,7 +81,7 @@ cdef class Program:
             for (op, params, ins, out), (op2, params2, ins2, out2) in zip(self.steps, other.steps):
                 if op != op2 or ins != ins2 or out != out2:
                     return False
-                if op != OP_DRAW and op != OP_INSPECT and params != params2:
+                if not EFFECTS[<int>op] and params != params2:
                     return False
         for (handle, slot), (handle2, slot2) in zip(self.effects, other.effects):
             if slot != slot2 or handle is not handle2 and not (
@@ -108,7 +107,7 @@ cdef class Program:
         for step in reversed(self.steps):
             op = step[0]
             out = step[3]
-            if needed[out] or op == OP_DRAW or op == OP_INSPECT:    # draws and looks are effects
+            if needed[out] or EFFECTS[op]:
                 kept.append(step)
                 for slot in <tuple>step[2]:
                     needed[slot] = True

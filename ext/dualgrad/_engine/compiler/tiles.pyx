@@ -199,7 +199,7 @@ cdef Py_ssize_t work_of(Operation o) except -1:
 
 cdef int find_streams(RegionCode made) except -1:
     """What a region walks along outside its block, if that is more than stays in cache."""
-    cdef Py_ssize_t i, whole = 0
+    cdef Py_ssize_t i, low, high, whole = 0
     cdef int k, s
     cdef dg_instruction *p
     cdef dg_operand *arg
@@ -207,14 +207,20 @@ cdef int find_streams(RegionCode made) except -1:
     made.ahead.count = 0
     for i in range(made.count):
         p = &made.code[i]
+        low = p.low
+        high = min(p.high, made.n_rows)
+        if p.once or low >= high:
+            continue
         for k in range(p.n_in + 1):
             arg = &p.arg[k]
-            if arg.row <= 0 or p.once:
+            if arg.row <= 0:
                 continue
             for s in range(made.ahead.count):
                 stream = &made.ahead.at[s]
                 if stream.base == arg.base and abs(stream.offset - arg.offset) <= HALO * arg.row:
                     stream.offset = min(stream.offset, arg.offset)
+                    stream.low = min(stream.low, low)
+                    stream.high = max(stream.high, high)
                     break
             else:
                 if made.ahead.count == DG_MAX_STREAMS:
@@ -224,7 +230,9 @@ cdef int find_streams(RegionCode made) except -1:
                 stream.base = arg.base
                 stream.offset = arg.offset
                 stream.row = arg.row
-                whole += arg.row * made.n_rows
+                stream.low = low
+                stream.high = high
+                whole += arg.row * (high - low)
     if whole < STREAMING:
         made.ahead.count = 0
     elif made.ahead.count:

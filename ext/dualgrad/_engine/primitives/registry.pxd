@@ -26,11 +26,18 @@ cdef enum:
     MAX_OPS = 4096          # opcodes from N_OPS on are given out while the program runs
 
 
+cdef enum Effect:           # what a step does beside its result; it is done once each time, in order
+    NO_EFFECT
+    LOOKS                   # it looks at its operands, and may raise; it may be done again
+    DRAWS                   # its result is another one each time
+
+
 cdef class Primitive:
     cdef readonly str name
     cdef readonly int op
     cdef bint odd                       # the result changes its sign with that of its operands, to the last bit
     cdef bint reads_merged              # it is lowered from merged axes as they are, see compiler/lowering.pyx
+    cdef Effect effect
     cdef int core                       # of the primitive of stacked samples: axes of one sample; -1: it is another one
     cdef Array execute(self, object params, PyObject **args, int n)
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2
@@ -56,6 +63,7 @@ cdef class Primitive:
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted)
 
 cdef PyObject *PRIMITIVES[MAX_OPS]     # by opcode; NULL: a row, computed element by element
+cdef unsigned char EFFECTS[MAX_OPS]    # by opcode
 
 cdef int family_of(int op) noexcept
 cdef bint keeps_ints(int op) noexcept

@@ -60,6 +60,7 @@ cdef list KERNELS = []              # its kernel, if that is not built in
 cdef dict BY_NAME = {}
 memset(LOOPS, 0, sizeof(LOOPS))
 memset(PRIMITIVES, 0, sizeof(PRIMITIVES))
+memset(EFFECTS, NO_EFFECT, sizeof(EFFECTS))
 
 _FAMILIES = {"elementwise": FAMILY_ELEMENTWISE, "linear": FAMILY_LINEAR, "bilinear": FAMILY_BILINEAR,
              "selection": FAMILY_SELECTION, "constant": FAMILY_CONSTANT, "composite": FAMILY_COMPOSITE,
@@ -195,6 +196,7 @@ cdef int attach(Primitive p, int op) except -1:
     p.op = op
     OBJECTS[op] = p
     PRIMITIVES[op] = <PyObject *>p
+    EFFECTS[op] = p.effect
     return 0
 
 

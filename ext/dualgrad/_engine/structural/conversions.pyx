@@ -10,7 +10,7 @@ from ..compiler.instructions cimport has_cast
 from ..compiler.lowering cimport AS_CAST, Lowering
 from ..compiler.views cimport View
 from ..primitives.opcodes cimport OP_CAST, OP_CONJ, OP_VIEW_AS_COMPLEX, OP_VIEW_AS_REAL
-from ..primitives.registry cimport define
+from ..primitives.registry cimport DRAWS, LOOKS, define
 from ..primitives.forms cimport like, wrap
 from ..values.families cimport Constant, Linear, by_coefficients
 from ..values.levels cimport Algebra, Batch, Level, bind1, part, type_of
@@ -226,6 +226,7 @@ cdef class Inspect(Identity):
 
     def __cinit__(self):
         self.odd = False
+        self.effect = LOOKS
 
     cdef Array execute(self, object params, PyObject **args, int n):
         cdef Array a = <Array>args[0]
@@ -244,6 +245,9 @@ cdef class Inspect(Identity):
 
 cdef class Draw(Constant):
     """Random numbers; params: a function that returns an array, anew at each call."""
+
+    def __cinit__(self):
+        self.effect = DRAWS
 
     cdef Array execute(self, object params, PyObject **args, int n):
         return wrap(params())

@@ -25,7 +25,7 @@ from .signature cimport ByIdentity, Signature, signature_of, value_key
 from .dependence cimport dependence_on
 from ..arrays.thread cimport is_outermost
 from ..transforms.naming import found_at, place_of
-from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
+from ..primitives.registry cimport EFFECTS
 from ..compiler.program cimport FROM_HANDLE
 from .recordings cimport Function, Specialisation, change_in_words, go_eager, record_call
 from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
@@ -93,7 +93,7 @@ cdef class Recorded:
         special = function.specialisations.get(g.key())
         r = None if special is None else special.confirmed
         if r is None or r.program.effects or any(
-                [step[0] == OP_DRAW or step[0] == OP_INSPECT for step in r.program.steps]):
+                [EFFECTS[<int>step[0]] for step in r.program.steps]):
             return None
         return dependence_on(r.guards, r.fixed + [
             (handle, (<TensorBase>handle).value) for slot, handle in zip(r.program.kinds, r.program.sources)

@@ -29,7 +29,7 @@ from ..arrays.array cimport (ARRAY, MAX_DIMS, Array, Value, contiguous, first_nu
                              uniform)
 from ..primitives.execute cimport run, stop_tracing
 from ..primitives.opcodes cimport *
-from ..primitives.registry cimport broadcast_shape, is_elementwise
+from ..primitives.registry cimport DRAWS, EFFECTS, broadcast_shape, is_elementwise
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
 from ..compiler.tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
 from ..transforms.handles cimport TensorBase
@@ -118,7 +118,7 @@ cdef class Recorder(Tracer):
             self.needed(a)
         for op, _, ins, out in reversed(self.program.steps):
             if out in needed:
-                if op == OP_DRAW:
+                if EFFECTS[<int>op] == DRAWS:
                     return self.give_up(f"Python was given {what} of a tensor that depends on random numbers")
                 needed.update(ins)
         for slot in needed:
@@ -200,7 +200,7 @@ cdef class Recorder(Tracer):
         return slot
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
-        cdef bint known = op == OP_DRAW
+        cdef bint known = EFFECTS[op] == DRAWS
         cdef int[FEW] few
         cdef int *slots = few
         cdef int i, found = NO_KEY
@@ -218,7 +218,7 @@ cdef class Recorder(Tracer):
             slots[i] = a.slot if a.trace == self.trace else self.slot_of(a)
             if op == OP_ABSORB_MUL and self.absorbed.get(slots[i]) >= 0:
                 slots[i] = self.absorbed.get(slots[i])
-        if op != OP_DRAW and op != OP_INSPECT:
+        if not EFFECTS[op]:
             if op == OP_NEG and (<Array>args[0]).slot in self.negated:
                 return <Array>self.negated[(<Array>args[0]).slot]
             out = shortcut(op, params, args, n)

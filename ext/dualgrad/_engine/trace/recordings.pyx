@@ -23,7 +23,7 @@ from .signature cimport Signature, template_of_results
 from ..primitives.execute cimport start_tracing, stop_tracing
 from .executed cimport Executed
 from .guards cimport Guard, Guards, guard_in_words
-from ..primitives.opcodes cimport OP_DRAW, OP_INSPECT
+from ..primitives.registry cimport EFFECTS
 from ..compiler.plan cimport make_plan
 from ..arrays.thread cimport thread_state
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program
@@ -294,7 +294,7 @@ cdef int compute_deferred_results(Recorder recorder, Recording made, Signature g
     if recorder.deferred is None or not any([slot in recorder.deferred.waiting for slot in slots]):
         return 0
     for step in p.steps:
-        if step[0] == OP_DRAW or step[0] == OP_INSPECT:
+        if EFFECTS[<int>step[0]]:
             return 0
     if made.plan is None:
         start = perf_counter()

@@ -12,7 +12,7 @@ the recording is dropped too.
 from ..arrays.array cimport Value
 from ..arrays.thread cimport thread_state
 from ..compiler.program cimport interrupted
-from ..primitives.opcodes cimport OP_DRAW
+from ..primitives.registry cimport DRAWS, EFFECTS
 from ..transforms.handles cimport TensorBase
 from .signature cimport Signature
 
@@ -83,7 +83,7 @@ cdef object try_replay(Recording r, list inputs):
     try:
         return replay_program(r, inputs)
     except (ArithmeticError, LookupError, TypeError, ValueError):
-        if interrupted() or any([step[0] == OP_DRAW for step in r.program.steps]):
+        if interrupted() or any([EFFECTS[<int>step[0]] == DRAWS for step in r.program.steps]):
             raise
         return FAILED
 

@@ -17,7 +17,7 @@ cdef class Bilinear(Primitive):
     pass
 
 
-cdef class Selection(Primitive):
+cdef class Selection(Linear):
     pass
 
 

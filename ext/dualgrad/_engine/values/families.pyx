@@ -164,12 +164,8 @@ cdef class Bilinear(Primitive):
         return bind1(OP_SUM, ((0,), False), leave(<BatchLevel>level, bind2(self.op, params, a, b)))
 
 
-cdef class Selection(Primitive):
-    """Elements picked along axes; params: (axes, keepdims)."""
-
-    cdef bint has_slope(self, object params, PyObject **args, int n) except -1:
-        cdef int typenum = type_of(<Value>args[0])
-        return is_inexact(typenum) or (typenum != cnp.NPY_BOOL and (self.op < N_OPS or keeps_ints(self.op)))
+cdef class Selection(Linear):
+    """Elements picked along axes; params: (axes, keepdims). It is linear, since those that are picked do not move."""
 
     cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
         cdef Value tangent
@@ -189,18 +185,6 @@ cdef class Selection(Primitive):
 
     cdef Value vjp_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
         return self.vjp(params, ins, n, out, i, typed(ct, slope_type(self.op, type_of(ct))))
-
-    cdef Value vjp_tangent(self, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
-                           PyObject **in_dots, Value out_dot, object level):
-        # the elements that are picked do not move
-        return None if ct_dot is None else self.vjp(params, ins, n, out, i, ct_dot)
-
-    cdef Value vjp_tangent_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct,
-                                       Value ct_dot, PyObject **in_dots, Value out_dot, object level):
-        return None if ct_dot is None else self.vjp_of_integers(params, ins, n, out, i, ct_dot)
-
-    cdef Value lifted(self, object params, PyObject **args, int n, object level, object algebra):
-        return by_coefficients(self, params, args, n, <Level>level, <Algebra>algebra)
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):

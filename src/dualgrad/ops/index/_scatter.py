@@ -69,6 +69,8 @@ def _added_at_points(name: str, shape: tuple[int, ...], indices: Any, updates: T
 def tensor_scatter_add(x: Any, indices: Any, updates: Any) -> Tensor:
     """Add values at points.
 
+    The errors are those of `scatter_nd`.
+
     Parameters
     ----------
     x : Tensor
@@ -83,15 +85,6 @@ def tensor_scatter_add(x: Any, indices: Any, updates: Any) -> Tensor:
     -------
     Tensor
         Shape and type of `x`.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range.
-    TypeError
-        If the indices are not integers.
-    ValueError
-        If the shapes do not fit.
 
     Examples
     --------
@@ -260,6 +253,8 @@ def tensor_scatter_elements(x: Any, indices: Any, updates: Any, axis: int = 0, r
 def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Tensor:
     """Add slices along an axis.
 
+    The errors are those of `scatter`.
+
     Parameters
     ----------
     x : Tensor
@@ -277,15 +272,6 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     -------
     Tensor
         Shape and type of `x`.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range, or there is no such axis.
-    TypeError
-        If the indices are not integers.
-    ValueError
-        If the shapes do not fit.
 
     Examples
     --------

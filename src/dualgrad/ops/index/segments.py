@@ -160,16 +160,7 @@ def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
 def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
     """Smallest of the elements that bear one segment number; those that tie share the slope in equal parts.
 
-    The errors are those of `unsorted_segment_sum`.
-
-    Parameters
-    ----------
-    x : Tensor
-        At least one axis.
-    segment_ids : Tensor of int
-        A segment for each element of the first axes of `x`, in any order; elements with a negative one are left out.
-    num_segments : int
-        How many segments there are.
+    The parameters are those of `unsorted_segment_max`, the errors those of `unsorted_segment_sum`.
 
     Returns
     -------

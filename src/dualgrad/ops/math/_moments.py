@@ -119,25 +119,7 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other: Any) -> Tensor:
     """Standard deviation over axes: the square root of `var`, with slope 0 where it is 0.
 
-    Parameters
-    ----------
-    x : Tensor
-        Any shape and type; integers become float32.
-    axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
-    ddof : int, default 0
-        The sum of squared deviations is divided by the number of elements less this.
-    keepdims : bool, default False
-        Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If `x` has no such axis.
+    Parameters, result and errors are those of `var`.
 
     Examples
     --------
@@ -154,7 +136,7 @@ def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other
 def std_mean(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean over axes.
 
-    Parameters, results and errors are those of `std` and `mean`.
+    Parameters, results and errors are those of `var` and `mean`.
 
     Examples
     --------

@@ -53,21 +53,7 @@ def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Tensor:
 def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 
-    Parameters
-    ----------
-    x, tensor1, tensor2 : Tensor or numpy.ndarray
-        Shapes that broadcast.
-    value : number or Tensor, default 1
-        A factor.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast.
+    Parameters, result and errors are those of `addcmul`.
 
     Examples
     --------

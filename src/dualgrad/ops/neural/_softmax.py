@@ -95,14 +95,7 @@ def log_softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> T
 def softmin(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tensor:
     """``softmax(-x)``: the smallest element has the largest share.
 
-    Parameters
-    ----------
-    x : Tensor or numpy.ndarray
-        Any shape; integers become float32.
-    axis : int, default -1
-        The axis along which the results add up to 1. Also spelled `dim`.
-    dtype : type, optional
-        Convert `x` to this type before.
+    The parameters are those of `softmax`.
 
     Returns
     -------

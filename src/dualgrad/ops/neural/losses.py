@@ -61,22 +61,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Distance ``|input - target|``, with slope 0 where it is 0.
 
-    Parameters
-    ----------
-    input, target : Tensor, numpy.ndarray or number
-        Shapes that broadcast; integers become float32.
-    reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
-
-    Returns
-    -------
-    Tensor
-        Without axes; for 'none' of the broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        For another reduction, or shapes that do not broadcast.
+    Parameters, result and errors are those of `mse_loss`.
 
     Examples
     --------
