@@ -77,6 +77,18 @@ class _Call(threading.local):
     before: dict[int, tuple[TensorBase, Tensor]]  # those that the call changes, with their first values
 
 
+@contextmanager
+def eager_runs_unmentioned():
+    """No warning of what runs eagerly. Filters of warnings belong to the process, and are an error's condition: a
+    recording of another thread would see them change, so only the main thread sets them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* runs eagerly")
+        yield
+
+
 class Rehearsal:
     """The runs of each outermost call, and what came of them."""
 
@@ -202,8 +214,7 @@ class Rehearsal:
             outcome, expected = again(lambda: call(*args, **kwargs))
         finally:
             self._call.noting = False
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".* runs eagerly")
+        with eager_runs_unmentioned():
             for run in range(RECORDINGS):
                 with programs_run("deferred" if run else "executed"):
                     outcome, found = again(as_recorded)
