@@ -6,7 +6,7 @@ has the last word.
 """
 from cpython.object cimport PyObject
 
-from .arrays.array cimport CELL_CALLED, HOOKS, N_HOOKS, TRANSFORM_CALLED, Value
+from .arrays.array cimport HOOKS, N_HOOKS, Value
 from .arrays.array import HOOK_NAMES, install
 from .tape.nodes cimport node_rule
 from .values.algebra cimport algebra_rule
@@ -25,14 +25,14 @@ cdef Value on_elements(int op, object params, PyObject **args, int n, object lev
 
 def cell_called(*call):
     """The first call of a Cell that is recorded."""
-    from .trace import cache as cache       # takes time, and not every program records
-    return (<object>HOOKS.objects[CELL_CALLED])(*call)
+    from .trace import cache        # takes time, and not every program records
+    return cache.cell_called(*call)
 
 
 def transform_called(*call):
     """The first call of a transform that is recorded."""
-    from .trace import cache as cache
-    return (<object>HOOKS.objects[TRANSFORM_CALLED])(*call)
+    from .trace import cache
+    return cache.transform_called(*call)
 
 
 HOOKS.dual = dual_rule

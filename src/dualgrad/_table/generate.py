@@ -102,7 +102,8 @@ def kinds(rows: str) -> str:
 def rewrites(declarations: str) -> str:
     """The names of the rewrites that rewrites.pxd declares, to be included."""
     names = re.findall(r"^    ([A-Z_]+)$", declarations, re.MULTILINE)[:-1]  # the last one is their number
-    return f"# generated from rewrites.pxd, do not edit\ncdef tuple REWRITES = {tuple(map(str.lower, names))}\n"
+    lines = ["# generated from rewrites.pxd, do not edit", "cdef tuple REWRITES = ("]
+    return "\n".join([*lines, *(f'    "{name.lower()}",' for name in names), ")", ""])
 
 
 def write(root: Path) -> None:
