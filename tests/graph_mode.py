@@ -80,7 +80,8 @@ class _Call(threading.local):
 @contextmanager
 def eager_runs_unmentioned():
     """No warning of what runs eagerly. Filters of warnings belong to the process, and are an error's condition: a
-    recording of another thread would see them change, so only the main thread sets them."""
+    recording of another thread would see them change, so only the main thread sets them.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
