@@ -1,7 +1,9 @@
 """What tests look at inside of the engine: where it lies is known to this module alone."""
 
+from dualgrad._engine.primitives.execute import synchronize
 from dualgrad._engine.trace.cache import Recorded, forget_programs, known_functions, programs, recorded_call
 from dualgrad._engine.trace.capture import capture
+from dualgrad._engine.trace.deferred import defer_from
 from dualgrad._engine.trace.recordings import check_programs
 from dualgrad._engine.transforms.forward import run_forward
 from dualgrad._engine.transforms.handles import TensorBase
@@ -17,6 +19,7 @@ __all__ = [
     "apply",
     "capture",
     "check_programs",
+    "defer_from",
     "forget_programs",
     "jets",
     "known_functions",
@@ -25,4 +28,5 @@ __all__ = [
     "quadratic_algebra",
     "recorded_call",
     "run_forward",
+    "synchronize",
 ]

@@ -6,7 +6,9 @@ has the last word.
 """
 from cpython.object cimport PyObject
 
-from .arrays.array cimport HOOKS, N_HOOKS, Value
+from importlib import import_module
+
+from .arrays.array cimport HOOKS, Array, N_HOOKS, Value
 from .arrays.array import HOOK_NAMES, install
 from .tape.nodes cimport node_rule
 from .values.algebra cimport algebra_rule
@@ -23,6 +25,12 @@ cdef Value on_elements(int op, object params, PyObject **args, int n, object lev
     return algebra_rule(op, params, args, n, <Level>level, <Algebra>algebra)
 
 
+cdef Array defer(Array a):
+    """The first large array of an eager call."""
+    import_module("dualgrad._engine.trace.lazy")
+    return HOOKS.defer(a)
+
+
 def cell_called(*call):
     """The first call of a Cell that is recorded."""
     from .trace import cache        # takes time, and not every program records
@@ -35,6 +43,7 @@ def transform_called(*call):
     return cache.transform_called(*call)
 
 
+HOOKS.defer = defer
 HOOKS.dual = dual_rule
 HOOKS.node = node_rule
 HOOKS.batch = on_batches

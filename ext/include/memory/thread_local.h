@@ -20,8 +20,9 @@ typedef struct {
     int planning;           /* programs are planned */
     int checking;           /* every replay is run eagerly too */
     int interrupted;        /* a handler of a signal has raised in a program */
+    int deferring;          /* an eager call is running that may be deferred */
 } dg_thread;
 
-#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, 0, 1 << 16, 0, 1, 0, 0}
+#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, 0, 1 << 16, 0, 1, 0, 0, 0}
 
 #endif

@@ -56,6 +56,7 @@ cdef enum:
 cdef struct Hooks:
     # What lower layers call of higher ones. `_engine/assembly.pyx` fills it in, and checks that nothing is missing.
     int (*compute)(Array a) except -1           # the numbers of a deferred array
+    Array (*defer)(Array a)                     # an eager call has made its first large array
     Value (*dual)(int op, object params, PyObject **args, int n)        # a primitive on duals and batches,
     Value (*node)(int op, object params, PyObject **args, int n)        # with a node among its operands,
     Value (*batch)(int op, object params, PyObject **args, int n, object level)         # on batches of a level,

@@ -12,6 +12,7 @@ cdef extern from "memory/thread_local.h":
         bint planning
         bint checking
         bint interrupted
+        bint deferring
 
 cdef dg_thread *thread_state() noexcept nogil
 

@@ -1,7 +1,7 @@
 # Primitives on arrays. See execute.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Array
-from ..arrays.thread cimport thread_state
+from ..arrays.thread cimport dg_thread, thread_state
 
 
 cdef class Tracer:
@@ -14,6 +14,7 @@ cdef class Tracer:
     cdef int give_up(self, str why) except -1
     cdef int needed(self, Array a) except -1
     cdef int evaluate_deferred(self) except -1
+    cdef bint repeats(self) noexcept
 
 
 cdef Array execute(int op, object params, PyObject **args, int n)
@@ -25,6 +26,20 @@ cdef int stop_tracing(Tracer tracer) except -1
 cdef inline Tracer active_tracer():
     cdef PyObject *tracer = thread_state().tracer
     return None if tracer is NULL else <Tracer>tracer
+
+
+cdef bint SYNCHRONOUS           # eager calls compute everything at once
+
+cdef int end_deferring() except -1
+
+
+cdef inline bint begin_deferring() noexcept:
+    """An outermost call begins. True: what it defers is to be computed when it ends, by `end_deferring`."""
+    cdef dg_thread *thread = thread_state()
+    if SYNCHRONOUS or thread.deferring or thread.tracer is not NULL or thread.level is not NULL:
+        return False
+    thread.deferring = True
+    return True
 
 
 cdef inline bint tracing() noexcept:

@@ -8,10 +8,13 @@ what it does.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
-from ..arrays.array cimport Array
-from ..arrays.thread cimport thread_state
+from ..arrays.array cimport HOOKS, Array
+from ..arrays.thread cimport dg_thread, thread_state
 from .elementwise cimport execute_elementwise
 from .registry cimport PRIMITIVES, Primitive, op_name
+
+
+SYNCHRONOUS = True
 
 
 cdef class Tracer:
@@ -48,6 +51,10 @@ cdef class Tracer:
         """Another tracer takes over: compute what is deferred."""
         return 0
 
+    cdef bint repeats(self) noexcept:
+        """Whether what is written down is going to be repeated."""
+        return True
+
 
 cdef int start_tracing(Tracer tracer) except -1:
     Py_INCREF(tracer)
@@ -65,10 +72,34 @@ cdef int stop_tracing(Tracer tracer) except -1:
 
 cdef Array execute(int op, object params, PyObject **args, int n):
     """Run a primitive on arrays."""
-    cdef PyObject *tracer = thread_state().tracer
-    if tracer is not NULL:
-        return traced(<Tracer>tracer, op, params, args, n)
-    return run(op, params, args, n)
+    cdef dg_thread *thread = thread_state()
+    cdef Array out
+    if thread.tracer is not NULL:
+        return traced(<Tracer>thread.tracer, op, params, args, n)
+    out = run(op, params, args, n)
+    if thread.deferring and out.size * out.itemsize >= thread.deferred:
+        return HOOKS.defer(out)
+    return out
+
+
+cdef int end_deferring() except -1:
+    """The outermost call is over: compute what of its deferred values is still held."""
+    cdef dg_thread *thread = thread_state()
+    cdef Tracer tracer = active_tracer()
+    thread.deferring = False
+    if tracer is not None:
+        stop_tracing(tracer)
+        tracer.evaluate_deferred()
+    return 0
+
+
+def synchronize(bint on):
+    """Whether eager calls compute every array at once (the default), or may defer large ones. Returns the former
+    setting, which is that of all threads."""
+    global SYNCHRONOUS
+    cdef bint former = SYNCHRONOUS
+    SYNCHRONOUS = on
+    return former
 
 
 cdef Array traced(Tracer tracer, int op, object params, PyObject **args, int n):

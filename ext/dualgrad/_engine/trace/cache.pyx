@@ -18,9 +18,7 @@ import weakref
 from collections import OrderedDict
 from time import perf_counter
 
-from ..arrays.array cimport HOOKS
 from ..arrays.array import install
-from .deferred cimport compute_now
 from .signature cimport ByIdentity, Signature, signature_of, value_key
 from .dependence cimport dependence_on
 from ..arrays.thread cimport is_outermost
@@ -467,5 +465,4 @@ def known_functions():
     return found
 
 
-HOOKS.compute = compute_now
 install(cell_called=cell_called, transform_called=transform_called)

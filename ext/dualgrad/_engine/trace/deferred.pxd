@@ -12,11 +12,14 @@ cdef class DeferredValue:
 
 cdef class DeferredValues:
     cdef dict waiting               # slot -> DeferredValue
+    cdef dict done                  # slot -> the array, for what was computed early; None if nobody asks
+    cdef Py_ssize_t nbytes          # of all that has been deferred
     cdef Array defer(self, int op, object params, PyObject **args, int n)
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1
     cdef Array deferred_in(self, int slot)
     cdef int compute(self, DeferredValue p) except -1
     cdef int evaluate(self, Array a) except -1
+    cdef list slots_held(self)
     cdef int evaluate_all(self) except -1
     cdef int fill_in(self, list slots, list arrays) except -1
 

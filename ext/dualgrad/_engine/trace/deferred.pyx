@@ -14,7 +14,7 @@ releases its operands.
 """
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport MAX_DIMS, Array, take_over, without_numbers
+from ..arrays.array cimport HOOKS, MAX_DIMS, Array, take_over, without_numbers
 from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport Tracer, active_tracer, run
 from ..primitives.opcodes cimport N_OPS
@@ -65,6 +65,7 @@ cdef class DeferredValues:
         p.op = op
         p.params = params
         p.operands = [<Array>args[i] for i in range(n)]
+        self.nbytes += out.size * out.itemsize
         self.waiting[out.slot] = p
         return 0
 
@@ -99,6 +100,8 @@ cdef class DeferredValues:
             if p is not None:
                 self.compute(p)
                 del self.waiting[slot]
+                if self.done is not None:
+                    self.done[slot] = p.out
         return 0
 
     cdef int evaluate_all(self) except -1:
@@ -115,6 +118,19 @@ cdef class DeferredValues:
         while needed:
             self.compute(needed.pop())
         return 0
+
+    cdef list slots_held(self):
+        """The slots of deferred arrays that another object holds."""
+        cdef dict inside = {}           # slot -> the deferred values that read it
+        cdef DeferredValue p
+        cdef Array x
+        for p in self.waiting.values():
+            for x in p.operands:
+                if x.data is NULL:
+                    inside[x.slot] = inside.get(x.slot, 0) + 1
+        x = None
+        return [slot for slot, p in self.waiting.items()
+                if (<PyObject *>(<DeferredValue>p).out).ob_refcnt > 1 + <Py_ssize_t>inside.get(slot, 0)]
 
     cdef int fill_in(self, list slots, list arrays) except -1:
         """Give deferred arrays the data that a program has computed."""
@@ -155,3 +171,6 @@ cdef int type_and_shape(int op, object params, PyObject **args, int n, int *ndim
         return -1
     ndim[0] = broadcast_shape(op, args, n, shape)
     return loop.out_typenum
+
+
+HOOKS.compute = compute_now

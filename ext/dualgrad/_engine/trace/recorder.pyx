@@ -233,6 +233,8 @@ cdef class Recorder(Tracer):
         for i in range(n):
             if out is <Array>args[i]:           # no step is needed
                 return out
+        if out.trace != self.trace or <int>self.program.kinds[out.slot] != FROM_STEP:   # computed at once: see lazy.pyx
+            return out
         ins = tuple_of(slots, n)
         self.program.steps.append((op, params, ins, out.slot))
         if op == OP_NEG and out.size * out.itemsize <= self.room:

@@ -3,7 +3,7 @@ import copyreg
 
 from ..arrays.array cimport CELL_CALLED, HOOKS, TRANSFORM_CALLED
 from ..arrays.thread cimport is_outermost
-from ..primitives.execute cimport tracing
+from ..primitives.execute cimport begin_deferring, end_deferring, tracing
 
 cdef bint GRAPH_MODE = False
 
@@ -32,7 +32,12 @@ cdef class CellCall:
         if GRAPH_MODE or self.recorded or tracing():
             return (<object>HOOKS.objects[CELL_CALLED])(self, args, kwargs)
         construct = self.construct
-        return construct(*args, **kwargs) if kwargs else construct(*args)
+        if not begin_deferring():
+            return construct(*args, **kwargs) if kwargs else construct(*args)
+        try:
+            return construct(*args, **kwargs)
+        finally:
+            end_deferring()
 
     def __reduce__(self):
         return self.__reduce_ex__(2)

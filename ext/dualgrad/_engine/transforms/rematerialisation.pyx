@@ -11,7 +11,7 @@ other.
 """
 from ..arrays.array cimport NODE, Array, Value, is_inexact, to_ndarray
 from ..tape.nested cimport dual_slots
-from ..primitives.execute cimport given_to_python, tracing
+from ..primitives.execute cimport active_tracer, given_to_python, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
 from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
 from ..primitives.opcodes cimport OP_SUBTAPE
@@ -54,7 +54,7 @@ cdef class Inside:
         tensors_in(entered_call(closed, fn, renewed(args)), results)
         for handle in self.changed:
             results.append(wrap(<Value>closed.table[id(handle)]))
-        if not tracing():
+        if not recording():
             self.compare(results)
         return results
 
@@ -323,5 +323,5 @@ def drawn():
 
 
 def recording():
-    """Whether a program is being written down."""
-    return tracing()
+    """Whether a program is being written down that is going to be repeated."""
+    return tracing() and active_tracer().repeats()

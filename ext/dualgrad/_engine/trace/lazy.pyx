@@ -1,0 +1,195 @@
+"""Eager calls on large arrays: what they compute is deferred, and computed as a program of one call.
+
+Design
+------
+An outermost call of a transform or Cell runs eagerly until it makes a large array (primitives/execute.pyx). From then
+on its primitives are written down as in a recording, and large results are deferred (deferred.pyx). When the call ends,
+those that an object still holds are the results of a program, which is planned and run: tile by tile, on threads,
+without the arrays in between. Nothing is replayed, so nothing needs guards, and every array that is not deferred is an
+input. Python that reads a number gets it at once.
+
+Calls in a loop write the same program each time. The last programs are kept with their plans, and a program that
+equals one of them, numbers of constants included, is run by its plan. A program that is new is planned if that takes
+less time than it saves, else its steps are executed one by one; it is planned when it comes a second time.
+"""
+from cpython.object cimport PyObject
+
+from threading import RLock
+from weakref import WeakValueDictionary
+
+from ..arrays.array cimport HOOKS, Array, copy_of, new_view, to_ndarray, uniform
+from ..compiler.plan cimport Plan, make_plan
+from ..compiler.program cimport FROM_INPUT, Program
+from ..primitives.execute cimport run, start_tracing, stop_tracing
+from .deferred cimport DeferredValues, compute_now
+from .recorder cimport Recorder
+
+cdef enum:
+    KEPT_PLANS = 16
+    MOST_STEPS = 1 << 15        # that are written down before they are computed
+    BYTES_OF_A_STEP = 200_000   # of arrays that are made one by one in the time that planning of a step takes
+
+cdef list PLANS = []            # (program, plan or None), the one that was used last first
+
+
+cdef object RUNNING = WeakValueDictionary()     # trace -> LazyCall: Python may read a number in another thread
+
+
+cdef class LazyCall(Recorder):
+    """What an eager call defers."""
+    cdef list given             # the arrays of the inputs
+    cdef dict aliases           # id of an array -> (the array, the input that stands for it)
+    cdef object lock            # of what computes deferred values
+    cdef bint ended             # its program has been run
+    cdef object __weakref__
+
+    def __cinit__(self):
+        self.lock = RLock()
+        RUNNING[self.trace] = self
+        self.deferred = DeferredValues()
+        self.deferred.done = {}
+        self.given = []
+        self.aliases = {}
+
+    cdef bint repeats(self) noexcept:
+        return False
+
+    cdef Array known(self, Array a):
+        """An array as an input of the program. Unit vectors stay constants: products with them pick."""
+        cdef Array alias
+        if a.trace == self.trace or a.basis:
+            return a
+        found = self.aliases.get(id(a))
+        if found is not None:
+            return <Array>(<tuple>found)[1]
+        if not a.owner and not isinstance(a.base, Array):       # memory of NumPy, which may change before it is read
+            alias = copy_of(to_ndarray(a))
+        else:
+            alias = new_view(a, a.ndim, a.shape, a.strides, a.data)
+        alias.trace = self.trace
+        alias.slot = self.program.new_slot(FROM_INPUT, len(self.given), a)
+        self.program.inputs.append(alias.slot)
+        self.given.append(alias)
+        self.aliases[id(a)] = (a, alias)
+        return alias
+
+    cdef Array reference(self, object handle, Array a):
+        return self.known(a)
+
+    cdef Array execute(self, int op, object params, PyObject **args, int n):
+        cdef bytearray room = bytearray(max(n, 1) * sizeof(PyObject *))
+        cdef PyObject **ins = <PyObject **><char *>room
+        cdef list held = []
+        cdef Array a
+        cdef int i
+        if self.ended or len(self.program.steps) >= MOST_STEPS:
+            stop_tracing(self)          # the next large array begins another program
+            self.evaluate_deferred()
+            return run(op, params, args, n)
+        for i in range(n):
+            a = <Array>args[i]
+            if a.trace != self.trace and a.size > 1 and not uniform(a):
+                a = self.known(a)
+                held.append(a)
+            ins[i] = <PyObject *>a
+        return Recorder.execute(self, op, params, ins, n)
+
+    cdef Array result(self, int op, object params, PyObject **args, int n, int slot):
+        """A result that is computed at once is an input."""
+        cdef Array out
+        cdef int i
+        if slot >= 0 and (out := self.deferred.deferred_in(slot)) is not None:
+            return out
+        out = self.deferred.defer(op, params, args, n)
+        if out is not None:
+            out = self.marked(out, slot if slot >= 0 else self.new_step(out))
+            self.deferred.remember(out, op, params, args, n)
+            return out
+        for i in range(n):
+            if (<Array>args[i]).data is NULL and (<Array>args[i]).size > 0:
+                self.deferred.evaluate(<Array>args[i])
+        out = run(op, params, args, n)
+        for i in range(n):
+            if out is <Array>args[i]:
+                return out
+        return self.known(out)
+
+    cdef int needed(self, Array a) except -1:
+        with self.lock:
+            return self.deferred.evaluate(a)
+
+    cdef int asked(self, Array a, str what) except -1:
+        return self.needed(a) if a.data is NULL and a.size > 0 else 0
+
+    cdef int frozen(self, object handle, Array a) except -1:
+        return 0
+
+    cdef int rebound(self, object handle) except -1:
+        return 0
+
+    cdef int give_up(self, str why) except -1:
+        return 0
+
+    cdef int evaluate_deferred(self) except -1:
+        """Compute what an object outside of this module holds, as one program."""
+        cdef list slots
+        self.kept = []
+        self.negated = {}
+        with self.lock:
+            slots = self.deferred.slots_held()
+            if slots:
+                self.compute(slots)
+            self.deferred.evaluate_all()
+            self.ended = True
+        return 0
+
+    cdef int compute(self, list slots) except -1:
+        cdef Program program = self.program
+        cdef Plan plan
+        for slot, a in self.deferred.done.items():      # Python has read it, or what depends on it
+            program.kinds[slot] = FROM_INPUT
+            program.sources[slot] = len(self.given)
+            program.inputs.append(slot)
+            self.given.append(a)
+        if self.deferred.done:
+            program.steps = [step for step in program.steps if step[3] not in self.deferred.done]
+        program.outputs = slots
+        plan = plan_of(program, self.deferred.nbytes >= BYTES_OF_A_STEP * len(program.steps))
+        arrays = None if plan is None else plan.run(self.given)
+        if arrays is not None:
+            self.deferred.fill_in(slots, arrays)
+        return 0
+
+
+cdef Plan plan_of(Program program, bint worth_it):
+    """The plan of an equal program, or a new one if it is worth it; None to execute the steps one by one."""
+    global PLANS
+    cdef list plans = PLANS             # another thread may put another list there
+    for known in plans:
+        if program.same_as(<Program>(<tuple>known)[0]):
+            break
+    else:
+        known = None
+    former = known
+    if known is None or known[1] is None:
+        known = program, make_plan(program) if worth_it or known is not None else None
+    if not plans or known is not plans[0]:
+        PLANS = [known, *[each for each in plans if each is not former][:KEPT_PLANS - 1]]
+    return <Plan>(<tuple>known)[1]
+
+
+cdef Array begin(Array a):
+    """Defer what an eager call does from now on, after its first large array."""
+    cdef LazyCall call = LazyCall()
+    start_tracing(call)
+    return call.known(a)
+
+
+cdef int compute_in(Array a) except -1:
+    """A number of a deferred array is read, maybe in another thread."""
+    call = RUNNING.get(a.trace)
+    return compute_now(a) if call is None else (<LazyCall>call).needed(a)
+
+
+HOOKS.compute = compute_in
+HOOKS.defer = begin

@@ -1,0 +1,117 @@
+"""Eager calls whose large arrays are deferred have the numbers of eager calls that compute every array at once."""
+
+import threading
+
+import numpy as np
+import pytest
+from engine import defer_from, synchronize
+
+import dualgrad as dg
+from dualgrad import Tensor, nn, ops
+
+pytestmark = pytest.mark.eager("compares ways of eager execution")
+
+RNG = np.random.default_rng(16)
+X, Y, W = Tensor(RNG.normal(size=(60, 40))), Tensor(RNG.normal(size=(60, 1))), Tensor(RNG.normal(size=(40, 8)) / 6)
+
+
+@pytest.fixture(params=[1, 1 << 12], ids=["all", "large"])
+def deferring(request):
+    """Arrays of so many bytes are deferred."""
+    former = defer_from(request.param), synchronize(False)
+    yield
+    defer_from(former[0])
+    synchronize(former[1])
+
+
+def at_once(f, *args):
+    former = synchronize(True)
+    try:
+        return f(*args)
+    finally:
+        synchronize(former)
+
+
+def layers(x, y, w):
+    return ops.mean((ops.tanh(ops.matmul(ops.sin(x) * y, w)) - y) ** 2)
+
+
+def reads(x, y, w):
+    """Python reads a number on the way, which decides what follows."""
+    z = ops.exp(-x * x) + y
+    return ops.sum(z * z) if float(z.sum().asnumpy()) > 0 else ops.sum(ops.cos(z))
+
+
+def gathers(x, y, w):
+    """What is computed at once reads what is deferred."""
+    z = ops.sin(x) * y
+    return ops.sum(z[[3, 1, 1]] ** 3) + ops.sum(ops.sort(z, 1)[0] * z)
+
+
+def drops(x, y, w):
+    dg.set_seed(5)
+    return ops.sum(ops.dropout(ops.sin(x), 0.3, training=True) * y)
+
+
+FUNCTIONS = [layers, reads, gathers, drops]
+WAYS = {
+    "gradient": lambda f: dg.grad(f, (0, 1, 2)),
+    "value and gradient": lambda f: dg.value_and_grad(f, (0, 2)),
+    "GradOperation": lambda f: ops.GradOperation(get_all=True)(f),
+    "second": lambda f: dg.grad(lambda *a: sum(ops.sum(g * g) for g in dg.grad(f, (0, 1, 2))(*a)), (0, 2)),
+    "jvp": lambda f: lambda *a: dg.jvp(f, a, tuple(ops.cos(x) for x in a)),
+    "vjp": lambda f: lambda *a: dg.vjp(f, *a)[1](Tensor(np.float64(2.0))),
+    "hvp": lambda f: lambda *a: dg.hvp(lambda w: f(a[0], a[1], w))(a[2], ops.sin(a[2])),
+    "pushed through a map": lambda f: lambda *a: dg.vmap(lambda w: f(a[0], a[1], w))(ops.stack((a[2], -a[2]))),
+}
+
+
+@pytest.mark.usefixtures("deferring")
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("way", WAYS)
+def test_numbers_are_those_of_computing_at_once(f, way):
+    call = WAYS[way](f)
+    expected = leaves(at_once(call, X, Y, W))
+    for _ in range(3):
+        for a, b in zip(leaves(call(X, Y, W)), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.usefixtures("deferring")
+def test_another_thread_may_read_a_number_of_a_call_that_runs():
+    seen = []
+
+    def f(x):
+        y = ops.sin(x) * 2.0
+        z = ops.stop_gradient(y)
+        reader = threading.Thread(target=lambda: seen.append(z.asnumpy()))
+        reader.start()
+        reader.join()
+        return ops.sum(y * y)
+
+    found = dg.grad(f)(X)
+    np.testing.assert_allclose(seen[0], 2.0 * np.sin(X.asnumpy()), rtol=1e-15)
+    np.testing.assert_allclose(found.asnumpy(), at_once(dg.grad(f), X).asnumpy(), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("deferring")
+def test_errors_are_raised_at_the_line_of_the_user():
+    with pytest.raises(ValueError, match="shape"):
+        dg.grad(lambda x: ops.sum(ops.sin(x) + ops.ones((7,), dg.float64)))(X)
+
+
+@pytest.mark.usefixtures("deferring")
+def test_weights_that_change_between_calls_are_read_again():
+    net = nn.Dense(40, 30)
+    loss = dg.value_and_grad(lambda x: ops.sum(net(x) ** 2), None, net.trainable_params())
+    x = X.astype(dg.float32)
+    for scale in (1.0, -2.0, 0.5, 3.0):
+        net.weight.set_data(Tensor(RNG.normal(size=net.weight.shape).astype(np.float32) * scale))
+        for a, b in zip(leaves(loss(x)), leaves(at_once(loss, x)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-4)
+
+
+def leaves(nest):
+    if isinstance(nest, Tensor):
+        return [nest.asnumpy()]
+    return [leaf for each in nest for leaf in leaves(each)]
