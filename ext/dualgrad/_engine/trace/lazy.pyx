@@ -94,24 +94,8 @@ cdef class LazyCall(Recorder):
             ins[i] = <PyObject *>a
         return Recorder.execute(self, op, params, ins, n)
 
-    cdef Array result(self, int op, object params, PyObject **args, int n, int slot):
-        """A result that is computed at once is an input."""
-        cdef Array out
-        cdef int i
-        if slot >= 0 and (out := self.deferred.deferred_in(slot)) is not None:
-            return out
-        out = self.deferred.defer(op, params, args, n)
-        if out is not None:
-            out = self.marked(out, slot if slot >= 0 else self.new_step(out))
-            self.deferred.remember(out, op, params, args, n)
-            return out
-        for i in range(n):
-            if (<Array>args[i]).data is NULL and (<Array>args[i]).size > 0:
-                self.deferred.evaluate(<Array>args[i])
-        out = run(op, params, args, n)
-        for i in range(n):
-            if out is <Array>args[i]:
-                return out
+    cdef Array computed(self, Array out, int slot):
+        """A result that was computed at once is an input."""
         return self.known(out)
 
     cdef int needed(self, Array a) except -1:

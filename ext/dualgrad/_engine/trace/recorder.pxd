@@ -25,6 +25,7 @@ cdef class Recorder(Tracer):
     cdef DeferredValues deferred        # None: every primitive is executed at once
     cdef Py_ssize_t room                # bytes of results that may still be kept
     cdef Array result(self, int op, object params, PyObject **args, int n, int slot)
+    cdef Array computed(self, Array out, int slot)
     cdef int new_step(self, Array out) except -1
     cdef int keep(self, Array out) except -1
     cdef Array tagged(self, Array a, int slot)

@@ -275,12 +275,14 @@ cdef class Recorder(Tracer):
                 if (<Array>args[i]).data is NULL and (<Array>args[i]).size > 0:
                     self.deferred.evaluate(<Array>args[i])
         out = run(op, params, args, n)
-        if slot < 0:
-            for i in range(n):
-                if out is <Array>args[i]:
-                    return out
-            slot = self.new_step(out)
-        return self.marked(out, slot)
+        for i in range(n):
+            if out is <Array>args[i]:
+                return out
+        return self.computed(out, slot)
+
+    cdef Array computed(self, Array out, int slot):
+        """A result that was computed at once."""
+        return self.marked(out, slot if slot >= 0 else self.new_step(out))
 
     cdef int new_step(self, Array out) except -1:
         """The slot of the result of the next step."""
