@@ -30,16 +30,13 @@ cdef inline Tracer active_tracer():
 
 cdef bint SYNCHRONOUS           # eager calls compute everything at once
 
-cdef int end_deferring() except -1
+cdef object deferring(object call, tuple args, dict kwargs)
 
 
-cdef inline bint begin_deferring() noexcept:
-    """An outermost call begins. True: what it defers is to be computed when it ends, by `end_deferring`."""
+cdef inline bint may_defer() noexcept:
+    """Whether a call that begins is outermost, so that it may defer what it computes: see `deferring`."""
     cdef dg_thread *thread = thread_state()
-    if SYNCHRONOUS or thread.deferring or thread.tracer is not NULL or thread.level is not NULL:
-        return False
-    thread.deferring = True
-    return True
+    return not (SYNCHRONOUS or thread.deferring or thread.tracer is not NULL or thread.level is not NULL)
 
 
 cdef inline bint tracing() noexcept:

@@ -29,19 +29,19 @@ cdef class Tracer:
 
     cdef int asked(self, Array a, str what) except -1:
         """Python is given something of an array that the recording knows."""
-        raise NotImplementedError
+        return 0
 
     cdef int frozen(self, object handle, Array a) except -1:
         """Python was given the numbers of a handle that was made outside of the recording."""
-        raise NotImplementedError
+        return 0
 
     cdef int rebound(self, object handle) except -1:
         """A handle was given a new value."""
-        raise NotImplementedError
+        return 0
 
     cdef int give_up(self, str why) except -1:
         """Something happened that a program cannot repeat."""
-        raise NotImplementedError
+        return 0
 
     cdef int needed(self, Array a) except -1:
         """The numbers of a deferred array are read."""
@@ -82,15 +82,19 @@ cdef Array execute(int op, object params, PyObject **args, int n):
     return out
 
 
-cdef int end_deferring() except -1:
-    """The outermost call is over: compute what of its deferred values is still held."""
+cdef object deferring(object call, tuple args, dict kwargs):
+    """The results of an outermost call. What of its deferred values is still held when it ends is computed then."""
     cdef dg_thread *thread = thread_state()
-    cdef Tracer tracer = active_tracer()
-    thread.deferring = False
-    if tracer is not None:
-        stop_tracing(tracer)
-        tracer.evaluate_deferred()
-    return 0
+    cdef Tracer tracer
+    thread.deferring = True
+    try:
+        return call(*args, **kwargs)
+    finally:
+        thread.deferring = False
+        tracer = active_tracer()
+        if tracer is not None:
+            stop_tracing(tracer)
+            tracer.evaluate_deferred()
 
 
 def synchronize(bint on):

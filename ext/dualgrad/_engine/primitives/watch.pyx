@@ -55,18 +55,6 @@ cdef class Watch(Tracer):
     cdef Array reference(self, object handle, Array a):
         return a
 
-    cdef int asked(self, Array a, str what) except -1:
-        return 0
-
-    cdef int frozen(self, object handle, Array a) except -1:
-        return 0
-
-    cdef int rebound(self, object handle) except -1:
-        return 0
-
-    cdef int give_up(self, str why) except -1:
-        return 0
-
 
 cdef Watch active_watch():
     """The watch of this thread, or None."""

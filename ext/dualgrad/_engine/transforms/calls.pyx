@@ -3,7 +3,7 @@ import copyreg
 
 from ..arrays.array cimport CELL_CALLED, HOOKS, TRANSFORM_CALLED
 from ..arrays.thread cimport is_outermost
-from ..primitives.execute cimport begin_deferring, end_deferring, tracing
+from ..primitives.execute cimport deferring, may_defer, tracing
 
 cdef bint GRAPH_MODE = False
 
@@ -32,12 +32,9 @@ cdef class CellCall:
         if GRAPH_MODE or self.recorded or tracing():
             return (<object>HOOKS.objects[CELL_CALLED])(self, args, kwargs)
         construct = self.construct
-        if not begin_deferring():
-            return construct(*args, **kwargs) if kwargs else construct(*args)
-        try:
-            return construct(*args, **kwargs)
-        finally:
-            end_deferring()
+        if may_defer():
+            return deferring(construct, args, kwargs)
+        return construct(*args, **kwargs) if kwargs else construct(*args)
 
     def __reduce__(self):
         return self.__reduce_ex__(2)

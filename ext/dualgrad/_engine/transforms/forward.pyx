@@ -14,7 +14,7 @@ from ..values.dual cimport entered, left
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release
 from .leaves cimport check_result, collect_quietly, match_tangents, replaced, split_aux
 from .pytrees cimport in_place, tensors_of
-from ..primitives.execute cimport begin_deferring, end_deferring
+from ..primitives.execute cimport deferring, may_defer
 from ..primitives.opcodes cimport *
 from ..values.rules cimport zeros_like
 from ..tape.report cimport report
@@ -66,15 +66,8 @@ cdef object values_of(object out, Level level):
 
 def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     """(output, tangent of the output, aux) of a function along a direction."""
-    cdef bint outermost = begin_deferring()
-    try:
-        return jvp_of(name, fn, primals, tangents, has_aux)
-    finally:
-        if outermost:
-            end_deferring()
-
-
-cdef object jvp_of(str name, fn, tuple primals, tuple tangents, bint has_aux):
+    if may_defer():
+        return deferring(run_jvp, (name, fn, primals, tangents, has_aux), {})
     cdef Level level = new_level(name)
     cdef Tape tape = new_tape(name) if outer_reverse(current_level()) else None
     cdef list inputs = [], links = [], outputs = []
@@ -119,15 +112,8 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     coefficient of a block of several elements has those along a first axis. So have the results: a list for each tensor
     that fn returns, or one list if it returns one tensor.
     """
-    cdef bint outermost = begin_deferring()
-    try:
-        return forward_of(name, algebra, fn, inputs)
-    finally:
-        if outermost:
-            end_deferring()
-
-
-cdef object forward_of(str name, Algebra algebra, fn, list inputs):
+    if may_defer():
+        return deferring(run_forward, (name, algebra, fn, inputs), {})
     cdef list stacks = None
     cdef list args = [], operands = [], links = [], outputs = [], found = []
     cdef Level level, opened

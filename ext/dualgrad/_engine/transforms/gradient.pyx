@@ -27,7 +27,7 @@ from ..tape.sweeps cimport CONSUME, DROP_SPENT, KEEP_ALL, accumulate, reach, swe
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
-from ..primitives.execute cimport begin_deferring, end_deferring
+from ..primitives.execute cimport deferring, may_defer
 from .calls cimport outermost_in_graph_mode, transform_called
 from .handles cimport TensorBase, read, wrap
 from .transformed import check_weights
@@ -65,13 +65,10 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
     """
     if outermost_in_graph_mode():
         return recorded_gradient(name, fn, args, kwargs, positions, parameters, sens, has_sens, has_aux, want_value)
-    cdef bint outermost = begin_deferring()
-    try:
-        return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux,
-                         want_value)
-    finally:
-        if outermost:
-            end_deferring()
+    if may_defer():
+        return deferring(run_gradient, (name, fn, args, kwargs, positions, parameters, sens, has_sens, has_aux,
+                                        want_value), {})
+    return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux, want_value)
 
 
 cdef object recorded_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list parameters, sens,
@@ -92,12 +89,7 @@ def run_outermost(str name, fn, tuple settings, call, tuple args, dict kwargs):
     """
     if outermost_in_graph_mode():
         return transform_called(name, fn, settings, None, call, args, kwargs)
-    cdef bint outermost = begin_deferring()
-    try:
-        return call(*args, **kwargs)
-    finally:
-        if outermost:
-            end_deferring()
+    return deferring(call, args, kwargs) if may_defer() else call(*args, **kwargs)
 
 
 cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, tuple positions, list parameters,
@@ -190,15 +182,9 @@ cdef class GradientFunction:
         self.parameters_of = parameters_of
 
     def __call__(self, *args, **kwargs):
-        cdef bint outermost
         if outermost_in_graph_mode():
             return self.recorded(args, kwargs)
-        outermost = begin_deferring()
-        try:
-            return self.compute(args, kwargs)
-        finally:
-            if outermost:
-                end_deferring()
+        return deferring(self, args, kwargs) if may_defer() else self.compute(args, kwargs)
 
     cdef object recorded(self, tuple args, dict kwargs):
         """The gradients, by a program of their own."""

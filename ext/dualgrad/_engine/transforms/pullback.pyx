@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays.array cimport NODE, Value, copy_of
 from .leaves cimport collect, collect_quietly, lift, match, match_tangents, replaced, split_aux
 from .pytrees cimport holds_tensor, in_place, tensors_of
-from ..primitives.execute cimport begin_deferring, end_deferring
+from ..primitives.execute cimport deferring, may_defer
 from ..values.rules cimport zeros_like
 from ..tape.runs cimport Run
 from ..tape.sweeps cimport tangent_sweep
@@ -56,14 +56,8 @@ cdef class Pullback:
         return self                     # nothing in it changes
 
     def __call__(self, *cotangents):
-        cdef bint outermost = begin_deferring()
-        try:
-            return self.pulled_back(cotangents)
-        finally:
-            if outermost:
-                end_deferring()
-
-    cdef object pulled_back(self, tuple cotangents):
+        if may_defer():
+            return deferring(self, cotangents, {})
         cdef list seeds = [], seed_slots = [], given = [], terms = []
         cdef Py_ssize_t i
         cts = as_input(self.name, "the cotangent", cotangents[0] if len(cotangents) == 1 else cotangents)
@@ -192,15 +186,8 @@ cdef list probes(object nest):
 
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     """(value, pullback, aux); `arrange` puts the pullback's results together, gradients of inputs and parameters."""
-    cdef bint outermost = begin_deferring()
-    try:
-        return vjp_of(name, fn, args, parameters, has_aux, arrange)
-    finally:
-        if outermost:
-            end_deferring()
-
-
-cdef object vjp_of(str name, fn, tuple args, list parameters, bint has_aux, arrange):
+    if may_defer():
+        return deferring(run_vjp, (name, fn, args, parameters, has_aux, arrange), {})
     cdef Tape tape = new_tape(name)
     cdef Pullback pull = Pullback.__new__(Pullback)
     cdef list call_args = [], value_slots = []

@@ -14,7 +14,7 @@ from ..arrays.array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
 from ..values.batch cimport enter, leave, moved_axis
 from ..tape.nested cimport SubMap
 from .gradient cimport links_of, outer_reverse, release
-from ..primitives.execute cimport begin_deferring, end_deferring
+from ..primitives.execute cimport deferring, may_defer
 from ..primitives.opcodes cimport *
 from .containers cimport aligned_children, children_of, described
 from .pytrees cimport Pairing, in_place, tensors_of
@@ -140,15 +140,8 @@ def basis(TensorBase x not None, Py_ssize_t first, Py_ssize_t rows):
 
 def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     """The results of a function for every sample of its inputs."""
-    cdef bint outermost = begin_deferring()
-    try:
-        return mapped(name, fn, args, kwargs, in_axes, out_axes)
-    finally:
-        if outermost:
-            end_deferring()
-
-
-cdef object mapped(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
+    if may_defer():
+        return deferring(run_vmap, (name, fn, args, kwargs, in_axes, out_axes), {})
     cdef Call call = Call()
     cdef Level opened
     cdef list axes = []
