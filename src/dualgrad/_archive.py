@@ -33,6 +33,7 @@ __all__ = ["read", "write"]
 _DRAFT = ".{}.draft"
 _TOKEN = "[0-9a-f]{16}"
 _KINDS = "biufc"
+_LOOKS = 100  # at a file that others may be replacing
 
 # ---------------------------------------------------------------------------------------------------- writing
 
@@ -75,11 +76,16 @@ def _target(path: str) -> tuple[str, os.stat_result | None]:
     if not stat.S_ISREG(old.st_mode):
         code = errno.EISDIR if stat.S_ISDIR(old.st_mode) else errno.EINVAL
         raise OSError(code, f"is {_kind(old)}, not a file that can be replaced", path)
-    if not os.path.exists(target) or not os.path.samestat(old, os.stat(target)):
+    if not any(_is_same_file(path, target) for _ in range(_LOOKS)):
         raise OSError(errno.EINVAL, "is open, but has no name any more", path)
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "is there and must not be written", path)
     return target, old
+
+
+def _is_same_file(path: str, target: str) -> bool:
+    """Whether two paths lead to one file; maybe not if another writer replaces it between the two looks."""
+    return os.path.exists(target) and os.path.samestat(os.stat(path), os.stat(target))
 
 
 def _kind(found: os.stat_result) -> str:
