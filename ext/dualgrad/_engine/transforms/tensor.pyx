@@ -4,7 +4,7 @@ Operands of different types are cast here, before a primitive is applied, so tha
 each. Python numbers take the type of the tensor beside them.
 """
 cimport numpy as cnp
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 
 import numpy as np
 
@@ -430,6 +430,10 @@ cdef class Operators(TensorBase):
 
     def __hash__(self):
         return <Py_hash_t>(<size_t><PyObject *>self >> 4)
+
+
+# Operators has no fields of its own, so it is freed as a handle is. Cython would untrack and track it once more.
+(<PyTypeObject *>Operators).tp_dealloc = (<PyTypeObject *>TensorBase).tp_dealloc
 
 
 cdef class PrimitiveCall:
