@@ -17,12 +17,12 @@ from .views cimport Buffer, View
 
 
 cdef Py_ssize_t aligned(Py_ssize_t nbytes):
-    """Bytes that are taken for so many."""
+    """The bytes that `nbytes` take, in whole units of alignment."""
     return (nbytes + ALIGN - 1) // ALIGN * ALIGN
 
 
 cdef class FreeList:
-    """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
+    """Offsets in one piece of memory, by lifetimes: what is given back is taken again."""
     def __cinit__(self):
         self.free = {}
 

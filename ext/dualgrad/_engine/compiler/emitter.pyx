@@ -20,13 +20,13 @@ from .schedule cimport is_kept
 from .views cimport Buffer, View, broadcast_strides, new_buffer, packed, product, step_of, view_of
 
 cdef enum:
-    ONES = 4096                     # as many are kept for products that add up, at least
+    ONES = 4096                     # the fewest that are kept, for products that add rows up
 
 
 cdef class Ones:
 
     cdef int base(self, int typenum, Py_ssize_t n) except -1:
-        """Where a run finds so many ones."""
+        """The base at which a run finds at least `n` ones."""
         cdef Buffer r
         base, count = self.found.get(typenum, (0, 0))
         if count < n:
@@ -55,7 +55,7 @@ cdef class Emitter:
             return at.base, at.offset + v.offset, row_stride if self.rows else 0, 0
         if not made.rows:
             return BLOCK, <Py_ssize_t>self.local[r] + v.offset, 0, 0
-        row = row_size_of(r)        # its block memory begins with the rows before the block
+        row = row_size_of(r)        # its memory begins with the rows before the block
         return BLOCK, <Py_ssize_t>self.local[r] + v.offset + self.margins.of[r.number].before * row, 0, row
 
     cdef tuple operand(self, View v, tuple shape):
@@ -98,7 +98,7 @@ cdef class Emitter:
         return self.partition.row_size(r) * (self.block + m.before + m.after if by_rows else 1)
 
     cdef Py_ssize_t room(self, Py_ssize_t nbytes):
-        """Block memory for so many bytes a row, until the operation is done."""
+        """Block memory of `nbytes` a row, until the operation is done."""
         cdef Py_ssize_t offset = self.places.take(nbytes * self.capacity)
         self.spent.append((nbytes * self.capacity, offset))
         return offset
@@ -117,7 +117,7 @@ cdef class Emitter:
         for i in range(1 if rows else 0, len(shape)):
             if shape[i] != 1:
                 axes.append((shape[i], source_strides[i], target_strides[i]))
-        for extent, s, t in axes:               # axes that lie behind each other become one
+        for extent, s, t in axes:               # adjacent axes become one
             i = <int>len(merged) - 1
             if i >= 0 and merged[i][1] == s * extent and merged[i][2] == t * extent:
                 note(AXES_MERGED)
@@ -213,7 +213,7 @@ cdef class Emitter:
         return <Py_ssize_t>self.begun[id(group)] + nbytes * group.index(r)
 
     cdef int release(self, Buffer r) except -1:
-        """Free the block memory of a result that is read no more."""
+        """Free the block memory of a result after its last reader."""
         cdef list group = self.joined.groups.get(r)
         if group is None:
             return self.places.give(self.local_bytes(r), self.local[r])

@@ -44,7 +44,7 @@ cdef tuple key_of(Operation o, Joined j, FusedRegion region):
 
 
 cdef list missing_of(list group, dict maker, set done):
-    """The operations that have to be done before those of a group, the last one first."""
+    """The operations that a group depends on, the last one first."""
     cdef list missing = []
     cdef Operation o
     cdef View v

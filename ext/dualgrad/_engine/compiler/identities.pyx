@@ -12,10 +12,10 @@ Rounding is symmetric, and a power of two only shifts the exponent, so these may
 * c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
 * A square is a product, since products can be fused with what reads them.
 
-Steps that have become the same are one. Steps that are read no more are dropped in the end.
+Steps that have become equal are one step. Steps without a reader are dropped in the end.
 
-A sum that cancels is a positive zero, and so is the sum of the negatives. Who needs the negative of a sum gets the sum
-of the negatives, therefore, as it was recorded. Two things may differ all the same: the sign of a zero that is a
+A sum that cancels is a positive zero, and so is the sum of the negatives. So a step that needs the negative of a sum
+reads the sum of the negatives, as it was recorded. Two things may still differ: the sign of a zero that is a
 product of `absorb_mul`, or that is added to others, and the last digit of numbers too small to be normal.
 
 Only real types of four and eight bytes are looked at.

@@ -142,7 +142,7 @@ cdef class Plan:
         return self.sort_memories()
 
     cdef int sort_memories(self) except -1:
-        """Which memory is of which kind, and where constants are."""
+        """Note the kind of each memory, and where constants are."""
         cdef Py_ssize_t n = N_BASES + len(self.memories)
         cdef Memory m
         self.n_bases = n
@@ -278,7 +278,7 @@ cdef class Plan:
         return 0
 
     cdef int look_up(self, object index, int axis, object whole, char **bases) except -1:
-        """See to it that all numbers of an index array lie inside of an axis of what it is used on."""
+        """Raise an error if a number of an index array lies outside of the axis that it indexes."""
         cdef Located at = <Located>index
         cdef View v = at.view
         cdef Py_ssize_t extent = (<tuple>whole)[axis], step = step_of(v.strides, v.shape, False)
@@ -322,7 +322,7 @@ cdef class Plan:
 
 
 cdef int add_totals(RegionCode region, dg_region *r) except -1:
-    """What the workers of a region have added up, all together, goes where it belongs."""
+    """Add up what each worker of a region has added up, and put the totals into their places."""
     cdef char **bases = r.bases[0]
     cdef Total total
     cdef Loop *loop
@@ -367,7 +367,7 @@ cdef Array loose(Located at, char **bases):
     return viewed(at.view, np_scalar(at.view.buffer.typenum), bases[at.base] + at.offset)
 
 cdef Plan make_plan(Program program):
-    """The plan of a prepared program. What is made on the way is no garbage, and not worth looking through for it."""
+    """The plan of a prepared program. The collector waits meanwhile: planning makes many objects and keeps them."""
     cdef bint collecting = PyGC_Disable()
     cdef Compilation made
     cdef Plan plan

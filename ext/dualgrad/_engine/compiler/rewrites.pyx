@@ -2,8 +2,8 @@
 
 Design
 ------
-A rewrite that no program reaches is not tested, and one that has stopped to be reached shows nowhere else. They are
-counted when programs are planned; runs know nothing of them.
+A rewrite that no program reaches is not tested, and nothing else shows that one is no longer reached. Rewrites are
+counted when a program is planned; a run does not count.
 """
 from cpython.mem cimport PyMem_Calloc
 

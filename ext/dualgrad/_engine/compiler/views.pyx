@@ -105,7 +105,7 @@ cdef object step_of(tuple strides, tuple shape, bint partition):
 # ------------------------------------------------------------------------------------------------------ order of axes
 
 cdef tuple rows_first(tuple shape, Py_ssize_t rows):
-    """The order of axes in which one of so many rows comes first; None where it does already, or is not there."""
+    """The order of axes that puts an axis of `rows` first; None if it is first already, or if there is none."""
     cdef int k, n = len(shape)
     if rows == 0 or n < 2 or shape[0] == rows:
         return None
@@ -142,7 +142,7 @@ cdef View repeated(View v, tuple shape):
 
 
 cdef View reshaped(View v, tuple shape):
-    """The same elements in the same order under another shape; None where strides cannot say that."""
+    """The same elements in the same order under another shape; None where strides cannot describe it."""
     cdef list old = [(n, s) for n, s in zip(v.shape, v.strides) if n != 1]
     cdef list strides = []
     cdef int i = 0, j = 0, k, n_new = len(shape), first

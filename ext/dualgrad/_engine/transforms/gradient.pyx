@@ -8,8 +8,8 @@ becomes one instruction there (nested.pyx) and the tape is retained; otherwise t
 
 Levels are closed by `finally`, before any sweep, so nothing that raises can leave one open.
 
-The faces (GradOperation, grad, vjp ...) check their arguments and arrange the results in Python. A call that nests is
-made of small parts, so the lists and dicts that a part may not need are not made until it does.
+The faces (GradOperation, grad, vjp ...) check their arguments and arrange the results in Python. A part of a call
+makes a list or dict only when it needs one, since calls nest.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
