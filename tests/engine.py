@@ -1,6 +1,6 @@
 """What tests look at inside of the engine: where it lies is known to this module alone."""
 
-from dualgrad._engine.primitives.execute import synchronize
+from dualgrad._engine.primitives.execute import deferring, synchronize
 from dualgrad._engine.trace.cache import Recorded, forget_programs, known_functions, programs, recorded_call
 from dualgrad._engine.trace.capture import capture
 from dualgrad._engine.trace.deferred import defer_from
@@ -20,6 +20,7 @@ __all__ = [
     "capture",
     "check_programs",
     "defer_from",
+    "deferring",
     "forget_programs",
     "jets",
     "known_functions",

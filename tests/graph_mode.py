@@ -5,21 +5,22 @@ transforms make, and of those transforms that are called with a function (`jvp`,
 executed
 
 1. eagerly;
-2. recorded, twice: the first time that is eager execution in which equal steps are one; the second time everything is
+2. eagerly, twice, with everything deferred that can be: the second time that is computed by a plan;
+3. recorded, twice: the first time that is eager execution in which equal steps are one; the second time everything is
    deferred that can be, and computed by the plan;
-3. by the plain interpreter, step by step;
-4. by the plan, as replayed functions are in use.
+4. by the plain interpreter, step by step;
+5. by the plan, as replayed functions are in use.
 
 Before each run but the first, the tensors that a run changes and the source of random numbers are put back. So a test
 sees these effects once, those of the last run, whose results it gets. Its own Python (a list that is appended to) runs
 three times.
 
-*The rule.* The first recording and run 3 give the results and effects of run 1 bit for bit (one nan is as good as
-another). The second recording and run 4 give the same numbers, the sign of a zero aside, unless the plan is complex, or
+*The rule.* The first recording and run 4 give the results and effects of run 1 bit for bit (one nan is as good as
+another). The second recording and run 5 give the same numbers, the sign of a zero aside, unless the plan is complex, or
 adds numbers up or multiplies matrices, which blocks of rows may do in another order: then an array may be off by
-`ROUNDING` units in the last place of its largest number. The same holds for runs 2 to 4 of a call that meets a loop or
-a recomputed block, whose steps are differentiated one by one while recording and as a whole otherwise. An error has to
-be the same error.
+`ROUNDING` units in the last place of its largest number. The same holds for runs 3 to 5 of a call that meets a loop or
+a recomputed block, whose steps are differentiated one by one while recording and as a whole otherwise. It holds for
+runs 2 as well, in units of the largest number of all results. An error has to be the same error.
 
 A function that cannot be replayed is compared as far as it gets; the summary after the tests counts these calls and
 says why.
@@ -37,7 +38,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from engine import capture, open_levels
+import numpy as np
+from engine import capture, deferring, open_levels
 from ways import programs_run
 
 import dualgrad as dg
@@ -215,6 +217,10 @@ class Rehearsal:
             outcome, expected = again(lambda: call(*args, **kwargs))
         finally:
             self._call.noting = False
+        with programs_run("deferred"), eager_runs_unmentioned():
+            for way in ("each deferred array", "what is deferred"):
+                found = again(lambda: deferring(call, args, kwargs))[1]
+                check(name, way, found, expected, ROUNDING, largest(expected[0]))
         with eager_runs_unmentioned():
             for run in range(RECORDINGS):
                 with programs_run("deferred" if run else "executed"):
@@ -284,7 +290,16 @@ class Repetition:
         return (result, error), [numbers(result), effects, error and (type(error), str(error))]
 
 
-def check(name: str, way: str, found: Any, expected: Any, rounding: float | None) -> None:
+def largest(nest: Any) -> float:
+    """The largest finite number in a nest of arrays. A derivative may be a small difference of numbers of that size."""
+    if isinstance(nest, list | dict):
+        return max(map(largest, nest.values() if isinstance(nest, dict) else nest), default=0.0)
+    if not isinstance(nest, np.ndarray) or nest.dtype.kind not in "fc":
+        return 0.0
+    return float(np.abs(nest[np.isfinite(nest)]).max(initial=0.0))
+
+
+def check(name: str, way: str, found: Any, expected: Any, rounding: float | None, scale: float = 0.0) -> None:
     """Raise AssertionError where two nests of numbers differ."""
-    where = difference(found, expected, rounding)
+    where = difference(found, expected, rounding, scale=scale)
     assert where is None, f"{name}: {way} differs from eager execution: {where}\nErrors: {found[-1]}, {expected[-1]}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dualgrad._engine.primitives.execute import synchronize
 from dualgrad._engine.trace import deferred, recordings
 
 #: as ever; with everything deferred while it is recorded that can be; step by step
@@ -24,3 +25,13 @@ def programs_run(way: str) -> Iterator[None]:
         recordings.plan_programs(planned)
         if least is not None:
             deferred.defer_from(least)
+
+
+@contextmanager
+def computed_at_once() -> Iterator[None]:
+    """Inside the block eager calls defer nothing, so that their sums are added in the order of the interpreter."""
+    former = synchronize(True)
+    try:
+        yield
+    finally:
+        synchronize(former)

@@ -1,19 +1,22 @@
 """The running environment: execution mode and device, under MindSpore's names.
 
-Two settings mean something here. ``mode`` chooses whether calls are executed as Python goes or recorded and
-replayed; the numbers are the same. ``device_target`` takes every device that MindSpore knows, since scripts
-name one, and everything is computed on the CPU; choosing another device warns once. The other keywords tune
-compilers, memory pools and log files that do not exist here. They are known by name, so that a script runs
-unchanged and a misspelt keyword is still an error; what is set is remembered and otherwise ignored.
+Three settings mean something here. ``mode`` chooses whether calls are executed as Python goes or recorded and
+replayed; the numbers are the same. ``pynative_synchronize`` chooses whether eager execution computes each array at
+once, or may compute large ones together when the outermost call ends. ``device_target`` takes every device that
+MindSpore knows, since scripts name one, and everything is computed on the CPU; choosing another device warns once.
+The other keywords tune compilers, memory pools and log files that do not exist here. They are known by name, so that
+a script runs unchanged and a misspelt keyword is still an error; what is set is remembered and otherwise ignored.
 
 The settings belong to the process, not to a thread: they are chosen once, at the top of a program.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Final
 
+from ._engine.primitives.execute import synchronize
 from ._engine.transforms.calls import set_graph_mode
 
 __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "mode", "set_context", "set_device"]
@@ -69,11 +72,14 @@ _IGNORED: Final[dict[str, object]] = {
     "env_config_path": None,
     "precompile_only": False,
     "reserve_class_name_in_scope": True,
-    "pynative_synchronize": False,
     "debug_level": 0,
 }
 
-_settings: dict[str, object] = {"device_target": "CPU", **_IGNORED}
+_settings: dict[str, object] = {
+    "device_target": "CPU",
+    "pynative_synchronize": os.environ.get("DUALGRAD_SYNCHRONOUS", "") not in ("", "0"),
+    **_IGNORED,
+}
 _mode: int = PYNATIVE_MODE  # apart from the other settings, since gradient functions read it at every call
 _warned: set[str] = set()
 
@@ -101,13 +107,17 @@ def set_context(**kwargs: object) -> None:
         `GRAPH_MODE` (0) or `PYNATIVE_MODE` (1, the default). Both give the same numbers.
     device_target : str
         ``"CPU"``, ``"GPU"`` or ``"Ascend"``. Everything is computed on the CPU; the latter two warn once.
+    pynative_synchronize : bool
+        Whether eager calls compute each array at once. By default an outermost call of a transform or Cell may compute
+        large arrays together, when it ends or when Python reads a number; sums are then added in another order. The
+        environment variable ``DUALGRAD_SYNCHRONOUS=1`` sets it when the package is imported.
     **kwargs
         Any other keyword of MindSpore 2, such as ``save_graphs`` or ``device_id``: remembered and ignored.
 
     Raises
     ------
     ValueError
-        If the mode, the target or a keyword is not known.
+        If the mode, the target or a keyword is not known, or ``pynative_synchronize`` is not a bool.
 
     Warns
     -----
@@ -195,6 +205,10 @@ def _set(new: dict[str, object], where: str) -> None:
     if not isinstance(target, str) or target not in _TARGETS:
         known = ", ".join(map(repr, _TARGETS))
         raise ValueError(f"{where}: got device_target={target!r}. Expected one of {known}.")
+    synchronous = new.get("pynative_synchronize", _settings["pynative_synchronize"])
+    if not isinstance(synchronous, bool):
+        raise ValueError(f"{where}: got pynative_synchronize={synchronous!r}. Expected True or False.")
+    synchronize(synchronous)
     _mode = chosen
     set_graph_mode(_mode == GRAPH_MODE)
     _settings.update(new)
@@ -219,3 +233,6 @@ def _check_keyword(keyword: str, where: str) -> None:
         f"{where}: the keyword {keyword!r} is not known. Expected mode, device_target or another keyword "
         f"of MindSpore's set_context.{hint}"
     )
+
+
+synchronize(_settings["pynative_synchronize"] is True)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from ways import computed_at_once
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
@@ -35,7 +36,8 @@ def test_forces_between_pairs(dtype, points, coordinates):
     rng = np.random.default_rng(points)
     x, y = (Tensor(rng.standard_normal((points, coordinates)).astype(dtype)) for _ in range(2))
     forces = dg.grad(energy, (0, 1))
-    expected = forces(x, y)
+    with computed_at_once():
+        expected = forces(x, y)
     found, recorded = replayed(forces, x, y)
     verify(recorded)(x, y)
     with interpreted():

@@ -4,8 +4,12 @@ Warnings are errors in this test suite, so a call outside `pytest.warns` is a ca
 """
 
 import inspect
+import os
+import subprocess
+import sys
 
 import pytest
+from engine import synchronize
 
 import dualgrad as dg
 from dualgrad import context
@@ -66,6 +70,9 @@ def environment(monkeypatch):
     monkeypatch.setattr(context, "_settings", dict(context._settings))
     monkeypatch.setattr(context, "_mode", context._mode)
     monkeypatch.setattr(context, "_warned", set())
+    former = synchronize(False)
+    yield
+    synchronize(former)
 
 
 def everything():
@@ -154,6 +161,28 @@ def test_other_keywords_are_remembered(keyword):
     assert dg.get_context(keyword) != OTHERS[keyword]
     dg.set_context(**{keyword: OTHERS[keyword]})
     assert everything() == before | {keyword: OTHERS[keyword]}
+
+
+def test_the_engine_is_told_whether_to_compute_at_once():
+    for chosen in (True, False, True):
+        dg.set_context(pynative_synchronize=chosen)
+        assert synchronize(chosen) is chosen
+
+
+@pytest.mark.parametrize("wrong", [1, 0, None, "yes"], ids=repr)
+def test_computing_at_once_is_a_bool(wrong):
+    before = everything()
+    with pytest.raises(ValueError, match=r"^set_context: got pynative_synchronize=.*Expected True or False"):
+        dg.set_context(mode=dg.GRAPH_MODE, pynative_synchronize=wrong)
+    assert everything() == before
+
+
+@pytest.mark.parametrize("value", ["", "0", "1"])
+def test_the_environment_says_whether_to_compute_at_once(value):
+    code = "import dualgrad as dg; print(dg.get_context('pynative_synchronize'))"
+    environment = {**os.environ, "DUALGRAD_SYNCHRONOUS": value, "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == str(value == "1")
 
 
 def test_the_keywords_that_are_known_are_those_tested_here():

@@ -111,6 +111,37 @@ def test_weights_that_change_between_calls_are_read_again():
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-4)
 
 
+FILLED = {"one number": lambda k: np.full((60, 40), float(k)), "many": lambda k: RNG.normal(size=(60, 40))}
+VIEWS = {"itself": lambda t: t, "a view": lambda t: t.reshape((40, 60)).reshape((60, 40)), "a row": lambda t: t[3]}
+
+
+@pytest.mark.usefixtures("deferring")
+@pytest.mark.parametrize("filled", FILLED)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("changed", ["between calls", "between uses"])
+def test_memory_that_python_writes_is_read_at_each_use(filled, view, changed):
+    """A tensor that shares the memory of a NumPy array has the numbers that are there when it is used."""
+    memory, used = np.empty((60, 40)), []
+    shared = Tensor.from_numpy(memory)
+
+    def read():
+        used.append(VIEWS[view](memory.copy()))
+        return VIEWS[view](shared)
+
+    def f(x):
+        y = ops.sin(x) * read()
+        if changed == "between uses":
+            memory[...] = memory[::-1] * 2.0 + 1.0
+        return ops.sum(y * read())
+
+    for k in (2, 3, 4, 2):
+        memory[...] = FILLED[filled](k)
+        value, slope = leaves(dg.value_and_grad(f)(X))
+        x, factor = X.asnumpy(), used[-2] * used[-1]
+        np.testing.assert_allclose(value, np.sum(np.sin(x) * factor), rtol=1e-11)
+        np.testing.assert_allclose(slope, np.cos(x) * factor, rtol=1e-11)
+
+
 def leaves(nest):
     if isinstance(nest, Tensor):
         return [nest.asnumpy()]

@@ -43,29 +43,32 @@ def numbers(nest: Any) -> Any:
     return [type(nest), *map(numbers, flat(nest))]  # the tensors of other pytrees
 
 
-def difference(found: Any, expected: Any, rounding: float | None, where: str = "") -> str | None:
-    """The first place where two pytrees of numbers differ, in words; None if there is none."""
+def difference(found: Any, expected: Any, rounding: float | None, where: str = "", scale: float = 0.0) -> str | None:
+    """The first place where two pytrees of numbers differ, in words; None if there is none. See `near`."""
     if isinstance(expected, list | dict):
         if type(found) is not type(expected) or len(found) != len(expected):
             return f"{where or 'the result'} is {found!r} instead of {expected!r}"
         for key in expected if isinstance(expected, dict) else range(len(expected)):
             if isinstance(expected, dict) and key not in found:
                 return f"{where or 'the result'} has the keys {list(found)} instead of {list(expected)}"
-            inner = difference(found[key], expected[key], rounding, f"{where}[{key!r}]")
+            inner = difference(found[key], expected[key], rounding, f"{where}[{key!r}]", scale)
             if inner is not None:
                 return inner
         return None
     if isinstance(expected, np.ndarray):
         same = isinstance(found, np.ndarray) and (found.dtype, found.shape) == (expected.dtype, expected.shape)
-        if same and near(found, expected, rounding):
+        if same and near(found, expected, rounding, scale):
             return None
     elif found is expected or (type(found) is type(expected) and (found == expected or found != found)):
         return None
     return f"{where or 'the result'} is\n{found!r}\ninstead of\n{expected!r}"
 
 
-def near(found: np.ndarray, expected: np.ndarray, rounding: float | None) -> bool:
-    """Whether two arrays of one type and shape agree to some units in the last place; None: bit for bit."""
+def near(found: np.ndarray, expected: np.ndarray, rounding: float | None, scale: float = 0.0) -> bool:
+    """Whether two arrays of one type and shape agree to some units in the last place; None: bit for bit.
+
+    Units are those of the largest number, or of `scale` if that is larger.
+    """
     if found.tobytes() == expected.tobytes():
         return True
     if expected.dtype.kind not in "fc":
@@ -78,6 +81,6 @@ def near(found: np.ndarray, expected: np.ndarray, rounding: float | None) -> boo
         return a.tobytes() == b.tobytes()
     with np.errstate(all="ignore"):
         finite = np.isfinite(b)
-        scale = np.abs(b[finite]).max(initial=0.0)
+        scale = np.abs(b[finite]).max(initial=scale)
         off = np.abs(a[finite] - b[finite]) <= rounding * np.finfo(parts).eps * scale
     return bool(off.all() and np.array_equal(a[~finite], b[~finite]))

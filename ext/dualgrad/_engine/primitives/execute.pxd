@@ -30,7 +30,7 @@ cdef inline Tracer active_tracer():
 
 cdef bint SYNCHRONOUS           # eager calls compute everything at once
 
-cdef object deferring(object call, tuple args, dict kwargs)
+cpdef object deferring(object call, tuple args, dict kwargs)
 
 
 cdef inline bint may_defer() noexcept:

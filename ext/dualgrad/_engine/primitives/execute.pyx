@@ -82,7 +82,7 @@ cdef Array execute(int op, object params, PyObject **args, int n):
     return out
 
 
-cdef object deferring(object call, tuple args, dict kwargs):
+cpdef object deferring(object call, tuple args, dict kwargs):
     """The results of an outermost call. What of its deferred values is still held when it ends is computed then."""
     cdef dg_thread *thread = thread_state()
     cdef Tracer tracer
@@ -98,7 +98,7 @@ cdef object deferring(object call, tuple args, dict kwargs):
 
 
 def synchronize(bint on):
-    """Whether eager calls compute every array at once (the default), or may defer large ones. Returns the former
+    """Whether eager calls compute every array at once, or may defer large ones (see context.py). Returns the former
     setting, which is that of all threads."""
     global SYNCHRONOUS
     cdef bint former = SYNCHRONOUS

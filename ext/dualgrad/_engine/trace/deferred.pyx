@@ -102,6 +102,7 @@ cdef class DeferredValues:
                 del self.waiting[slot]
                 if self.done is not None:
                     self.done[slot] = p.out
+                    self.held += p.out.size * p.out.itemsize
         return 0
 
     cdef int evaluate_all(self) except -1:

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from ..arrays.array cimport HOOKS, Array, copy_of, new_view, to_ndarray, uniform
 from ..compiler.plan cimport Plan, make_plan
-from ..compiler.program cimport FROM_INPUT, Program
+from ..compiler.program cimport FROM_INPUT, Program, same_numbers
 from ..primitives.execute cimport run, start_tracing, stop_tracing
 from .deferred cimport DeferredValues, compute_now
 from .recorder cimport Recorder
@@ -27,6 +27,7 @@ from .recorder cimport Recorder
 cdef enum:
     KEPT_PLANS = 16
     MOST_STEPS = 1 << 15        # that are written down before they are computed
+    MOST_HELD = 1 << 28         # bytes of arrays that are computed before the call ends, and kept until it does
     BYTES_OF_A_STEP = 200_000   # of arrays that are made one by one in the time that planning of a step takes
 
 cdef list PLANS = []            # (program, plan or None), the one that was used last first
@@ -55,23 +56,26 @@ cdef class LazyCall(Recorder):
         return False
 
     cdef Array known(self, Array a):
-        """An array as an input of the program. Unit vectors stay constants: products with them pick."""
-        cdef Array alias
+        """An array as an input of the program. Unit vectors stay constants: products with them pick. Memory of a user's
+        NumPy array is looked at again, since Python may have changed it."""
         if a.trace == self.trace or a.basis:
             return a
         found = self.aliases.get(id(a))
-        if found is not None:
+        if found is not None and (not borrowed(a) or same_numbers(<Array>(<tuple>found)[1], a)):
             return <Array>(<tuple>found)[1]
-        if not a.owner and not isinstance(a.base, Array):       # memory of NumPy, which may change before it is read
-            alias = copy_of(to_ndarray(a))
-        else:
-            alias = new_view(a, a.ndim, a.shape, a.strides, a.data)
+        return self.new_input(a, unshared(a))
+
+    cdef Array new_input(self, Array a, Array numbers):
+        cdef Array alias = new_view(numbers, a.ndim, numbers.shape, numbers.strides, numbers.data)
         alias.trace = self.trace
         alias.slot = self.program.new_slot(FROM_INPUT, len(self.given), a)
         self.program.inputs.append(alias.slot)
         self.given.append(alias)
         self.aliases[id(a)] = (a, alias)
         return alias
+
+    cdef int slot_of(self, Array a) except -1:
+        return Recorder.slot_of(self, unshared(a))
 
     cdef Array reference(self, object handle, Array a):
         return self.known(a)
@@ -82,7 +86,7 @@ cdef class LazyCall(Recorder):
         cdef list held = []
         cdef Array a
         cdef int i
-        if self.ended or len(self.program.steps) >= MOST_STEPS:
+        if self.ended or len(self.program.steps) >= MOST_STEPS or self.deferred.held >= MOST_HELD:
             stop_tracing(self)          # the next large array begins another program
             self.evaluate_deferred()
             return run(op, params, args, n)
@@ -96,7 +100,8 @@ cdef class LazyCall(Recorder):
 
     cdef Array computed(self, Array out, int slot):
         """A result that was computed at once is an input."""
-        return self.known(out)
+        self.deferred.held += out.size * out.itemsize
+        return self.new_input(out, out)
 
     cdef int needed(self, Array a) except -1:
         with self.lock:
@@ -143,6 +148,16 @@ cdef class LazyCall(Recorder):
         if arrays is not None:
             self.deferred.fill_in(slots, arrays)
         return 0
+
+
+cdef Array unshared(Array a):
+    """An array, copied if its memory is borrowed: that may change before it is read, or compared."""
+    return copy_of(to_ndarray(a)) if borrowed(a) else a
+
+
+cdef bint borrowed(Array a):
+    """Whether the memory of an array is that of a NumPy array, which a user may have."""
+    return not (a.owner or a.basis or isinstance(a.base, Array))
 
 
 cdef Plan plan_of(Program program, bint worth_it):
