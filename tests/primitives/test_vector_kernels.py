@@ -98,14 +98,27 @@ KERNELS = {
     "erf": (mpmath.erf, 1.6, (*SMALL, uniform(-2, 2), uniform(0.9, 1.1), uniform(-7, 7), spread(1.0, BIG))),
     "erfc": (mpmath.erfc, 2.5, (*SMALL, uniform(0.4, 0.7), uniform(-7, 7), uniform(0, 27.3), uniform(26, 27.3))),
 }
+NEAR = (uniform(-2, 2), spread(1e-44, 1.0))
+CIRCLE_F = (
+    uniform(-10, 10),
+    uniform(-9.9e4, 9.9e4),
+    spread(9e4, 3e38),
+    multiples(QUARTER, 1e5),
+    multiples(QUARTER, 1e9),
+)
+#: the same for float32
 NARROW = {
-    "sigmoid": (2.3, uniform(-104, 20)),
-    "softplus": (2.0, uniform(-104, 100)),
-    "tanh": (1.6, uniform(-12, 12)),
-    "sech2": (3.0, uniform(-52, 52)),
-    "gauss": (0.6, uniform(-10.2, 10.2)),
-    "erf": (2.0, uniform(-5, 5)),
-    "erfc": (0.6, uniform(-5, 10.1)),
+    "exp": (1.1, uniform(-104, 89), uniform(-87, 88), *NEAR),
+    "log": (1.0, positive(1e-45, 1e-37), positive(1e-37, 3e38), uniform(0.5, 2.0)),
+    "sin": (0.9, *CIRCLE_F, *NEAR),
+    "cos": (0.9, *CIRCLE_F, *NEAR),
+    "sigmoid": (2.3, uniform(-104, 20), *NEAR),
+    "softplus": (2.0, uniform(-104, 100), *NEAR),
+    "tanh": (1.6, uniform(-12, 12), *NEAR),
+    "sech2": (3.0, uniform(-52, 52), *NEAR),
+    "gauss": (0.6, uniform(-10.2, 10.2), *NEAR),
+    "erf": (2.0, uniform(-5, 5), *NEAR),
+    "erfc": (0.6, uniform(-5, 10.1), *NEAR),
 }
 
 
@@ -120,7 +133,7 @@ def wide_sample(name):
 
 def narrow_sample(name):
     rng = seed(name)
-    x = np.concatenate([draw(rng) for draw in (NARROW[name][1], uniform(-2, 2), spread(1e-44, 1.0))])
+    x = np.concatenate([draw(rng) for draw in NARROW[name][1:]])
     return x.astype(np.float32)
 
 

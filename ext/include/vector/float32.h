@@ -1,11 +1,24 @@
-/* Kernels of float for which the C library and NumPy have no fast one; see vector/registers.h and the kernels of double. */
+/* Kernels of float; see vector/registers.h and the kernels of double.
+ *
+ * They compute in float, but for those that need an exact square, and for the reduction of angles where the machine has no
+ * multiply-add with one rounding.
+ */
 #ifndef DG_VECTOR_FLOAT_H
 #define DG_VECTOR_FLOAT_H
 
 #include "vector/erf.h"
+#include "vector/trig.h"
 
 /* (e^r - 1 - r) / r^2 */
 static const float dgv_exp_terms_f[] = {0.50000001f, 0.16666518f, 0.041666204f, 0.0083689466f, 0.0013950607f};
+
+/* (log(1 + f) - f + f^2 / 2) / f^3, 1 + f from sqrt(1/2) to sqrt(2) */
+static const float dgv_log_terms_f[] = {0.3333333f,   -0.25000823f, 0.20001227f, -0.16623357f,
+                                        0.14201762f, -0.13160194f, 0.1276155f,  -0.0763443f};
+
+/* (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4, in r^2, |r| <= pi/4 */
+static const float dgv_sin_terms_f[] = {-0.16666667f, 0.008333329f, -0.00019839311f, 2.7180881e-06f};
+static const float dgv_cos_terms_f[] = {0.041666646f, -0.0013887349f, 2.4436284e-05f};
 
 /* (2 atanh(s) / s - 2) / s^2, in s^2, s from 0 to 1/3 */
 static const float dgv_log1p_terms_f[] = {0.66666676f, 0.39998883f, 0.28616754f, 0.21428943f, 0.24296478f};
@@ -26,6 +39,70 @@ DG_INLINE float dgv_exp_f(const int fused, float x)
     const float y = 1.0f + DG_MADD_F(r * r, DG_POLYNOMIAL_F(dgv_exp_terms_f, r), r);
     const uint32_t k = dgv_bits_f(rounded), half = k >> 1;
     return y * dgv_number_f((half << 23) + DG_ONE_BITS_F) * dgv_number_f(((k - half) << 23) + DG_ONE_BITS_F);
+}
+
+#define DG_SQRT_HALF_BITS_F ((uint32_t)0x3f3504f3)
+#define DG_FRACTION_BITS_F (((uint32_t)1 << 23) - 1)
+
+/* x = 2^k (1 + f), and log(x) = k ln2 + (f - (f^2 / 2 - f^3 P(f))); k times the first part of ln2 is exact. */
+DG_INLINE float dgv_log_f(const int fused, float x)
+{
+    const float scale = x < 0x1p-126f ? 0x1p24f : 1.0f;
+    const uint32_t bits = dgv_bits_f(x * scale) + (DG_ONE_BITS_F - DG_SQRT_HALF_BITS_F);
+    /* an integer below 2^23 becomes a float by its bits; minus 24 for a scaled number */
+    const float k = dgv_number_f((bits >> 23) | dgv_bits_f(0x1p23f)) - (0x1p23f + 127.0f) - (scale - 1.0f) * (24 * 0x1p-24f);
+    const float f = dgv_number_f((bits & DG_FRACTION_BITS_F) + DG_SQRT_HALF_BITS_F) - 1.0f, z = f * f;
+    const float g = DG_MADD_F(-f * z, DG_POLYNOMIAL_F(dgv_log_terms_f, f), 0.5f * z);
+    float y = DG_MADD_F(k, 0.693359375f, f - DG_MADD_F(k, 2.12194440e-4f, g));
+    y = x < INFINITY ? y : x;               /* inf and nan are their own logarithms */
+    y = x == 0 ? -INFINITY : y;
+    return x < 0 ? NAN : y;
+}
+
+typedef struct { float sin, cos; } dgv_circle_f;
+
+/* Sine and cosine of x = n pi/2 + r + tail, and n in the lowest bits. With multiply-add pi/2 in three parts of 24 bits leaves
+ * an exact first difference, a multiple of 2^-23, so the error of the next sum is exact too; without it the difference is
+ * taken in double. */
+DG_INLINE dgv_circle_f dgv_quadrant_f(const int fused, float x, uint32_t *n)
+{
+    float r, tail;
+    if (fused) {
+        const float rounded = DG_MADD_F(x, 0x1.45f306p-1f, DG_ROUNDER_F), m = rounded - DG_ROUNDER_F;
+        const float first = DG_MADD_F(m, -0x1.921fb6p+0f, x), second = m * 0x1.777a5cp-25f;
+        r = first + second;
+        tail = DG_MADD_F(m, 0x1.777a5cp-25f, -second) + (second - (r - first));
+        tail = DG_MADD_F(m, 0x1.ee59dap-50f, tail);
+        *n = dgv_bits_f(rounded);
+    } else {
+        const double rounded = (double)x * 0x1.45f306dc9c883p-1 + DG_ROUNDER, m = rounded - DG_ROUNDER;
+        const double all = ((double)x - m * 0x1.921fb5444p+0) - m * 0x1.68c234c4c6629p-39;
+        r = (float)all;
+        tail = (float)(all - (double)r);
+        *n = (uint32_t)dgv_bits(rounded);
+    }
+    const float z = r * r, half = 0.5f * z, w = 1.0f - half;
+    return (dgv_circle_f){
+        r + DG_MADD_F(r * z, DG_POLYNOMIAL_F(dgv_sin_terms_f, z), tail * w),
+        w + (((1.0f - w) - half) + DG_MADD_F(z * z, DG_POLYNOMIAL_F(dgv_cos_terms_f, z), -r * tail))};
+}
+
+/* -x if n is in the lower half of the circle. */
+DG_INLINE float dgv_turned_f(float x, uint32_t n) { return dgv_number_f(dgv_bits_f(x) ^ (n & 2) << 30); }
+
+DG_INLINE float dgv_sin_f(const int fused, float x)
+{
+    uint32_t n;
+    const dgv_circle_f c = dgv_quadrant_f(fused, x, &n);
+    const float sine = dgv_turned_f(n & 1 ? c.cos : c.sin, n);
+    return x == 0 ? x : sine;
+}
+
+DG_INLINE float dgv_cos_f(const int fused, float x)
+{
+    uint32_t n;
+    const dgv_circle_f c = dgv_quadrant_f(fused, x, &n);
+    return dgv_turned_f(n & 1 ? c.sin : c.cos, n + 1);
 }
 
 DG_INLINE float dgv_sigmoid_f(const int fused, float x)

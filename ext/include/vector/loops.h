@@ -103,6 +103,8 @@ DG_NEVER_HARD(dgv_atan, double)
 DG_NEVER_HARD(dgv_gauss, double)
 DG_NEVER_HARD(dgv_erf, double)
 DG_NEVER_HARD(dgv_erfc, double)
+DG_NEVER_HARD(dgv_exp_f, float)
+DG_NEVER_HARD(dgv_log_f, float)
 DG_NEVER_HARD(dgv_tanh_f, float)
 DG_NEVER_HARD(dgv_sech2_f, float)
 DG_NEVER_HARD(dgv_sigmoid_f, float)
@@ -111,12 +113,14 @@ DG_NEVER_HARD(dgv_gauss_f, float)
 DG_NEVER_HARD(dgv_erf_f, float)
 DG_NEVER_HARD(dgv_erfc_f, float)
 
-#define DG_HARD_WHERE_FAR(KERNEL, FUNCTION)                                                        \
-    DG_INLINE int64_t KERNEL##_is_hard(double x) { return dgv_is_far(x); }                         \
-    DG_INLINE double KERNEL##_hard(double x) { return FUNCTION(x); }
+#define DG_HARD_WHERE_FAR(KERNEL, T, FUNCTION)                                                     \
+    DG_INLINE int64_t KERNEL##_is_hard(T x) { return dgv_is_far(x); }                              \
+    DG_INLINE T KERNEL##_hard(T x) { return FUNCTION(x); }
 
-DG_HARD_WHERE_FAR(dgv_sin, sin)
-DG_HARD_WHERE_FAR(dgv_cos, cos)
-DG_HARD_WHERE_FAR(dgv_tan, tan)
+DG_HARD_WHERE_FAR(dgv_sin, double, sin)
+DG_HARD_WHERE_FAR(dgv_cos, double, cos)
+DG_HARD_WHERE_FAR(dgv_tan, double, tan)
+DG_HARD_WHERE_FAR(dgv_sin_f, float, sinf)
+DG_HARD_WHERE_FAR(dgv_cos_f, float, cosf)
 
 #endif

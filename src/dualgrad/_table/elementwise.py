@@ -107,13 +107,13 @@ ARITHMETIC = (
 )  # fmt: skip
 
 EXPONENTIAL = (
-    elementwise("exp", "out", vector=("f64",), ufunc="exp", function="exp", cls="Exp", method="exp", summary="e to the power x",
+    elementwise("exp", "out", vector=("f64", "f32"), ufunc="exp", function="exp", cls="Exp", method="exp", summary="e to the power x",
                 exact="mp.exp(x)", example=("[0.0, 1.0]", "[1. 2.71828]")),
     elementwise("expm1", "exp(x)", vector=("f64",), ufunc="expm1", function="expm1", cls="Expm1", method="expm1",
                 summary="exp(x) - 1, exact near 0", exact="mp.expm1(x)", example=("[0.0, 1.0]", "[0. 1.71828]")),
     elementwise("exp2", "LN2 * out", vector=("f64",), ufunc="exp2", function="exp2", summary="2 to the power x",
                 exact="mp.power(2, x)", example=("[3.0, -1.0]", "[8.  0.5]")),
-    elementwise("log", "reciprocal(x)", vector=("f64",), ufunc="log", domain=(0, INF), function="log", cls="Log", method="log",
+    elementwise("log", "reciprocal(x)", vector=("f64", "f32"), ufunc="log", domain=(0, INF), function="log", cls="Log", method="log",
                 summary="natural logarithm of x", exact="mp.log(x)", example=("[1.0, 2.0]", "[0. 0.693147]")),
     elementwise("log1p", "reciprocal(1 + x)", vector=("f64",), ufunc="log1p", domain=(-1, INF), function="log1p", cls="Log1p",
                 method="log1p", summary="log(1 + x), exact near 0",

@@ -17,9 +17,9 @@ from .row import INF, elementwise
 _PI2 = math.pi / 2
 
 _FUNCTIONS = (
-    elementwise("sin", "cos(x)", vector=("f64",), ufunc="sin", function="sin", cls="Sin", method="sin", summary="sine of x",
+    elementwise("sin", "cos(x)", vector=("f64", "f32"), ufunc="sin", function="sin", cls="Sin", method="sin", summary="sine of x",
                 exact="mp.sin(x)", example=("[0.0, 1.0]", "[0. 0.841471]")),
-    elementwise("cos", "-sin(x)", vector=("f64",), ufunc="cos", function="cos", cls="Cos", method="cos", summary="cosine of x",
+    elementwise("cos", "-sin(x)", vector=("f64", "f32"), ufunc="cos", function="cos", cls="Cos", method="cos", summary="cosine of x",
                 exact="mp.cos(x)", example=("[0.0, 1.0]", "[1. 0.540302]")),
     elementwise("tan", "1 + out * out", vector=("f64",), ufunc="tan", domain=(-_PI2, _PI2), function="tan", cls="Tan",
                 method="tan", summary="tangent of x", exact="mp.tan(x)", example=("[0.0, 1.0]", "[0. 1.55741]")),
