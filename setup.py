@@ -11,6 +11,7 @@ configuration costs nothing.
 Environment
     DUALGRAD_DEBUG=1    debug build: checks of bounds, None and engine invariants, live-object counters, line
                         tracing for coverage, annotated HTML beside the sources
+    DUALGRAD_SYMBOLS=1  names of C functions stay in the modules, for profilers
     DUALGRAD_JOBS=n     number of compilers that run at a time; default: one for each processor
 """
 
@@ -32,6 +33,7 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 EXT = Path("ext")
 DEBUG = os.environ.get("DUALGRAD_DEBUG", "0") not in ("", "0")
+SYMBOLS = os.environ.get("DUALGRAD_SYMBOLS", "0") not in ("", "0")
 JOBS = int(os.environ.get("DUALGRAD_JOBS", os.cpu_count() or 1))
 
 DIRECTIVES = {
@@ -71,6 +73,7 @@ else:
 
 # A release has no symbols for debuggers, which are a tenth of its size, and no gap between code and constants.
 LDFLAGS = ["-Wl,-s", "-Wl,-z,noseparate-code"] if sys.platform == "linux" and not DEBUG else []
+LDFLAGS = LDFLAGS[1:] if SYMBOLS else LDFLAGS
 
 ENVIRONMENT = {name: os.environ.get(name) for name in ("CC", "CPPFLAGS", "CFLAGS", "LDFLAGS")}
 CONFIGURATION = repr((Cython.__version__, numpy.__version__, DIRECTIVES, MACROS, CFLAGS, LDFLAGS, ENVIRONMENT))

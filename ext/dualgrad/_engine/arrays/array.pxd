@@ -50,6 +50,7 @@ cdef enum:
     LEAVING                 # the error for numbers that leave a derivative
     GET_RANDOM              # how the state of random numbers is read,
     PUT_RANDOM              # and set
+    BY_ENTRIES              # a program by the entries of its arrays
     N_HOOKS
 
 
@@ -80,7 +81,20 @@ cdef object writable(Array a)
 cdef Array from_ndarray(object array)
 cdef Array copy_of(object array)
 cdef tuple shape_tuple(Array a)
-cdef bint same_shape(Array a, Array b) noexcept
+
+cdef inline bint same_shape(Array a, Array b) noexcept:
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != b.shape[i]:
+            return False
+    return True
+
+cdef inline bint same_form(Array a, Array b) noexcept:
+    """Whether two arrays have one type and shape."""
+    return a.typenum == b.typenum and same_shape(a, b)
+
 cdef bint has_form(Array a, int typenum, tuple shape) except -1
 cdef int item_size(int typenum) noexcept nogil
 cdef bint is_inexact(int typenum) noexcept nogil

@@ -18,7 +18,7 @@ collector nothing.
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
@@ -32,6 +32,7 @@ cdef extern from "memory/memory.h":
     void *dg_alloc(size_t n)
     void dg_free(void *p, size_t n)
     void dg_use_slabs(PyTypeObject *type)
+    void dg_object_free(void *p) noexcept
     bint dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
     const size_t DG_OBJECT_HEAD
 
@@ -53,7 +54,7 @@ for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uin
     ITEM_SIZE[np.dtype(_name).num] = np.dtype(_name).itemsize
     _CANONICAL[np.dtype(_name).str] = np.dtype(_name).num
 
-HOOK_NAMES = ("cell_called", "transform_called", "leaving", "get_random", "put_random")
+HOOK_NAMES = ("cell_called", "transform_called", "leaving", "get_random", "put_random", "by_entries")
 
 
 def install(**hooks):
@@ -113,6 +114,19 @@ cdef class Array(Value):
         return to_ndarray(self)
 
 
+cdef void free_array(PyObject *self) noexcept:
+    """Free an array. Cython's own function would put a pending error aside, though nothing here can raise one."""
+    cdef PyObject *base = <PyObject *>(<Array>self).base
+    if (<Array>self).owner and (<Array>self).data is not <char *>(<Array>self).inline_data:
+        dg_free((<Array>self).data, (<Array>self).size * (<Array>self).itemsize)
+    if (<Array>self).shape is not (<Array>self).inline_dims:
+        free((<Array>self).shape)
+    dg_object_free(self)
+    Py_XDECREF(base)
+
+
+if not DG_DEBUG:                # which counts what is freed
+    (<PyTypeObject *>Array).tp_dealloc = free_array
 dg_use_slabs(<PyTypeObject *>Array)
 
 
@@ -143,13 +157,17 @@ cdef inline Array blank(int ndim):
     else:
         a.shape = <Py_ssize_t *>malloc(2 * ndim * sizeof(Py_ssize_t))
         if a.shape is NULL:
-            raise MemoryError(f"no memory for the shape of an array with {ndim} axes")
+            raise no_memory_for_shape(ndim)
         a.strides = a.shape + ndim
     return a
 
 
-cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
-    """A deferred array: `take_over` gives it its data later."""
+cdef object no_memory_for_shape(int ndim):
+    return MemoryError(f"no memory for the shape of an array with {ndim} axes")
+
+
+cdef inline Array laid_out(int typenum, int ndim, const Py_ssize_t *shape):
+    """An array whose elements lie in order, without data."""
     cdef Array a = blank(ndim)
     cdef Py_ssize_t size = 1, nbytes = ITEM_SIZE[typenum]
     cdef int i
@@ -163,8 +181,12 @@ cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
         size *= shape[i]
     a.size = size
     a.contiguous = True
-    a.data = NULL
     return a
+
+
+cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
+    """A deferred array: `take_over` gives it its data later."""
+    return laid_out(typenum, ndim, shape)
 
 
 cdef object too_large(int ndim, const Py_ssize_t *shape):
@@ -174,7 +196,7 @@ cdef object too_large(int ndim, const Py_ssize_t *shape):
 
 cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
     """An array with memory of its own and undefined contents."""
-    cdef Array a = without_numbers(typenum, ndim, shape)
+    cdef Array a = laid_out(typenum, ndim, shape)
     cdef size_t nbytes = a.size * a.itemsize
     cdef dg_thread *thread
     if nbytes <= INLINE_BYTES:
@@ -185,9 +207,13 @@ cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape):
             thread.largest = nbytes
         a.data = <char *>dg_alloc(nbytes)
         if a.data is NULL:
-            raise MemoryError(f"no memory for an array of shape {shape_tuple(a)} ({nbytes} bytes)")
+            raise no_memory_for_numbers(a)
     a.owner = True
     return a
+
+
+cdef object no_memory_for_numbers(Array a):
+    return MemoryError(f"no memory for an array of shape {shape_tuple(a)} ({a.size * a.itemsize} bytes)")
 
 
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data):
@@ -398,10 +424,6 @@ cdef tuple shape_tuple(Array a):
     if a.ndim == 2:
         return (a.shape[0], a.shape[1])
     return tuple([a.shape[i] for i in range(a.ndim)])
-
-
-cdef bint same_shape(Array a, Array b) noexcept:
-    return a.ndim == b.ndim and memcmp(a.shape, b.shape, a.ndim * sizeof(Py_ssize_t)) == 0
 
 
 cdef bint has_form(Array a, int typenum, tuple shape) except -1:

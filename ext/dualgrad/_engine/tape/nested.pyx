@@ -75,24 +75,20 @@ cdef class SubGradient(SubTape):
         cdef Slots adjoint_dots = new_slots(n)
         cdef dict records = {} if run.tape.holds_subtapes else NO_RECORDS
         cdef char *needed
-        cdef list of_seeds = []
+        cdef list of_seeds, terms
         for i in range(len(self.gradient_slots)):
             accumulate(dots, self.gradient_slots[i], <Value>cts[n_values + i])
         for i in range(n_values):
             accumulate(adjoint_dots, self.value_slots[i], <Value>cts[i])
         tangent_sweep(run, dots, records)
-        for k in self.seed_operands:
-            of_seeds.append(dots.get(self.seed_slots[k]))
+        of_seeds = [dots.get(self.seed_slots[k]) for k in self.seed_operands]
         needed = reach(run.tape, self.leaf_slots)
         try:
             dual_sweep(run, dots, adjoint_dots, records, needed, DROP_SPENT)
         finally:
             PyMem_RawFree(needed)
-        terms = []
-        for slot in self.leaf_slots:
-            terms.append(adjoint_dots.get(slot))
-        terms.extend(of_seeds)
-        return terms
+        terms = [adjoint_dots.get(slot) for slot in self.leaf_slots]
+        return terms + of_seeds if of_seeds else terms
 
     cdef list push(self, Run run, list tangents, list record):
         cdef Py_ssize_t n = run.primals.n, i, n_leaves = len(self.leaf_slots)

@@ -1,4 +1,5 @@
 # The reverse tape. See tape.pyx.
+cimport cython
 from cpython.object cimport PyObject
 from ..arrays.array cimport Value
 from ..values.levels cimport Level, Node
@@ -17,6 +18,7 @@ cdef enum:
     INLINE_SLOTS = 10
 
 
+@cython.final
 cdef class Slots:
     cdef PyObject **p
     cdef PyObject *few[INLINE_SLOTS]
@@ -25,7 +27,8 @@ cdef class Slots:
     cdef int grow(self, Py_ssize_t n) except -1
     cdef Py_ssize_t push(self, Value v) except -1
     cdef int put(self, Py_ssize_t i, Value v) except -1
-    cdef Value get(self, Py_ssize_t i)
+    cdef inline Value get(self, Py_ssize_t i):
+        return None if self.p[i] is NULL else <Value>self.p[i]
     cdef int drop(self, Py_ssize_t i) except -1
     cdef int clear(self) except -1
 

@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from ..arrays.array cimport DG_DEBUG, NODE, Value, count
 from ..primitives.opcodes cimport *
 from ..values.rules cimport has_slope
-from ..values.levels cimport Level, Node, bind
+from ..values.levels cimport Level, Node, bind, new_node
 from ..primitives.watch cimport Watch, active_watch, user_line
 
 cdef extern from "Python.h":
@@ -42,7 +42,7 @@ cdef void *resized(void *block, size_t nbytes) except NULL:
     return moved
 
 
-@cython.final
+@cython.freelist(32)
 cdef class Slots:
     """An array of values, some of them missing."""
 
@@ -88,9 +88,6 @@ cdef class Slots:
         Py_XDECREF(old)
         return 0
 
-    cdef Value get(self, Py_ssize_t i):
-        return None if self.p[i] is NULL else <Value>self.p[i]
-
     cdef int drop(self, Py_ssize_t i) except -1:
         cdef PyObject *old = self.p[i]
         self.p[i] = NULL
@@ -115,6 +112,9 @@ cdef Slots new_slots(Py_ssize_t n):
     return slots
 
 
+cdef Slots NO_CONSTANTS = new_slots(0)      # of a tape without constants; stays empty
+
+
 # ---------------------------------------------------------------------------------------------------------- tape
 
 cdef class Tape(Level):
@@ -123,7 +123,7 @@ cdef class Tape(Level):
     def __cinit__(self):
         self.reverse = True
         self.values = Slots.__new__(Slots)
-        self.constants = Slots.__new__(Slots)
+        self.constants = NO_CONSTANTS
         self.leaf_slots = []
         self.leaf_links = []
         self.exact = True
@@ -160,19 +160,15 @@ cdef class Tape(Level):
         """Forget everything; nodes that escaped keep their own primals."""
         self.free_entries()
         self.values.clear()
-        self.constants.clear()
-        self.leaf_slots = []
-        self.leaf_links = []
+        self.constants = NO_CONSTANTS
+        self.leaf_slots = None
+        self.leaf_links = None
         self.linked = None
         self.parameter_leaves = None
         return 0
 
     cdef Node node_at(self, Py_ssize_t slot):
-        cdef Node node = Node.__new__(Node)
-        node.level = self
-        node.primal = <Value>self.values.p[slot]
-        node.slot = slot
-        return node
+        return new_node(self, <Value>self.values.p[slot], slot)
 
     cdef Node place(self, Value primal):
         """A new slot."""
@@ -183,11 +179,7 @@ cdef class Tape(Level):
 
     cdef Node unplaced(self, Value primal):
         """A value of this tape that has no slot yet."""
-        cdef Node node = Node.__new__(Node)
-        node.level = self
-        node.primal = primal
-        node.slot = -1
-        return node
+        return new_node(self, primal, -1)
 
     cdef Node leaf(self, Value primal, Value link):
         cdef Node node = self.place(primal)
@@ -232,6 +224,8 @@ cdef class Tape(Level):
             if node.level is not self:
                 node = self.link(node)
             return node.slot
+        if self.constants is NO_CONSTANTS:
+            self.constants = new_slots(0)
         return -1 - self.constants.push(v)
 
     cdef TapeEntry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL:
@@ -304,15 +298,19 @@ cdef class Tape(Level):
             for i in range(n):
                 self.own(<Value>operands[i])
             return nodes
-        cdef PyObject **args = <PyObject **>PyMem_RawMalloc(max(n, 1) * sizeof(PyObject *))
-        if args is NULL:
-            raise MemoryError()
+        cdef PyObject *few[8]
+        cdef PyObject **args = few
+        if n > 8:
+            args = <PyObject **>PyMem_RawMalloc(n * sizeof(PyObject *))
+            if args is NULL:
+                raise MemoryError()
         try:
             for i in range(n):
                 args[i] = <PyObject *>operands[i]
             self.append(op, params, args, n, len(nodes))
         finally:
-            PyMem_RawFree(args)
+            if args is not few:
+                PyMem_RawFree(args)
         for i in range(len(nodes)):
             (<Node>nodes[i]).slot = self.values.push(<Value>results[i])
         return nodes

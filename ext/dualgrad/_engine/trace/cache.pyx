@@ -258,7 +258,7 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
 
 cdef class Repeated:
     """A pure function that is called often: it is recorded from the third call on, in every mode. It holds its own
-    program, which is freed with it."""
+    program, which is freed with it. A function that cannot be recorded is called as it is."""
     cdef object fn
     cdef Function function
     cdef int calls
@@ -266,7 +266,7 @@ cdef class Repeated:
     def __init__(self, str name, fn):
         self.fn = fn
         self.function = new_function(name, None)
-        self.function.pure = True
+        self.function.pure = self.function.quiet = True
 
     def __reduce__(self):
         return Repeated, (self.function.name, self.fn)

@@ -425,18 +425,31 @@ cdef class Guards:
 
     cdef Guard broken(self):
         """The first guard that does not hold, or None."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i = 0
         cdef Guard g
-        for i in range(self.n):
-            if self.words[i][0] != self.values[i]:
-                g = <Guard>self.quick[i]
-                if not g.holds():
-                    return g
-                self.values[i] = g.value
+        while True:
+            i = next_changed(self.words, self.values, i, self.n)
+            if i == self.n:
+                break
+            g = <Guard>self.quick[i]
+            if not g.holds():
+                return g
+            self.values[i] = g.value
+            i += 1
         for g in self.slow:
             if not g.holds():
                 return g
         return None
+
+
+cdef inline Py_ssize_t next_changed(size_t **words, const size_t *values, Py_ssize_t i, Py_ssize_t n) noexcept:
+    """The first place from i on where a word has changed; n if there is none. Four are compared at once."""
+    while i + 4 <= n and not ((words[i][0] ^ values[i]) | (words[i + 1][0] ^ values[i + 1])
+                              | (words[i + 2][0] ^ values[i + 2]) | (words[i + 3][0] ^ values[i + 3])):
+        i += 4
+    while i < n and words[i][0] == values[i]:
+        i += 1
+    return i
 
 
 cdef str guard_in_words(Guard g):

@@ -11,6 +11,7 @@ from cpython.object cimport PyObject, PyTypeObject
 import sys
 import types
 
+from ..transforms.handles cimport is_plain_class
 from .executed cimport OURS, USERS, Trust, trust_of_name
 
 
@@ -48,7 +49,7 @@ cdef dict SLOTS = {}                # address of a class -> (the class, its slot
 
 cdef bint of_python(object t):
     """Whether a class was made by a class statement, so that its instances keep their state in dicts and slots."""
-    return dg_dealloc_of(<PyObject *>t) is DEALLOC_OF_PYTHON
+    return dg_dealloc_of(<PyObject *>t) is DEALLOC_OF_PYTHON or is_plain_class(t)
 
 
 cdef Trust trust_of_class(object t) except? OURS:

@@ -6,8 +6,8 @@ from .replay cimport Recording
 
 cdef class Specialisation:
     """The calls of one function with one signature."""
-    # For each argument (dtype, shape, the tensor if it is captured), or the value if it is no tensor. None if the key
-    # holds more: pytrees, parameters, keywords, one tensor twice.
+    # For each argument (an array without numbers of its type and shape, the tensor if it is captured), or the value if
+    # it is no tensor. None if the key holds more: pytrees, parameters, keywords, one tensor twice.
     cdef list leaves
     cdef Recording last             # the latest one, which the next call may confirm
     cdef Recording confirmed        # two recordings agreed on it
@@ -25,6 +25,7 @@ cdef class Function:
     cdef Specialisation latest      # of the last replay: tried first
     cdef bint pure                  # its results depend only on arguments and tensors
     cdef bint traced                # recordings note single instructions
+    cdef bint quiet                 # nobody is warned
     cdef bint eager                 # runs eagerly from now on,
     cdef object why                 # for this reason,
     cdef object line                # found at (file, line), or None

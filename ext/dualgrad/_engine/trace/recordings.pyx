@@ -18,7 +18,7 @@ import warnings
 from collections import OrderedDict
 from time import perf_counter
 
-from ..arrays.array cimport ARRAY, Array, Value, has_form, shape_tuple
+from ..arrays.array cimport ARRAY, Array, Value, same_form, without_numbers
 from .signature cimport Signature, template_of_results
 from ..primitives.execute cimport start_tracing, stop_tracing
 from .executed cimport Executed
@@ -73,7 +73,8 @@ cdef class Specialisation:
                 if not is_plain(x):
                     return 0
                 a = <Array>(<TensorBase>x).value
-                leaves.append((a.typenum, shape_tuple(a), x if (<TensorBase>x).captured else None))
+                leaves.append((without_numbers(a.typenum, a.ndim, a.shape),
+                               x if (<TensorBase>x).captured else None))
             elif kind_of(x) != LEAF:
                 return 0
             else:
@@ -96,11 +97,11 @@ cdef class Specialisation:
                     return False
                 continue
             t = <TensorBase>x
-            if len(leaf) != 3 or not is_plain(t) or t.value is None or t.value.kind != ARRAY:
+            if len(leaf) != 2 or not is_plain(t) or t.value is None or t.value.kind != ARRAY:
                 return False
-            if t.captured and leaf[2] is not t or leaf[2] is not None and leaf[2] is not t:
+            if leaf[1] is not t and (t.captured or leaf[1] is not None):
                 return False
-            if not has_form(<Array>t.value, leaf[0], leaf[1]):
+            if not same_form(<Array>t.value, <Array>leaf[0]):
                 return False
             for k in range(i):
                 if args[k] is x:
@@ -325,6 +326,8 @@ cdef int go_eager(Function function, str why, object line) except -1:
     function.specialisations = OrderedDict()
     function.latest = None
     function.bytes = 0
+    if function.quiet:
+        return 0
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
     warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
     return 0

@@ -29,7 +29,7 @@ from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_
 cdef class GivenGradients(Pairing):
     """The gradients at the holes of one input, in order; None where the rule gave none."""
 
-    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+    cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
         if like is not HOLE:
             return 0
         if given is not None and not isinstance(given, TensorBase):
@@ -41,7 +41,7 @@ cdef class GivenGradients(Pairing):
     cdef list children(self, object like, object given):
         return [None] * len(children_of(like)) if given is None else aligned_children(like, given, True)
 
-    cdef object misfit(self, str name, object like, object given, str where):
+    cdef object misfit(self, str name, object like, object given, object where):
         expected = f"a dict with the keys of the input, {list(like)}" if isinstance(like, dict) else \
             f"{described(like)}, the nesting of the input"
         return TypeError(f"{name}.bprop: gradient {where} is {described(given)}; expected {expected}, or None for "

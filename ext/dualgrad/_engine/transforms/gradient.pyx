@@ -13,6 +13,8 @@ makes a list or dict only when it needs one, since calls nest.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.string cimport memset
 
 from ..arrays.array cimport NODE, Value
@@ -37,6 +39,7 @@ from ..values.levels cimport Level, array_of, current_level, pop_level, push_lev
 # ------------------------------------------------------------------------------------------------------- gradients
 
 cdef list NOTHING = []              # stays empty
+cdef tuple NO_LINKS = (NOTHING, NOTHING)
 cdef bint TAPE_BACKWARD = False
 
 
@@ -95,26 +98,17 @@ def run_outermost(str name, fn, tuple settings, call, tuple args, dict kwargs):
 cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, tuple positions, list parameters,
                      object sens, bint has_sens, bint has_aux, bint want_value):
     cdef Tape tape = new_tape(name)
-    cdef list call_args
     cdef list slots = []                # leaves whose gradients are wanted, inputs first
     cdef list originals = []            # the inputs they came from
-    cdef list seed_slots = [], seeds = [], out_slots = [], out_seeds = None
+    cdef list out_slots = [], seeds = []
     cdef list parameter_at = [] if parameters else NOTHING
-    cdef Py_ssize_t i, n_inputs
+    cdef Py_ssize_t n_inputs, n_constants
     cdef object out, aux = None
     cdef bint by_name = False           # keyword inputs are differentiated too
     if which == AT_POSITIONS:
-        call_args = list(args)
-        for p in positions:
-            originals.append(call_args[p])
-            call_args[p] = lift(tape, call_args[p], slots)
+        args = with_leaves_at(tape, args, positions, slots, originals)
     else:
-        call_args = []
-        for x in args:
-            if (which == ALL_INPUTS or not originals) and holds_tensor(x):
-                originals.append(x)
-                x = lift(tape, x, slots)
-            call_args.append(x)
+        args = with_leaves(tape, args, which, slots, originals)
         by_name = len(kwargs) > 0 and (which == ALL_INPUTS or not originals)
     if by_name:
         kwargs = dict(kwargs)
@@ -130,26 +124,57 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
 
     push_level(tape)
     try:
-        out = fn(*call_args, **kwargs) if kwargs else fn(*call_args)
+        out = fn(*args, **kwargs) if kwargs else fn(*args)
         if has_aux:
             out, aux = split_aux(name, out)
-        collect(tape, out, out_slots)
+        n_constants = collect(tape, out, out_slots)
         if has_sens:
-            out_seeds = []
-            match(name, out, sens, "", out_seeds)
+            match(name, out, sens, "", seeds)
     except ValueError as error:
         show_leaving(error)
         raise
     finally:
         pop_level(tape)
 
-    for i in range(len(out_slots)):
-        if out_slots[i] >= 0:
-            seed_slots.append(out_slots[i])
-            seeds.append(out_seeds[i] if has_sens else ones_like(<Value>tape.values.get(out_slots[i])))
+    if n_constants:
+        leave_out_constants(out_slots, seeds)
+    if not has_sens:
+        seeds = [ones_like(tape.values.get(slot)) for slot in out_slots]
     find_parameters(tape, parameters, parameter_at, slots)
-    return finish(tape, slots, n_inputs, originals, parameters, parameter_at, seed_slots, seeds,
+    return finish(tape, slots, n_inputs, originals, parameters, parameter_at, out_slots, seeds,
                   out if want_value else None, aux)
+
+
+cdef tuple with_leaves_at(Tape tape, tuple args, tuple positions, list slots, list originals):
+    """The arguments with leaves of the tape in the place of some."""
+    cdef list lifted_args = list(args)
+    for p in positions:
+        originals.append(lifted_args[p])
+        lifted_args[p] = lift(tape, lifted_args[p], slots)
+    return tuple(lifted_args)
+
+
+cdef tuple with_leaves(Tape tape, tuple args, Which which, list slots, list originals):
+    """The arguments with leaves of the tape in the place of all that hold tensors, or of the first that does."""
+    cdef tuple lifted_args = PyTuple_New(len(args))
+    cdef Py_ssize_t i
+    for i in range(len(args)):
+        x = args[i]
+        if (which == ALL_INPUTS or not originals) and holds_tensor(x):
+            originals.append(x)
+            x = lift(tape, x, slots)
+        Py_INCREF(x)
+        PyTuple_SET_ITEM(lifted_args, i, x)
+    return lifted_args
+
+
+cdef int leave_out_constants(list out_slots, list seeds) except -1:
+    """Leave out the outputs that are constants of the tape, and the seeds that were given for them."""
+    cdef list kept = [i for i in range(len(out_slots)) if out_slots[i] >= 0]
+    if seeds:
+        seeds[:] = [seeds[i] for i in kept]
+    out_slots[:] = [out_slots[i] for i in kept]
+    return 0
 
 
 cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slots) except -1:
@@ -237,20 +262,23 @@ cdef class GradientFunction:
 
 cdef tuple links_of(Tape tape):
     """The leaves that stand for outer values, and those values."""
-    cdef list leaf_slots = [], links = []
-    cdef Py_ssize_t i
-    for i in range(len(tape.leaf_slots)):
-        if tape.leaf_links[i] is not None:
-            leaf_slots.append(tape.leaf_slots[i])
-            links.append(tape.leaf_links[i])
-    return leaf_slots, links
+    cdef Py_ssize_t i, linked = 0, n = len(tape.leaf_slots)
+    cdef list kept
+    for i in range(n):
+        linked += tape.leaf_links[i] is not None
+    if linked == 0:
+        return NO_LINKS
+    if linked == n:
+        return tape.leaf_slots, tape.leaf_links
+    kept = [i for i in range(n) if tape.leaf_links[i] is not None]
+    return [tape.leaf_slots[i] for i in kept], [tape.leaf_links[i] for i in kept]
 
 
 cdef int release(Tape tape, list outer) except -1:
     """A closed tape that stays alive: of what it depends on the claims are remembered, not values or levels, so that
     tapes never refer to each other in a circle."""
     tape.claim().outer = [(<Node>link).level.claim() for link in outer if (<Value>link).kind == NODE]
-    tape.leaf_links = [None] * len(tape.leaf_links)
+    tape.leaf_links = None
     tape.linked = None
     tape.parameter_leaves = None
     return 0

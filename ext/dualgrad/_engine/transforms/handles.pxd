@@ -13,6 +13,7 @@ cdef class TensorBase:
 cdef dict DTYPES                # type number -> dualgrad.dtype object
 cdef object wrap(Value v)
 cdef bint is_plain(object x) noexcept
+cdef bint is_plain_class(object kind) noexcept
 cdef Value read(TensorBase t)
 cdef Value value_of(object x)
 cdef ClosedCall current_closed_call()

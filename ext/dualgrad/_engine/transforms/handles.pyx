@@ -13,7 +13,8 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 import numpy as np
 
-from ..arrays.array cimport (ARRAY, BATCH, DUAL, NODE, Array, Value, copy_of, from_ndarray, shape_tuple, to_ndarray)
+from ..arrays.array cimport (ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Array, Value, copy_of, from_ndarray, shape_tuple,
+                             to_ndarray)
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.execute cimport Tracer, active_tracer, given_to_python, tracing
 from ..primitives.watch cimport user_line
@@ -22,11 +23,20 @@ from ..tape.tape cimport Tape
 from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, last_serial, ndim_of,
                               shape_of, shaped_array, size_of, type_of)
 
-cdef extern from *:
+cdef extern from "memory/pool.h":
     """
     static PyObject *dg_tp_new(PyTypeObject *type, PyObject *args) { return type->tp_new(type, args, NULL); }
     """
+    ctypedef struct dg_pool:
+        int n
+    object dg_pool_take(dg_pool *pool, PyTypeObject *type)
+    void dg_pool_give(dg_pool *pool, PyTypeObject *type, PyObject *o) noexcept
+    bint dg_lives_on(PyObject *o) noexcept
+    void DG_FREE_NESTED(PyObject *o, void (*dealloc)(PyObject *) noexcept, void (*freed)(PyObject *) noexcept) noexcept
     object dg_tp_new(PyTypeObject *type, tuple args)
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(PyObject *o) noexcept
 
 cdef long long LATER = (<long long>1 << 62)
 cdef type TENSOR = None             # dualgrad.Tensor, once it exists
@@ -38,19 +48,52 @@ def install(type tensor, dict dtypes):
     """Tell the engine the face's Tensor class, and its types by number."""
     global TENSOR
     TENSOR = tensor
+    if not DG_DEBUG:
+        (<PyTypeObject *>tensor).tp_dealloc = free_handle
     DTYPES.update(dtypes)
 
 
 cdef object wrap(Value v):
     """A new Tensor on a value."""
-    cdef TensorBase t = <TensorBase>dg_tp_new(<PyTypeObject *>TENSOR, EMPTY)
+    cdef TensorBase t
+    if HANDLES.n > 0:
+        t = <TensorBase>dg_pool_take(&HANDLES, <PyTypeObject *>TENSOR)
+        t.birth = last_serial()
+    else:
+        t = <TensorBase>dg_tp_new(<PyTypeObject *>TENSOR, EMPTY)
     t.value = v
     return t
+
+
+cdef dg_pool HANDLES                # tensors of no derived class that were freed
+
+
+cdef void free_handle(PyObject *self) noexcept:
+    """Free a tensor, maybe of a derived class: then that has freed what it adds."""
+    if dg_lives_on(self):
+        return
+    PyObject_GC_UnTrack(self)
+    if (<TensorBase>self).value is None or (<TensorBase>self).value.kind == ARRAY:
+        free_plain_handle(self)
+    else:
+        DG_FREE_NESTED(self, free_handle, free_plain_handle)
+
+
+cdef void free_plain_handle(PyObject *self) noexcept:
+    (<TensorBase>self).value = None
+    (<TensorBase>self).parameter = False
+    (<TensorBase>self).captured = False
+    dg_pool_give(&HANDLES, <PyTypeObject *>TENSOR, self)
 
 
 cdef bint is_plain(object x) noexcept:
     """Whether something is a Tensor of no derived class, so that it has no attributes of its user's."""
     return type(x) is TENSOR
+
+
+cdef bint is_plain_class(object kind) noexcept:
+    """Whether a class is Tensor itself. It is a Python class, but its objects are freed by `free_handle`."""
+    return kind is TENSOR
 
 
 cdef inline Value held(TensorBase t):

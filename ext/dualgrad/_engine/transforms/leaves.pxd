@@ -7,6 +7,6 @@ cdef int collect(Tape tape, object out, list slots) except -1
 cdef int check_result(str name, object out) except -1
 cdef object replaced(Tape tape, object out, dict exported)
 cdef int collect_quietly(Tape tape, object out, list slots) except -1
-cdef int match_tangents(str name, object x, object t, str where, list found) except -1
-cdef int match(str name, object out, object sens, str where, list seeds) except -1
+cdef int match_tangents(str name, object x, object t, object where, list found) except -1
+cdef int match(str name, object out, object sens, object where, list seeds) except -1
 cdef tuple split_aux(str name, object out)

@@ -35,13 +35,20 @@ cdef object lift(Tape tape, object x, list leaves):
 
 
 cdef int collect(Tape tape, object out, list slots) except -1:
-    """The slots of the tensors of an output, in order; -1 for those that are constants of the tape. TypeError if there
-    is no tensor in it."""
+    """The slots of the tensors of an output, in order; -1 for those that are constants of the tape. Returns how many
+    are. TypeError if there is no tensor in it."""
     cdef Value v
+    cdef int constants = 0
     for t in (out,) if isinstance(out, TensorBase) else tensors_of(out):
         v = without_closed(read(<TensorBase>t))
-        slots.append((<Node>v).slot if v.kind == NODE and (<Node>v).level is tape else -1)
-    return 0 if slots else check_result(tape.name, out)
+        if v.kind == NODE and (<Node>v).level is tape:
+            slots.append((<Node>v).slot)
+        else:
+            slots.append(-1)
+            constants += 1
+    if not slots:
+        check_result(tape.name, out)
+    return constants
 
 
 cdef int check_result(str name, object out) except -1:
@@ -116,7 +123,7 @@ cdef bint belongs(Value derivative, Value v):
                             and not is_complex(given))
 
 
-cdef Value tangent_of(str name, object x, object t, str where):
+cdef Value tangent_of(str name, object x, object t, object where):
     """The value of a tangent, checked against the tensor it belongs to."""
     cdef Value v, d
     if not isinstance(t, TensorBase):
@@ -134,12 +141,12 @@ cdef Value tangent_of(str name, object x, object t, str where):
 cdef class LeafTangents(Pairing):
     """Tangents for the tensors of an input."""
 
-    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+    cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
         if isinstance(like, TensorBase):
             found.append(tangent_of(name, like, given, where))
         return 0
 
-    cdef object misfit(self, str name, object like, object given, str where):
+    cdef object misfit(self, str name, object like, object given, object where):
         cdef int kind = kind_of(like)
         if not holds_tensor(like):
             return None
@@ -151,7 +158,7 @@ cdef class LeafTangents(Pairing):
 cdef LeafTangents TANGENTS = LeafTangents()
 
 
-cdef int match_tangents(str name, object x, object t, str where, list found) except -1:
+cdef int match_tangents(str name, object x, object t, object where, list found) except -1:
     """Values for the tensors of an input, checked against it."""
     return TANGENTS.walk(name, x, t, False, where, found)
 
@@ -161,27 +168,49 @@ cdef int match_tangents(str name, object x, object t, str where, list found) exc
 cdef class Sensitivities(Pairing):
     """Seeds for the tensors of an output."""
 
-    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+    cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
         if isinstance(like, TensorBase):
             found.append(seed_of(name, <TensorBase>like, given, where))
         return 0
 
-    cdef object misfit(self, str name, object like, object given, str where):
+    cdef object misfit(self, str name, object like, object given, object where):
         return misfit(name, like, given, where) if holds_tensor(like) else None
 
 
 cdef Sensitivities SENSITIVITIES = Sensitivities()
 
 
-cdef int match(str name, object out, object sens, str where, list seeds) except -1:
+cdef int match(str name, object out, object sens, object where, list seeds) except -1:
     """Seeds for the tensors of an output, checked against it."""
-    if not isinstance(out, TensorBase):
-        return SENSITIVITIES.walk(name, out, sens, False, where, seeds)
-    seeds.append(seed_of(name, <TensorBase>out, sens, where))
+    if isinstance(out, TensorBase):
+        seeds.append(seed_of(name, <TensorBase>out, sens, where))
+    elif not match_tuples(out, sens, seeds):
+        SENSITIVITIES.walk(name, out, sens, False, where, seeds)
     return 0
 
 
-cdef Value seed_of(str name, TensorBase out, object sens, str where):
+cdef bint match_tuples(object out, object sens, list seeds) except -1:
+    """`match` for a tuple of tensors and sensitivities that fit, without a walk. False, and no seeds, for others."""
+    cdef Py_ssize_t i, before = len(seeds)
+    cdef Value s
+    if type(out) is not tuple or type(sens) is not tuple or len(<tuple>out) != len(<tuple>sens):
+        return False
+    for i in range(len(<tuple>out)):
+        x, given = (<tuple>out)[i], (<tuple>sens)[i]
+        s = read(<TensorBase>given) if isinstance(x, TensorBase) and isinstance(given, TensorBase) else None
+        if s is None or not fits(s, read(<TensorBase>x)):
+            del seeds[before:]
+            return False
+        seeds.append(s)
+    return True
+
+
+cdef bint fits(Value derivative, Value v):
+    """Whether a tangent or cotangent has the shape and type that it may have."""
+    return same_shape_of(v, derivative) and belongs(derivative, v)
+
+
+cdef Value seed_of(str name, TensorBase out, object sens, object where):
     """The value of a sensitivity, checked against the tensor it belongs to."""
     cdef Value v, s
     if not isinstance(sens, TensorBase):
@@ -201,7 +230,7 @@ cdef Value seed_of(str name, TensorBase out, object sens, str where):
     return s
 
 
-cdef object misfit(str name, object out, object sens, str where):
+cdef object misfit(str name, object out, object sens, object where):
     """The error for a sensitivity that has not the nesting of its output."""
     cdef int kind = kind_of(out)
     if kind == DICT or kind == DICTS:

@@ -8,10 +8,10 @@ cdef class Walk:
 
 
 cdef class Pairing:
-    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1
+    cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1
     cdef list children(self, object like, object given)
-    cdef object misfit(self, str name, object like, object given, str where)
-    cdef int walk(self, str name, object like, object given, bint named, str where, list found) except -1
+    cdef object misfit(self, str name, object like, object given, object where)
+    cdef int walk(self, str name, object like, object given, bint named, object where, list found) except -1
 
 
 cdef str place_of(object x, object leaf, bint named)

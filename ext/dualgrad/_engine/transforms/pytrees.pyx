@@ -4,6 +4,8 @@ What a transform takes and returns may be any pytree. There is one walk over it,
 two pytrees at a time; both never change what they walk. What is made of the leaves is said by a `Walk` or a `Pairing`.
 Those that are not asked for by Python have no state of their own and exist once; what a walk works on is passed along.
 """
+cimport cython
+
 from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned_children, back, branch, children_of, deeper,
                           described, holds, kind_of, labels_of, rebuilt, with_some)
 from .handles cimport TensorBase
@@ -40,25 +42,45 @@ cdef class Walk:
         return self.node(x, kind, children)
 
 
+@cython.final
+@cython.freelist(8)
+cdef class Place:
+    """A child of a container, as messages name it."""
+    cdef object outer               # the place of the container; a string above the first one
+    cdef object container
+    cdef Py_ssize_t at
+
+    def __str__(self):
+        return f"{self.outer}{labels_of(self.container)[self.at]}"
+
+
+cdef Place place_in(object outer, object container, Py_ssize_t at):
+    cdef Place place = Place.__new__(Place)
+    place.outer = outer
+    place.container = container
+    place.at = at
+    return place
+
+
 cdef class Pairing:
     """What a walk over two pytrees, of which the second is to have the nesting of the first, makes of their leaves."""
 
-    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+    cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
         """Check what is given for a leaf, named as in a `Walk`, and add what is made of it to a list. `name` and
-        `where` are for messages."""
+        `where` (a string or a Place) are for messages."""
         raise NotImplementedError
 
     cdef list children(self, object like, object given):
         """What is given for the children of a container; None if it has not the nesting."""
         return aligned_children(like, given, False)
 
-    cdef object misfit(self, str name, object like, object given, str where):
+    cdef object misfit(self, str name, object like, object given, object where):
         """The error for what has not the nesting; None to go on."""
         raise NotImplementedError
 
-    cdef int walk(self, str name, object like, object given, bint named, str where, list found) except -1:
+    cdef int walk(self, str name, object like, object given, bint named, object where, list found) except -1:
         cdef int kind = kind_of(like)
-        cdef list parts, others, labels
+        cdef list parts, others
         cdef Py_ssize_t i
         if kind == LEAF:
             return self.leaf(name, like, given, named, where, found)
@@ -70,11 +92,10 @@ cdef class Pairing:
             return 0
         named = named or kind == NAMED or kind == RECORD or kind == REGISTERED
         parts = children_of(like)
-        labels = labels_of(like)
         deeper()
         try:
             for i in range(len(parts)):
-                self.walk(name, parts[i], others[i], named, where + labels[i], found)
+                self.walk(name, parts[i], others[i], named, place_in(where, like, i), found)
         finally:
             back()
         return 0
@@ -110,6 +131,16 @@ cdef class Flattening(Walk):
 
     cdef object node(self, object x, int kind, list children):
         return None
+
+    cdef object walk(self, object x, bint named, object state):
+        if type(x) is not tuple:
+            return Walk.walk(self, x, named, state)
+        deeper()
+        try:
+            for child in <tuple>x:
+                self.walk(child, named, state)
+        finally:
+            back()
 
 
 cdef Flattening FLATTENING = Flattening()
@@ -278,12 +309,12 @@ cdef class Matching(Pairing):
     """Finds what is given for each tensor."""
     cdef str what
 
-    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+    cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
         if isinstance(like, TensorBase):
             found.append(given)
         return 0
 
-    cdef object misfit(self, str name, object like, object given, str where):
+    cdef object misfit(self, str name, object like, object given, object where):
         if isinstance(like, dict):
             return ValueError(f"{name}: {self.what}{where} does not have the keys {list(like)}; got {described(given)}")
         return ValueError(f"{name}: {self.what}{where} is {described(given)}; expected {described(like)}")

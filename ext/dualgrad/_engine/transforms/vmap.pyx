@@ -44,7 +44,7 @@ cdef class Axes(Pairing):
     below a field is kept, whatever stands in its place."""
     cdef str what
 
-    cdef int leaf(self, str name, object like, object given, bint named, str where, list found) except -1:
+    cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
         if isinstance(like, TensorBase):
             found.append(given)
         elif given is not None and not named and self.what == "in_axes":
@@ -57,7 +57,7 @@ cdef class Axes(Pairing):
             return [given] * len(children_of(like))
         return aligned_children(like, given, False)
 
-    cdef object misfit(self, str name, object like, object given, str where):
+    cdef object misfit(self, str name, object like, object given, object where):
         return ValueError(f"{name}: {self.what} {given!r} does not have the nesting of what it belongs to, "
                           f"{described(like)}; pass one axis for all of it, or a nest of axes like it")
 

@@ -1,6 +1,6 @@
 # Levels, dual values, and the one way to apply a primitive. See levels.pyx.
 from cpython.object cimport PyObject
-from ..arrays.array cimport Array, Value
+from ..arrays.array cimport ARRAY, Array, Value, same_shape
 from ..arrays.thread cimport thread_state
 
 
@@ -65,6 +65,7 @@ cdef class Node(Value):
 
 
 cdef Algebra DUAL_NUMBERS
+cdef Node new_node(Level level, Value primal, Py_ssize_t slot)
 cdef long long next_serial() noexcept
 cdef long long last_serial() noexcept
 cdef Level new_level(str name)
@@ -89,7 +90,14 @@ cdef Value bind_list(int op, object params, list args)
 
 cdef Array array_of(Value v)
 cdef Array shaped_array(Value v, int *first)
-cdef bint same_shape_of(Value a, Value b) noexcept
+cdef bint same_shapes(Value a, Value b) noexcept
+
+cdef inline bint same_shape_of(Value a, Value b) noexcept:
+    """Whether two values have one shape."""
+    if a.kind == ARRAY and b.kind == ARRAY:
+        return same_shape(<Array>a, <Array>b)
+    return same_shapes(a, b)
+
 cdef Py_ssize_t size_of(Value v) noexcept
 cdef Value make_batch(BatchLevel level, Value v)
 cdef Value constant_of(Value v)
@@ -97,5 +105,9 @@ cdef Dual new_dual(Level level, Algebra algebra, tuple parts)
 cdef Value make_dual(Level level, Value primal, Value tangent)
 cdef Value part(Value v, Level level, int k)
 cdef tuple shape_of(Value v)
-cdef int type_of(Value v) noexcept
+
+cdef inline int type_of(Value v) noexcept:
+    """The type of the numbers behind a value."""
+    return (<Array>v).typenum if v.kind == ARRAY else array_of(v).typenum
+
 cdef int ndim_of(Value v) noexcept

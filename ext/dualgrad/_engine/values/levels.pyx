@@ -25,7 +25,7 @@ event loop cannot interleave inside it, and a thread-local pointer costs a hundr
 consulted only where a parameter is read and where a level is opened or closed.
 """
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
@@ -34,6 +34,15 @@ from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport execute, tracing
 from ..primitives.opcodes cimport *
 from ..primitives.watch cimport active_watch
+
+cdef extern from "memory/pool.h":
+    ctypedef struct dg_pool:
+        int n
+    object dg_pool_take(dg_pool *pool, PyTypeObject *type)
+    void dg_pool_give(dg_pool *pool, PyTypeObject *type, PyObject *o) noexcept
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(PyObject *o) noexcept
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
@@ -275,6 +284,29 @@ cdef class Batch(Value):
         died(self)
 
 
+cdef dg_pool NODES
+
+
+cdef Node new_node(Level level, Value primal, Py_ssize_t slot):
+    """A place on a tape."""
+    cdef Node node = <Node>dg_pool_take(&NODES, <PyTypeObject *>Node) if NODES.n > 0 else Node.__new__(Node)
+    node.level = level
+    node.primal = primal
+    node.slot = slot
+    return node
+
+
+cdef void free_node(PyObject *self) noexcept:
+    PyObject_GC_UnTrack(self)
+    (<Node>self).level = None
+    (<Node>self).primal = None
+    dg_pool_give(&NODES, <PyTypeObject *>Node, self)
+
+
+if not DG_DEBUG:                # which counts what is freed
+    (<PyTypeObject *>Node).tp_dealloc = free_node
+
+
 cdef Value make_batch(BatchLevel level, Value v):
     """The batch whose samples lie along the first axis of a value."""
     cdef Batch b = Batch.__new__(Batch)
@@ -410,10 +442,6 @@ cdef Value constant_of(Value v):
     return v
 
 
-cdef int type_of(Value v) noexcept:
-    return array_of(v).typenum
-
-
 cdef int ndim_of(Value v) noexcept:
     cdef int first
     cdef Array a = shaped_array(v, &first)
@@ -437,7 +465,8 @@ cdef Py_ssize_t size_of(Value v) noexcept:
     return size
 
 
-cdef bint same_shape_of(Value a, Value b) noexcept:
+cdef bint same_shapes(Value a, Value b) noexcept:
+    """`same_shape_of` of any two values."""
     cdef int first, second, i
     cdef Array x = shaped_array(a, &first)
     cdef Array y = shaped_array(b, &second)
