@@ -8,6 +8,7 @@ from engine import defer_from, synchronize
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
+from dualgrad._engine.primitives.execute import is_written_down
 
 pytestmark = pytest.mark.eager("compares ways of eager execution")
 
@@ -53,7 +54,15 @@ def drops(x, y, w):
     return ops.sum(ops.dropout(ops.sin(x), 0.3, training=True) * y)
 
 
-FUNCTIONS = [layers, reads, gathers, drops]
+def turns(x, y, w):
+    """Axes that are permuted before anything is deferred: of matrices, of stacks, and of rows that are left out."""
+    stack = x.reshape((3, 20, 40)).transpose(2, 0, 1)
+    z = ops.sin(x) * y
+    products = ops.matmul(x.T, z).sum() + (ops.cos(w.T) * ops.matmul(w.T, x.T)[:, :40]).sum()
+    return products + (stack * stack.sum(0)).sum() + (x.T[::2] * z.T[::2]).sum() + (x[::-1].T * z.T).sum()
+
+
+FUNCTIONS = [layers, reads, gathers, drops, turns]
 WAYS = {
     "gradient": lambda f: dg.grad(f, (0, 1, 2)),
     "value and gradient": lambda f: dg.value_and_grad(f, (0, 2)),
@@ -111,8 +120,60 @@ def test_weights_that_change_between_calls_are_read_again():
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-4)
 
 
+def rows_of(x):
+    """A Hessian in whose program few results are large."""
+    return lambda w: ops.mean(ops.tanh(ops.matmul(x, w)))
+
+
+def long_rows(x):
+    """The same, with many."""
+
+    def f(w):
+        y = ops.matmul(x, w)
+        for _ in range(6):
+            y = ops.sin(y) * ops.tanh(y)
+        return ops.mean(y)
+
+    return f
+
+
+@pytest.mark.parametrize(
+    ("made", "samples", "expected"),
+    [
+        (rows_of, 600, [True, False, False]),  # 6 arrays of 240 kB: they stay in cache
+        (rows_of, 6000, [True, True, True]),  # of 2.4 MB: they do not
+        (long_rows, 600, [True, True, True]),
+    ],
+)
+def test_calls_that_save_nothing_are_deferred_once(made, samples, expected):
+    """Writing steps down takes time too. A call that was not worth it still is for larger arrays."""
+    noted = []
+    former = synchronize(False)
+    try:
+        hessian = dg.hessian(lambda w, x: noted_of(made(x)(w)))
+
+        def noted_of(y):
+            noted.append(is_written_down())
+            return y
+
+        w = Tensor(RNG.normal(size=50))
+        for size in (samples, samples, samples, 20_000):
+            x = Tensor(RNG.normal(size=(size, 50)) / 7)
+            found = hessian(w, x).asnumpy()
+            expected_numbers = at_once(dg.hessian(lambda w, x=x: made(x)(w)), w).asnumpy()
+            np.testing.assert_allclose(found, expected_numbers, rtol=1e-9, atol=1e-12)
+    finally:
+        synchronize(former)
+    assert noted == [*expected, True]
+
+
 FILLED = {"one number": lambda k: np.full((60, 40), float(k)), "many": lambda k: RNG.normal(size=(60, 40))}
-VIEWS = {"itself": lambda t: t, "a view": lambda t: t.reshape((40, 60)).reshape((60, 40)), "a row": lambda t: t[3]}
+VIEWS = {
+    "itself": lambda t: t,
+    "a view": lambda t: t.reshape((40, 60)).reshape((60, 40)),
+    "a row": lambda t: t[3],
+    "turned": lambda t: t.reshape((40, 60)).T,
+}
 
 
 @pytest.mark.usefixtures("deferring")

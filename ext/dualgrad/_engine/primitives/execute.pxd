@@ -7,6 +7,7 @@ from ..arrays.thread cimport dg_thread, thread_state
 cdef class Tracer:
     cdef int trace
     cdef Array execute(self, int op, object params, PyObject **args, int n)
+    cdef bint knows(self, Array a) noexcept
     cdef Array reference(self, object handle, Array a)
     cdef int asked(self, Array a, str what) except -1
     cdef int frozen(self, object handle, Array a) except -1
@@ -46,6 +47,6 @@ cdef inline bint tracing() noexcept:
 cdef inline int given_to_python(Array a, str what) except -1:
     """Tell the recording that knows an array, if there is one, that Python is given something of it."""
     cdef Tracer tracer = active_tracer()
-    if tracer is not None and a.trace == tracer.trace:
+    if tracer is not None and a.trace != 0 and tracer.knows(a):
         tracer.asked(a, what)
     return 0

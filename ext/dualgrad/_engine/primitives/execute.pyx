@@ -8,6 +8,9 @@ what it does.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
+from types import FunctionType
+from weakref import WeakKeyDictionary
+
 from ..arrays.array cimport HOOKS, Array
 from ..arrays.thread cimport dg_thread, thread_state
 from .elementwise cimport execute_elementwise
@@ -15,6 +18,9 @@ from .registry cimport PRIMITIVES, Primitive, op_name
 
 
 SYNCHRONOUS = True
+cdef object CALL = None         # the outermost call that may defer; another thread may put its own there
+cdef object LIMITS = WeakKeyDictionary()    # call -> bytes of a first large array from which it saved nothing
+cdef Py_ssize_t LIMIT = 0       # of this call; a wrong one costs time alone
 
 
 cdef class Tracer:
@@ -22,6 +28,10 @@ cdef class Tracer:
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
         raise NotImplementedError
+
+    cdef bint knows(self, Array a) noexcept:
+        """Whether an array is part of what is written down."""
+        return a.trace == self.trace
 
     cdef Array reference(self, object handle, Array a):
         """The array of a handle that was made outside of the recording."""
@@ -77,15 +87,27 @@ cdef Array execute(int op, object params, PyObject **args, int n):
     if thread.tracer is not NULL:
         return traced(<Tracer>thread.tracer, op, params, args, n)
     out = run(op, params, args, n)
-    if thread.deferring and out.size * out.itemsize >= thread.deferred:
+    if (thread.deferring and out.owner and out.size * out.itemsize >= thread.deferred
+            and out.size * out.itemsize > LIMIT):
         return HOOKS.defer(out)
     return out
 
 
+def saves_nothing(Py_ssize_t nbytes):
+    """Computing each array at once takes less time than what the call that runs has deferred, after a first large array
+    of so many bytes: it defers nothing after such an array from now on."""
+    if CALL is not None:
+        LIMITS[CALL] = max(nbytes, <object>LIMITS.get(CALL, 0))
+
+
 cpdef object deferring(object call, tuple args, dict kwargs):
     """The results of an outermost call. What of its deferred values is still held when it ends is computed then."""
+    global CALL, LIMIT
     cdef dg_thread *thread = thread_state()
     cdef Tracer tracer
+    if isinstance(call, FunctionType):
+        CALL = call
+        LIMIT = LIMITS.get(call, 0) if LIMITS else 0
     thread.deferring = True
     try:
         return call(*args, **kwargs)
@@ -95,6 +117,8 @@ cpdef object deferring(object call, tuple args, dict kwargs):
         if tracer is not None:
             stop_tracing(tracer)
             tracer.evaluate_deferred()
+        CALL = None
+        LIMIT = 0
 
 
 def synchronize(bint on):
@@ -121,6 +145,11 @@ cdef Array run(int op, object params, PyObject **args, int n):
     if p is not NULL:
         return (<Primitive>p).execute(params, args, n)
     return execute_elementwise(op, args, n)
+
+
+def is_written_down():
+    """Whether what this thread executes is written down now, to be planned as a whole."""
+    return tracing()
 
 
 def unrepeatable(str why):

@@ -11,16 +11,23 @@ input. Python that reads a number gets it at once.
 Calls in a loop write the same program each time. The last programs are kept with their plans, and a program that
 equals one of them, numbers of constants included, is run by its plan. A program that is new is planned if that takes
 less time than it saves, else its steps are executed one by one; it is planned when it comes a second time.
+
+A call that has few large results of elementwise steps, none of them very large, saves nothing: they stay in cache, and
+matrix products take as long anyway. Its next calls compute each array at once.
 """
 from cpython.object cimport PyObject
 
 from threading import RLock
 from weakref import WeakValueDictionary
 
-from ..arrays.array cimport HOOKS, Array, copy_of, new_view, to_ndarray, uniform
+from ..arrays.array cimport HOOKS, MAX_DIMS, Array, copy_of, item_size, new_view, to_ndarray, uniform
 from ..compiler.plan cimport Plan, make_plan
-from ..compiler.program cimport FROM_INPUT, Program, same_numbers
+from ..compiler.program cimport FROM_CONSTANT, FROM_INPUT, FROM_STEP, Program, same_numbers
+from ..primitives.opcodes cimport OP_RESHAPE, OP_TRANSPOSE
+from ..primitives.execute import saves_nothing
 from ..primitives.execute cimport run, start_tracing, stop_tracing
+from ..arrays.thread cimport thread_state
+from ..primitives.registry cimport PRIMITIVES
 from .deferred cimport DeferredValues, compute_now
 from .recorder cimport Recorder
 
@@ -28,9 +35,11 @@ cdef enum:
     KEPT_PLANS = 16
     MOST_STEPS = 1 << 15        # that are written down before they are computed
     MOST_HELD = 1 << 28         # bytes of arrays that are computed before the call ends, and kept until it does
+    WORTH_STEPS = 8             # elementwise ones with large results that are worth writing down,
+    WORTH_BYTES = 1 << 22       # or bytes of fewer
     BYTES_OF_A_STEP = 200_000   # of arrays that are made one by one in the time that planning of a step takes
 
-cdef list PLANS = []            # (program, plan or None), the one that was used last first
+cdef list PLANS = []            # (program, plan or None, whether it saves time), the one that was used last first
 
 
 cdef object RUNNING = WeakValueDictionary()     # trace -> LazyCall: Python may read a number in another thread
@@ -42,6 +51,7 @@ cdef class LazyCall(Recorder):
     cdef dict aliases           # id of an array -> (the array, the input that stands for it)
     cdef object lock            # of what computes deferred values
     cdef bint ended             # its program has been run
+    cdef Py_ssize_t first       # bytes of its first large array
     cdef object __weakref__
 
     def __cinit__(self):
@@ -56,14 +66,45 @@ cdef class LazyCall(Recorder):
         return False
 
     cdef Array known(self, Array a):
-        """An array as an input of the program. Unit vectors stay constants: products with them pick. Memory of a user's
-        NumPy array is looked at again, since Python may have changed it."""
+        """An array as an input of the program. Unit vectors stay as they are: products with them pick. Memory of a
+        user's NumPy array is looked at again, since Python may have changed it."""
         if a.trace == self.trace or a.basis:
             return a
         found = self.aliases.get(id(a))
         if found is not None and (not borrowed(a) or same_numbers(<Array>(<tuple>found)[1], a)):
             return <Array>(<tuple>found)[1]
-        return self.new_input(a, unshared(a))
+        return self.new_input(a, unshared(a)) if a.contiguous else self.turned(a)
+
+    cdef Array turned(self, Array a):
+        """An array whose axes are permuted, as a step on an input that lies in memory as it is read: plans copy no
+        more than they must. Any other array is an input."""
+        cdef Py_ssize_t[MAX_DIMS] shape
+        cdef Py_ssize_t[MAX_DIMS] strides
+        cdef list order = sorted(range(a.ndim), key=lambda axis: -a.strides[<int>axis]), back = [0] * a.ndim
+        cdef Array numbers = unshared(a), packed, alias
+        cdef int i
+        for i in range(a.ndim):
+            shape[i] = numbers.shape[<int>order[i]]
+            strides[i] = numbers.strides[<int>order[i]]
+            back[<int>order[i]] = i
+        packed = new_view(numbers, a.ndim, shape, strides, numbers.data)
+        if numbers is not a or not packed.contiguous:
+            return self.new_input(a, numbers)
+        packed = self.new_input(packed, packed)
+        alias = self.tagged(a, self.program.new_slot(FROM_STEP, len(self.program.steps), a))
+        self.program.steps.append((OP_TRANSPOSE, tuple(back), (packed.slot,), alias.slot))
+        self.aliases[id(a)] = (a, alias)
+        return alias
+
+    cdef Array unit_vectors(self, int op, Array a):
+        """Unit vectors as a constant of the program, so that steps on them are written down. In another shape they are
+        unit vectors still: those steps are executed."""
+        if op == OP_RESHAPE or op == OP_TRANSPOSE:
+            return a
+        found = self.aliases.get(id(a))
+        if found is None:
+            found = self.aliases[id(a)] = a, self.tagged(a, self.program.new_slot(FROM_CONSTANT, a, a))
+        return <Array>(<tuple>found)[1]
 
     cdef Array new_input(self, Array a, Array numbers):
         cdef Array alias = new_view(numbers, a.ndim, numbers.shape, numbers.strides, numbers.data)
@@ -93,7 +134,7 @@ cdef class LazyCall(Recorder):
         for i in range(n):
             a = <Array>args[i]
             if a.trace != self.trace and a.size > 1 and not uniform(a):
-                a = self.known(a)
+                a = self.unit_vectors(op, a) if a.basis else self.known(a)
                 held.append(a)
             ins[i] = <PyObject *>a
         return Recorder.execute(self, op, params, ins, n)
@@ -143,7 +184,9 @@ cdef class LazyCall(Recorder):
         if self.deferred.done:
             program.steps = [step for step in program.steps if step[3] not in self.deferred.done]
         program.outputs = slots
-        plan = plan_of(program, self.deferred.nbytes >= BYTES_OF_A_STEP * len(program.steps))
+        plan, worth_it = plan_of(program, self.deferred.nbytes >= BYTES_OF_A_STEP * len(program.steps))
+        if not worth_it:
+            saves_nothing(self.first)
         arrays = None if plan is None else plan.run(self.given)
         if arrays is not None:
             self.deferred.fill_in(slots, arrays)
@@ -160,8 +203,24 @@ cdef bint borrowed(Array a):
     return not (a.owner or a.basis or isinstance(a.base, Array))
 
 
-cdef Plan plan_of(Program program, bint worth_it):
-    """The plan of an equal program, or a new one if it is worth it; None to execute the steps one by one."""
+cdef bint saves_time(Program program) except -1:
+    """Whether a program has large results that fusion keeps from memory."""
+    cdef Py_ssize_t nbytes, total = 0, large = thread_state().deferred
+    cdef int count = 0, op
+    for op, _, _, out in program.steps:
+        if PRIMITIVES[op] is NULL:
+            nbytes = item_size(program.typenums[out])
+            for extent in program.shapes[out]:
+                nbytes *= extent
+            if nbytes >= large:
+                count += 1
+                total += nbytes
+    return count >= WORTH_STEPS or total >= WORTH_BYTES
+
+
+cdef tuple plan_of(Program program, bint worth_it):
+    """The plan of an equal program, or a new one if it is worth it, None to execute the steps one by one; and whether
+    that saves time."""
     global PLANS
     cdef list plans = PLANS             # another thread may put another list there
     for known in plans:
@@ -171,15 +230,16 @@ cdef Plan plan_of(Program program, bint worth_it):
         known = None
     former = known
     if known is None or known[1] is None:
-        known = program, make_plan(program) if worth_it or known is not None else None
+        known = (program, make_plan(program) if worth_it or known is not None else None, saves_time(program))
     if not plans or known is not plans[0]:
         PLANS = [known, *[each for each in plans if each is not former][:KEPT_PLANS - 1]]
-    return <Plan>(<tuple>known)[1]
+    return (<tuple>known)[1:]
 
 
 cdef Array begin(Array a):
     """Defer what an eager call does from now on, after its first large array."""
     cdef LazyCall call = LazyCall()
+    call.first = a.size * a.itemsize
     start_tracing(call)
     return call.known(a)
 
