@@ -175,3 +175,12 @@ def test_products_are_recorded_and_see_another_matrix(change):
             matrix.data = matrix.data * 2
         else:
             matrix.indices[:] = (matrix.indices + 1) % 4
+
+
+def test_a_product_is_the_first_thing_that_a_program_does():
+    program = (
+        "import dualgrad as dg, numpy as np; from scipy import sparse; m = sparse.csr_array(np.eye(2) * 3.0); "
+        "u = dg.Tensor([1.0, 2.0], dg.float64); print((m @ u).tolist(), (u @ m).tolist())"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout == "[3.0, 6.0] [3.0, 6.0]\n", run.stderr

@@ -1,8 +1,11 @@
 """jacfwd and jacrev: against each other, row by row pulls, closed forms; nests, batches, the work they do."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from support import f64, steps, work
+from ways import computed_at_once
 
 import dualgrad as dg
 from dualgrad import Parameter, ParameterTuple, Tensor, nn, ops
@@ -232,7 +235,9 @@ def test_infinite_entries_are_picked_exactly():
 
 
 @pytest.mark.eager("counts calls")
-def test_the_size_of_batches_follows_their_cost(monkeypatch):
+@pytest.mark.parametrize("at_once", [True, False], ids=["computed at once", "deferred"])
+def test_the_size_of_batches_follows_their_cost(monkeypatch, at_once):
+    """Batches whose arrays stay in cache, or one program of all directions, where they are not too many."""
     from dualgrad.transforms import jacobians
 
     sizes = []
@@ -243,13 +248,19 @@ def test_the_size_of_batches_follows_their_cost(monkeypatch):
         return run(name, fn, args, *rest)
 
     monkeypatch.setattr(jacobians, "run_vmap", noted)
-    monkeypatch.setattr(jacobians, "BATCH_BYTES", 40 * 8 * 1000)
+    monkeypatch.setattr(jacobians, "CACHE_BYTES" if at_once else "BATCH_BYTES", 40 * 8 * 1000)
     wide = lambda x: ops.sin(x[:1] * ops.ones((1000,), dg.float64)) * x.sum()
-    dg.jacfwd(wide)(f64(np.ones(100)))
-    assert sizes == [16, 40, 40, 4]
-    sizes.clear()
-    dg.jacfwd(lambda x: x * x)(f64(np.ones(100)))
-    assert sizes == [16, 84]
+    with computed_at_once() if at_once else contextlib.nullcontext():
+        dg.jacfwd(wide)(f64(np.ones(100)))
+        assert sizes == [16, 40, 40, 4]
+        sizes.clear()
+        dg.jacfwd(lambda x: x * x)(f64(np.ones(100)))  # small arrays are computed at once in any case
+        assert sizes == [16, 84]
+        sizes.clear()
+        monkeypatch.undo()
+        monkeypatch.setattr(jacobians, "run_vmap", noted)
+        dg.jacfwd(wide)(f64(np.ones(100)))
+        assert sizes == ([16, 65, 19] if at_once else [16, 100])
 
 
 # ----------------------------------------------------------------------------------------------------------- errors

@@ -167,7 +167,7 @@ def accumulate(
     for k, shape in enumerate(directions):
         inputs[len(captured.tensors) + k] = (first, shape)
         first += math.prod(shape)
-    walk = Walk(captured, inputs)
+    walk = Walk(program, captured.fixed, inputs)
     wanted = {slot for slot in captured.slots if slot is not None}
     walk.walk(needed(program.steps, wanted))
     return Accumulation(name, walk, captured, (m, n), symmetric)

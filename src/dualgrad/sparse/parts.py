@@ -12,19 +12,21 @@ from .._engine.transforms.functions import ACCUMULATED
 from .._engine.transforms.tensor import OPCODES, apply
 from ..tensor import Tensor
 from .boxes import Box, lengths, meeting, numbered, of_numpy, progression, whole
-from .patterns import INPUT, Captured, Knowledge
+from .patterns import INPUT, Knowledge
 from .reads import SAME, Blocks, Groups, reads_of
 
-__all__ = ["FLOATS", "Part", "Step", "UnsuitedError", "Walk", "needed"]
+__all__ = ["FLOATS", "LARGE", "VIEWS", "Part", "Step", "UnsuitedError", "Walk", "needed"]
 
 FLOATS = {np.dtype(np.float32).num, np.dtype(np.float64).num}
-_VIEWS = frozenset(OPCODES[name] for name in ("reshape", "slice", "transpose", "broadcast_to", "identity"))
+VIEWS = frozenset(OPCODES[name] for name in ("reshape", "slice", "transpose", "broadcast_to", "identity"))
 _ADDED = frozenset(OPCODES[name] for name in ("add", "sub"))
 _FACTORED = frozenset(OPCODES[name] for name in ("mul", "absorb_mul"))
 _MUL, _DIV, _ADD, _SUB, _NEG = (OPCODES[name] for name in ("mul", "div", "add", "sub", "neg"))
 _SLICE, _RESHAPE, _BROADCAST = (OPCODES[name] for name in ("slice", "reshape", "broadcast_to"))
-_GATHER, _WHERE, _DRAW = (OPCODES[name] for name in ("gather", "where", "draw"))
+_GATHER, _WHERE, _DRAW, _SUM = (OPCODES[name] for name in ("gather", "where", "draw", "sum"))
+LARGE = 2.0**64  # constants up to it are moved, so that nothing overflows that would not have
 _PARTS = 64  # of one array
+_SHORT = 4  # slices of a sum that are parts of their own
 _GATHERED = 4  # what an element costs that is gathered
 _ALLOWED = 32  # times the work of a sweep
 
@@ -81,10 +83,13 @@ class Walk(Knowledge):
     meeting = staticmethod(meeting)
     of_numpy = staticmethod(of_numpy)
 
-    def __init__(self, captured: Captured, directions: dict[int, tuple[int, tuple[int, ...]]]) -> None:
-        super().__init__(captured.program, captured.fixed)
-        program = captured.program
+    def __init__(
+        self, program: Any, fixed: dict[int, Tensor], directions: dict[int, tuple[int, tuple[int, ...]]]
+    ) -> None:
+        super().__init__(program, fixed)
         self.steps: list[Step] = []
+        self.equal: dict[Any, int] = {}  # a step on slopes -> its slot
+        self.indices: dict[int, tuple[np.ndarray, int]] = {}  # id of an index -> (the index, its slot)
         self.shapes: dict[int, tuple[int, ...]] = dict(enumerate(program.shapes))
         self.types: dict[int, np.dtype] = {}
         self.parts: dict[int, list[Part]] = {}
@@ -103,7 +108,7 @@ class Walk(Knowledge):
         for op, _, ins, out in steps:
             if not depends.isdisjoint(ins):
                 depends.add(out)
-                self.of_a_sweep += 0 if op in _VIEWS else math.prod(self.shapes[out])
+                self.of_a_sweep += 0 if op in VIEWS else math.prod(self.shapes[out])
         self.allowed = _ALLOWED * (self.of_a_sweep + 1024)
         for step in steps:
             self.step(*step)
@@ -122,7 +127,9 @@ class Walk(Knowledge):
         numbers = [self.constant(slot) for slot in ins]
         if all(a is not None for a in numbers):
             return self.fixed_slot(apply(op, params, *[Tensor(a) for a in numbers]).asnumpy())
-        slot = len(self.shapes)
+        slot = self.equal.setdefault((op, params, ins), len(self.shapes))
+        if slot in self.shapes:
+            return slot
         form = result_form(op, params, [(self.dtype.num, self.shapes[i]) for i in ins])
         assert form is not None
         self.shapes[slot] = form[1]
@@ -134,7 +141,7 @@ class Walk(Knowledge):
 
     def cost(self, op: int, slot: int) -> int:
         """Of a step on slopes."""
-        return 0 if op in _VIEWS else math.prod(self.shapes[slot]) * (_GATHERED if op == _GATHER else 1)
+        return 0 if op in VIEWS else math.prod(self.shapes[slot]) * (_GATHERED if op == _GATHER else 1)
 
     def cut(self, slot: int | None, box: Box) -> int | None:
         """Slopes in a box."""
@@ -155,7 +162,9 @@ class Walk(Knowledge):
         assert flat is not None
         if (found := progression(index)) is not None:
             return self.cut(flat, (found,))
-        return self.emit(_GATHER, (0,), flat, self.fixed_slot(index.astype(np.int64)))
+        if id(index) not in self.indices:
+            self.indices[id(index)] = index, self.fixed_slot(index.astype(np.int64))
+        return self.emit(_GATHER, (0,), flat, self.indices[id(index)][1])
 
     def factor(self, slot: int, rows: Box | np.ndarray, shape: tuple[int, ...]) -> int:
         """The elements of an operand that meet these rows of the result."""
@@ -339,14 +348,62 @@ class Walk(Knowledge):
 
         return self.read(parts, reads_of(self.seen(step, starts), k), before, self.shapes[out])
 
+    def summed(self, step: Step, k: int, parts: list[Part], axes: tuple[int, ...], kept: tuple[int, ...]) -> list[Part]:
+        """Sums along axes, of which those in `kept` stay, with one element. Boxes stay boxes where that takes few."""
+        found: list[Part] = []
+        for part in parts:
+            pieces = None if isinstance(part.rows, np.ndarray) else self.alike(part, axes)
+            if pieces is None:
+                found += self.generic(step, k, [part])
+            else:
+                found += [self.summed_piece(piece, axes, kept) for piece in pieces]
+        return found
+
+    def alike(self, part: Part, axes: tuple[int, ...]) -> list[Part] | None:
+        """A box as boxes with the same column all along some axes; None if these are many."""
+        columns = part.columns
+        varied = [axis for axis in axes if not (columns == columns.take([0], axis)).all()]
+        if not varied:
+            return [part]
+        if math.prod(columns.shape[axis] for axis in varied) > _SHORT:
+            return None
+        found = []
+        for place in np.ndindex(*[columns.shape[axis] for axis in varied]):
+            box, rows = list(whole(columns.shape)), list(part.rows)
+            for axis, i in zip(varied, place, strict=True):
+                start, _, stride = part.rows[axis]
+                box[axis], rows[axis] = (i, 1, 1), (start + i * stride, 1, stride)
+            piece = np.ascontiguousarray(columns[of_numpy(tuple(box))])
+            found.append(Part(tuple(rows), piece, part.scale, self.cut(part.slot, tuple(box))))
+        return found
+
+    def summed_piece(self, part: Part, axes: tuple[int, ...], kept: tuple[int, ...]) -> Part:
+        """The sum of a box along axes with one column."""
+        shape, slot, scale = part.columns.shape, part.slot, part.scale
+        count = math.prod(shape[axis] for axis in axes)
+        columns = part.columns[tuple(slice(1) if axis in axes else slice(None) for axis in range(len(shape)))]
+        rows = tuple(
+            (0, 1, 1) if axis in axes else rows
+            for axis, rows in enumerate(part.rows)
+            if axis not in axes or axis in kept
+        )
+        if slot is None or not self.shapes[slot]:
+            scale *= count
+        elif count > 1:
+            slot = self.emit(_SUM, (axes, False), slot)
+        columns = np.ascontiguousarray(columns.reshape(lengths(rows)))
+        return Part(rows, columns, scale, self.reshaped(slot, columns.shape))
+
     def multiplied(self, op: int, parts: list[Part], by: int, shape: tuple[int, ...]) -> list[Part]:
         """Parts times a factor, or divided by one, that does not depend on the direction."""
         numbers = self.constant(by)
         if numbers is not None and numbers.size and (numbers == numbers.flat[0]).all():
             number = float(numbers.flat[0])
-            if op == _DIV:
-                return [part._replace(scale=part.scale / number) for part in parts] if number else self.refused()
-            return [part._replace(scale=part.scale * number) for part in parts] if number else []
+            if not number:
+                return [] if op != _DIV else self.refused()
+            scales = [part.scale / number if op == _DIV else part.scale * number for part in parts]
+            if all(1 / LARGE <= abs(scale) <= LARGE for scale in scales):
+                return [part._replace(scale=scale) for part, scale in zip(parts, scales, strict=True)]
         if numbers is not None and op != _DIV and not numbers.all():  # a constant lets through what is not zero
             reads = np.where(np.broadcast_to(numbers != 0, shape).ravel(), np.arange(math.prod(shape)), -1)
             parts = self.read(parts, reads, shape, shape)

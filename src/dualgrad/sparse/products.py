@@ -290,9 +290,6 @@ def _as_array(matrix: Any) -> Any:
     return scipy_sparse("dualgrad.sparse: this").csr_array(matrix)
 
 
-def _operator(x: Any, y: Any) -> Any:
+def operator(x: Any, y: Any) -> Any:
     """What ``@`` does for a Tensor and something that is no array."""
     return matmul(x, y) if _is_sparse(x) or _is_sparse(y) else NotImplemented
-
-
-_engine.OTHER_PRODUCTS.append(_operator)

@@ -57,7 +57,8 @@ def hessian(
     -----
     ``hessian(f)`` is ``jacfwd(jacrev(f))``: the function and its gradient are evaluated once for each batch, then each
     column costs one tangent of both. Where two of them add up in different order, two entries that should be equal
-    may differ in the last digit.
+    may differ in the last digit. Where few variables meet, a program (of `dualgrad.jit`, or of a call on large arrays)
+    computes the entries one by one, if that is less work.
 
     Examples
     --------

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .._engine.arrays.array import largest_array
+from .._engine.primitives.execute import is_written_down
 from .._engine.transforms.forward import run_jvp
 from .._engine.transforms.gradient import run_outermost
 from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.tensor import OPCODES, apply
 from .._engine.transforms.vmap import basis, run_vmap
 from .._nests import arranged, mapped, pruned, refilled, tensors_in
+from ..random import get_state
 from ..tensor import Tensor
 from .selection import Selected, Selection
 from .transformed import transformation
@@ -27,7 +29,8 @@ __all__ = ["jacfwd", "jacrev"]
 
 AT_ONCE = 64  # up to so many directions are one batch at any cost
 FIRST = 16  # of more, so many run first to measure the cost
-BATCH_BYTES = 1 << 26  # bytes that the largest array of a batch may have
+BATCH_BYTES = 1 << 26  # bytes that the largest array of a batch may have where steps are planned as a whole,
+CACHE_BYTES = 1 << 19  # and where each is executed at once: two or three arrays of a step stay in a cache
 
 
 @transformation
@@ -54,7 +57,7 @@ def jacfwd(
         Parameters to differentiate by.
     chunk_size : int, optional
         How many columns are computed in one batch. By default all at once, unless the arrays of the batch would become
-        large.
+        large, or leave the cache where each is computed at once.
 
     Returns
     -------
@@ -77,8 +80,9 @@ def jacfwd(
 
     Notes
     -----
-    The cost is that of one evaluation of `fn` and of one tangent for each element of the inputs. Complex functions of
-    complex inputs are taken to be holomorphic.
+    The cost is that of one evaluation of `fn` and of one tangent for each element of the inputs. A program (of
+    `dualgrad.jit`, or of a call on large arrays) computes the entries one by one where most of them are zero, if that
+    is less work. Complex functions of complex inputs are taken to be holomorphic.
 
     Examples
     --------
@@ -108,7 +112,7 @@ def jacrev(
         As for `jacfwd`.
     chunk_size : int, optional
         How many rows are computed in one batch. By default all at once, unless the arrays of the batch would become
-        large.
+        large, or leave the cache where each is computed at once.
 
     Returns
     -------
@@ -240,11 +244,16 @@ def _batches(name: str, along: Callable[[Tensor], Any], x: Tensor, chunk_size: i
         return along(basis(x, 0, 1)[0] if n else x), False
     if chunk_size is None:
         chunk_size = n if n <= AT_ONCE else FIRST
+        state = get_state() if chunk_size < n else None
         largest_array(True)
         parts = [_batch(name, along, x, 0, chunk_size)]
         done = chunk_size
         if done < n:
-            chunk_size = max(FIRST, FIRST * BATCH_BYTES // max(largest_array(False), 1))
+            planned = is_written_down()
+            most = BATCH_BYTES if planned else CACHE_BYTES
+            chunk_size = max(FIRST, FIRST * most // max(largest_array(False), 1))
+            if planned and n <= chunk_size and get_state() == state:
+                parts, done = [], 0  # one program serves all directions; what nobody reads is not executed
     else:
         parts, done = [], 0
     while done < n:

@@ -5,7 +5,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from ..arrays.array cimport MAX_DIMS, N_TYPES, Array, Value, full, to_ndarray
+from ..arrays.array cimport MAX_DIMS, N_TYPES, Array, Value, full, shape_tuple, to_ndarray
 from ..compiler.lowering cimport AS_GENERIC, AS_SUM, Lowering
 from ..compiler.views cimport View, packed, product, turned, view
 from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_CUMSUM, OP_RESHAPE, OP_SUM, OP_SUM_TO
@@ -56,7 +56,8 @@ cdef class Sum(Linear):
         return np.sum(ins[0], axis=params[0], dtype=np.uint64).reshape(shape)
 
     def accumulated(self, walk, step, int k, list parts, list moving):
-        return walk.generic(step, k, parts)
+        axes, keepdims = step[1]
+        return walk.summed(step, k, parts, axes, axes if keepdims else ())
 
 
 cdef Array added_up(Array a, tuple axes, bint keepdims):
@@ -134,12 +135,7 @@ cdef class SumTo(Linear):
     cdef Array execute(self, object params, PyObject **args, int n):
         cdef Array a = <Array>args[0]
         cdef tuple target = params
-        cdef int lead = a.ndim - <int>len(target), i
-        cdef list axes = list(range(lead))
-        for i in range(len(target)):
-            if target[i] == 1 and a.shape[lead + i] != 1:
-                axes.append(lead + i)
-        return reshaped_array(added_up(a, tuple(axes), False), target)
+        return reshaped_array(added_up(a, axes_added(shape_tuple(a), target), False), target)
 
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
         return in_shape((<Array>args[0]).typenum, params, ndim, shape)
@@ -159,22 +155,25 @@ cdef class SumTo(Linear):
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
         cdef View x = <View>ins[0]
-        cdef int lead = len(x.shape) - len(params), i
-        cdef list axes = list(range(lead))
-        axes += [lead + i for i in range(len(params)) if params[i] == 1 and x.shape[lead + i] != 1]
-        return summed(<Lowering>lowering, axes, x, typenum, shape)
+        return summed(<Lowering>lowering, list(axes_added(x.shape, params)), x, typenum, shape)
 
     def reads(self, step, int k):
         return step.reads_nonempty(k, np.broadcast_to(step.places(), step.shapes[0]).ravel())
 
     def tokens(self, params, list ins, tuple shape):
-        cdef int lead = ins[0].ndim - len(shape), i
-        axes = list(range(lead))
-        axes += [lead + i for i in range(len(shape)) if shape[i] == 1 and ins[0].shape[lead + i] != 1]
-        return np.sum(ins[0], axis=tuple(axes), dtype=np.uint64).reshape(shape)
+        return np.sum(ins[0], axis=axes_added(ins[0].shape, shape), dtype=np.uint64).reshape(shape)
 
     def accumulated(self, walk, step, int k, list parts, list moving):
-        return walk.generic(step, k, parts)
+        before = walk.shapes[step[2][k]]
+        axes = axes_added(before, step[1])
+        return walk.summed(step, k, parts, axes, tuple([axis for axis in axes if axis >= len(before) - len(step[1])]))
+
+
+cdef tuple axes_added(tuple shape, tuple target):
+    """The axes along which a shape is added up down to one that broadcasts to it."""
+    cdef int lead = len(shape) - len(target), i
+    return tuple(range(lead)) + tuple([lead + i for i in range(len(target))
+                                       if target[i] == 1 and <Py_ssize_t>shape[lead + i] != 1])
 
 
 # ------------------------------------------------------------------------------------------------------------ cumsum

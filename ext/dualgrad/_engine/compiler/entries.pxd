@@ -1,0 +1,5 @@
+# Programs by the entries of their arrays. See entries.pyx.
+from .program cimport Program
+
+
+cdef Program with_entries(Program program)

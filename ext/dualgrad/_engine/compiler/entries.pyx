@@ -1,0 +1,69 @@
+"""Arrays that are mostly zeros as their entries: the compiler's side of `dualgrad/sparse/entrywise.py`.
+
+A program is looked at if it has a constant that may be mostly zeros: unit vectors, or what steps on constants have made
+of them. What is found are further slots and other steps.
+"""
+from ..arrays.array cimport BY_ENTRIES, HOOKS, Array, from_ndarray, uniform
+from ..arrays.thread cimport dg_thread, thread_state
+from ..primitives.execute cimport Tracer, active_tracer, start_tracing, stop_tracing
+from .identities cimport is_real
+from .program cimport FROM_CONSTANT, FROM_STEP, Program
+from .rewrites cimport BY_ENTRIES_ALONE, note
+
+cdef enum:
+    FEW = 16                        # elements of an array that is worth a look
+
+
+cdef Program with_entries(Program program):
+    """The program by entries; None where that is not less work."""
+    cdef Array a
+    cdef bint worth_a_look = False
+    for kind, source in zip(program.kinds, program.sources):
+        if kind == FROM_CONSTANT:
+            a = <Array>source
+            worth_a_look = worth_a_look or (a.ndim >= 2 and a.size >= FEW and is_real(a.typenum) and not uniform(a))
+    if not worth_a_look:
+        return None
+    found = found_outside_of_calls(program)
+    if found is None:
+        return None
+    note(BY_ENTRIES_ALONE)
+    return with_slots(program, found[0], found[1])
+
+
+cdef object found_outside_of_calls(Program program):
+    """What is found by computing with constants, which no recording and no eager call has to know of."""
+    cdef dg_thread *thread = thread_state()
+    cdef bint deferring = thread.deferring
+    cdef Tracer tracer = active_tracer()
+    thread.deferring = False
+    if tracer is not None:
+        stop_tracing(tracer)
+    try:
+        return (<object>HOOKS.objects[BY_ENTRIES])(
+            program.kinds, program.sources, program.typenums, program.shapes, program.steps,
+            [*program.outputs, *[slot for _, slot in program.effects]])
+    finally:
+        thread.deferring = deferring
+        if tracer is not None:
+            start_tracing(tracer)
+
+
+cdef Program with_slots(Program program, list added, list steps):
+    """A program with further slots and other steps."""
+    cdef Program p = Program()
+    p.kinds = program.kinds[:]
+    p.sources = program.sources[:]
+    p.typenums = program.typenums[:]
+    p.shapes = program.shapes[:]
+    p.inputs = program.inputs
+    p.outputs = program.outputs
+    p.effects = program.effects
+    for typenum, shape, numbers in added:
+        p.kinds.append(FROM_STEP if numbers is None else FROM_CONSTANT)
+        p.sources.append(None if numbers is None else from_ndarray(numbers))
+        p.typenums.append(typenum)
+        p.shapes.append(shape)
+    p.steps = steps
+    p.prepare()
+    return p
