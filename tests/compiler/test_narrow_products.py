@@ -14,8 +14,9 @@ from dualgrad.programs._listing import recording_of
 
 pytestmark = pytest.mark.eager("records by itself")
 
-# Below one vector, at and beside whole vectors and panels of three, at the largest width, and beyond it.
-WIDTHS = (1, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 20, 24, 25, 31, 32, 33, 49, 64, 65, 130)
+# Below one vector, at and beside whole vectors of both lengths and panels of three, at the largest widths, beyond them.
+WIDTHS = (1, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 20, 24, 25, 31, 32, 33, 49, 64, 65, 100, 130, 257, 513)
+LEVELS = ("highest", "x86-64-v3", "baseline")  # of instructions
 DEPTHS = (1, 2, 3, 16, 20, 255, 256, 257, 600)
 LONGER = {np.float32: np.float64, np.float64: np.longdouble}
 
@@ -56,13 +57,12 @@ def check(form, a, b, dtype):
 
 
 @pytest.mark.rotated("layout")
-@pytest.mark.parametrize("kernels", ["own", "baseline"])
+@pytest.mark.parametrize("kernels", LEVELS)
 @pytest.mark.parametrize("layout", ["in order", "transposed"])
 @pytest.mark.parametrize("form", [rows, sums])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_width(dtype, form, layout, kernels, monkeypatch):
-    if kernels == "baseline":
-        monkeypatch.setenv("DUALGRAD_KERNELS", kernels)
+    monkeypatch.setenv("DUALGRAD_KERNELS", kernels)
     rng = np.random.default_rng(5)
     for n in WIDTHS:
         for few in (3, 20):  # three: any width is narrow
@@ -95,3 +95,33 @@ def test_only_its_own_row_sees_what_is_not_finite(form):
     result = dg.jit(form)(Tensor(a), Tensor(b)).asnumpy()
     assert np.isnan(result[5]).all()
     assert np.isfinite(np.delete(result, 5, axis=0)).all()
+
+
+@pytest.mark.parametrize("form", [rows, sums])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_vectors_of_any_length_give_the_same_numbers(dtype, form, monkeypatch):
+    """One sum in the order of k for each element, on every machine with multiply-add."""
+    rng = np.random.default_rng(9)
+    for n in (16, 20, 33, 100, 256):
+        args = [
+            Tensor(a) for a in factors(rng, form, "in order", dtype, *((200, 30) if form is rows else (30, 200)), n)
+        ]
+        found = []
+        for kernels in LEVELS[:2]:
+            monkeypatch.setenv("DUALGRAD_KERNELS", kernels)
+            recorded = dg.jit(lambda a, b: form(a, b))
+            found.append([recorded(*args).asnumpy() for _ in range(3)][2])  # the first ones record
+        assert (found[0] == found[1]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [8, 20, 48, 100, 256])
+def test_a_row_does_not_depend_on_where_it_lies(dtype, n):
+    """The same rows, shifted by one: at other places of tiles of eight, of four and of one, and of blocks."""
+    rng = np.random.default_rng(10)
+    a, b = factors(rng, rows, "in order", dtype, 1203, 40, n)
+    recorded = dg.jit(rows)
+    whole = [recorded(Tensor(a), Tensor(b)).asnumpy() for _ in range(3)][2]
+    for shift in (1, 2, 3, 5, 800):
+        part = [recorded(Tensor(a[shift:].copy()), Tensor(b)).asnumpy() for _ in range(3)][2]
+        assert (part == whole[shift:]).all()

@@ -13,8 +13,10 @@
 #include "executor/copies.h"
 #include "executor/gather.h"
 #include "executor/instruction.h"
+#include "executor/native.h"
 #include "executor/operations.h"
 #include "executor/sums.h"
+#include "executor/symmetric.h"
 #include "executor/threads.h"
 
 /* Where row `start` of an operand lies, while the block that begins with row `row0` is run. */
@@ -82,9 +84,13 @@ static inline void dg_extents(const dg_instruction *in, npy_intp rows, npy_intp 
     for (int k = 0; k < 4; ++k) d[k] = in->dims[k] < 0 ? -in->dims[k] * rows : in->dims[k];
 }
 
-static inline void dg_multiply(const dg_instruction *in, char **p, npy_intp rows)
+static inline void dg_multiply(const dg_instruction *in, char **p, npy_intp rows, char *const *bases)
 {
     npy_intp d[4];
+    if (in->half) {
+        dg_multiply_half(in, p, rows, bases);
+        return;
+    }
     dg_extents(in, rows, d);
     /* matrices that lie behind each other, and the same factor: one with more rows */
     if (d[0] > 1 && in->strides[1] == 0 && in->strides[0] == d[1] * in->strides[3]
@@ -104,6 +110,14 @@ static inline void dg_multiply_add(const dg_instruction *in, char **p, npy_intp 
     in->fn(q, d, in->strides, in->data);
     q[0] = p[2], q[1] = p[3], q[2] = p[2];
     in->add(q, &n, in->step, in->add_data);
+}
+
+/* The same by a loop of ours: it adds where the result lies. */
+static inline void dg_multiply_onto(const dg_instruction *in, char **p, npy_intp rows)
+{
+    npy_intp d[4];
+    dg_extents(in, rows, d);
+    in->fn(p, d, in->strides, (void *)in);
 }
 
 /* Pairwise, into one number. */

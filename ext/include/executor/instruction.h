@@ -63,6 +63,8 @@ typedef struct {
     int once;          /* the same for every block: executed for the first one only, on `high` rows */
     dg_loop add;       /* products that are added up: the loop that adds, and its data */
     void *add_data;
+    npy_intp half;     /* products that equal their transposes: how many columns do, and the first of them; or 0 */
+    npy_intp half_from;
 } dg_instruction;
 
 /* Memory outside the block that a region walks along, row by row. A block is about as long as a page, and the
@@ -94,6 +96,25 @@ typedef struct {
     dg_loop fn;
     void *data;
 } dg_scalar;
+
+/* Machine code in place of instructions; see executor/native.h. */
+enum { DG_NATIVE_ARGS = 64 };
+
+/* How many of n elements it has done, from the first one on; it has written nothing behind them. */
+typedef npy_intp (*dg_native_loop)(char **args, npy_intp n);
+
+/* Whether nan was met: then what it has written means nothing. */
+typedef int (*dg_native_numbers)(char *const *bases, void *const *calls);
+
+/* The code of a run. Its instruction has operands that tell the rows of a block: the first moves by one byte from row to
+ * row of the whole array, the second from row to row of the block. */
+typedef struct {
+    dg_native_loop fn;
+    const dg_instruction *run; /* the instructions that it stands for, */
+    npy_intp count;            /* and their number */
+    int n_args;
+    dg_operand arg[DG_NATIVE_ARGS];
+} dg_native;
 
 typedef struct {
     const dg_instruction *program;

@@ -175,15 +175,17 @@ cdef class Emitter:
 
     cdef int multiply(self, int typenum, list places, list dims, list strides) except -1:
         """A product of matrices, or of stacks of them."""
-        return self.add(DG_MATMUL, places, 0).multiplies(typenum, dims, strides)
+        self.add(DG_MATMUL, places, 0).multiplies(typenum, dims, strides)
+        return 0
 
     cdef int multiply_rows(self, int typenum, Py_ssize_t item, Py_ssize_t width, list places, list dims,
                            list strides) except -1:
         """A product over the rows of a block, which is added to a total."""
-        cdef Py_ssize_t scratch = self.scratch(width * item)
-        cdef Instruction made = self.add(DG_MATMUL_ADD, places, 0)
-        made.multiplies(typenum, dims, strides)
-        made.operand(3, (BLOCK, scratch, 0, 0))
+        cdef Instruction made = self.add(DG_MATMUL_ONTO, places, 0)
+        if made.multiplies(typenum, dims, strides):
+            return 0
+        made.code.kind = DG_MATMUL_ADD              # the library's loop does not add
+        made.operand(3, (BLOCK, self.scratch(width * item), 0, 0))
         made.totals(typenum)
         made.code.width = width
         made.steps([item, item, item])

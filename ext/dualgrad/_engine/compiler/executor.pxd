@@ -49,6 +49,8 @@ cdef extern from "executor/instruction.h":
         int once
         dg_loop add
         void *add_data
+        cnp.npy_intp half
+        cnp.npy_intp half_from
     enum:                           # products, sums and differences, done by one loop
         DG_F_MUL
         DG_F_ABSORB
@@ -94,3 +96,13 @@ cdef extern from "executor/instruction.h":
         cnp.npy_intp done
         cnp.npy_intp chunk
         char **bases[64]
+    ctypedef cnp.npy_intp (*dg_native_loop)(char **args, cnp.npy_intp n) noexcept
+    ctypedef bint (*dg_native_numbers)(char **bases, void **calls) noexcept
+    enum:
+        DG_NATIVE_ARGS
+    ctypedef struct dg_native:
+        dg_native_loop fn
+        const dg_instruction *run
+        cnp.npy_intp count
+        int n_args
+        dg_operand arg[64]

@@ -12,10 +12,13 @@ cdef enum:
 cdef class Instruction:
     cdef dg_instruction code
     cdef object primitive           # whose loop it calls: (opcode, type number, fusion or type of a conversion)
+    cdef bint own                   # it is done by a loop of products of ours
+    cdef Py_ssize_t half            # of a product that equals its transpose: how many columns do, or 0,
+    cdef Py_ssize_t half_from       # and the first of them
     cdef int operand(self, int k, tuple place) except -1
     cdef int steps(self, list steps) except -1
     cdef int calls(self, int op, int typenum, object detail) except -1
-    cdef int multiplies(self, int typenum, list dims, list strides) except -1
+    cdef bint multiplies(self, int typenum, list dims, list strides) except -1
     cdef int totals(self, int typenum) except -1
     cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1
 

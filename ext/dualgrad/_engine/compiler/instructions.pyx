@@ -57,8 +57,9 @@ cdef class Instruction:
             self.code.data = loop.data
         return 0
 
-    cdef int multiplies(self, int typenum, list dims, list strides) except -1:
-        """A product, of stacks of matrices: (stack, m, k, n), and where each of the nine strides leads."""
+    cdef bint multiplies(self, int typenum, list dims, list strides) except -1:
+        """A product, of stacks of matrices: (stack, m, k, n), and where each of the nine strides leads. Whether it is
+        done by a loop of ours."""
         cdef Loop *loop = matmul_loop(typenum)
         cdef int k
         for k in range(4):
@@ -67,11 +68,14 @@ cdef class Instruction:
             self.code.strides[k] = strides[k]
         self.code.fn = loop.fn
         self.code.data = loop.data
-        own = product_loop(typenum, dims[1], dims[2], dims[3], strides[4])
-        if own is not NULL and self.code.strides[8] == (8 if typenum == cnp.NPY_DOUBLE else 4):
-            self.code.fn = own
         self.primitive = OP_MATMUL, typenum, None
-        return 0
+        own = product_loop(typenum, dims[1], dims[2], dims[3], strides[4])
+        if own is NULL or self.code.strides[8] != (8 if typenum == cnp.NPY_DOUBLE else 4):
+            return False
+        self.code.fn = own
+        self.code.data = NULL
+        self.own = True
+        return True
 
     cdef int totals(self, int typenum) except -1:
         """What the instruction makes is added up."""

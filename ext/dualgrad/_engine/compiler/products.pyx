@@ -5,16 +5,20 @@ Design
 A product is done by rows, over the rows (then it is added up), or at once. Its factors are walked as they lie where the
 loop can do that, and copied where it cannot. A sum that no loop of ours does is a product with ones.
 """
+from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_MUL, OP_NEG
+from .allocation cimport IN_BLOCK
 from .emitter cimport Emitter
 from .executor cimport *
 from .instructions cimport Instruction, product_loop
-from .lowering cimport AS_CONTRACT, Operation
+from .lowering cimport AS_CONTRACT, AS_LOOP, Operation
+from .partition cimport FusedRegion
 from .rewrites cimport SUM_BY_LOOP, SUM_BY_PRODUCT, SUM_BY_ROWS, note
-from .views cimport View, product
+from .views cimport View, broadcast_strides, is_packed, product
 
 cdef enum:
     FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones,
     WIDE = 32                       # and numbers of rows that are
+    HALF_ROWS = 96                  # rows of a product that are worth computing half of it only
 
 
 cdef int emit_product(Emitter e, Operation o) except -1:
@@ -78,7 +82,62 @@ cdef int product_by_rows(Emitter e, Operation o, View a, View b, list mates) exc
     else:
         dims = [-1, m, k, n]
         strides = [sa[0], sb[0] if nb == 3 else 0, m * n * item, sa[1], sa[2], sb[nb - 2], sb[nb - 1], n * item, item]
-    return e.multiply(o.out.typenum, [pa, pb, target], dims, strides)
+    e.multiply(o.out.typenum, [pa, pb, target], dims, strides)
+    return half_product(e, o, a, b)
+
+
+cdef int half_product(Emitter e, Operation o, View a, View b) except -1:
+    """Note that half of a product by rows is enough, where its result equals its transpose and nothing in the region
+    reads it: what is left out is copied when all rows are done. Nothing else that the region makes leaves it, since it
+    may have to run twice."""
+    cdef Instruction made = <Instruction>e.code[len(e.code) - 1]
+    cdef Py_ssize_t first
+    cdef Operation p
+    cdef View v
+    if len(a.shape) != 2 or len(b.shape) != 2 or made.code.arg[2].row != made.code.strides[7] or e.capacity != e.block:
+        return 0
+    if a.shape[0] < HALF_ROWS or not made.own:
+        return 0
+    for p in e.region.operations:
+        if e.partition.of[p.out.number].added or (p is not o and e.allocation.of[p.out.number].base != IN_BLOCK):
+            return 0
+        for v in p.ins:
+            if v.buffer is o.out:
+                return 0
+    first = own_columns(e.region, a, b)
+    if first >= 0:
+        made.half = a.shape[0]
+        made.half_from = first
+    return 0
+
+
+cdef Py_ssize_t own_columns(FusedRegion region, View a, View b) except -2:
+    """Of a product a b, from which column of b on the rows of a are these columns, each of their numbers multiplied by
+    what all rows share; -1 if it is not known that they are."""
+    cdef dict makers = {}
+    cdef Operation p
+    cdef View v
+    cdef list alone
+    cdef Py_ssize_t column
+    for p in region.operations:
+        makers[p.out] = p
+    while a.buffer in makers:
+        p = <Operation>makers[a.buffer]
+        if a.shape != p.out.shape or a.offset != 0 or not is_packed(a) or p.kind != AS_LOOP or p.params is not None:
+            return -1
+        if p.op != OP_MUL and p.op != OP_ABSORB_MUL and p.op != OP_NEG:
+            return -1
+        alone = [v for v in p.ins if broadcast_strides(v, p.out.shape)[0] != 0]
+        if len(alone) != 1 or (<View>alone[0]).shape != p.out.shape:
+            return -1
+        a = <View>alone[0]
+    column = b.strides[1]
+    if a.buffer is not b.buffer or a.strides != (column, b.strides[0]):
+        return -1
+    if column <= 0 or (a.offset - b.offset) % column:
+        return -1
+    column = (a.offset - b.offset) // column
+    return column if 0 <= column <= <Py_ssize_t>b.shape[1] - <Py_ssize_t>a.shape[0] else -1
 
 
 cdef int whole_product(Emitter e, Operation o, View a, View b) except -1:
