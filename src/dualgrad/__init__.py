@@ -5,10 +5,13 @@ Parts that take time to import, and that not every program needs, are imported w
 
 from __future__ import annotations
 
+import sys as _sys
 from typing import TYPE_CHECKING, Any
 
 from . import context, dtype, numpy, ops
+from ._engine.arrays.array import install as _install
 from ._engine.assembly import check as _check_engine
+from ._engine.transforms.tensor import OTHER_PRODUCTS as _OTHER_PRODUCTS
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
 from .dtype import (
     bool_,
@@ -45,7 +48,29 @@ from .transforms.recompute import recompute
 from .transforms.taylor import derivative, jet
 from .transforms.vectorize import vmap
 
+
+def _by_entries(*program: Any) -> Any:
+    """The first program that may be mostly zeros."""
+    from .sparse.entrywise import Recorded, by_entries  # takes time, and few programs are
+
+    _install(by_entries=lambda *program: by_entries(Recorded(*program)))
+    return by_entries(Recorded(*program))
+
+
+_install(by_entries=_by_entries)
 _check_engine()
+
+
+def _product(x: Any, y: Any) -> Any:
+    """What ``@`` does for a Tensor and a sparse matrix of SciPy; there is none before SciPy was imported."""
+    if "scipy.sparse" not in _sys.modules:
+        return NotImplemented
+    from .sparse.products import operator
+
+    return operator(x, y)
+
+
+_OTHER_PRODUCTS.append(_product)
 
 if TYPE_CHECKING:
     from . import amp, common, dataset, nn, operators, scipy, sparse, sparsity

@@ -1,8 +1,9 @@
 """The running environment: execution mode and device, under MindSpore's names.
 
-Three settings mean something here. ``mode`` chooses whether calls are executed as Python goes or recorded and
+Four settings mean something here. ``mode`` chooses whether calls are executed as Python goes or recorded and
 replayed; the numbers are the same. ``pynative_synchronize`` chooses whether eager execution computes each array at
-once, or may compute large ones together when the outermost call ends. ``device_target`` takes every device that
+once, or may compute large ones together when the outermost call ends. ``native`` lets programs that run often become
+machine code, where llvmlite is installed; the numbers are the same. ``device_target`` takes every device that
 MindSpore knows, since scripts name one, and everything is computed on the CPU; choosing another device warns once.
 The other keywords tune compilers, memory pools and log files that do not exist here. They are known by name, so that
 a script runs unchanged and a misspelt keyword is still an error; what is set is remembered and otherwise ignored.
@@ -78,6 +79,7 @@ _IGNORED: Final[dict[str, object]] = {
 _settings: dict[str, object] = {
     "device_target": "CPU",
     "pynative_synchronize": os.environ.get("DUALGRAD_SYNCHRONOUS", "") not in ("", "0"),
+    "native": False,
     **_IGNORED,
 }
 _mode: int = PYNATIVE_MODE  # apart from the other settings, since gradient functions read it at every call
@@ -111,13 +113,23 @@ def set_context(**kwargs: object) -> None:
         Whether eager calls compute each array at once. By default an outermost call of a transform or Cell may compute
         large arrays together, when it ends or when Python reads a number; sums are then added in another order. The
         environment variable ``DUALGRAD_SYNCHRONOUS=1`` sets it when the package is imported.
+    native : bool or "force"
+        Whether recorded programs that run often become machine code, in a background thread, while the interpreter
+        goes on; off by default. It needs llvmlite (``pip install 'dualgrad[native]'``) and changes no result.
+        ``"force"`` compiles every program before its first run. The environment variable ``DUALGRAD_NATIVE``, which
+        is 1 or ``force``, sets it when the package is imported.
     **kwargs
         Any other keyword of MindSpore 2, such as ``save_graphs`` or ``device_id``: remembered and ignored.
 
     Raises
     ------
     ValueError
-        If the mode, the target or a keyword is not known, or ``pynative_synchronize`` is not a bool.
+        If the mode, the target or a keyword is not known, ``pynative_synchronize`` is not a bool, or ``native`` is
+        neither a bool nor ``"force"``.
+    ImportError
+        If ``native`` is switched on and llvmlite is missing.
+    RuntimeError
+        If ``native`` is switched on in a process that was forked from one that had it on.
 
     Warns
     -----
@@ -208,6 +220,13 @@ def _set(new: dict[str, object], where: str) -> None:
     synchronous = new.get("pynative_synchronize", _settings["pynative_synchronize"])
     if not isinstance(synchronous, bool):
         raise ValueError(f"{where}: got pynative_synchronize={synchronous!r}. Expected True or False.")
+    native = new.get("native", _settings["native"])
+    if not isinstance(native, bool) and native != "force":
+        raise ValueError(f"{where}: got native={native!r}. Expected True, False or 'force'.")
+    if native != _settings["native"]:
+        from .native import switch  # needs llvmlite, and few programs ask for it
+
+        switch(native)
     synchronize(synchronous)
     _mode = chosen
     set_graph_mode(_mode == GRAPH_MODE)
@@ -236,3 +255,7 @@ def _check_keyword(keyword: str, where: str) -> None:
 
 
 synchronize(_settings["pynative_synchronize"] is True)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _settings.update(native=False))
+if _wish := os.environ.get("DUALGRAD_NATIVE", "0").strip("0"):
+    _set({"native": "force" if _wish == "force" else True}, where="DUALGRAD_NATIVE")

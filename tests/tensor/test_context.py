@@ -186,7 +186,7 @@ def test_the_environment_says_whether_to_compute_at_once(value):
 
 
 def test_the_keywords_that_are_known_are_those_tested_here():
-    assert set(context._settings) == {"device_target", *OTHERS}
+    assert set(context._settings) == {"device_target", "native", *OTHERS}  # native: tests/native
 
 
 @pytest.mark.parametrize(

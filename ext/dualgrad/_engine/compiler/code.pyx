@@ -24,6 +24,7 @@ cdef class RegionCode:
 
     def __dealloc__(self):
         PyMem_Free(self.code)
+        PyMem_Free(self.halves)
         PyMem_Free(self.scalars)
         if DG_DEBUG:
             count("Region", -1)
@@ -40,6 +41,25 @@ cdef int finish_code(RegionCode made, list code) except -1:
         raise MemoryError()
     for i in range(made.count):
         made.code[i] = (<Instruction>code[i]).code
+    return with_halves(made, code)
+
+
+cdef int with_halves(RegionCode made, list code) except -1:
+    """The instructions once more, if some of them are products of which half is enough."""
+    cdef Instruction x
+    cdef Py_ssize_t i
+    PyMem_Free(made.halves)
+    made.halves = NULL
+    if all([(<Instruction>x).half == 0 for x in code]):
+        return 0
+    made.halves = <dg_instruction *>PyMem_Malloc(made.count * sizeof(dg_instruction))
+    if made.halves is NULL:
+        raise MemoryError()
+    for i in range(made.count):
+        x = <Instruction>code[i]
+        made.halves[i] = x.code
+        made.halves[i].half = x.half
+        made.halves[i].half_from = x.half_from
     return 0
 
 

@@ -161,6 +161,7 @@ cdef dict region_data(RegionCode region):
     cdef Operation o
     cdef Total total
     cdef Located at
+    cdef dg_instruction *code
     cdef Py_ssize_t i
     data = {"rows": region.region.rows, "generic": None, "instructions": [], "operations": [], "totals": []}
     for o, kept in zip(region.region.operations, region.kept):
@@ -176,7 +177,8 @@ cdef dict region_data(RegionCode region):
                                "typenum": total.buffer.typenum, "base": total.base, "to": total.offset})
     data.update(n_rows=region.n_rows, block=region.block, block_bytes=region.block_bytes,
                 total_bytes=region.total_bytes, workers=region.workers)
-    data["instructions"] = [instruction_data(&region.code[i], region.listing[i]) for i in range(region.count)]
+    code = region.code if region.halves is NULL else region.halves
+    data["instructions"] = [instruction_data(&code[i], region.listing[i]) for i in range(region.count)]
     return data
 
 
@@ -193,4 +195,5 @@ cdef dict instruction_data(const dg_instruction *p, object primitive):
             "strides": [p.strides[k] for k in range(9)], "axes": p.axes, "shape": [p.shape[k] for k in range(6)],
             "from": [p._from[k] for k in range(6)], "to": [p.to[k] for k in range(6)], "item": p.item,
             "picks": [(p.picks.extent[k], p.picks.stride[k]) for k in range(p.picks.count)],
-            "index_item": 8 if p.picks.wide else 4, "pick": p.picks.width, "once": bool(p.once)}
+            "index_item": 8 if p.picks.wide else 4, "pick": p.picks.width, "once": bool(p.once),
+            "half": (p.half, p.half_from)}

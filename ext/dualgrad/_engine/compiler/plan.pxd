@@ -1,5 +1,8 @@
 # Plans of programs. See plan.pyx.
+from ..arrays.array cimport Array
+from .allocation cimport Located
 from .code cimport Code, RegionCode
+from .native cimport NativeCode
 from .program cimport Program
 
 
@@ -25,9 +28,12 @@ cdef class Plan:
     cdef bint find(self, list inputs, list held, char **bases) except -1
     cdef list run(self, list inputs)
     cdef int run_region(self, object task, char **bases, int threads) except -1
+    cdef int run_on_threads(self, RegionCode region, char **bases, int threads) except -1
     cdef int look_up(self, object index, int axis, object whole, char **bases) except -1
     cdef bint run_generic(self, object task, char **bases, list held) except -1
 
 
 cdef int run_instruction(RegionCode region, Py_ssize_t at, char **bases, Py_ssize_t row0) except -1
+cdef int run_instructions(RegionCode region, NativeCode native, char **bases) except -1
+cdef Array loose(Located at, char **bases)
 cdef Plan make_plan(Program program)

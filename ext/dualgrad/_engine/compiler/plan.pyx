@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from time import perf_counter
 
 from ..arrays.array cimport (ARRAY, DG_DEBUG, Array, Value, contiguous, copy_of, count, has_form, new_array, new_view,
-                             to_ndarray)
+                             same_form, to_ndarray, without_numbers)
 from ..primitives.execute cimport run as execute
 from ..primitives.registry cimport Loop, op_name
 from ..primitives.forms cimport outside
@@ -29,6 +29,7 @@ from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Located, Memory, 
 from .code cimport Code, RegionCode
 from .executor cimport dg_instruction, dg_region, dg_scalar, dg_streams
 from .lowering cimport MANNERS, Operation, add_loop, np_scalar
+from .native cimport NativeCode, native_of, run_numbers
 from .passes cimport Compilation, compiled
 from .program cimport Program, check_signals
 from .views cimport View, is_packed, product, step_of
@@ -45,6 +46,7 @@ cdef extern from "executor/executor.h":
                      cnp.npy_intp stop, cnp.npy_intp block, const dg_streams *ahead) noexcept nogil
     void dg_run_block(const dg_instruction *program, cnp.npy_intp count, char **bases, cnp.npy_intp row0,
                       cnp.npy_intp block, int first, const dg_streams *ahead, cnp.npy_intp next) noexcept nogil
+    bint dg_mirror(const dg_instruction *instruction, char **bases) noexcept
     bint dg_indices_fit(const char *index, cnp.npy_intp n, cnp.npy_intp step, cnp.npy_intp extent, bint wide) noexcept
 
 cdef extern from "memory/memory.h":
@@ -85,28 +87,54 @@ cdef int run_rows(dg_region *r, bint large) except -1:
             r.chunk = max(r.chunk // r.block // 4, 1) * r.block
 
 
+cdef int run_blocks(dg_region *r, RegionCode region) except -1:
+    """All blocks of a region. Where products equal their transposes, half of each is computed; and all of it in a
+    second run, if there are numbers that are not finite."""
+    cdef NativeCode native = native_of(region)
+    cdef bint right = True
+    cdef Py_ssize_t i
+    if region.halves is not NULL:
+        r.program = region.halves
+        run_rows(r, region.large)
+        for i in range(region.count):
+            if region.halves[i].half:
+                right = right and dg_mirror(&region.halves[i], r.bases[0])
+        if right:
+            return 0
+    r.program = region.code
+    if native is not None:
+        r.program, r.count = native.code, native.count
+    return run_rows(r, region.large)
+
+
 cdef int run_instruction(RegionCode region, Py_ssize_t at, char **bases, Py_ssize_t row0) except -1:
     """One instruction, on the block that begins with row0."""
     dg_run_block(region.code + at, 1, bases, row0, min(region.block, region.n_rows - row0), row0 == 0, NULL, 0)
     return -1 if PyErr_Occurred() else 0
 
 
-cdef int run_instructions(RegionCode region, char **bases) except -1:
+cdef int run_instructions(RegionCode region, NativeCode native, char **bases) except -1:
     """A region without rows."""
-    cdef Py_ssize_t i = 0, n, step = INSTRUCTIONS if region.large else 256 * INSTRUCTIONS
+    cdef Py_ssize_t i = 0, n, step = INSTRUCTIONS if region.large else 256 * INSTRUCTIONS, total = region.count
+    cdef const dg_instruction *code = region.code
+    if native is not None and native.parts is not NULL:
+        if run_numbers(region, native, bases):
+            return 0
+    elif native is not None:
+        code, total = native.code, native.count
     while True:
-        n = min(step, region.count - i)
+        n = min(step, total - i)
         if region.scalars is not NULL:
             dg_run_scalars(region.scalars + i, region.code + i, n, bases)
         elif region.large:
             with nogil:
-                dg_run_rows(region.code + i, n, bases, 0, 1, 1, NULL)
+                dg_run_rows(code + i, n, bases, 0, 1, 1, NULL)
         else:
-            dg_run_rows(region.code + i, n, bases, 0, 1, 1, NULL)
+            dg_run_rows(code + i, n, bases, 0, 1, 1, NULL)
         i += n
         if PyErr_Occurred():
             return -1
-        if i >= region.count:
+        if i >= total:
             return 0
         check_signals()
 
@@ -135,6 +163,9 @@ cdef class Plan:
         self.total_bytes = code.total_bytes
         self.whole = [at.view.offset == at.offset == 0 and at.view.shape == at.view.buffer.shape and is_packed(at.view)
                       for at in self.results]
+        for region in self.tasks:
+            region.simple = (region.code is not NULL and region.region.rows is None and region.workers == 1
+                             and not region.lookups and not region.totals)
         self.parallel = any([region.workers > 1 for region in self.tasks])
         self.products = self.parallel and any([region.products for region in self.tasks])
         if self.products:
@@ -154,6 +185,7 @@ cdef class Plan:
         self.read = []
         self.made = []
         for m in self.memories:
+            m.form = form_of(m)
             if m.kind == "input":
                 self.given.append(m)
             elif m.kind == "handle":
@@ -178,7 +210,7 @@ cdef class Plan:
             bases[m.base] = a.data
         for m in self.read:
             value = (<TensorBase>m.which).value
-            if value.kind != ARRAY or not has_form(<Array>value, m.typenum, m.shape):
+            if value.kind != ARRAY or not same_form(<Array>value, m.form):
                 return False
             a = <Array>value
             if not a.contiguous:
@@ -186,7 +218,7 @@ cdef class Plan:
             held[m.base - N_BASES] = a
             bases[m.base] = a.data
         for m in self.made:
-            a = shaped(m)
+            a = new_array(m.form.typenum, m.form.ndim, m.form.shape)
             held[m.base - N_BASES] = a
             bases[m.base] = a.data
         return True
@@ -240,14 +272,20 @@ cdef class Plan:
                 PyMem_Free(bases)
 
     cdef int run_region(self, object task, char **bases, int threads) except -1:
-        """A region of compiled loops, on as many threads as it is worth."""
+        """A region of compiled loops."""
         cdef RegionCode region = <RegionCode>task
+        if region.simple:
+            bases[BLOCK] = bases[ARENA] + self.arena
+            return run_instructions(region, native_of(region), bases)
+        return self.run_on_threads(region, bases, threads)
+
+    cdef int run_on_threads(self, RegionCode region, char **bases, int threads) except -1:
+        """A region of compiled loops, on as many threads as it is worth."""
         cdef dg_region r
         cdef int w, workers = min(region.workers, threads)
         cdef char **copies = NULL
         for index, axis, whole in region.lookups:
             self.look_up(index, axis, whole, bases)
-        r.program = region.code
         r.count = region.count
         r.rows = region.n_rows
         r.block = region.block
@@ -268,9 +306,9 @@ cdef class Plan:
                 memset(r.bases[w][TOTALS], 0, region.total_bytes)
         try:
             if region.region.rows is None:
-                run_instructions(region, r.bases[0])
+                run_instructions(region, native_of(region), r.bases[0])
             else:
-                run_rows(&r, region.large)
+                run_blocks(&r, region)
             if region.totals:
                 add_totals(region, &r)
         finally:
@@ -344,12 +382,13 @@ cdef int add_totals(RegionCode region, dg_region *r) except -1:
     return 0
 
 
-cdef Array shaped(Memory m):
+cdef Array form_of(Memory m):
+    """An array of the type and shape of what a memory holds, without numbers."""
     cdef Py_ssize_t[64] shape
     cdef int i
     for i in range(len(m.shape)):
         shape[i] = m.shape[i]
-    return new_array(m.typenum, len(m.shape), shape)
+    return without_numbers(m.typenum, len(m.shape), shape)
 
 
 cdef Array viewed(View v, Array base, char *data):

@@ -1,0 +1,178 @@
+"""Machine code in place of instructions: what it is made from, when it is asked for, and how a region gets it.
+
+Design
+------
+Who writes machine code is outside (`dualgrad.native`), and is told of a region when the region has run for some time.
+A region is as it was until the code is there: one reference is exchanged then, with the interpreter's lock held, and a
+run reads that reference once. So a run uses one form of the code from its beginning to its end. A region that nothing
+was made for is not asked about again.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+
+from .code cimport RegionCode
+from .executor cimport *
+from .facts cimport instruction_data
+
+cdef extern from "executor/native.h":
+    bint dg_run_numbers(const dg_native_numbers *part, cnp.npy_intp parts, char **bases, void **calls) noexcept
+
+cdef enum:
+    TRIES = 16                      # runs after which code that mostly meets nan is given up
+
+cdef object TIER = None             # called with a region that has run for some time
+cdef double PATIENCE = 0.0          # seconds that it has run for, about
+cdef double CALL = 15e-9            # seconds of a call of a loop,
+cdef double ELEMENT = 0.3e-9        # of an element of it,
+cdef double STEP = 5e-9             # and of a step on single numbers
+
+
+cdef class NativeCode:
+
+    def __dealloc__(self):
+        PyMem_Free(self.code)
+        PyMem_Free(self.runs)
+        PyMem_Free(self.parts)
+        PyMem_Free(self.calls)
+
+
+def watch_regions(tier, double patience):
+    """Have a function called once with each region that has run for so many seconds, about; None for no function."""
+    global TIER, PATIENCE
+    TIER = tier
+    PATIENCE = patience
+
+
+cdef double cost_of(RegionCode region) noexcept:
+    """Seconds, about, that one run of the loops of a region takes."""
+    cdef double found = 0.0
+    cdef Py_ssize_t i, blocks = 1 + (region.n_rows - 1) // max(region.block, 1)
+    if region.scalars is not NULL:
+        return STEP * region.count
+    for i in range(region.count):
+        if region.code[i].kind == DG_LOOP:
+            found += CALL * blocks + ELEMENT * region.n_rows * region.code[i].width
+    return found
+
+
+cdef NativeCode native_of(RegionCode region):
+    """The machine code that a region has; None while it has none. Asks for it when the time has come."""
+    if region.native is None and TIER is not None:
+        region.heat += cost_of(region)
+        if region.heat >= PATIENCE:
+            region.native = False
+            TIER(region)
+    return <NativeCode>region.native if type(region.native) is NativeCode else None
+
+
+cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
+    """Run a program on single numbers; False where the instructions have to run in its place."""
+    native.ran += 1
+    if dg_run_numbers(native.parts, native.n_parts, bases, native.calls):
+        return True
+    native.stopped += 1
+    if native.ran >= TRIES and 2 * native.stopped > native.ran:
+        region.native = False
+    return False
+
+
+# ---------------------------------------------------------------------------------------------- what it is made from
+
+def form_of(RegionCode region not None):
+    """What machine code of a region would replace: the number of its instructions, and the rows of a block, 0 for a
+    program on single numbers."""
+    if region.scalars is not NULL:
+        return (0 if region.region.operations else region.count), 0
+    return region.count, region.block
+
+
+def numbers_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t stop):
+    """Some instructions of a program on single numbers: (opcode, type number, how it is fused, operands, result), each
+    operand as (base, offset)."""
+    cdef list found = []
+    cdef dg_instruction *p
+    cdef Py_ssize_t i
+    cdef int k
+    for i in range(first, stop):
+        p = &region.code[i]
+        op, typenum, together = <tuple>region.listing[i]
+        found.append((op, typenum, None if together is None else (<tuple>together)[:3],
+                      [(p.arg[k].base, p.arg[k].offset) for k in range(p.n_in)],
+                      (p.arg[p.n_in].base, p.arg[p.n_in].offset)))
+    return found
+
+
+def instructions_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t stop):
+    """Some instructions of a region, as plain data."""
+    return [instruction_data(&region.code[i], region.listing[i]) for i in range(first, stop)]
+
+
+# ------------------------------------------------------------------------------------------------------- publication
+
+def publish_numbers(RegionCode region not None, list addresses, list calls, owner):
+    """Give a program on single numbers its machine code: where its parts begin, and the instructions whose loops they
+    call."""
+    cdef NativeCode made = NativeCode()
+    cdef Py_ssize_t i, n = len(calls)
+    made.owner = owner
+    made.n_parts = len(addresses)
+    made.parts = <dg_native_numbers *>PyMem_Calloc(max(1, made.n_parts), sizeof(dg_native_numbers))
+    made.calls = <void **>PyMem_Calloc(max(1, 2 * n), sizeof(void *))
+    if made.parts is NULL or made.calls is NULL:
+        raise MemoryError()
+    for i in range(made.n_parts):
+        made.parts[i] = <dg_native_numbers><size_t>addresses[i]
+    for i in range(n):
+        made.calls[2 * i] = <void *>region.code[<Py_ssize_t>calls[i]].fn
+        made.calls[2 * i + 1] = region.code[<Py_ssize_t>calls[i]].data
+    region.native = made
+
+
+def publish_runs(RegionCode region not None, list runs, owner):
+    """Give a region the machine code of some runs of its instructions: (first, how many, where its code begins, the
+    places it is called with), in order."""
+    cdef NativeCode made = NativeCode()
+    cdef dg_native *native
+    cdef Py_ssize_t i, first, at = 0, n = 0
+    cdef int k
+    made.owner = owner
+    made.code = <dg_instruction *>PyMem_Calloc(max(1, region.count), sizeof(dg_instruction))
+    made.runs = <dg_native *>PyMem_Calloc(max(1, len(runs)), sizeof(dg_native))
+    if made.code is NULL or made.runs is NULL:
+        raise MemoryError()
+    for i, (first, length, address, places) in enumerate(runs):
+        while at < first:
+            made.code[n] = region.code[at]
+            at += 1
+            n += 1
+        native = &made.runs[i]
+        native.fn = <dg_native_loop><size_t>address
+        native.run = region.code + first
+        native.count = length
+        native.n_args = <int>len(places)
+        for k, place in enumerate(places):
+            native.arg[k].base, native.arg[k].offset, native.arg[k].row, native.arg[k].local = place
+        made.code[n] = instruction_of(native)
+        at = first + native.count
+        n += 1
+    while at < region.count:
+        made.code[n] = region.code[at]
+        at += 1
+        n += 1
+    made.count = n
+    region.native = made
+
+
+cdef dg_instruction instruction_of(dg_native *native) noexcept:
+    """The instruction that runs machine code, with the rows of those that it replaces."""
+    cdef dg_instruction made = native.run[0]
+    cdef int k
+    made.kind = DG_NATIVE
+    made.fn = NULL
+    made.data = native
+    made.n_in = 1
+    for k in range(2):
+        made.arg[k].base = made.arg[k].offset = made.arg[k].row = made.arg[k].local = 0
+    made.arg[0].row = 1
+    made.arg[1].local = 1
+    return made

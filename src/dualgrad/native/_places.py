@@ -1,0 +1,93 @@
+"""Where instructions of a region read and write: which places are one, and which results are read later.
+
+Bytes are counted as `ext/include/executor/native.h` finds an operand in a block. Whatever is not known for certain
+counts as read, or as a conflict.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["BLOCK", "Later", "Place", "conflict", "places_of", "rows_of"]
+
+BLOCK = 1  # the base of the memory of a block
+
+Instruction = dict[str, Any]
+
+_ELEMENTWISE = ("loop", "cast", "select")
+_FROM_START = ("copy", "zero", "gather", "sum_axis")  # they do not read what they write
+
+
+class Place(NamedTuple):
+    """An operand: where it begins, how it moves with the rows of the array and of the block, bytes between elements."""
+
+    base: int
+    offset: int
+    row: int
+    local: int
+    step: int
+
+
+def places_of(i: Instruction) -> list[Place]:
+    """The operands of an elementwise instruction, then its result."""
+    count = i["n_in"] + 1
+    return [Place._make((*arg, step)) for arg, step in zip(i["args"][:count], i["step"][:count], strict=True)]
+
+
+def rows_of(i: Instruction) -> tuple[int, ...]:
+    """Which elements an instruction goes over, in each block."""
+    return i["low"], i["high"], i["before"], i["after"], i["width"]
+
+
+def extent(place: Place, rows: tuple[int, ...], block: int, item: int) -> tuple[int, int] | None:
+    """The bytes that lie between the first element of a place and behind its last one; None where that is not known."""
+    low, high, before, after, width = rows
+    size = place.step or item
+    if place.row == 0:
+        first = place.offset - before * place.local
+        return first, first + (size * (block + before + after) * width if place.step else item)
+    if place.row < 0:
+        return None
+    return place.offset + low * place.row, place.offset + (high - 1) * place.row + width * size
+
+
+def conflict(a: Place, b: Place, rows: tuple[int, ...], block: int, item: int) -> bool:
+    """Whether two places overlap without being the same, as far as is known."""
+    if a == b or a.base != b.base:
+        return False
+    first, second = extent(a, rows, block, item), extent(b, rows, block, item)
+    if first is None or second is None or (a.row == 0) != (b.row == 0):
+        return True
+    return first[0] < second[1] and second[0] < first[1]
+
+
+class Later:
+    """What the instructions of a region read of the memory of a block, and where they write it anew."""
+
+    def __init__(self, instructions: list[Instruction], block: int) -> None:
+        self.block = block
+        self._of = [self._facts(i) for i in instructions]
+
+    def _facts(self, i: Instruction) -> tuple[bool, list[tuple[int, int] | None], Place | None, tuple[int, ...]]:
+        """Whether an instruction may read anything; the bytes that it reads; what it writes; its rows."""
+        if i["kind"] not in _ELEMENTWISE:
+            read = i["n_in"] if i["kind"] in _FROM_START else len(i["args"])
+            return any(arg[0] == BLOCK for arg in i["args"][:read]), [], None, ()
+        *ins, out = places_of(i)
+        rows = rows_of(i)
+        return False, [extent(place, rows, self.block, 8) for place in ins if place.base == BLOCK], out, rows
+
+    def reads(self, place: Place, rows: tuple[int, ...], item: int, first: int) -> bool:
+        """Whether instructions from one on may read what lies at a place, before it is written again."""
+        at = extent(place, rows, self.block, item)
+        assert at is not None
+        for anything, read, out, its_rows in self._of[first:]:
+            if anything or any(_meets(at, other) for other in read):
+                return True
+            if out == place and its_rows == rows:
+                return False
+        return False
+
+
+def _meets(a: tuple[int, int], b: tuple[int, int] | None) -> bool:
+    return b is None or (a[0] < b[1] and b[0] < a[1])

@@ -1,0 +1,109 @@
+"""Steps on values: what a piece of machine code computes, before it is text.
+
+Design
+------
+A value is a number that stands for one result, in the order of the steps. Superinstructions are taken apart again.
+
+*Zero absorbs.* Products that absorb are nearly half of the steps of a derivative. They are computed as their rows'
+quicker bodies, which are right unless they give nan; then all of the piece is computed otherwise. Not each of them has
+to be looked at: where a step that passes nan on reads the value, it is enough to look at what that one makes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from .._engine.transforms.tensor import OPCODES
+from ._expressions import Tree, keeps_nan, tree_of
+
+__all__ = ["FUSED", "TYPES", "Steps"]
+
+#: Types by their numbers in NumPy.
+TYPES = {11: "float", 12: "double"}
+
+#: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
+FUSED = tuple(OPCODES[name] for name in ("mul", "absorb_mul", "add", "sub", "sub"))
+_EXCHANGED = len(FUSED) - 1
+
+
+class Steps:
+    """Values, and how they are made.
+
+    Attributes
+    ----------
+    steps
+        (value, type, how, operands), in order. `how` is a tree, or "read", "constant" or "call" with a detail.
+    types
+        The type of each value.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[int, str, tuple[Any, ...], tuple[int, ...]]] = []
+        self.types: list[str] = []
+        self._doubtful: list[int] = []
+
+    def _add(self, typenum: int, how: tuple[Any, ...], operands: tuple[int, ...] = ()) -> int:
+        value = len(self.types)
+        self.types.append(TYPES[typenum])
+        self.steps.append((value, TYPES[typenum], how, operands))
+        return value
+
+    def read(self, typenum: int, place: Any) -> int:
+        """A value that is read from a place."""
+        return self._add(typenum, ("read", place))
+
+    def constant(self, typenum: int, number: float) -> int:
+        """A number that never changes."""
+        return self._add(typenum, ("constant", number))
+
+    def apply(self, op: int, typenum: int, operands: tuple[int, ...]) -> int | None:
+        """The result of a primitive; None where its row has no tree."""
+        exact, quick = tree_of(op, typenum), tree_of(op, typenum, quick=True)
+        if exact is None or quick is None:
+            return None
+        value = self._add(typenum, quick, operands)
+        if quick != exact:
+            self._doubtful.append(value)
+        return value
+
+    def call(self, typenum: int, loop: int, operands: tuple[int, ...]) -> int:
+        """The result of a compiled loop, by its number in the table of those."""
+        return self._add(typenum, ("call", loop), operands)
+
+    def fused(self, typenum: int, fusion: tuple[Any, ...], operands: tuple[int, ...], factor: float | None) -> int:
+        """The result of a superinstruction: (inner, outer, second), times a factor."""
+        inner, outer, second = fusion
+        result = self._one(inner, typenum, operands[0], operands[1])
+        if outer >= 0:
+            right = operands[2] if second < 0 else self._one(second, typenum, operands[2], operands[3])
+            result = self._one(outer, typenum, result, right)
+        if factor is not None:
+            result = self._one(0, typenum, result, self.constant(typenum, factor))
+        return result
+
+    def _one(self, operation: int, typenum: int, x: int, y: int) -> int:
+        found = self.apply(FUSED[operation], typenum, (y, x) if operation == _EXCHANGED else (x, y))
+        if found is None:
+            raise NotImplementedError(f"the row of opcode {FUSED[operation]} has no tree")
+        return found
+
+    def watched(self) -> Iterator[int | None]:
+        """The values to look at: if none of them is nan, no absorbing product was. None after a piece of work."""
+        doubtful = set(self._doubtful)
+        seen: set[int] = set()  # values of which nan would come to light
+        for value, _, how, operands in reversed(self.steps):
+            if value in doubtful and value not in seen:
+                seen.add(value)
+                yield value
+            if value in seen and how[0] not in ("read", "constant", "call") and passes_on(how):
+                seen.update(operands)
+            if value % 256 == 255:
+                yield None
+
+
+@functools.cache
+def passes_on(tree: Tree) -> bool:
+    """Whether nan in any operand of a tree gives nan; every operand of such a tree is in it."""
+    return keeps_nan(tree)

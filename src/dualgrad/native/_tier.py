@@ -1,0 +1,171 @@
+"""The switch, and the thread that compiles.
+
+Design
+------
+The engine tells of a region that has run for some time. It goes to a queue, and one thread makes its machine code while
+the interpreter serves; the region has it from one moment to the next. Whatever goes wrong is counted, and the region
+stays as it is. Between small pieces of work the thread lets others have Python's lock; the compiler itself runs without
+it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from queue import SimpleQueue
+from typing import Any, Literal
+
+from .._engine.compiler.native import watch_regions
+from . import _machine
+from ._making import make
+
+__all__ = ["Setting", "join", "status", "switch"]
+
+Setting = bool | Literal["force"]
+
+PATIENCE = 0.02  # seconds that a region runs for, about, before it is worth a compilation
+PAUSE = 1e-4  # seconds between pieces of work
+
+_setting: Setting = False
+_queue: SimpleQueue[Any] = SimpleQueue()
+_thread: threading.Thread | None = None
+_pending = 0
+_counts = {"asked": 0, "made": 0, "failed": 0}
+_last_error: str | None = None
+_idle = threading.Condition()
+
+
+def switch(setting: Setting) -> None:
+    """Switch machine code on (True: in the background; "force": at once, for everything) or off.
+
+    `set_context(native=...)` calls this, and checks its argument. Programs that have machine code keep it.
+
+    Parameters
+    ----------
+    setting : bool or "force"
+        What to do from now on.
+
+    Raises
+    ------
+    ImportError
+        If llvmlite is missing.
+    RuntimeError
+        In a process that was forked from one that had machine code switched on.
+
+    Examples
+    --------
+    >>> from dualgrad import native
+    >>> native.switch(False)
+    """
+    global _setting
+    if setting and _machine.forked():
+        raise RuntimeError(
+            "native: this process was forked from one that uses machine code, and llvmlite does not survive a fork. "
+            "Expected a process that was started by itself: choose the start method 'spawn', or switch native on in "
+            "the children only."
+        )
+    if setting:
+        try:
+            _machine.machine()
+        except ImportError as error:
+            raise ImportError(
+                "native: machine code needs llvmlite, which is not installed. Install it by: pip install "
+                "'dualgrad[native]'"
+            ) from error
+    _setting = setting
+    watch_regions(_ask if setting else None, 0.0 if setting == "force" else PATIENCE)
+
+
+def status() -> dict[str, Any]:
+    """What was made so far.
+
+    Returns
+    -------
+    dict
+        ``setting``; ``asked``, ``made`` and ``failed``, numbers of regions of programs; ``pending``, those that wait;
+        ``compiled`` and ``loaded``, numbers of functions that were compiled or came from the disk; ``last_error``, text
+        or None.
+
+    Examples
+    --------
+    >>> from dualgrad import native
+    >>> native.status()["pending"]
+    0
+    """
+    made = {"compiled": 0, "loaded": 0}
+    if _setting:
+        compiler = _machine.machine()
+        made = {"compiled": compiler.compiled, "loaded": compiler.loaded}
+    return {"setting": _setting, **_counts, "pending": _pending, **made, "last_error": _last_error}
+
+
+def join(timeout: float = 60.0) -> bool:
+    """Wait until everything that was asked for is made.
+
+    Parameters
+    ----------
+    timeout : float, optional
+        Seconds to wait at most.
+
+    Returns
+    -------
+    bool
+        Whether nothing is pending.
+
+    Examples
+    --------
+    >>> from dualgrad import native
+    >>> native.join()
+    True
+    """
+    with _idle:
+        return _idle.wait_for(lambda: _pending == 0, timeout)
+
+
+def _ask(region: Any) -> None:
+    """A region has run for some time."""
+    global _thread, _pending
+    _counts["asked"] += 1
+    if _setting == "force":
+        _make(region, pause=False)
+        return
+    with _idle:
+        _pending += 1
+        if _thread is None:
+            _thread = threading.Thread(target=_work, name="dualgrad-native", daemon=True)
+            _thread.start()
+    _queue.put(region)
+
+
+def _work() -> None:
+    global _pending
+    while True:
+        _make(_queue.get(), pause=True)
+        with _idle:
+            _pending -= 1
+            _idle.notify_all()
+
+
+def _make(region: Any, *, pause: bool) -> None:
+    global _last_error
+    try:
+        for _ in make(region, _machine.machine()):
+            if pause:
+                time.sleep(PAUSE)
+        _counts["made"] += 1
+    except Exception as error:  # the interpreter goes on
+        _counts["failed"] += 1
+        _last_error = f"{type(error).__name__}: {error}"
+
+
+def _in_child() -> None:
+    """Nothing of the thread or of its locks is left in a process that was forked."""
+    global _setting, _thread, _pending, _queue, _idle
+    _setting, _thread, _pending = False, None, 0
+    _queue, _idle = SimpleQueue(), threading.Condition()
+    watch_regions(None, 0.0)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,50 @@
+"""Programs run by the interpreter and as machine code: for tests of `dualgrad.native`."""
+
+import contextlib
+
+import numpy as np
+
+import dualgrad as dg
+from dualgrad import native
+
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.75, -2.5, 3.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e-45, 1e300, -3e38, 1e-3)
+
+
+@contextlib.contextmanager
+def forced():
+    """Compile all that runs; what was counted inside, when it has ended. Nothing may have failed."""
+    dg.set_context(native="force")
+    before, counted = native.status(), {}
+    try:
+        yield counted
+        after = native.status()
+    finally:
+        dg.set_context(native=False)
+    counted |= {key: after[key] - before[key] for key in ("asked", "made", "failed", "compiled", "loaded")}
+    assert counted["failed"] == 0, after["last_error"]
+
+
+def leaves(nest):
+    """The tensors in nested tuples."""
+    return [leaf for part in nest for leaf in leaves(part)] if isinstance(nest, tuple | list) else [nest]
+
+
+def bits(found):
+    """Numbers as bits, each nan the same one: processors and compilers choose among theirs."""
+    arrays = [np.asarray(leaf.asnumpy()) for leaf in leaves(found)]
+    return [(a.dtype, a.shape, np.where(np.isnan(a), np.nan, a).astype(a.dtype).tobytes()) for a in arrays]
+
+
+def compared(fn, *several):
+    """Run a recorded function on several tuples of arguments, by the interpreter, then as machine code; what was
+    counted.
+    """
+    recorded = dg.jit(fn)
+    for _ in range(4):  # the first ones record: sums are added in another order there
+        recorded(*several[0])
+    expected = [bits(recorded(*args)) for args in several]
+    with forced() as counted:
+        found = [bits(recorded(*args)) for args in several]
+    for args, a, b in zip(several, found, expected, strict=True):
+        assert a == b, args
+    return counted
