@@ -18,6 +18,7 @@ BENCHES = (
     "bench_particles",
     "bench_laplacian",
     "bench_pendulum",
+    "bench_rk4",
     "bench_mlp",
     "bench_tape",
 )

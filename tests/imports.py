@@ -33,6 +33,7 @@ LAYERS = (
     "_engine.structural",
     "_engine.trace",
     "_engine.assembly",
+    "native",
     ".",  # the modules beside the folders, where they are not named below
     "transforms",
     "ops._arguments",

@@ -49,6 +49,7 @@ def layers(x, *w):
 PROGRAMS = {
     "few": (lambda x, y: (ops.matmul(x, y), ops.sin(x) * 2.0, ops.reshape(x, (12,))), table(4, 3), table(3, 4)),
     "numbers": (lambda x: x * x + ops.sin(ops.exp(x)), Tensor(0.5)),
+    "entries": (dg.hessian(lambda x: ops.sum(ops.sin(x[1:]) * ops.exp(x[:-1]))), table(60)),
     "neighbours": (dg.grad(neighbours), table(20_000)),
     "regions": (regions, table(20_000)),
     "joined": (lambda x, t, *w: dg.jvp(lambda x: layers(x, *w), x, t), table(1000, 24), table(1000, 24),
@@ -297,8 +298,11 @@ DAMAGES = {
     "results_are_in_memory_of_their_own": [("regions", result_beyond)],
 }
 
+#: passes that have nothing to do with other programs
+OWN = {"entries": "entries", "numbers": "numbers"}
+
 CASES = [
-    pytest.param(name, what, predicate, name if name == "numbers" else program, damage, id=f"{name}-{damage.__name__}")
+    pytest.param(name, what, predicate, OWN.get(name, program), damage, id=f"{name}-{damage.__name__}")
     for name, rules in SPECIFICATION.items()
     for what, predicate in rules
     for program, damage in DAMAGES[predicate.__name__]

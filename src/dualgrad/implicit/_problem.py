@@ -10,7 +10,7 @@ import numpy as np
 
 from .._engine.transforms import tensor as _engine
 from .._engine.transforms.pytrees import beside
-from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
+from .._engine.transforms.rematerialisation import explored, filled, pulled_back, recording, template_of, tensors_of
 from .._engine.transforms.transformed import Transformed
 from ..ops import concat, stack
 from ..tensor import Tensor
@@ -108,6 +108,8 @@ class Problem:
         self.args = template_of(args)
         self.count = len(tensors_of(args))
         self.loss: Callable[..., Any] | None = None
+        self.repeats = recording()  # a program holds this, and its guards see to it that nothing changes
+        self.programs: dict[str, Callable[..., Any]] = {}
         self.inside, self.captured, out = explored(name, fn, (x, *args))
         self.layout.vector(out, "the function")
         shapes = tuple(self.layout.shapes)
@@ -140,15 +142,27 @@ class Problem:
                 f"derivative there; it may be a double root, or one of a whole curve of solutions"
             )
 
+    def evaluated(self, what: str, fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        """A function of the unknown and the operands, which is a program in a program: solvers call it often."""
+        if not self.repeats:
+            return fn
+        if what not in self.programs:
+            from .._engine.trace.cache import Repeated  # takes time to import, and not every program records
+
+            self.programs[what] = Repeated(f"{what} of {self.name}", fn)
+        return self.programs[what]
+
     def plain(self, arrays: tuple[Array, ...]) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         """F and F_x of NumPy arrays, for solvers."""
         operands = tuple([Tensor(a) for a in arrays])
+        value = self.evaluated("the value", lambda x, *operands: self.value(x, operands))
+        matrix = self.evaluated("the Jacobian", lambda x, *operands: _jacobian(lambda x: self.value(x, operands), x))
 
         def f(x: Array) -> Array:
-            return self.value(Tensor(np.asarray(x, self.dtype)), operands).asnumpy()
+            return value(Tensor(np.asarray(x, self.dtype)), *operands).asnumpy()
 
         def jac(x: Array) -> Array:
-            return _jacobian(lambda x: self.value(x, operands), Tensor(np.asarray(x, self.dtype))).asnumpy()
+            return matrix(Tensor(np.asarray(x, self.dtype)), *operands).asnumpy()
 
         return f, jac
 
@@ -179,7 +193,8 @@ class Problem:
         operands = tuple([Tensor(a) for a in arrays])
         loss = self.loss
         assert loss is not None
-        return lambda x: float(self.run(loss, Tensor(np.asarray(x, self.dtype)), operands))
+        value = self.evaluated("the loss", lambda x, *operands: self.run(loss, x, operands))
+        return lambda x: float(value(Tensor(np.asarray(x, self.dtype)), *operands))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and self.key == other.key

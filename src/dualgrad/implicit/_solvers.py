@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,16 @@ def scipy_root(name: str, method: str) -> Callable[..., Any]:
     return lambda f, x0: optimize.root(f, x0, method=method, tol=1e-14)
 
 
+def _halved(x: Array, step: Array, times: int) -> Iterator[Array]:
+    """Where ever smaller steps lead, as long as they lead anywhere."""
+    for _ in range(times):
+        after = x - step
+        if np.array_equal(after, x):
+            return
+        yield after
+        step = step / 2
+
+
 def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
     """Newton's method, until nothing improves; a step that does not reduce the residual is halved."""
     r = f(x)
@@ -47,12 +57,10 @@ def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
             step = np.linalg.solve(jac(x), r)
         except np.linalg.LinAlgError:
             break
-        for _ in range(30):
-            after = x - step
+        for after in _halved(x, step, 30):
             r_after = f(after)
             if size(r_after) < now:
                 break
-            step = step / 2
         else:
             break
         x, r = after, r_after
@@ -86,14 +94,12 @@ def minimised(loss: Any, f: Any, jac: Any, x: Array, limit: int) -> Array:
         values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
         least = max(float(np.abs(values).max()), 1.0) * np.sqrt(np.finfo(x.dtype).eps)
         step = vectors @ ((vectors.T @ r) / np.maximum(np.abs(values), least))
-        for _ in range(40):
-            after = x - step
+        for after in _halved(x, step, 40):
             value_after = loss(after)
             if value_after < value or (value_after == value and size(f(after)) < size(r)):
                 break
-            step = step / 2
         else:
-            after = x - step * 2.0**40  # near the minimum the loss is constant, the gradient not yet 0
+            after = x - step  # near the minimum the loss is constant, the gradient not yet 0
             if not size(f(after)) < size(r):
                 break
             value_after = loss(after)

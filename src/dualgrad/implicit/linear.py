@@ -27,7 +27,7 @@ class LinearProblem(Problem):
     def transpose(self) -> LinearProblem:
         """The equation with the transposed matrix."""
         other: LinearProblem = object.__new__(LinearProblem)
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update(self.__dict__, programs={})
         other.transposed = not self.transposed
         other.key = (*self.key[:-1], other.transposed)
         return other

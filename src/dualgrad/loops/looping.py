@@ -39,7 +39,7 @@ def scan(
         ``f(carry, x)`` returns ``(carry, y)``. It may read parameters and other tensors from outside, draw random
         numbers and take derivatives; it may not give tensors outside new values.
     init : Tensor, or pytree
-        The first carry. Each step keeps its nesting, shapes and types.
+        The first carry. Each step keeps its nesting, shapes and types; keys of dicts stay in the order they have here.
     xs : Tensor, or pytree of tensors, optional
         What the steps are given, along the first axis; None: each is given None.
     length : int, optional
@@ -70,7 +70,8 @@ def scan(
     The gradient is one sweep of binomial checkpointing (Griewank and Walther, Algorithm 799: revolve, 2000). A second
     derivative runs that same sweep on dual numbers: it keeps as many states, each with its tangent, and takes a small
     multiple of the time. In forward mode nothing is kept at all. Inside a recorded function (`jit`, Graph mode) up to
-    64 steps are written out; a function with a longer loop runs eagerly.
+    64 steps are written out. A longer loop is one instruction: its body is called for a few steps only, and has to
+    compute the same in each (docs/tutorials/loops.md).
 
     Examples
     --------
@@ -163,7 +164,7 @@ def while_loop(
     _check_callable("while_loop", "cond", cond)
     _check_callable("while_loop", "body", body)
     step = lambda carry, _: (body(carry), None)  # noqa: E731
-    return Loop("while_loop", step, Given(), None, checkpoints=checkpoints, proceed=cond)(init)[0]
+    return Loop("while_loop", step, Given(), None, checkpoints=checkpoints, proceed=cond, calls=body)(init)[0]
 
 
 def fori_loop(
@@ -214,7 +215,7 @@ def _counted(name: str, lower: Any, upper: Any, body: Any, init: Any, checkpoint
     if stop <= start:
         return init
     step = lambda carry, i: (body(i, carry), None)  # noqa: E731
-    return Loop(name, step, Counted(start), stop - start, checkpoints=checkpoints)(init)[0]
+    return Loop(name, step, Counted(start), stop - start, checkpoints=checkpoints, calls=body)(init)[0]
 
 
 def _whole(name: str, what: str, x: Any) -> int:

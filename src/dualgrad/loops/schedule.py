@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import comb, isqrt
 
-__all__ = ["advances", "default_states", "first_states", "schedule"]
+__all__ = ["advances", "default_states", "first_states", "schedule", "visits"]
 
 
 def repetitions(n: int, s: int) -> int:
@@ -59,6 +59,11 @@ def schedule(n: int, s: int) -> Iterator[tuple[int, int, bool]]:
         stop = start + _split(length, room)
         yield start, stop, True
         kept.append(stop)
+
+
+def visits(n: int, s: int, least: bool) -> Iterator[tuple[int, int, bool]]:
+    """The schedule of n steps with room for s states, or (`least`) for at least as many as are kept by default."""
+    return schedule(n, max(s, default_states(n)) if least else s)
 
 
 def first_states(n: int, s: int) -> list[int]:

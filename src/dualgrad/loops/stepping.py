@@ -28,10 +28,11 @@ from .._engine.transforms.rematerialisation import (
 )
 from ..random import get_state, put_state
 from ..tensor import Tensor
+from .rolling import Ahead, back, can_roll
 from .schedule import default_states, first_states, schedule
-from .steps import Given, Results, as_tensors, check_same, chosen, described, mapped
+from .steps import Given, Results, as_tensors, check_same, chosen, described, in_order, mapped
 
-__all__ = ["Loop"]
+__all__ = ["Loop", "Sweep"]
 
 SHORT = 64  # steps of a loop that is written out where a program is recorded
 OVERHEAD = 400  # bytes of a tensor without its numbers
@@ -59,6 +60,8 @@ class Loop:
         States kept for the reverse rule.
     proceed : callable, optional
         ``proceed(carry)`` tells whether there is another step.
+    calls : callable, optional
+        The user's function that the body calls; by default it is the body itself.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Loop:
         listed: bool = False,
         checkpoints: Any = None,
         proceed: Callable[[Any], Any] | None = None,
+        calls: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.body = body
@@ -81,6 +85,7 @@ class Loop:
         self.listed = listed
         self.checkpoints = checkpoints
         self.proceed = proceed
+        self.given_by_users = [f for f in (calls or body, proceed) if f is not None]
         self.masked = False  # samples of a batch end at different steps
         self.keeps = False  # states on the first run
         self.saved: dict[int, tuple[Any, Any]] = {}
@@ -90,43 +95,63 @@ class Loop:
         """Run the loop."""
         _checked_states(self.name, self.checkpoints)
         xs = self.given.tensors
-        if recording():
+        self.template = template_of(init)
+        self.count = len(tensors_of(init))
+        if recording() and not self.may_be_rolled_up(init):
             if self.n is None or self.n <= SHORT:
                 return self.first(init, xs)
             unrepeatable(f"{self.name} of {self.n} steps is too long to be written down")
-        self.template = template_of(init)
-        self.count = len(tensors_of(init))
         self.keeps = under_reverse()
         return whole(self.name, self.first, self.forward, self.backward, (init, xs), False)
+
+    def may_be_rolled_up(self, init: Any) -> bool:
+        """Whether the loop is to be one instruction of the program that is being written down."""
+        if self.listed or not can_roll():
+            return False
+        if self.proceed is None:
+            return self.n is not None and self.n > SHORT
+        return isinstance(self.truth(init), Tensor)
 
     def at(self, i: int) -> int:
         """The number of the entry that step i is given."""
         assert self.n is not None
         return self.n - 1 - i if self.reverse else i
 
-    def step(self, i: int, carry: Any, leaves: list[Tensor]) -> tuple[Any, Any]:
-        """One step."""
-        k = self.at(i)
+    def step(self, k: int, carry: Any, leaves: list[Tensor]) -> tuple[Any, Any]:
+        """The step that is given entry k."""
         result = self.body(carry, self.given.nest(leaves, k))
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(f"{self.name}: the body returned {described(result)}; expected a pair (carry, result)")
         after, y = result
-        check_same(self.name, carry, after, "the carry")
+        if not check_same(self.name, carry, after, "the carry"):
+            after = in_order(self.name, carry, after)
         if self.masked:
             assert self.proceed is not None
             after = chosen(self.proceed(carry), after, carry)
         return after, y
 
+    def truth(self, carry: Any) -> Any:
+        """What the condition says of a carry."""
+        assert self.proceed is not None
+        truth = self.proceed(carry)
+        if isinstance(truth, Tensor) and truth.size != 1:
+            raise ValueError(f"{self.name}: cond returned a tensor of shape {truth.shape}; expected one truth value")
+        return truth
+
+    def holds(self, truth: Tensor) -> bool:
+        """Whether a truth value holds, for a sample at least; the recording is not told."""
+        from .._engine.trace.rolling import truth_of
+
+        found, many = truth_of(truth)
+        self.masked = self.masked or many
+        return found
+
     def goes_on(self, i: int, carry: Any) -> bool:
         """Whether there is a step i, when the loop is run for the first time."""
         if self.proceed is None:
             return i < self.n  # type: ignore[operator]
-        truth = self.proceed(carry)
+        truth = self.truth(carry)
         if isinstance(truth, Tensor):
-            if truth.size != 1:
-                raise ValueError(
-                    f"{self.name}: cond returned a tensor of shape {truth.shape}; expected one truth value"
-                )
             numbers = primal(truth)
             if numbers.size > 1:
                 self.masked = True
@@ -138,24 +163,28 @@ class Loop:
     def first(self, init: Any, xs: list[Tensor]) -> tuple[Any, Any]:
         """The first run; it keeps the states that the reverse rule would keep first."""
         carry, results, i = init, Results(self.name, self.listed), 0
-        if self.n is not None:
-            self.states = self.number_of_states(self.n, init)
-        steps = set()
-        if self.n and not recording() and self.keeps:
-            steps = set(first_states(self.n, self.states))
         counting = self.n is None
+        steps: set[int] = set()
+        if recording() and self.may_be_rolled_up(init):
+            ahead = Ahead(self, init, xs, True)
+            if ahead.rolled.succeeded:
+                carry, ys, self.n = ahead.finished()
+                return carry, ys
+            carry, results, i = ahead.carry, ahead.results, ahead.done
+        elif self.n and not recording() and self.keeps:
+            steps = set(first_states(self.n, self.number_of_states(self.n, init)))
         while self.goes_on(i, carry):
             if counting:
                 self.n = i + 1
             if i in steps:
                 self.saved[i] = mapped(kept, carry), get_state() if drawn() else None
-            carry, y = self.step(i, carry, self.given.leaves(xs, self.at(i)))
+            k = self.at(i)
+            carry, y = self.step(k, carry, self.given.leaves(xs, k))
             if self.proceed is None:
                 results.add(y)
             i += 1
         if counting:
             self.n = i
-            self.states = self.number_of_states(i, init)
         if self.listed:
             self.starts = [0, *itertools.accumulate([len(tensors_of(y)) for y in results.entries])]
         return carry, results.finished(self.reverse)
@@ -178,7 +207,7 @@ class Loop:
     def advanced(self, carry: Any, xs: list[Tensor], start: int, stop: int) -> Any:
         """The carry some steps on."""
         for i in range(start, stop):
-            carry = self.step(i, carry, self.given.leaves(xs, self.at(i)))[0]
+            carry = self.step(self.at(i), carry, self.given.leaves(xs, self.at(i)))[0]
         return carry
 
     def forward(self, inside: Any, tensors: list[Tensor]) -> list[Tensor]:
@@ -186,9 +215,14 @@ class Loop:
         init, xs, captured = self.split(tensors)
 
         def run(init: Any, xs: list[Tensor]) -> tuple[Any, Any]:
-            carry, results = init, Results(self.name, self.listed)
-            for i in range(self.n or 0):
-                carry, y = self.step(i, carry, self.given.leaves(xs, self.at(i)))
+            carry, results, start = init, Results(self.name, self.listed), 0
+            if recording() and self.may_be_rolled_up(init):
+                ahead = Ahead(self, init, xs, False)
+                if ahead.rolled.succeeded:
+                    return ahead.finished()[:2]
+                carry, results, start = ahead.carry, ahead.results, ahead.done
+            for i in range(start, self.n or 0):
+                carry, y = self.step(self.at(i), carry, self.given.leaves(xs, self.at(i)))
                 if self.proceed is None:
                     results.add(y)
             return carry, results.finished(self.reverse)
@@ -201,12 +235,16 @@ class Loop:
         """The cotangents of the wanted tensors: the steps backwards, from kept states."""
         n = self.n or 0
         init, xs, captured = self.split(tensors)
-        sweep = _Sweep(self, inside, init, xs, captured, wanted, cotangents)
+        sweep = Sweep(self, inside, init, xs, captured, wanted, cotangents)
+        if recording() and self.may_be_rolled_up(init):
+            found = self.rolled_back(sweep, init)
+            if found is not None:
+                return [found[j] for j in wanted]
         saved = self.saved if first_order else {}
         at_start = get_state() if inside.draws else None
         states: dict[int, tuple[Any, Any]] = {0: (init, None)}
         descending = True
-        for start, stop, keep in schedule(n, self.states):
+        for start, stop, keep in schedule(n, self.number_of_states(n, init)):
             descending = descending and keep
             if descending and stop in saved:
                 states[stop] = saved[stop]
@@ -224,8 +262,22 @@ class Loop:
             sweep.pull(stop, carry)
         return sweep.results()
 
+    def rolled_back(self, sweep: Sweep, init: Any) -> list[Any] | None:
+        """The cotangents of everything, by one instruction of a recording; None if that cannot be."""
+        found: list[Ahead] = []
 
-class _Sweep:
+        def ahead(init: Any, xs: list[Tensor]) -> tuple[()]:
+            found.append(Ahead(self, init, xs, False))
+            return ()
+
+        sweep.inside.run(sweep.captured, ahead, init, sweep.xs)
+        if not found[0].rolled.succeeded:
+            return None
+        states = self.checkpoints
+        return back(sweep, found[0].rolled, float(_bytes(states)) if isinstance(states, str) else states)
+
+
+class Sweep:
     """Cotangents on their way back through a loop."""
 
     def __init__(
@@ -263,45 +315,56 @@ class _Sweep:
 
     def pull(self, i: int, carry: Any) -> None:
         """The cotangents before a step, from those after it."""
+        k = self.loop.at(i)
+        self.carry, of_x, terms = self.pulled(
+            k, [*self.carry, *self.of_results(i)], tensors_of(carry), self.loop.given.leaves(self.xs, k), carry
+        )
+        if self.of_xs:
+            self.terms[k] = of_x
+        for j, term in enumerate(terms):
+            if term is not None:
+                self.totals[j] = term if self.totals[j] is None else self.totals[j] + term
+
+    def pulled(
+        self, k: int, cts: list[Any], inputs: list[Tensor], leaves: list[Tensor], carry: Any = None
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """The cotangents of the carry before the step with entry k, of the entry, and of captured tensors."""
         loop = self.loop
-        cts = [*self.carry, *self.of_results(i)]
+        template = loop.template if carry is None else template_of(carry)
+        before: list[Any] = [None] * self.count
+        of_x: list[Any] = [None] * len(leaves)
+        terms: list[Any] = [None] * len(self.captured)
         given = [j for j, ct in enumerate(cts) if ct is not None]
         if not given:
-            return
-        template = template_of(carry)
-        inputs = tensors_of(carry)
-        leaves = loop.given.leaves(self.xs, loop.at(i))
+            return before, of_x, terms
         at_x, at_captured = len(inputs), len(inputs) + len(leaves)
 
         def taped(*args: Tensor) -> tuple[Tensor, ...]:
             tensors = list(args)
 
             def step(carry: Any, leaves: list[Tensor]) -> list[Tensor]:
-                after, y = loop.step(i, carry, leaves)
+                after, y = loop.step(k, carry, leaves)
                 return tensors_of((after, y if loop.listed else as_tensors(y)))
 
-            before = filled(template, tensors[:at_x])
-            found = self.inside.run(tensors[at_captured:], step, before, tensors[at_x:at_captured])
+            now = filled(template, tensors[:at_x])
+            found = self.inside.run(tensors[at_captured:], step, now, tensors[at_x:at_captured])
             return tuple([found[j] for j in given])
 
-        tensors = [*inputs, *leaves, *self.captured]
         wanted = [j for j, t in enumerate(inputs) if self.has_slope(t)]
-        along = len(wanted)
         if self.of_xs:
             wanted += [at_x + j for j, t in enumerate(leaves) if self.has_slope(t)]
-        behind = len(wanted)
         wanted += [at_captured + j for j in self.of_captured]
-        terms = pulled_back(loop.name, taped, tensors, tuple(wanted), tuple([cts[j] for j in given]))
-        self.carry = [None] * self.count
-        for j, term in zip(wanted[:along], terms[:along], strict=True):
-            self.carry[j] = term
-        if self.of_xs:
-            of_x: list[Any] = [None] * len(leaves)
-            for j, term in zip(wanted[along:behind], terms[along:behind], strict=True):
+        found = pulled_back(
+            loop.name, taped, [*inputs, *leaves, *self.captured], tuple(wanted), tuple([cts[j] for j in given])
+        )
+        for j, term in zip(wanted, found, strict=True):
+            if j < at_x:
+                before[j] = term
+            elif j < at_captured:
                 of_x[j - at_x] = term
-            self.terms[loop.at(i)] = of_x
-        for j, term in zip(self.of_captured, terms[behind:], strict=True):
-            self.totals[j] = term if self.totals[j] is None else self.totals[j] + term
+            else:
+                terms[j - at_captured] = term
+        return before, of_x, terms
 
     def has_slope(self, t: Tensor) -> bool:
         """Whether a tensor of the loop can have a cotangent."""

@@ -17,7 +17,8 @@ from ..ops.shape.creation import zeros
 from ..tensor import Tensor
 
 __all__ = [
-    "Counted", "Given", "Listed", "Results", "Stacked", "as_tensors", "check_same", "chosen", "described", "mapped",
+    "Counted", "Given", "Listed", "Results", "Stacked", "as_tensors", "check_same", "chosen", "described", "in_order",
+    "mapped", "same_rest",
 ]  # fmt: skip
 
 CHUNK = 1024  # results joined at a time
@@ -199,19 +200,43 @@ def described(x: Any) -> str:
     return f"a tensor of shape {x.shape} and type {x.dtype}" if isinstance(x, Tensor) else in_words(x)
 
 
-def check_same(name: str, was: Any, now: Any, what: str) -> None:
-    """The carry keeps its nesting, shapes and types from step to step."""
+def check_same(name: str, was: Any, now: Any, what: str) -> bool:
+    """The carry keeps its nesting, shapes and types from step to step; whether dicts keep the order of their keys."""
     if isinstance(was, Tensor):
         if isinstance(now, Tensor) and now._typenum == was._typenum and now.shape == was.shape:
-            return
+            return True
     elif is_leaf(was):
         if is_leaf(now) and not isinstance(now, Tensor):
-            return
+            return True
     elif isinstance(now, dict if isinstance(was, dict) else type(was)):
         children = beside(was, now)
         if children is not None:
-            for label, a, b in children:
-                check_same(name, a, b, f"{what}{label}")
-            return
+            kept = [check_same(name, a, b, f"{what}{label}") for label, a, b in children]
+            return all(kept) and not (isinstance(was, dict) and list(was) != list(now))
     remedy = "; start with a Tensor instead of a number" if isinstance(was, int | float) else ""
     raise ValueError(f"{name}: {what} is {described(was)} before a step and {described(now)} after it{remedy}")
+
+
+def in_order(name: str, like: Any, nest: Any) -> Any:
+    """A nest with the keys of its dicts in the order of another nest, of the same structure."""
+    others = iter([leaf for leaf in leaves_beside(like, nest) if not isinstance(leaf, Tensor)])
+    found = with_leaves(like, lambda leaf, named: next(others))
+    return filled(template_of(found), matched(name, like, nest, "the carry"))
+
+
+def leaves_beside(like: Any, nest: Any) -> Iterator[Any]:
+    """The leaves of a nest, in the order of another one."""
+    if is_leaf(like):
+        yield nest
+        return
+    for _, a, b in beside(like, nest) or ():
+        yield from leaves_beside(a, b)
+
+
+def same_rest(was: Any, now: Any) -> bool:
+    """Whether two nests of one structure hold the same beside tensors."""
+    if isinstance(was, Tensor):
+        return True
+    if is_leaf(was):
+        return was is now or (isinstance(was, _COMPARED) and _equal(was, now))
+    return all(same_rest(a, b) for _, a, b in beside(was, now) or ())

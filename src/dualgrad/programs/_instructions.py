@@ -2,7 +2,7 @@
 
 Whoever reads plans (the verifier, the text of a program, the profile) asks this table. A kind that is missing here is
 an error, not a guess: see `executor/executor.h` for what the executor does, and `describe` in the engine's
-inspection.pyx for the fields.
+inspection.pyx for the fields. Machine code (`native`) is missing, since it stands beside the instructions of a plan.
 """
 
 from __future__ import annotations
@@ -267,6 +267,7 @@ KINDS = {
                         _picks_made, adds=True),
     "matmul": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops),
     "matmul_add": Kind(_factors, _added_writes, _added_tokens, _product_flops, adds=True),
+    "matmul_onto": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops, adds=True),
     "sum_all": Kind(_sum_reads, _sum_writes, _sum_tokens, _elements, adds=True),
     "sum_axis": Kind(_sum_axis_reads, _sum_axis_writes, lambda i, ins, outs: [np.asarray(np.sum(ins[0], 1, np.uint64))],
                      lambda i, rows: math.prod(_sum_axis(i, rows))),

@@ -115,6 +115,14 @@ def operation_tokens(
             found = structural.tokens(params, operands, tuple(shape))
         if found is not None:
             return found
+    if row.name == "loop" and params.n >= 0:
+        from ._loop_tokens import loop_tokens  # which needs this function
+
+        return loop_tokens(params, operands, draws)
+    if row.name == "unpack":
+        from ._loop_tokens import unpacked_tokens
+
+        return unpacked_tokens(params, operands[0])
     if row.name == "inspect":
         draws.check(params, operands[0])
         return operands[0]

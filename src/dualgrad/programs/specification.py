@@ -376,6 +376,8 @@ def totals_are_apart(stages: Stages, name: str) -> Iterator[str]:
 
 #: What holds of that which each pass makes.
 SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
+    "entries": PROGRAM,
+    "reroll": PROGRAM,
     "simplify": PROGRAM,
     "share": [*PROGRAM, ("matrix products are not more", products_are_not_more)],
     "numbers": CODE,

@@ -1,4 +1,5 @@
 # Where results lie in memory. See allocation.pyx.
+from ..arrays.array cimport Array
 from .horizontal_fusion cimport Joined
 from .partition cimport Partition, FusedRegion
 from .rewrites cimport Rewrite
@@ -39,6 +40,7 @@ cdef class Memory:
     cdef str kind                   # "input", "handle", "constant", "result", "generic"
     cdef object which               # number of the input, handle, or constant
     cdef object identity            # what it is known by to those who look at a plan
+    cdef Array form                 # an array without numbers of its type and shape, once there is a plan
 
 
 cdef class Located:

@@ -6,6 +6,8 @@ A pass is a function of one object. It makes a new one, of a type of its own, an
 
 | pass | file | makes |
 |---|---|---|
+| entries | entries.pyx | a `Program` in which arrays that are mostly zeros are entries; nothing if there are none |
+| reroll | rerolling.pyx | a `Program` with loops where steps repeat |
 | simplify | identities.pyx | a `Program` with fewer steps that gives the same numbers |
 | share | common_factors.pyx | a `Program` with fewer matrix products |
 | numbers | scalars.pyx | `Code`, where every array is one number: nothing is left to do |
@@ -26,6 +28,7 @@ from ..arrays.array cimport DG_DEBUG
 from .allocation cimport Allocation, allocated
 from .code cimport Code
 from .common_factors cimport with_common_factors
+from .entries cimport with_entries
 from .facts cimport facts_of
 from .horizontal_fusion cimport Joined, with_products_joined
 from .identities cimport simplified
@@ -33,6 +36,7 @@ from .margins cimport Margins, margins_of
 from .orders cimport Lowered, lowered
 from .partition cimport Partition, partitioned
 from .program cimport Program
+from .rerolling cimport rerolled
 from .scalars cimport code_of_numbers
 from .tiles cimport generated
 from .vertical_fusion cimport Fused, fused
@@ -50,6 +54,14 @@ cdef Pass new_pass(str name, Function function):
     made.name = name
     made.function = function
     return made
+
+
+cdef object entries(object program):
+    return with_entries(<Program>program)
+
+
+cdef object reroll(object program):
+    return rerolled(<Program>program)
 
 
 cdef object simplify(object program):
@@ -93,9 +105,10 @@ cdef object generate(object made):
 
 
 cdef tuple PASSES = (
-    new_pass("simplify", simplify), new_pass("share", share), new_pass("numbers", numbers), new_pass("lower", lower),
-    new_pass("partition", partition), new_pass("fuse", fuse), new_pass("margins", margins), new_pass("join", join),
-    new_pass("allocate", allocate), new_pass("generate", generate),
+    new_pass("entries", entries), new_pass("reroll", reroll), new_pass("simplify", simplify), new_pass("share", share),
+    new_pass("numbers", numbers), new_pass("lower", lower), new_pass("partition", partition), new_pass("fuse", fuse),
+    new_pass("margins", margins), new_pass("join", join), new_pass("allocate", allocate),
+    new_pass("generate", generate),
 )
 
 CHECK = None                        # called with what is known after each pass

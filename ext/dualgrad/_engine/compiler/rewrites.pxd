@@ -1,6 +1,8 @@
 # How often each rewrite has been done. See rewrites.pyx.
 
 cdef enum Rewrite:
+    # entries
+    BY_ENTRIES_ALONE
     # simplify
     EQUAL_STEP
     STEP_DROPPED

@@ -17,6 +17,7 @@ from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
 from .handles cimport DTYPES, TensorBase, current_closed_call, read, value_of, wrap
+from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # of each name
 
@@ -36,6 +37,8 @@ cdef int scalar_type(int typenum, object number) except -1:
     """The type of a tensor with a Python number beside it."""
     if isinstance(number, bool):
         return typenum
+    if isinstance(number, WeakNumber):
+        number = (<WeakNumber>number).number
     if isinstance(number, int):
         return cnp.NPY_INT64 if typenum == cnp.NPY_BOOL else typenum
     if isinstance(number, float):
@@ -48,6 +51,8 @@ cdef int scalar_type(int typenum, object number) except -1:
 
 
 cdef Value number_as(object number, int typenum):
+    if isinstance(number, WeakNumber):
+        return as_type((<WeakNumber>number).value, typenum)
     if isinstance(number, complex):
         return copy_of(np.asarray(number).astype(cnp.PyArray_DescrFromType(typenum)))
     if is_inexact(typenum) and not is_complex(typenum):
@@ -66,7 +71,7 @@ cdef Value as_type(Value v, int typenum):
 
 
 cdef bint is_plain_number(object x):
-    return isinstance(x, (int, float, complex, np.generic))
+    return isinstance(x, (int, float, complex, np.generic, WeakNumber))
 
 
 cdef object plain_number(object x):
@@ -166,7 +171,7 @@ cdef object power(object x, object y):
     cdef Value a
     cdef int typenum
     if isinstance(x, TensorBase) and is_plain_number(y) and not isinstance(y, complex):
-        y = plain_number(y)
+        y = (<WeakNumber>y).read() if isinstance(y, WeakNumber) else plain_number(y)
         a = read(<TensorBase>x)
         typenum = scalar_type(type_of(a), y)
         a = as_type(a, typenum)

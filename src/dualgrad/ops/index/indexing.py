@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._engine.transforms.weak import WeakNumber
 from ..._joined import holds_tensor
 from ...tensor import Tensor
 from .._arguments import OP, expanded, to_shape
@@ -205,6 +206,8 @@ def _picks(entries: list[Any]) -> bool:
 
 def _array(part: Any) -> Any:
     """Any other part of an index than an int, a slice or None: as an int, a mask or an array of ints."""
+    if type(part) is WeakNumber and isinstance(part, int):
+        return part.tensor()
     if isinstance(part, Tensor):
         if part.dtype.is_bool:
             return part._numpy()

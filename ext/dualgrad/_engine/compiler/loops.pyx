@@ -1,0 +1,435 @@
+"""Loops as instructions: steps forward, and steps backward from states that are kept.
+
+Design
+------
+What is carried from step to step lies in two places in turn. An entry of a stacked array is read, and made, where it
+lies in that array.
+
+The reverse of a loop runs it once more, keeps states, and goes back over the steps with the program of one step
+backwards. Where not all states may be kept, the schedule says which, and from where steps are run again.
+"""
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from libc.string cimport memcpy
+
+from ..arrays.array cimport Array, contiguous, new_array
+from .allocation cimport ALIGN, aligned
+from .program cimport Program, check_signals
+from .steppers cimport Body, Stepper
+
+cdef enum:
+    PATIENCE = 256              # steps between looks at signals
+    ROOM = 1 << 25              # bytes of states that are kept in any case
+
+
+# ------------------------------------------------------------------------------------------------- what to repeat
+
+cdef Repetition repetition(Body body, Py_ssize_t n, bint reverse, tuple stacked, tuple shared):
+    """A loop, and where its results lie: what is carried, then what is stacked, then the number of steps."""
+    cdef Repetition loop = Repetition()
+    cdef Program p = body.program
+    cdef list results = []
+    cdef int i, slot
+    loop.body = body
+    loop.n = n
+    loop.reverse = reverse
+    loop.stacked = stacked
+    loop.shared = shared
+    for i in range(body.carried + body.made):
+        slot = p.outputs[i]
+        shape = p.shapes[slot] if i < body.carried else (n,) + <tuple>p.shapes[slot]
+        results.append((p.typenums[slot], shape, loop.nbytes))
+        loop.nbytes += aligned(body.nbytes_of(slot) * (1 if i < body.carried else max(n, 0)))
+    results.append((<int>cnp.NPY_INT64, (), loop.nbytes))
+    loop.nbytes += ALIGN
+    loop.results = tuple(results)
+    return loop
+
+
+cdef class Repetition:
+
+    def __eq__(self, other):
+        cdef Repetition o
+        if not isinstance(other, Repetition):
+            return NotImplemented
+        o = <Repetition>other
+        return self is o or (self.n == o.n and self.reverse == o.reverse and self.stacked == o.stacked
+                             and self.shared == o.shared and self.body.same_as(o.body))
+
+    def __hash__(self):
+        return hash((self.n, self.reverse, self.stacked, self.shared, len(self.body.program.steps)))
+
+    def __repr__(self):
+        times = "while it says so" if self.n < 0 else f"{self.n} times"
+        return f"<a loop of {len(self.body.program.steps)} steps, {times}>"
+
+
+cdef class Reversal:
+
+    def __init__(self, Repetition forward, Repetition backward, states, schedule, int first):
+        self.forward = forward
+        self.backward = backward
+        self.states = states
+        self.schedule = schedule
+        self.first = first
+
+    def __eq__(self, other):
+        cdef Reversal o
+        if not isinstance(other, Reversal):
+            return NotImplemented
+        o = <Reversal>other
+        return self.forward == o.forward and self.backward == o.backward and self.states == o.states \
+            and self.schedule is o.schedule and self.first == o.first
+
+    def __hash__(self):
+        return hash((self.forward, self.backward, self.states))
+
+    def __repr__(self):
+        return f"<the reverse of {self.forward!r}, by {self.backward!r}>"
+
+
+# ------------------------------------------------------------------------------------------------------ operands
+
+cdef class Operands:
+    """The operands of a loop, side by side in memory, and where the entries of a step lie."""
+    cdef list arrays
+    cdef Repetition loop
+    cdef Stepper stepper
+    cdef long long number           # of the entry
+
+    cdef int take(self, Repetition loop, Stepper stepper, PyObject **args, int stacked_from) except -1:
+        """Set what all steps share. Entries begin with input `stacked_from`."""
+        cdef int k = stacked_from + len(loop.stacked)
+        self.loop = loop
+        self.stepper = stepper
+        self.arrays = []
+        for operand in loop.stacked:
+            self.arrays.append(None if operand is None else contiguous(<Array>args[<int>operand]))
+        for operand in loop.shared:
+            a = contiguous(<Array>args[<int>operand])
+            self.arrays.append(a)
+            stepper.ins[k] = (<Array>a).data
+            k += 1
+        return 0
+
+    cdef int turn_to(self, Py_ssize_t number, int stacked_from) except -1:
+        """The entries of a number are the next inputs."""
+        cdef Array a
+        cdef int i
+        self.number = number
+        for i in range(len(self.loop.stacked)):
+            if self.arrays[i] is None:
+                self.stepper.ins[stacked_from + i] = <char *>&self.number
+                continue
+            a = <Array>self.arrays[i]
+            self.stepper.ins[stacked_from + i] = a.data + number * (a.size // a.shape[0]) * a.itemsize
+        return 0
+
+
+cdef class State:
+    """What is carried from step to step, in one piece of memory."""
+    cdef char *memory
+    cdef Py_ssize_t nbytes
+    cdef list offsets
+
+    def __cinit__(self, Body body not None, Py_ssize_t copies):
+        cdef int i
+        self.offsets = []
+        for i in range(body.carried):
+            self.offsets.append(self.nbytes)
+            self.nbytes += aligned(body.nbytes_of(body.program.inputs[i]))
+        self.memory = <char *>PyMem_Malloc(max(1, copies * self.nbytes))
+        if self.memory is NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        PyMem_Free(self.memory)
+
+    cdef int point(self, char **at, Py_ssize_t copy) except -1:
+        """Where the parts of a copy are."""
+        cdef int i
+        for i in range(len(self.offsets)):
+            at[i] = self.memory + copy * self.nbytes + <Py_ssize_t>self.offsets[i]
+        return 0
+
+
+cdef Array packed_results(Py_ssize_t nbytes):
+    return new_array(cnp.NPY_UBYTE, 1, &nbytes)
+
+
+cdef list first_of(int first, int n, PyObject **args):
+    """The first carry, each part of it in order in memory."""
+    cdef int i
+    return [contiguous(<Array>args[first + i]) for i in range(n)]
+
+
+cdef bint holds(Array a):
+    """Whether an array of truth values holds anywhere."""
+    cdef Py_ssize_t i
+    a = contiguous(a)
+    for i in range(a.size):
+        if a.data[i]:
+            return True
+    return False
+
+
+cdef bint any_byte(const char *data, Py_ssize_t n) noexcept:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if data[i]:
+            return True
+    return False
+
+
+# --------------------------------------------------------------------------------------------------------- forward
+
+cdef class Walker:
+    """A loop that goes forward from step to step."""
+    cdef Repetition loop
+    cdef Stepper stepper
+    cdef Operands operands
+    cdef Py_ssize_t flags           # truth values of the body: whether there is another step
+    cdef bytearray truth
+
+    def __cinit__(self, Repetition loop not None):
+        cdef Body body = loop.body
+        self.loop = loop
+        self.stepper = Stepper(body)
+        self.operands = Operands()
+        if body.proceeds:
+            self.flags = body.nbytes_of(body.program.outputs[body.carried + body.made])
+            self.truth = bytearray(max(1, self.flags))
+            self.stepper.outs[body.carried + body.made] = <char *>self.truth
+
+    cdef int take(self, PyObject **args) except -1:
+        return self.operands.take(self.loop, self.stepper, args, self.loop.body.carried)
+
+    cdef Py_ssize_t entry(self, Py_ssize_t i) noexcept:
+        return self.loop.n - 1 - i if self.loop.reverse else i
+
+    cdef int step(self, Py_ssize_t i) except -1:
+        """Step i, from where the stepper's first inputs lie to where its first outputs do."""
+        if i % PATIENCE == 0:
+            check_signals()
+        if self.loop.stacked:
+            self.operands.turn_to(self.entry(i), self.loop.body.carried)
+        return self.stepper.step()
+
+    cdef bint goes_on(self, Py_ssize_t i) noexcept:
+        """Whether there is a step i, after the one before."""
+        return i < self.loop.n if self.flags == 0 else any_byte(<char *>self.truth, self.flags)
+
+
+cdef Array run_loop(Repetition loop, PyObject **args):
+    """The results of a loop, packed. Operands: the first carry, stacked arrays, shared ones; where the body says
+    whether there is another step, the last operand says it of the first step."""
+    cdef Body body = loop.body
+    cdef Walker walker = Walker(loop)
+    cdef Stepper s = walker.stepper
+    cdef State state = State(body, 2)
+    cdef Array out = packed_results(loop.nbytes)
+    cdef list start = first_of(0, body.carried, args)
+    cdef Py_ssize_t i = 0, nbytes
+    cdef int k
+    cdef tuple result
+    walker.take(args)
+    for k in range(body.carried):
+        s.ins[k] = (<Array>start[k]).data
+    while (holds(<Array>args[last_operand(loop)]) if i == 0 and body.proceeds else walker.goes_on(i)):
+        state.point(s.outs, i % 2)
+        for k in range(body.made):
+            result = <tuple>loop.results[body.carried + k]
+            nbytes = body.nbytes_of(body.program.outputs[body.carried + k])
+            s.outs[body.carried + k] = out.data + <Py_ssize_t>result[2] + walker.entry(i) * nbytes
+        walker.step(i)
+        state.point(s.ins, i % 2)
+        i += 1
+    for k in range(body.carried):
+        result = <tuple>loop.results[k]
+        memcpy(out.data + <Py_ssize_t>result[2], s.ins[k], body.nbytes_of(body.program.inputs[k]))
+    result = <tuple>loop.results[body.carried + body.made]
+    (<long long *>(out.data + <Py_ssize_t>result[2]))[0] = i
+    return out
+
+
+cdef int last_operand(Repetition loop) except -1:
+    """The operand that says whether there is a first step: it stands behind all others."""
+    return loop.body.carried + len(loop.stacked) - loop.stacked.count(None) + len(loop.shared)
+
+
+# -------------------------------------------------------------------------------------------------------- backward
+
+cdef class Backward:
+    """A loop that is reversed: steps back, each from the state before it."""
+    cdef Walker ahead
+    cdef Walker back
+    cdef State cotangents
+    cdef Array out
+    cdef list start                 # the first carry,
+    cdef list seed                  # and the cotangent of the last one
+    cdef Py_ssize_t visited
+
+    cdef int visit(self, Py_ssize_t i, char **state) except -1:
+        """Take the cotangents back over step i, whose carry lies at `state`."""
+        cdef Repetition loop = self.back.loop
+        cdef Body body = loop.body
+        cdef Stepper s = self.back.stepper
+        cdef Py_ssize_t nbytes, entry = self.ahead.entry(i)
+        cdef int k, n = self.ahead.loop.body.carried
+        cdef tuple result
+        if i % PATIENCE == 0:
+            check_signals()
+        self.back.operands.turn_to(entry, body.carried + n)
+        for k in range(n):
+            s.ins[body.carried + k] = state[k]
+        self.cotangents.point(s.outs, self.visited % 2)
+        for k in range(body.made):
+            result = <tuple>loop.results[body.carried + k]
+            nbytes = body.nbytes_of(body.program.outputs[body.carried + k])
+            s.outs[body.carried + k] = self.out.data + <Py_ssize_t>result[2] + entry * nbytes
+        s.step()
+        self.cotangents.point(s.ins, self.visited % 2)
+        self.visited += 1
+        return 0
+
+    cdef int from_all(self, State kept, Py_ssize_t n) except -1:
+        """All steps back, with all states there; the first one is the first carry."""
+        cdef char *few[64]
+        cdef char **state = few
+        cdef Py_ssize_t i
+        cdef int k, carried = self.ahead.loop.body.carried
+        if carried > 64:
+            state = <char **>PyMem_Malloc(carried * sizeof(char *))
+            if state is NULL:
+                raise MemoryError()
+        try:
+            for i in range(n - 1, -1, -1):
+                if i:
+                    kept.point(state, i - 1)
+                else:
+                    for k in range(carried):
+                        state[k] = (<Array>self.start[k]).data
+                self.visit(i, state)
+        finally:
+            if state is not few:
+                PyMem_Free(state)
+        return 0
+
+    cdef int by_schedule(self, object schedule) except -1:
+        """All steps back, from the states that a schedule keeps."""
+        cdef Body body = self.ahead.loop.body
+        cdef Stepper s = self.ahead.stepper
+        cdef State moving = State(body, 2)
+        cdef dict kept = {0: None}      # step -> the state before it
+        cdef Py_ssize_t start, stop, i
+        cdef bint keep
+        for start, stop, keep in schedule:
+            state = kept[start]
+            self.point_to(s.ins, state)
+            for i in range(start, stop):
+                moving.point(s.outs, i % 2)
+                self.ahead.step(i)
+                moving.point(s.ins, i % 2)
+            if keep:
+                kept[stop] = self.copy_of(s.ins)
+                continue
+            self.visit(stop, s.ins)
+            if stop == start:
+                del kept[start]
+        return 0
+
+    cdef int point_to(self, char **at, object state) except -1:
+        """Where the parts of a state are that is kept; None: the first carry."""
+        cdef int k
+        if state is not None:
+            return (<State>state).point(at, 0)
+        for k in range(self.ahead.loop.body.carried):
+            at[k] = (<Array>self.start[k]).data
+        return 0
+
+    cdef State copy_of(self, char **at):
+        """A state of its own."""
+        cdef Body body = self.ahead.loop.body
+        cdef State copy = State(body, 1)
+        cdef int k
+        for k in range(body.carried):
+            memcpy(copy.memory + <Py_ssize_t>copy.offsets[k], at[k], body.nbytes_of(body.program.inputs[k]))
+        return copy
+
+    cdef object first_run(self, Py_ssize_t room, bint going):
+        """(number of steps, states after each of them but the last; None where they are more than `room`)."""
+        cdef Body body = self.ahead.loop.body
+        cdef Stepper s = self.ahead.stepper
+        cdef Py_ssize_t n = self.ahead.loop.n, i = 0, copies = max(1, n - 1 if n >= 0 else min(room, 16))
+        cdef State kept, more, moving
+        self.point_to(s.ins, None)
+        if n > room:
+            return n, None
+        kept = State(body, copies)
+        moving = State(body, 2)
+        while going and (n < 0 or i < n - 1):
+            if n < 0 and i == copies:
+                if 2 * copies > room:
+                    return self.count_on(i, moving), None
+                more = State(body, 2 * copies)
+                memcpy(more.memory, kept.memory, copies * kept.nbytes)
+                kept, copies = more, 2 * copies
+                kept.point(s.ins, i - 1)
+            kept.point(s.outs, i)
+            self.ahead.step(i)
+            kept.point(s.ins, i)
+            i += 1
+            going = n >= 0 or self.ahead.goes_on(i)
+        return (n if n >= 0 else i), kept
+
+    cdef Py_ssize_t count_on(self, Py_ssize_t i, State moving) except -1:
+        """The number of steps, counted from step i on."""
+        cdef Stepper s = self.ahead.stepper
+        while True:
+            moving.point(s.outs, i % 2)
+            self.ahead.step(i)
+            moving.point(s.ins, i % 2)
+            i += 1
+            if not self.ahead.goes_on(i):
+                return i
+
+
+cdef Array run_reversed(Reversal r, PyObject **args):
+    """The cotangents of a loop, packed. Operands: those of the loop, then the first cotangents, then what the steps
+    backwards read beside."""
+    cdef Repetition forward = r.forward, backward = r.backward
+    cdef Backward b = Backward()
+    cdef Stepper s
+    cdef Py_ssize_t n, room, bytes_of_state
+    cdef int k
+    cdef tuple result
+    b.ahead = Walker(forward)
+    b.back = Walker(backward)
+    b.out = packed_results(backward.nbytes)
+    b.start = first_of(0, forward.body.carried, args)
+    b.seed = first_of(r.first, backward.body.carried, args)
+    b.cotangents = State(backward.body, 2)
+    b.ahead.take(args)
+    b.back.operands.take(backward, b.back.stepper, args, backward.body.carried + forward.body.carried)
+    s = b.back.stepper
+    for k in range(backward.body.carried):
+        s.ins[k] = (<Array>b.seed[k]).data
+    bytes_of_state = max(1, State(forward.body, 0).nbytes)
+    room = allowed(r.states, bytes_of_state)
+    n, kept = b.first_run(room, not forward.body.proceeds or holds(<Array>args[last_operand(forward)]))
+    if kept is not None:
+        b.from_all(<State>kept, n)
+    elif n:
+        b.by_schedule(r.schedule(n, room, r.states is None))
+    for k in range(backward.body.carried):
+        result = <tuple>backward.results[k]
+        memcpy(b.out.data + <Py_ssize_t>result[2], s.ins[k], backward.body.nbytes_of(backward.body.program.inputs[k]))
+    return b.out
+
+
+cdef Py_ssize_t allowed(object states, Py_ssize_t nbytes) except -1:
+    """How many states may be kept: a number, as many as bytes hold, or as many as do not matter."""
+    if isinstance(states, float):
+        return max(1, <Py_ssize_t>(<double>states / nbytes))
+    return max(1, ROOM // nbytes) if states is None else <Py_ssize_t>states

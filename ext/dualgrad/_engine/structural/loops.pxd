@@ -1,0 +1,4 @@
+# Loops in programs. See loops.pyx.
+cdef int OP_LOOP
+cdef int OP_REVERSED_LOOP
+cdef int OP_UNPACK

@@ -1,0 +1,449 @@
+"""Loops rolled up: the body of a loop as a program, and the loop as one instruction.
+
+Design
+------
+A loop of a recorded function is not written out. A few of its steps are executed, each on inputs that a recording of
+its own knows (`BodyRecorder`), and give the program of a body. The instruction that repeats it goes to the recording
+around.
+
+Rolling happens below all transforms: what is carried are values of whatever levels are open, and the body's inputs are
+the arrays in them. A step may carry more than it was given: the first one gives a derivative to what had none. Then the
+carry is given zeros in its place (`grown`) and another step is executed, until both have one structure. What a step
+reads from the recording around are inputs that all steps share; what it computes from those alone is computed once,
+outside.
+
+The steps that are executed are the first ones of the loop, on real numbers. If one of them does what a program cannot
+repeat, the recording is given up and the loop goes on from there in Python. A body may depend on what it changes itself
+(a counter): guards of all that its code can reach have to hold after each further step, and the last two steps have to
+give equal programs.
+"""
+cimport numpy as cnp
+from cpython.object cimport PyObject
+
+from ..arrays.array cimport Array, Value, contiguous, new_view, scalar
+from ..compiler.loops cimport Repetition, Reversal, repetition
+from ..compiler.steppers cimport Body
+from ..compiler.program cimport Program
+from ..primitives.execute cimport active_tracer, execute as run_primitive, run, start_tracing, stop_tracing
+from ..primitives.opcodes cimport OP_TRANSPOSE
+from ..primitives.registry cimport DRAWS, EFFECTS
+from ..structural.loops cimport OP_LOOP, OP_REVERSED_LOOP, OP_UNPACK
+from ..tape.nodes cimport without_closed
+from ..transforms.handles cimport TensorBase, read, wrap
+from ..transforms.weak cimport weak_number
+from ..values.levels cimport array_of
+from .executed cimport USERS, Executed, trust_of
+from .guards cimport Guards, guard_in_words
+from .reachability cimport Reach, reachable_from
+from .recorder cimport Recorder
+from .structure import OnATape
+from .structure cimport axes_of, entry_of, grown, restored, stack_of, structure
+
+cdef enum:
+    MOST_STEPS = 12             # until the structure of the carry has to be found
+
+
+# ---------------------------------------------------------------------------------------------- a body is recorded
+
+cdef class BodyRecorder(Recorder):
+    """The recording of one step."""
+    cdef Recorder outer
+    cdef list shared            # arrays of the recording around that the step reads
+    cdef dict inside            # id of one of them -> (the array, the input that it is)
+
+    cdef bint knows(self, Array a) noexcept:
+        return a.trace == self.trace or self.outer.knows(a)
+
+    cdef Array captured(self, Array a):
+        """An array of the recordings around, as an input of the body."""
+        found = self.inside.get(id(a))
+        if found is not None:
+            return <Array>(<tuple>found)[1]
+        given = a
+        if isinstance(self.outer, BodyRecorder) and a.trace != self.outer.trace:
+            given = (<BodyRecorder>self.outer).captured(a)
+        if a.data is NULL and a.size > 0:
+            self.outer.needed(a)
+        alias = self.input(a)
+        self.shared.append(given)
+        self.inside[id(a)] = (a, alias)
+        return alias
+
+    cdef Array execute(self, int op, object params, PyObject **args, int n):
+        cdef bytearray room = bytearray(max(n, 1) * sizeof(PyObject *))
+        cdef PyObject **ins = <PyObject **><char *>room
+        cdef bint ours = False, around = False
+        cdef list held = []
+        cdef Array a
+        cdef int i
+        if EFFECTS[op] == DRAWS:
+            self.give_up("a loop of many steps draws random numbers")
+            return run(op, params, args, n)
+        for i in range(n):
+            a = <Array>args[i]
+            ours = ours or a.trace == self.trace
+            around = around or (a.trace != self.trace and a.trace != 0 and self.outer.knows(a))
+        if not around:
+            return Recorder.execute(self, op, params, args, n)
+        if not ours:                    # all steps share the result
+            return self.outer.execute(op, params, args, n)
+        for i in range(n):
+            a = <Array>args[i]
+            if a.trace != self.trace and a.trace != 0 and self.outer.knows(a):
+                a = self.captured(a)
+                held.append(a)
+            ins[i] = <PyObject *>a
+        return Recorder.execute(self, op, params, ins, n)
+
+    cdef Array reference(self, object handle, Array a):
+        return self.outer.reference(handle, a)
+
+    cdef int needed(self, Array a) except -1:
+        return self.outer.needed(a)
+
+    cdef int asked(self, Array a, str what) except -1:
+        if a.trace != self.trace:
+            return self.outer.asked(a, what)
+        return self.give_up(f"Python was given {what} of a tensor in a loop of many steps")
+
+    cdef int frozen(self, object handle, Array a) except -1:
+        return self.outer.frozen(handle, a)
+
+    cdef int rebound(self, object handle) except -1:
+        if (<TensorBase>handle).birth < self.start:
+            self.give_up("a step of a loop gives a tensor outside a new value")
+        return 0
+
+    cdef int give_up(self, str why) except -1:
+        if self.failed is None:
+            self.failed = why
+        stop_tracing(self)
+        return self.outer.give_up(why)
+
+    cdef int slot_in(self, Array a) except -1:
+        """The slot of what leaves the step; an input or a constant if the step has not computed it."""
+        if a.trace != self.trace and a.trace != 0 and self.outer.knows(a):
+            a = self.captured(a)
+        return self.slot_of(a)
+
+
+cdef BodyRecorder new_body(Recorder outer):
+    cdef BodyRecorder made = BodyRecorder()
+    made.outer = outer
+    made.shared = []
+    made.inside = {}
+    return made
+
+
+# ----------------------------------------------------------------------------------------------------- rolling up
+
+cdef list values_of(list tensors):
+    return [None if t is None else without_closed(read(<TensorBase>t)) for t in tensors]
+
+
+cdef list wrapped(list values):
+    return [None if v is None else wrap(<Value>v) for v in values]
+
+
+cdef list structures(list values, list arrays):
+    return [structure(v, arrays) for v in values]
+
+
+cdef list all_restored(list found, object arrays):
+    arrays = iter(arrays)
+    return [restored(each, arrays) for each in found]
+
+
+cdef Array on_arrays(int op, object params, list arrays):
+    """A primitive on arrays, written down by the active recording."""
+    cdef bytearray room = bytearray(max(len(arrays), 1) * sizeof(PyObject *))
+    cdef PyObject **args = <PyObject **><char *>room
+    cdef int i
+    for i in range(len(arrays)):
+        args[i] = <PyObject *>arrays[i]
+    return run_primitive(op, params, args, len(arrays))
+
+
+cdef Array with_axis_at(Array a, int source, int target):
+    cdef list order = list(range(a.ndim))
+    if source == target:
+        return a
+    order.insert(target, order.pop(source))
+    return on_arrays(OP_TRANSPOSE, tuple(order), [a])
+
+
+cdef class Rolled:
+    """A loop that was rolled up, or how far it was executed instead."""
+    cdef str name
+    cdef object step                # step(carry, entries, number of the entry) -> (carry, made, truth or None)
+    cdef Py_ssize_t n
+    cdef bint reverse
+    cdef bint counts                # the body is given the number of the step
+    cdef Recorder outer
+    cdef list start                 # the first carry, grown
+    cdef list stacked               # arrays whose entries steps are given, those along the first axis
+    cdef list before                # arrays of the loop that this one reverses, whose carry a step is given too
+    cdef list entry                 # structures of what steps are given beside the carry
+    cdef list carried               # structures of the carry,
+    cdef list made                  # and of what a step makes beside
+    cdef Body body
+    cdef list shared
+    cdef object truth               # whether there is a first step: an array, or None
+    cdef readonly Py_ssize_t done   # steps that were executed
+    cdef readonly bint impure       # a step changes what the next one depends on
+    cdef readonly bint misled       # a step may have seen that the number it was given is no int
+    cdef list last                  # carry after those
+    cdef object guards
+
+    @property
+    def succeeded(self):
+        """Whether the loop has a body."""
+        return self.body is not None
+
+    cdef int find_body(self, object reached) except -1:
+        """Execute steps until two of them in a row have one structure, and give one program."""
+        cdef list now = self.start
+        cdef BodyRecorder former = None, made
+        while self.done < MOST_STEPS:
+            made = self.execute_step(now, reached)
+            if made is None:
+                return 0
+            after = structures(self.last, [])
+            if after == self.carried and structures(self.start, []) == after:
+                if former is not None:
+                    return self.accept(former, made)
+                former = made
+            else:
+                former = None
+                self.start = [None if v is None and w is None else grown(<Value>v, <Value>w)
+                              for v, w in zip(self.start, self.last)]
+            now = self.last
+        self.outer.give_up(f"{self.name}: what is carried has another structure after each step")
+        return 0
+
+    cdef int accept(self, BodyRecorder former, BodyRecorder made) except -1:
+        """Two steps that should be one program."""
+        cdef Body body = self.body_of(made)
+        if not body.same_as(self.body_of(former)) or slots_of(made.shared) != slots_of(former.shared):
+            self.outer.give_up(f"{self.name}: two of its steps compute different things")
+            return 0
+        self.body = body
+        self.shared = made.shared
+        return 0
+
+    cdef Body body_of(self, BodyRecorder recorder):
+        cdef Body body = Body()
+        body.program = recorder.program
+        body.carried = axes_count(self.carried)
+        body.entries = axes_count(self.entry) + 1
+        body.made = axes_count(self.made)
+        body.proceeds = self.truth is not None
+        return body
+
+    cdef BodyRecorder execute_step(self, list carry, object reached):
+        """One step, recorded; None if it cannot be repeated."""
+        cdef BodyRecorder recorder = new_body(self.outer)
+        cdef Executed executed = Executed()
+        cdef Py_ssize_t k = self.n - 1 - self.done if self.reverse else self.done
+        cdef list arrays = []
+        self.carried = structures(carry, arrays)
+        if self.n >= 0 and self.done >= self.n:
+            k = 0
+        inside = [recorder.input(computed(a)) for a in arrays]
+        given = [recorder.input(computed(a)) for a in self.before]
+        given += [recorder.input(entry_at(<Array>a, k)) for a in self.stacked]
+        number = recorder.input(scalar(cnp.NPY_INT64, <double>k))
+        stop_tracing(self.outer)
+        start_tracing(recorder)
+        try:
+            if self.guards is None and reached is not None:
+                executed.traced = True
+                executed.start()
+            try:
+                after, made, truth = self.step(wrapped(all_restored(self.carried, inside)),
+                                               wrapped(all_restored(self.entry, given)),
+                                               weak_number(k, number, max(abs(self.n), 1)))
+            finally:
+                if self.guards is None and reached is not None:
+                    executed.stop()
+            self.done += 1
+            if recorder.failed is not None:
+                return None
+            self.note(recorder, carry, values_of(after), values_of(made), truth)
+        finally:
+            stop_tracing(recorder)
+            if self.outer.failed is None:
+                start_tracing(self.outer)
+        if recorder.failed is not None or reached is None:
+            return None if recorder.failed is not None else recorder
+        return recorder if self.still_pure(reached, executed) else None
+
+    cdef int note(self, BodyRecorder recorder, list before, list after, list made, object truth) except -1:
+        """What a step leaves becomes the outputs of its program."""
+        cdef list arrays = []
+        cdef Program p = recorder.program
+        self.last = [None if v is None and w is None else grown(<Value>v, <Value>w) for v, w in zip(after, before)]
+        structures(self.last, arrays)
+        self.made = structures(made, arrays)
+        if truth is not None:
+            arrays.append(array_of(read(<TensorBase>truth)))
+        p.outputs.extend([recorder.slot_in(<Array>a) for a in arrays])
+        p.prepare()
+        return 0
+
+    cdef bint still_pure(self, object reached, Executed executed) except -1:
+        """Whether the body has changed nothing that it depends on."""
+        cdef Reach reach
+        if self.guards is None:
+            reach = reachable_from(reached[0], list(reached[1:]), executed, True)
+            if reach.why is not None:
+                self.outer.give_up(reach.why)
+                return False
+            self.guards = reach.guards
+            self.misled = self.counts and self.asks_for_types(executed)
+            return not self.misled
+        broken = (<Guards>self.guards).broken()
+        if broken is None:
+            return True
+        self.impure = True
+        self.outer.give_up(f"{self.name}: a step changes {guard_in_words(broken)}, on which the next one depends")
+        return False
+
+    cdef bint asks_for_types(self, Executed executed) except -1:
+        """Whether users' code calls `type`, which tells the number of a step from an int."""
+        for found in executed.codes.values():
+            code, around = found[0], found[1]
+            if "type" in code.co_names and trust_of(<dict>around) == USERS:
+                self.outer.give_up(f"{self.name}: {code.co_name} calls type(), but the number of a step is no int; use "
+                                   f"isinstance")
+                return True
+        return False
+
+    # what becomes of a body
+
+    def result(self):
+        """(tensors of the last carry, stacked tensors, number of steps), by one instruction."""
+        cdef Repetition loop = self.repeated(0)
+        cdef list args = self.operands() + ([] if self.truth is None else [self.truth])
+        cdef Array packed = on_arrays(OP_LOOP, loop, args)
+        carry, made = self.unpacked(loop, packed)
+        count = (<long long *>(packed.data + <Py_ssize_t>loop.results[len(loop.results) - 1][2]))[0]
+        return wrapped(carry), wrapped(made), count
+
+    def reversed_by(self, Rolled back, states, schedule):
+        """(cotangents of the carry, stacked cotangents), by one instruction: this loop backwards."""
+        cdef list first = [], args
+        cdef Repetition forward = self.repeated(0), backward
+        cdef int seed
+        forward = repetition(self.only_carrying(), forward.n, forward.reverse, forward.stacked, forward.shared)
+        structures(back.start, first)
+        args = self.operands() + ([] if self.truth is None else [self.truth])
+        seed = len(args)
+        backward = back.repeated(seed)
+        args += first + back.stacked + back.shared
+        packed = on_arrays(OP_REVERSED_LOOP, Reversal(forward, backward, states, schedule, seed), args)
+        carry, made = back.unpacked(backward, packed)
+        return wrapped(carry), wrapped(made)
+
+    cdef Body only_carrying(self):
+        """The body, without what a step makes beside the carry."""
+        cdef Body body = Body()
+        cdef Program p = self.body.program.with_steps(self.body.program.steps)
+        p.outputs = p.outputs[:self.body.carried] + p.outputs[self.body.carried + self.body.made:]
+        p.prepare()
+        body.program = p
+        body.carried = self.body.carried
+        body.entries = self.body.entries
+        body.proceeds = self.body.proceeds
+        return body
+
+    cdef list operands(self):
+        cdef list first = []
+        structures(self.start, first)
+        return first + self.stacked + self.shared
+
+    cdef Repetition repeated(self, int at):
+        """The loop, with its first operand at a place."""
+        cdef int k = at + self.body.carried, n = len(self.stacked)
+        return repetition(self.body, self.n, self.reverse, tuple(range(k, k + n)) + (None,),
+                          tuple(range(k + n, k + n + len(self.shared))))
+
+    cdef tuple unpacked(self, Repetition loop, Array packed):
+        cdef list parts = [on_arrays(OP_UNPACK, result, [packed]) for result in loop.results[:len(loop.results) - 1]]
+        cdef list stacks, axes = [axis for each in self.made for axis in axes_of(each, 0)]
+        stacks = [with_axis_at(<Array>a, 0, axis) for a, axis in zip(parts[self.body.carried:], axes)]
+        return (all_restored(self.carried, parts[:self.body.carried]),
+                all_restored([stack_of(each, self.n, 0) for each in self.made], stacks))
+
+
+cdef int axes_count(list found) except -1:
+    return sum([len(axes_of(each, 0)) for each in found])
+
+
+cdef list slots_of(list arrays):
+    return [(<Array>a).slot for a in arrays]
+
+
+cdef Array computed(Array a):
+    """An array with its numbers."""
+    if a.data is NULL and a.size > 0:
+        active_tracer().needed(a)
+    return a
+
+
+cdef Array entry_at(Array a, Py_ssize_t k):
+    """Entry k of an array."""
+    a = computed(a)
+    return new_view(a, a.ndim - 1, a.shape + 1, a.strides + 1, a.data + k * a.strides[0])
+
+
+def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, truth=None, reached=None,
+         Rolled before=None, bint counts=False):
+    """Roll up a loop: find the program of a step.
+
+    `step(carry, entries, k)` is given tensors and the number of the entry, and returns (carry, tensors to be stacked,
+    truth value of whether there is another step or None). n: the number of steps; -1 where the step says it, then
+    `truth` says whether there is a first one. `reached`: functions from which all is reached that the step depends on;
+    None where it was found before that it changes nothing. Entries of `carry` may be None: zero, of an unknown form.
+    `before`: the loop that this one reverses; its carry comes first among the entries that a step is given. `counts`:
+    whether users' code is given k.
+    """
+    cdef Rolled r = Rolled()
+    cdef list arrays
+    r.name = name
+    r.step = step
+    r.n = n
+    r.reverse = reverse
+    r.counts = counts
+    r.outer = <Recorder>active_tracer()
+    r.stacked = []
+    r.before = []
+    r.entry = []
+    if before is not None:
+        r.entry = structures(before.start, r.before)
+    r.truth = None if truth is None else array_of(read(<TensorBase>truth))
+    try:
+        r.start = values_of(carry)
+        for t in stacked:
+            arrays = []
+            each = structure(without_closed(read(<TensorBase>t)), arrays)
+            r.entry.append(entry_of(each, 0))
+            r.stacked += [with_axis_at(<Array>a, axis, 0) for a, axis in zip(arrays, axes_of(each, 0))]
+        r.find_body(reached)
+    except OnATape as error:
+        r.outer.give_up(f"{name}: {error}")
+    return r
+
+
+def rolls():
+    """Whether a recording is active that loops are rolled up in."""
+    tracer = active_tracer()
+    return type(tracer) is Recorder or type(tracer) is BodyRecorder
+
+
+def truth_of(TensorBase t not None):
+    """(whether one of the truth values behind a tensor of one holds, whether they are many), for the loop itself."""
+    cdef Array a = computed(array_of(read(t)))
+    cdef Py_ssize_t i
+    a = contiguous(a)
+    return any([a.data[i] != 0 for i in range(a.size)]), a.size > 1

@@ -1,0 +1,131 @@
+"""Structure: what a value is made of around its arrays, apart from them.
+
+A structure is a nest of tuples: kinds, levels, algebras, and the forms of arrays. Values of one structure differ in
+numbers only.
+"""
+from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Array, Value, full, shape_tuple
+from ..tape.tape cimport Tape
+from ..values.batch cimport leave
+from ..values.levels cimport Batch, BatchLevel, Dual, Level, Node, make_batch, new_dual
+
+
+class OnATape(Exception):
+    """A value is part of a tape that is being written."""
+
+
+cdef object structure(object v, list arrays):
+    """The kinds and levels of a value, or None; its arrays are added to a list."""
+    cdef Dual d
+    if v is None:
+        return None
+    if (<Value>v).kind == ARRAY:
+        arrays.append(v)
+        return ARRAY, (<Array>v).typenum, shape_tuple(<Array>v)
+    if (<Value>v).kind == DUAL:
+        d = <Dual>v
+        return DUAL, d.level, d.algebra, tuple([structure(p, arrays) for p in d.parts])
+    if (<Value>v).kind == BATCH:
+        return BATCH, (<Batch>v).level, structure((<Batch>v).value, arrays)
+    if not (<Tape>(<Node>v).level).light:
+        raise OnATape("a tape is written in it")
+    return NODE, (<Node>v).level, structure((<Node>v).primal, arrays)
+
+
+cdef object restored(object found, object arrays):
+    """A value of a structure, from an iterator of its arrays."""
+    if found is None:
+        return None
+    kind = found[0]
+    if kind == ARRAY:
+        return next(arrays)
+    if kind == DUAL:
+        return new_dual(<Level>found[1], found[2], tuple([restored(p, arrays) for p in found[3]]))
+    if kind == BATCH:
+        return make_batch(<BatchLevel>found[1], <Value>restored(found[2], arrays))
+    return (<Tape>found[1]).place(<Value>restored(found[2], arrays))
+
+
+cdef list axes_of(object found, int batches):
+    """For each array of a structure which of its axes is the first one that users see."""
+    if found is None:
+        return []
+    kind = found[0]
+    if kind == ARRAY:
+        return [batches]
+    if kind == DUAL:
+        return [axis for p in found[3] for axis in axes_of(p, batches)]
+    return axes_of(found[2], batches + (1 if kind == BATCH else 0))
+
+
+cdef object entry_of(object found, int batches):
+    """The structure of an entry, from that of what is stacked."""
+    if found is None:
+        return None
+    kind = found[0]
+    if kind == ARRAY:
+        return ARRAY, found[1], found[2][:batches] + found[2][batches + 1:]
+    if kind == DUAL:
+        return DUAL, found[1], found[2], tuple([entry_of(p, batches) for p in found[3]])
+    return kind, found[1], entry_of(found[2], batches + (1 if kind == BATCH else 0))
+
+
+cdef object stack_of(object found, Py_ssize_t n, int batches):
+    """The structure of what is stacked, from that of an entry."""
+    if found is None:
+        return None
+    kind = found[0]
+    if kind == ARRAY:
+        return ARRAY, found[1], found[2][:batches] + (n,) + found[2][batches:]
+    if kind == DUAL:
+        return DUAL, found[1], found[2], tuple([stack_of(p, n, batches) for p in found[3]])
+    return kind, found[1], stack_of(found[2], n, batches + (1 if kind == BATCH else 0))
+
+
+cdef Level head(Value v):
+    """The outermost level of a value; None for an array."""
+    return (<Dual>v).level if v.kind == DUAL else (<Batch>v).level if v.kind == BATCH else None
+
+
+cdef Value grown(Value v, Value like):
+    """A value with zeros, and repeated for samples, where another one has more structure."""
+    cdef Level a, b, level
+    cdef list parts
+    cdef tuple p, q
+    cdef Py_ssize_t k
+    if like is None:
+        return v
+    if v is None:
+        return zeros_like(like)
+    if v.kind == NODE or like.kind == NODE:
+        level = (<Node>v).level if v.kind == NODE else (<Node>like).level
+        return (<Tape>level).place(grown((<Node>v).primal if v.kind == NODE else v,
+                                         (<Node>like).primal if like.kind == NODE else like))
+    a, b = head(v), head(like)
+    if a is None and b is None:
+        return v
+    level = a if b is None or a is not None and a.serial >= b.serial else b
+    if isinstance(level, BatchLevel):
+        return make_batch(<BatchLevel>level, grown((<Batch>v).value if a is level else leave(<BatchLevel>level, v),
+                                                   (<Batch>like).value if b is level
+                                                   else leave(<BatchLevel>level, like)))
+    p = (<Dual>v).parts if a is level else (v,)
+    q = (<Dual>like).parts if b is level else (like,)
+    parts = []
+    for k in range(max(len(p), len(q))):
+        parts.append(grown_part(p[k] if k < len(p) else None, q[k] if k < len(q) else None))
+    return new_dual(level, (<Dual>v).algebra if a is level else (<Dual>like).algebra, tuple(parts))
+
+
+cdef object grown_part(object v, object like):
+    return None if v is None and like is None else grown(<Value>v, <Value>like)
+
+
+cdef Value zeros_like(Value v):
+    """Zeros of the structure of a value: zero is all of it that is not an array of numbers."""
+    if v.kind == NODE:
+        return (<Tape>(<Node>v).level).place(zeros_like((<Node>v).primal))
+    if v.kind == BATCH:
+        return make_batch((<Batch>v).level, zeros_like((<Batch>v).value))
+    if v.kind == DUAL:
+        return new_dual((<Dual>v).level, (<Dual>v).algebra, (zeros_like(<Value>(<Dual>v).parts[0]),))
+    return full((<Array>v).typenum, (<Array>v).ndim, (<Array>v).shape, 0.0)

@@ -1,0 +1,16 @@
+from typing_extensions import disjoint_base
+
+from .program import Program
+
+@disjoint_base
+class Body:
+    @property
+    def program(self) -> Program: ...
+    @property
+    def carried(self) -> int: ...
+    @property
+    def entries(self) -> int: ...
+    @property
+    def made(self) -> int: ...
+    @property
+    def proceeds(self) -> bool: ...

@@ -1,0 +1,9 @@
+from typing import Any
+
+from ...tensor import Tensor
+
+class WeakNumber:
+    @property
+    def number(self) -> int | float: ...
+    def tensor(self) -> Tensor: ...
+    def __getattr__(self, name: str) -> Any: ...

@@ -1,0 +1,133 @@
+"""Rerolling: loops in Python become loops of programs again, under every transform."""
+
+import numpy as np
+import pytest
+from mixed_loops import W
+from nested_transforms import TRANSFORMS
+from support import f64, numbers
+from ways import programs_run
+
+import dualgrad as dg
+from dualgrad import Tensor, ops
+from dualgrad.programs import passes, specified, verified
+
+N = 40  # iterations
+XS = f64(np.linspace(0.2, 0.9, N))
+TABLE = np.linspace(0.1, 0.4, 2 * N).reshape(N, 2)
+MATRIX = f64([[0.3, -0.2], [0.1, 0.4]])
+
+
+def oscillator(x, w):
+    """One carry of two numbers, by a method of four stages."""
+    slope = lambda y: ops.stack([y[1], -w * ops.sin(y[0]) * W])
+    y, h = ops.stack([x, w]), 0.05
+    for _ in range(N):
+        a = slope(y)
+        b = slope(y + a * (h / 2))
+        c = slope(y + b * (h / 2))
+        y = y + (a + 2 * (b + c) + slope(y + c * h)) * (h / 6)
+    return y.sum()
+
+
+def with_entries(x, w):
+    """Constants that differ, and entries of tensors, in each iteration."""
+    y, total = ops.stack([x, w]), 0.0
+    for i in range(N):
+        y = ops.tanh(MATRIX @ y + Tensor(TABLE[i]) * x + 0.01 * i) * 0.9 + XS[i] * 0.1
+        total = total + (y * y).sum() * 0.1
+    return total + y[0]
+
+
+def with_results(x, w):
+    """What each iteration makes is read afterwards, one by one and together."""
+    y, seen = ops.stack([x, w]), []
+    for _ in range(N):
+        y = ops.sin(y * 1.1 + w * 0.1) + 0.1 * ops.cos(MATRIX @ y)
+        seen.append(y)
+    return ops.stack(seen).mean() + seen[3][0] * seen[N // 2][1] + sum((s * s).sum() for s in seen[::-1]) * 0.1
+
+
+def one_after_the_other(x, w):
+    """Two loops; the second one goes through what the first one has made, from the last to the first."""
+    y, seen = ops.stack([x, w]), []
+    for _ in range(N):
+        y = ops.sin(y * 1.1 + x) + 0.1 * ops.cos(MATRIX @ y) * w
+        seen.append(y)
+    z = ops.stack([w, x])
+    for s in reversed(seen):
+        z = ops.tanh(z * s + MATRIX @ z) + 0.1 * ops.exp(-s * w)
+    return (z * y).sum()
+
+
+def in_each_other(x, w):
+    """A loop of two iterations in each iteration."""
+    y = ops.stack([x, w])
+    for _ in range(N):
+        for _ in range(2):
+            y = ops.sin(MATRIX @ y + x) + 0.5 * y * w
+        y = y / (1.0 + (y * y).sum())
+    return y[0] + 2.0 * y[1]
+
+
+def two_before(x, w):
+    """Each iteration reads what the last but one has made: two of them are a step."""
+    y, z = ops.stack([x, w]), ops.stack([w, x])
+    for _ in range(N):
+        y, z = z, ops.sin(y + MATRIX @ z * w) + 0.1 * ops.cos(y * z + x)
+    return (y * z).sum()
+
+
+LOOPS = {
+    f.__name__: f for f in (oscillator, with_entries, with_results, one_after_the_other, in_each_other, two_before)
+}
+
+POINTS = [(0.4, 0.9), (0.7, 0.6), (0.5, 0.8)]
+
+
+def assert_recorded(f):
+    recorded = dg.jit(lambda x, w: f(x, w))
+    for x, w in POINTS:
+        expected = numbers(f(f64(x), f64(w)))
+        for a, b in zip(numbers(recorded(f64(x), f64(w))), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
+
+
+def loops_of(f):
+    made = passes(dg.jit(lambda x, w: f(x, w)), last="reroll")(f64(0.4), f64(0.9))
+    return str(made["reroll"]).count(" loop(") if "reroll" in made else 0
+
+
+#: loops under transforms: two loops under all, the others under some, the rest where there is time
+PAIRS = [
+    pytest.param(
+        name,
+        transform,
+        marks=()
+        if name in ("oscillator", "one_after_the_other") or transform in ("GradOperation", "jvp", "vmap")
+        else pytest.mark.exhaustive,
+    )
+    for name in LOOPS
+    for transform in TRANSFORMS
+]
+
+
+@pytest.mark.parametrize(("name", "transform"), PAIRS)
+def test_every_transform(name, transform):
+    assert_recorded(TRANSFORMS[transform][0](LOOPS[name]))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_plans_are_sound(name):
+    for f in (LOOPS[name], dg.grad(LOOPS[name]), TRANSFORMS["hessian"][0](LOOPS[name])):
+        with specified(), verified():
+            assert_recorded(f)
+        with programs_run("deferred"):
+            assert_recorded(f)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_are_found(name):
+    """On the way there one for each loop, and on the way back."""
+    loops = loops_of(LOOPS[name])
+    assert loops == {"with_results": 3, "one_after_the_other": 2}.get(name, 1)
+    assert loops_of(dg.grad(LOOPS[name])) >= {"two_before": 1, "one_after_the_other": 4}.get(name, 2)
