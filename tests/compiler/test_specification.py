@@ -45,11 +45,20 @@ def layers(x, *w):
     return x
 
 
+def rolled(x, y):
+    """Steps that repeat, beside others."""
+    z = y
+    for _ in range(200):
+        z = ops.sin(z * 1.1) + ops.cos(ops.matmul(x, z)) * 0.1
+    return ops.matmul(x, y), ops.reshape(x, (16,)), z * 2.0
+
+
 #: programs with what the damages need: a function and its arguments
 PROGRAMS = {
     "few": (lambda x, y: (ops.matmul(x, y), ops.sin(x) * 2.0, ops.reshape(x, (12,))), table(4, 3), table(3, 4)),
     "numbers": (lambda x: x * x + ops.sin(ops.exp(x)), Tensor(0.5)),
     "entries": (dg.hessian(lambda x: ops.sum(ops.sin(x[1:]) * ops.exp(x[:-1]))), table(60)),
+    "rolled": (rolled, table(4, 4), table(4)),
     "neighbours": (dg.grad(neighbours), table(20_000)),
     "regions": (regions, table(20_000)),
     "joined": (lambda x, t, *w: dg.jvp(lambda x: layers(x, *w), x, t), table(1000, 24), table(1000, 24),
@@ -299,7 +308,7 @@ DAMAGES = {
 }
 
 #: passes that have nothing to do with other programs
-OWN = {"entries": "entries", "numbers": "numbers"}
+OWN = {"entries": "entries", "reroll": "rolled", "numbers": "numbers"}
 
 CASES = [
     pytest.param(name, what, predicate, OWN.get(name, program), damage, id=f"{name}-{damage.__name__}")
