@@ -239,6 +239,7 @@ def test_handles_are_found_in_listings():
     assert {source.name for kind, source in zip(listing.kinds, listing.sources, strict=True) if kind == HANDLE} == {
         "w",
         "b",
+        "narrow",
     }
     assert all(ITEM[number] for number in listing.typenums)
 

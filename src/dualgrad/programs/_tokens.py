@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.compiler.loops import Repetition
+from .._engine.compiler.repetitions import Repetition
 from .._engine.primitives.registry import primitive, table
 from ._listing import CONSTANT, Listing
 

@@ -15,10 +15,9 @@ import numpy as np
 from ..arrays.array cimport Array, copy_of, to_ndarray
 from ..primitives.opcodes cimport OP_RESHAPE, OP_SLICE
 from ..primitives.registry cimport op_named
-from .loops cimport Repetition, repetition
 from .program cimport FROM_CONSTANT, FROM_INPUT, FROM_STEP, Program
+from .repetitions cimport Body, Repetition, repetition
 from .scalars cimport is_number
-from .steppers cimport Body
 from .stretches cimport Search, Stretch
 
 cdef enum:

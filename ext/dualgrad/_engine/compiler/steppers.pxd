@@ -1,20 +1,7 @@
 # Steps of loops. See steppers.pyx.
 from .code cimport RegionCode
 from .plan cimport Plan
-from .program cimport Program
-
-
-cdef class Body:
-    """One step of a loop, as a program of its own."""
-    cdef readonly Program program
-    cdef readonly int carried       # its first inputs and outputs: what goes from step to step
-    cdef readonly int entries       # the next inputs: entries of stacked arrays
-    cdef readonly int made          # the next outputs: entries of stacked results
-    cdef readonly bint proceeds     # the last output: whether there is another step
-    cdef Plan plan                  # None until it is needed
-    cdef bint same_as(self, Body other)
-    cdef Plan planned(self)
-    cdef Py_ssize_t nbytes_of(self, int slot) except -1
+from .repetitions cimport Body
 
 
 cdef class Stepper:

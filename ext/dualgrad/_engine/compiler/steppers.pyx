@@ -2,22 +2,21 @@
 
 Design
 ------
-A `Body` is the program of one step. Its inputs are what is carried from step to step, entries of stacked arrays, and
-what all steps share; its outputs are what is carried on, and entries of stacked results. A body is planned like any
-other program, but its plan is not run as one: a `Stepper` finds memory once for all steps, and then only changes the
-addresses of inputs and outputs. A plan without regions on rows, as that of an integrator, costs little more than its
-instructions that way.
+A body is planned like any other program, but its plan is not run as one: a `Stepper` finds memory once for all steps,
+and then only changes the addresses of inputs and outputs. A plan without regions on rows, as that of an integrator,
+costs little more than its instructions that way.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.string cimport memcpy
 
-from ..arrays.array cimport Array, contiguous, item_size, new_array, new_view
+from ..arrays.array cimport Array, contiguous, new_array, new_view
 from ..arrays.thread cimport thread_state
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, Located, Memory
 from .code cimport RegionCode
 from .native cimport native_of
 from .plan cimport Plan, loose, make_plan, run_instructions
 from .program cimport Program
+from .repetitions cimport Body
 from .views cimport is_packed
 from .workers cimport num_threads
 
@@ -29,22 +28,10 @@ cdef enum:
     NOT_DIRECT = -1
 
 
-cdef class Body:
-
-    cdef bint same_as(self, Body other):
-        return (self.carried == other.carried and self.entries == other.entries and self.made == other.made
-                and self.proceeds == other.proceeds and self.program.same_as(other.program))
-
-    cdef Plan planned(self):
-        if self.plan is None:
-            self.plan = make_plan(self.program)
-        return self.plan
-
-    cdef Py_ssize_t nbytes_of(self, int slot) except -1:
-        cdef Py_ssize_t n = item_size(self.program.typenums[slot])
-        for extent in self.program.shapes[slot]:
-            n *= extent
-        return n
+cdef Plan planned(Body body):
+    if body.plan is None:
+        body.plan = make_plan(body.program)
+    return <Plan>body.plan
 
 
 cdef class Stepper:
@@ -61,7 +48,7 @@ cdef class Stepper:
         if self.ins is NULL or self.outs is NULL or self.base_of is NULL or self.made_at is NULL:
             raise MemoryError()
         if thread_state().planning:
-            self.plan = body.planned()
+            self.plan = planned(body)
             self.find_memory()
 
     def __dealloc__(self):

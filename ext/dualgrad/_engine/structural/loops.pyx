@@ -6,7 +6,8 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from ..arrays.array cimport MAX_DIMS, Array, Value, item_size, new_view
-from ..compiler.loops cimport Repetition, Reversal, run_loop, run_reversed
+from ..compiler.loops cimport run_loop, run_reversed
+from ..compiler.repetitions cimport Repetition, Reversal
 from ..primitives.registry cimport define
 from ..values.families cimport Constant
 

@@ -21,8 +21,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from ..arrays.array cimport Array, Value, contiguous, new_view, scalar
-from ..compiler.loops cimport Repetition, Reversal, repetition
-from ..compiler.steppers cimport Body
+from ..compiler.repetitions cimport Body, Repetition, Reversal, repetition
 from ..compiler.program cimport Program
 from ..primitives.execute cimport active_tracer, execute as run_primitive, run, start_tracing, stop_tracing
 from ..primitives.opcodes cimport OP_TRANSPOSE

@@ -2,7 +2,20 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
-from .steppers import Body
+from .program import Program
+
+@disjoint_base
+class Body:
+    @property
+    def program(self) -> Program: ...
+    @property
+    def carried(self) -> int: ...
+    @property
+    def entries(self) -> int: ...
+    @property
+    def made(self) -> int: ...
+    @property
+    def proceeds(self) -> bool: ...
 
 @disjoint_base
 class Repetition:
