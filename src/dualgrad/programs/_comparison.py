@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.compiler.inspection import describe
+from .._engine.compiler.inspection import describe, plan_of
 from .._engine.compiler.plan import Plan
+from .._engine.compiler.repetitions import Repetition, Reversal
 from .._engine.transforms.handles import TensorBase
 from .._engine.transforms.pytrees import flat
 from ._tokens import TYPES
@@ -20,14 +21,23 @@ ROUNDING = 512.0  # units in the last place of an array's largest number, for su
 
 
 def in_order(plan: Plan) -> bool:
-    """Whether a plan executes the operations of eager execution in the same order.
+    """Whether a plan executes the operations of eager execution in the same order, those of its loops included.
 
     NumPy's complex products round in one way or another by where their operands lie in memory.
     """
-    regions = describe(plan)["regions"]
+    plain = describe(plan)
+    regions = plain["regions"]
     kinds = {i["kind"] for region in regions for i in region.get("instructions", ())}
     types = {TYPES[o["typenum"]].kind for region in regions for o in region["operations"]}
-    return kinds <= IN_ORDER and "c" not in types
+    loops = [loop for _, params, _, _ in plain["program"].steps for loop in _loops(params)]
+    return kinds <= IN_ORDER and "c" not in types and all(in_order(plan_of(loop.body.program)) for loop in loops)
+
+
+def _loops(params: Any) -> list[Repetition]:
+    """The loops that a step of a program runs."""
+    if isinstance(params, Reversal):
+        return [params.forward, params.backward]
+    return [params] if isinstance(params, Repetition) else []
 
 
 def numbers(nest: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .._engine.compiler.plan import Plan
+from .._engine.compiler.program import Program
 from .._engine.trace.cache import forget_programs
 from .._engine.trace.recordings import check_programs, plan_programs
 from .verify import verify_program
@@ -67,7 +69,13 @@ def verified() -> Iterator[None]:
     ...     print([recorded(dg.Tensor([0.0])) for _ in range(3)][-1])
     [1.]
     """
-    former = check_programs(verify_program)
+
+    def check(program: Program, plan: Plan | None) -> None:
+        verify_program(program, plan)
+        if former is not None:
+            former(program, plan)
+
+    former = check_programs(check)
     try:
         yield
     finally:
