@@ -125,6 +125,38 @@ def test_functions_that_differ_in_what_they_close_over_are_different():
         assert_close(recorded(f64(X)), 3 * X)
 
 
+@pytest.mark.parametrize("before", [2, 20, 60])
+def test_equal_functions_share_a_program_until_they_differ(before):
+    """The second one has programs of its own after many calls; what one closes over never moves the other."""
+    calls = Calls()
+
+    def new(factor):
+        def f(x):
+            calls.note()
+            return x * factor
+
+        def change(value):
+            nonlocal factor
+            factor = value
+
+        return dg.jit(f), change
+
+    (first, change_first), (second, change_second) = new(2.0), new(2.0)
+    for f in (first, second):
+        for _ in range(before):
+            assert_close(f(f64(X)), 2 * X)
+    assert len(calls) <= (2 if before < 32 else 4)
+    change_second(3.0)
+    for _ in range(4):
+        assert_close(first(f64(X)), 2 * X)
+        assert_close(second(f64(X)), 3 * X)
+    change_first(5.0)
+    change_second(2.0)
+    for _ in range(4):
+        assert_close(first(f64(X)), 5 * X)
+        assert_close(second(f64(X)), 2 * X)
+
+
 def test_parameters_are_read_at_each_call_and_steps_are_effects():
     w = Parameter(np.array([1.0, 2.0]), name="w")
     optimizer = nn.Adam([w], learning_rate=0.1)

@@ -38,6 +38,7 @@ cdef enum:
     SPECIALISATIONS = 64            # of one function
     WORTH = 8                       # replays that pay for a recording
     DEPTH = 32                      # functions and tuples in the key of a function
+    OTHERS = 32                     # calls by the program of another function, before a function has its own
     MISSES = 8                      # values of arguments that are no tensors, before a function runs eagerly
 
 # Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
@@ -52,6 +53,7 @@ cdef class Recorded:
     cdef readonly bint pure
     cdef Function function          # its programs, if `known` is still __wrapped__
     cdef object known
+    cdef int others                 # calls by the program of another function with the same key
 
     cdef dict __dict__
 
@@ -69,13 +71,21 @@ cdef class Recorded:
             result = replay_latest(self.function, self.known, args)
             if result is not NotImplemented:
                 return self.known(*args) if result is FAILED else result
-        key, alive, name = function_key(self.__wrapped__)
+        key, alive, name = self.key()
         result = call_by_key(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
         # A method is a new object at each call; its state is compared by its key only.
         if isinstance(self.__wrapped__, (types.FunctionType, CellCall, Transformed)):
             self.function = known_as((self.pure, key), alive)
             self.known = None if self.function is None else self.__wrapped__
+            self.others += self.known is not None and belongs_to_another(self.function, self.known)
         return result
+
+    cdef tuple key(self):
+        """The key of the function, the Cell that holds its programs, its name. Functions that are equal share programs,
+        but guards are those of one of them: the keys of the others are compared at each call. One that is called often
+        has programs of its own."""
+        key, alive, name = function_key(self.__wrapped__)
+        return (key if self.others < OTHERS else ("own", ByIdentity(self.__wrapped__), key)), alive, name
 
     def depends_on(self, *args):
         """What the last result for this signature depends on besides the arguments. None if no program is confirmed, or
@@ -84,7 +94,7 @@ cdef class Recorded:
         cdef Specialisation special
         cdef Recording r
         cdef Signature g = signature_of(args, {})
-        key, alive, _ = function_key(self.__wrapped__)
+        key, alive, _ = self.key()
         function = known_as((self.pure, key), alive)
         if function is None or function.eager:
             return None
@@ -112,6 +122,13 @@ def restored(fn, bint pure, dict attributes):
     r = Recorded(fn, pure)
     vars(r).update(attributes)
     return r
+
+
+cdef bint belongs_to_another(Function function, object call):
+    """Whether the program that was replayed last is that of another function."""
+    cdef Specialisation special = function.latest
+    return (special is not None and special.confirmed is not None and function.alive is None
+            and special.confirmed.call is not call)
 
 
 cdef Function new_function(object name, object alive):
