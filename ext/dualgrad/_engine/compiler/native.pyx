@@ -14,6 +14,13 @@ from .code cimport RegionCode
 from .executor cimport *
 from .facts cimport instruction_data
 
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState *PyThreadState_Get()
+    void PyThreadState_EnterTracing(PyThreadState *state)
+    void PyThreadState_LeaveTracing(PyThreadState *state)
+
 cdef extern from "executor/native.h":
     bint dg_run_numbers(const dg_native_numbers *part, cnp.npy_intp parts, char **bases, void **calls) noexcept
 
@@ -61,8 +68,19 @@ cdef NativeCode native_of(RegionCode region):
         region.heat += cost_of(region)
         if region.heat >= PATIENCE:
             region.native = False
-            TIER(region)
+            ask_for(region)
     return <NativeCode>region.native if type(region.native) is NativeCode else None
+
+
+cdef int ask_for(RegionCode region) except -1:
+    """Tell of a region. A recording may run it, and is not to see what the compiler executes."""
+    cdef PyThreadState *state = PyThreadState_Get()
+    PyThreadState_EnterTracing(state)
+    try:
+        TIER(region)
+    finally:
+        PyThreadState_LeaveTracing(state)
+    return 0
 
 
 cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
