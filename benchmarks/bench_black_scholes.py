@@ -1,4 +1,4 @@
-"""Price and risks of European call options by differentiation: elementwise work up to the third order, float64.
+"""Price and risks of European call options by differentiation: elementwise work up to the third order.
 
 The model of Black and Scholes (1973), n options that differ in spot, volatility, strike and maturity. With S
 the spot and v the volatility, the results are
@@ -45,10 +45,10 @@ def closed_form(erf: Any, spot: Any, volatility: Any, strike: Any, maturity: Any
     return [value, delta, gamma, vega, vanna, volga, speed]
 
 
-def options(n: int) -> list[np.ndarray]:
+def options(n: int, dtype: str) -> list[np.ndarray]:
     """Spot, volatility, strike and maturity of n options."""
     rng = np.random.default_rng(3)
-    return [rng.uniform(low, high, n) for low, high in ((80, 120), (0.1, 0.5), (80, 120), (0.25, 2.0))]
+    return [rng.uniform(low, high, n).astype(dtype) for low, high in ((80, 120), (0.1, 0.5), (80, 120), (0.25, 2.0))]
 
 
 def program(package: Any, *book: np.ndarray) -> tuple:
@@ -239,21 +239,24 @@ RIVALS = {
 }
 
 
-def case(n: int) -> Case:
+def case(n: int, dtype: str = "float64") -> Case:
+    single = dtype == "float32"
+
     def reference():
-        return closed_form(lambda x: np.frompyfunc(math.erf, 1, 1)(x).astype(float), *options(n))
+        erf = lambda x: np.frompyfunc(math.erf, 1, 1)(x).astype(float)
+        return closed_form(erf, *(a.astype(float) for a in options(n, dtype)))
 
     return Case(
-        name=f"black_scholes/{n}",
+        name=f"black_scholes/{n}" + "/float32" * single,
         reference=reference,
-        dtype="float64",
-        tolerance=1e-11,
-        contenders=styles.contenders(program, RIVALS, lambda: options(n)),
+        dtype=dtype,
+        tolerance=1e-4 if single else 1e-11,
+        contenders=styles.contenders(program, styles.of_type(RIVALS, dtype), lambda: options(n, dtype)),
         slow=("torch compile",),
     )
 
 
-CASES = [case(n) for n in (1_000, 100_000, 2_000_000)]
+CASES = [case(1_000), case(100_000), case(100_000, "float32"), case(2_000_000)]
 
 
 def test_black_scholes(benchmark, run):

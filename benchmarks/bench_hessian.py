@@ -1,4 +1,4 @@
-"""Dense Hessians, float64: logistic regression (1,000 samples, 50 or 300 weights) and a tanh net of 497 weights.
+"""Dense Hessians: logistic regression (1,000 samples, 50 or 300 weights) and a tanh net of 497 weights.
 
 The Hessian of the regression is one product of matrices to whoever finds it; the net's is as many
 Hessian-vector products as there are weights.
@@ -17,11 +17,12 @@ from workload import Case, Run
 WIDTHS = (12, 16, 16, 1)
 
 
-def logistic(d: int) -> list[np.ndarray]:
+def logistic(d: int, dtype: str) -> list[np.ndarray]:
     """Weights, inputs, and labels that are -1 or 1."""
     rng = np.random.default_rng(5)
     inputs = rng.normal(size=(1000, d)) / np.sqrt(d)
-    return [rng.normal(size=d), inputs, np.sign(inputs.sum(axis=1) + rng.normal(size=1000))]
+    arrays = rng.normal(size=d), inputs, np.sign(inputs.sum(axis=1) + rng.normal(size=1000))
+    return [a.astype(dtype) for a in arrays]
 
 
 def logistic_loss(m: Any, weights: Any, inputs: Any, labels: Any) -> Any:
@@ -190,16 +191,17 @@ RIVALS = {
 }
 
 
-def logistic_case(d: int) -> Case:
+def logistic_case(d: int, dtype: str = "float64") -> Case:
+    single = dtype == "float32"
     return Case(
-        name=f"hessian/logistic-{d}",
-        reference=lambda: [logistic_hessian(*logistic(d))],
-        dtype="float64",
-        tolerance=1e-12,
+        name=f"hessian/logistic-{d}" + "/float32" * single,
+        reference=lambda: [logistic_hessian(*(a.astype(float) for a in logistic(d, dtype)))],
+        dtype=dtype,
+        tolerance=1e-5 if single else 1e-12,
         contenders=styles.contenders(
             program,
-            RIVALS | {"hand": hand},
-            lambda: [Problem(loss=logistic_loss, arrays=logistic(d))],
+            styles.of_type(RIVALS | {"hand": hand}, dtype),
+            lambda: [Problem(loss=logistic_loss, arrays=logistic(d, dtype))],
             {"mindspore graph": reverse_program},
         ),
         slow=("torch compile", *(["casadi mx"] if d > 50 else [])),
@@ -209,6 +211,7 @@ def logistic_case(d: int) -> Case:
 CASES = [
     logistic_case(50),
     logistic_case(300),
+    logistic_case(300, "float32"),
     Case(
         name="hessian/net-497",
         reference=lambda: [net_hessian(*net())],

@@ -131,7 +131,10 @@ def case(steps: int) -> Case:
         dtype="float64",
         tolerance=1e-9,
         contenders=styles.contenders(
-            scanned, RIVALS, lambda: (steps,), {"dualgrad jit unrolled": written_out, "mindspore graph": None}
+            scanned,
+            RIVALS,
+            lambda: (steps,),
+            {"dualgrad jit unrolled": written_out, "dualgrad native unrolled": written_out, "mindspore graph": None},
         ),
         slow=("casadi c", "torch"),
     )

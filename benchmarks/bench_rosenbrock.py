@@ -1,4 +1,4 @@
-"""Gradient and Hessian-vector product of the Rosenbrock function of n variables, float64.
+"""Gradient and Hessian-vector product of the Rosenbrock function of n variables.
 
 sum over i of 100 (x[i+1] - x[i]^2)^2 + (1 - x[i])^2: a few elementwise operations between neighbours. Small n
 shows the latency, large n what passes over memory cost.
@@ -28,9 +28,9 @@ def by_hand(x: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
     return [gradient, product]
 
 
-def point_and_direction(n: int) -> list[np.ndarray]:
+def point_and_direction(n: int, dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(4)
-    return [rng.uniform(-1.5, 1.5, n), rng.normal(size=n)]
+    return [rng.uniform(-1.5, 1.5, n).astype(dtype), rng.normal(size=n).astype(dtype)]
 
 
 def program(package: Any, *arrays: np.ndarray) -> tuple:
@@ -145,21 +145,22 @@ RIVALS = {
 }
 
 
-def case(n: int) -> Case:
+def case(n: int, dtype: str = "float64") -> Case:
+    single = dtype == "float32"
     # A graph with nodes for every one of many variables takes too long to make, and its C code to compile.
     too_large = {name for name, limit in {"casadi c": 100, "casadi sx": 10_000}.items() if n > limit}
-    rivals = {name: rival for name, rival in RIVALS.items() if name not in too_large}
+    rivals = {name: rival for name, rival in styles.of_type(RIVALS, dtype).items() if name not in too_large}
     return Case(
-        name=f"rosenbrock/{n}",
-        reference=lambda: by_hand(*point_and_direction(n)),
-        dtype="float64",
-        tolerance=1e-13,
-        contenders=styles.contenders(program, rivals, lambda: point_and_direction(n)),
+        name=f"rosenbrock/{n}" + "/float32" * single,
+        reference=lambda: by_hand(*(a.astype(float) for a in point_and_direction(n, dtype))),
+        dtype=dtype,
+        tolerance=1e-6 if single else 1e-13,
+        contenders=styles.contenders(program, rivals, lambda: point_and_direction(n, dtype)),
         slow=("torch compile",),
     )
 
 
-CASES = [case(n) for n in (100, 10_000, 1_000_000)]
+CASES = [case(100), case(10_000), case(1_000_000), case(1_000_000, "float32")]
 
 
 def test_rosenbrock(benchmark, run):

@@ -98,7 +98,7 @@ def case(nodes: int) -> Case:
             program,
             {name: factory for name, factory in factories.items() if nodes <= limits[name]},
             lambda: (steps,),
-            {"dualgrad jit": short, "mindspore": short, "mindspore graph": None},
+            {"dualgrad jit": short, "dualgrad native": short, "mindspore": short, "mindspore graph": None},
         ),
         count=nodes,
         unit="node",

@@ -8,7 +8,8 @@ A round is a few calls of one contender, enough for the clock; rounds go A B C C
 the machine does meanwhile, it does to all of them. Shown are the median over the rounds, their spread (distance
 between the quartiles, relative to the median), the largest relative error against the float64 reference, and
 for each mode of dualgrad the ratio rival / dualgrad: the median of the ratios within a round, above 1 where
-the rival is slower. The floor of the machine comes first, a summary with geometric means last. See README.md
+the rival is slower. The floor of the machine comes first, a summary with geometric means last: each of our ways
+beside its rivals, and how far the recorded one is from the floor. See README.md
 beside this file for what the numbers can and cannot say.
 """
 
@@ -119,6 +120,7 @@ def measure(case: Case, args: argparse.Namespace, worker: Worker | None) -> dict
         for lane in ready if i % 2 == 0 else ready[::-1]:  # nobody always comes after the same one
             seconds[lane.contender].append(lane.round())
     return {
+        "floor": next((lane.floor() for lane in ready if lane.contender == "dualgrad jit"), None),
         "seconds": seconds,
         "error": {lane.contender: lane.error for lane in ready},
         "aside": {lane.contender: lane.aside for lane in ready if lane.aside},
@@ -160,6 +162,7 @@ def pool(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
         b = second["cases"][name]
         both = [contender for contender in a["seconds"] if contender in b["seconds"]]
         cases[name] = {
+            "floor": min(a["floor"], b["floor"]) if a["floor"] and b["floor"] else None,
             "seconds": {contender: a["seconds"][contender] + b["seconds"][contender] for contender in both},
             "error": {contender: max(a["error"][contender], b["error"][contender]) for contender in both},
             "aside": a["aside"] | b["aside"],

@@ -7,10 +7,11 @@ that computes next to nothing, and for every elementwise primitive of dualgrad t
 eager loop (4096 elements, which stay in the first-level cache; what the call itself costs is taken off).
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -54,15 +55,21 @@ def products() -> Iterator[str]:
         yield f"product {m} x {k} x {n}:  {figures} GFlop/s ({' / '.join(DTYPES)})"
 
 
-def memory() -> Iterator[str]:
-    """Bytes read and written when an array far larger than the caches is added to another."""
+@cache
+def bandwidth() -> tuple[float, float]:
+    """Bytes read and written a second, where a sum of arrays passes memory: by one thread, by two."""
     a, b, out = (np.ones(2**24) for _ in range(3))
-    moved = 3e-9 * out.nbytes
     one = best(lambda: np.add(a, b, out=out), repeats=5)
     with ThreadPoolExecutor(2) as pool:
         halves = [slice(None, out.size // 2), slice(out.size // 2, None)]
         two = best(lambda: list(pool.map(lambda h: np.add(a[h], b[h], out=out[h]), halves)), repeats=5)
-    yield f"memory, a + b of 128 MiB each:  {moved / one:.1f} GB/s on one thread, {moved / two:.1f} on two"
+    return 3 * out.nbytes / one, 3 * out.nbytes / two
+
+
+def memory() -> Iterator[str]:
+    """The bandwidth in words."""
+    one, two = bandwidth()
+    yield f"memory, a + b of 128 MiB each:  {one / 1e9:.1f} GB/s on one thread, {two / 1e9:.1f} on two"
 
 
 def calls() -> Iterator[str]:
@@ -89,27 +96,86 @@ def calls() -> Iterator[str]:
     )
 
 
-def kernels() -> Iterator[str]:
-    """Nanoseconds per element of each elementwise primitive, in three columns."""
+@cache
+def element(opcode: int, dtype: str) -> float:
+    """Seconds that an elementwise primitive takes for each of many elements."""
     from dualgrad import Tensor
     from dualgrad._engine.transforms.tensor import apply
     from dualgrad._table import ROWS
 
-    cells = []
     rng = np.random.default_rng(0)
+    spans = [(max(low, -3.0), min(high, 3.0)) for low, high in ROWS[opcode].domain]
+    operands = [Tensor(rng.uniform(low, high if high > low else low + 3.0, SIZE).astype(dtype)) for low, high in spans]
+    ones = [Tensor(operand.asnumpy()[:1].copy()) for operand in operands]
+    many, one = (best(partial(apply, opcode, None, *x), repeats=3, seconds=0.001) for x in (operands, ones))
+    return max(many - one, 0.0) / SIZE
+
+
+@cache
+def product_rate(dtype: str) -> float:
+    """Operations a second of a large product of matrices in a recorded program, on all threads."""
+    import dualgrad as dg
+
+    recorded = dg.jit(lambda a, b: dg.ops.matmul(a, b))
+    a = dg.Tensor(np.ones((8_000, 128), dtype)), dg.Tensor(np.ones((128, 128), dtype))
+    for _ in range(3):
+        recorded(*a)
+    return 2 * 8_000 * 128 * 128 / best(partial(recorded, *a))
+
+
+def of_program(program: Any, threads: int = 2) -> float:
+    """Seconds that a recorded program takes at best on this machine.
+
+    The larger of two times: what it reads and returns passes memory once at the measured bandwidth; its products run
+    at the measured rate and its elementwise steps at that of their loops on arrays that stay in cache, on all threads.
+    Other steps, and calls, cost nothing. It is a floor for this program: another one may need fewer steps.
+    """
+    leaving = [*program.inputs, *program.outputs]
+    nbytes = sum(_size(program, slot) * _dtype(program, slot).itemsize for slot in dict.fromkeys(leaving))
+    return max(nbytes / bandwidth()[1], _work(program, threads))
+
+
+def _work(program: Any, threads: int) -> float:
+    """Seconds for products and elementwise steps, those of loops included."""
+    from dualgrad._engine.compiler.repetitions import Repetition, Reversal
+    from dualgrad._engine.primitives.registry import table
+    from dualgrad._table import ROWS
+
+    total = 0.0
+    for op, params, ins, out in program.steps:
+        loops = [params.forward, params.backward] if isinstance(params, Reversal) else [params]
+        for loop in loops if isinstance(loops[0], Repetition) else ():
+            total += max(loop.n, 1) * _work(loop.body.program, 1)
+        dtype = _dtype(program, out).name
+        if table()[op].name == "matmul" and dtype.startswith("float"):
+            total += 2 * _size(program, out) * program.shapes[ins[0]][-1] / product_rate(dtype)
+        elif op < len(ROWS) and ROWS[op].domain and dtype in DTYPES:
+            total += _size(program, out) * element(op, dtype) / (threads if _size(program, out) > SIZE else 1)
+    return total
+
+
+def _size(program: Any, slot: int) -> int:
+    return math.prod(program.shapes[slot])
+
+
+def _dtype(program: Any, slot: int) -> np.dtype:
+    from dualgrad.programs._tokens import TYPES
+
+    return TYPES.get(program.typenums[slot], np.dtype(np.uint8))
+
+
+def kernels() -> Iterator[str]:
+    """Nanoseconds per element of each elementwise primitive, in three columns."""
+    from dualgrad._table import ROWS
+
+    cells = []
     for opcode, row in enumerate(ROWS):
         if not row.domain:
             continue
         figures = []
         for dtype in DTYPES:
-            spans = [(max(low, -3.0), min(high, 3.0)) for low, high in row.domain]
-            operands = [
-                Tensor(rng.uniform(low, high if high > low else low + 3.0, SIZE).astype(dtype)) for low, high in spans
-            ]
-            ones = [Tensor(operand.asnumpy()[:1].copy()) for operand in operands]
             try:
-                seconds = [best(partial(apply, opcode, None, *x), repeats=3, seconds=0.001) for x in (operands, ones)]
-                figures.append(f"{1e9 * max(seconds[0] - seconds[1], 0.0) / SIZE:.2f}")
+                figures.append(f"{1e9 * element(opcode, dtype):.2f}")
             except TypeError:  # only for integers, or only for complex numbers
                 break
         else:

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import floor
 import workload
 
 WORKER = Path(__file__).with_name("worker_mindspore.py")
@@ -28,6 +29,16 @@ class LocalLane:
     def round(self) -> float:
         """Seconds per call in one round."""
         return workload.time_round(self._run, self.calls)
+
+    def floor(self) -> float | None:
+        """Seconds that the recorded program takes at best; None for what has no such program."""
+        if self._run.recorded is None:
+            return None
+        from dualgrad.programs._listing import recording_of
+
+        function, arguments = self._run.recorded
+        program = recording_of(function, tuple(arguments), {}).program
+        return None if program is None else floor.of_program(program)
 
 
 class Worker:

@@ -12,7 +12,12 @@ from collections.abc import Iterable
 
 #: Modules a contender needs, by its name or the first word of it. ``hand`` is written in NumPy or plain Python
 #: and is always there.
-MODULES = {"hand": ("numpy",), "hand scipy": ("scipy",), "jax folx": ("jax", "folx")}
+MODULES = {
+    "hand": ("numpy",),
+    "hand scipy": ("scipy",),
+    "jax folx": ("jax", "folx"),
+    "dualgrad native": ("dualgrad", "llvmlite"),
+}
 
 #: Programs a contender needs.
 PROGRAMS = {"casadi c": "cc"}
@@ -25,6 +30,8 @@ def library(contender: str) -> str:
 
 def modules(contender: str) -> tuple[str, ...]:
     """The modules a contender imports; they are called like the distributions they come from."""
+    if contender.startswith("dualgrad native"):
+        return MODULES["dualgrad native"]
     return MODULES.get(contender) or MODULES.get(library(contender)) or (library(contender),)
 
 

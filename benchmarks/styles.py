@@ -22,6 +22,15 @@ from workload import Run, leaves
 Program = Callable[..., tuple[Callable[..., Any], Sequence[Any]]]
 
 
+#: libraries whose programs here keep float32
+OF_EVERY_TYPE = ("dualgrad", "jax", "torch", "mindspore")
+
+
+def of_type(rivals: Mapping[str, Callable[..., Run]], dtype: str) -> dict[str, Callable[..., Run]]:
+    """Those rivals that compute in a type."""
+    return {name: r for name, r in rivals.items() if dtype == "float64" or name.split()[0] in OF_EVERY_TYPE}
+
+
 def contenders(
     program: Program,
     rivals: Mapping[str, Callable[..., Run]],
@@ -30,11 +39,12 @@ def contenders(
 ) -> dict[str, Callable[[], Run]]:
     """All contenders of a case: the faces of ``program``, then the rivals.
 
-    ``program`` runs in dualgrad, as it is and recorded (``jit``), and in MindSpore's Graph mode. ``others`` are
-    programs for further faces, or in place of these (None: no such contender). ``arguments()`` are the arrays
-    and sizes that each of them is called with, made when a contender is.
+    ``program`` runs in dualgrad, as it is, recorded (``jit``) and as machine code (``native``), and in MindSpore's
+    Graph mode. ``others`` are programs for further faces, or in place of these (None: no such contender).
+    ``arguments()`` are the arrays and sizes that each of them is called with, made when a contender is.
     """
-    programs = dict.fromkeys(("dualgrad", "dualgrad jit", "mindspore graph"), program) | dict(others or {})
+    faces = ("dualgrad", "dualgrad jit", "dualgrad native", "mindspore graph")
+    programs = dict.fromkeys(faces, program) | dict(others or {})
     factories = {name: partial(face, name, its) for name, its in programs.items() if its} | dict(rivals)
     return {name: lambda factory=factory: factory(*arguments()) for name, factory in factories.items()}
 
@@ -47,16 +57,24 @@ def face(name: str, program: Program, *arguments: Any) -> Run:
 
     def enter() -> None:
         package.set_context(mode=mode)
+        if library == "dualgrad":
+            package.set_context(native="force" if "native" in variant else False)
 
     enter()
     function, tensors = program(package, *arguments)
+    if "native" in variant:
+        function = _called(function)  # equal functions share programs, and those of others stay as they are
     # In Graph mode a Cell is compiled anyway; a function is not.
-    if "jit" in variant or ("graph" in variant and not isinstance(function, package.nn.Cell)):
+    if "jit" in variant or "native" in variant or ("graph" in variant and not isinstance(function, package.nn.Cell)):
         function = package.jit(function)
     if library == "mindspore":
         # Its calls return before the work is done; reading the results waits for it.
         return Run(lambda: list(leaves(function(*tensors))), enter)
-    return Run(lambda: function(*tensors), enter)
+    return Run(lambda: function(*tensors), enter, recorded=(function, tensors) if "jit" in variant else None)
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *tensors: function(*tensors)
 
 
 def jax_jit(function: Callable[..., Any], *arguments: Any) -> Run:

@@ -1,14 +1,14 @@
 """What has been measured, as tables of text."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rivals
 from workload import Case
 
-#: Libraries that take part in "best rival"; ``hand`` is no differentiation at all.
-RIVALS = ("jax", "torch", "autograd", "casadi", "mindspore")
+#: Libraries of arrays that take part in "best array rival"; ``hand`` is no differentiation at all.
+ARRAY_RIVALS = ("jax", "torch", "autograd", "mindspore")
 
 
 def ratio(rounds: Sequence[float], base: Sequence[float]) -> float:
@@ -56,35 +56,63 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def fastest(measured: dict[str, Any], *libraries: str) -> str | None:
-    """The contender of these libraries with the least median, asides not counted."""
+def fastest(measured: dict[str, Any], wanted: Callable[[str], bool], asides: bool = False) -> str | None:
+    """The contender with the least median of those that are wanted; asides count where they are asked for."""
     candidates = {
         name: statistics.median(rounds)
         for name, rounds in measured["seconds"].items()
-        if rivals.library(name) in libraries and name not in measured["aside"]
+        if wanted(name) and (asides or name not in measured["aside"])
     }
     return min(candidates, key=lambda name: candidates[name]) if candidates else None
 
 
+#: Our ways to run a program, each beside the rivals that it is compared with.
+WAYS = {
+    "eager": lambda name: name in ("dualgrad", "dualgrad forward", "dualgrad values"),
+    "recorded": lambda name: name.startswith("dualgrad") and "jit" in name.split(),
+    "native": lambda name: name.startswith("dualgrad native"),
+}
+OPPONENTS = {
+    "torch eager": lambda name: name in ("torch", "torch func"),
+    "jax": lambda name: rivals.library(name) == "jax",
+    "best array rival": lambda name: rivals.library(name) in ARRAY_RIVALS,
+    "casadi c": lambda name: name == "casadi c",
+}
+COLUMNS = (
+    ("eager", ("torch eager",)),
+    ("recorded", ("jax", "best array rival", "casadi c")),
+    ("native", ("best array rival", "casadi c")),
+)
+
+
 def summary(cases: Sequence[Case], data: dict[str, Any]) -> str:
-    """One line per case: ours, JAX and the best rival, each in its fastest form; geometric means over the lines."""
-    rows = [["", "dualgrad", "as", "jax / it", "as", "best rival / it", "as"]]
-    found: dict[str, list[float]] = {"jax": [], "rival": []}
+    """One line per case: each of our ways in its fastest form, and the ratios rival / ours; geometric means below."""
+    header, found = [""], {}
+    for way, opponents in COLUMNS:
+        header += [way, *(f"{opponent} / it" for opponent in opponents)]
+        found |= {(way, opponent): [] for opponent in opponents}
+    rows = [[*header, "it / floor", "the best array rival"]]
     for case in cases:
         measured = data["cases"][case.name]
-        ours = fastest(measured, "dualgrad")
-        if ours is None:
-            continue
-        own = measured["seconds"][ours]
-        row = [case.name, readable(statistics.median(own)), ours]
-        for key, libraries in (("jax", ("jax",)), ("rival", RIVALS)):
-            best = fastest(measured, *libraries)
-            if best is not None:
-                found[key].append(ratio(measured["seconds"][best], own))
-            row += ["-", "-"] if best is None else [f"{found[key][-1]:.3g}", best]
+        row = [case.name]
+        for way, opponents in COLUMNS:
+            ours = fastest(measured, WAYS[way])
+            row.append(readable(statistics.median(measured["seconds"][ours])) if ours else "-")
+            for opponent in opponents:
+                best = fastest(measured, OPPONENTS[opponent], asides=opponent == "casadi c")
+                if ours is None or best is None:
+                    row.append("-")
+                    continue
+                found[way, opponent].append(ratio(measured["seconds"][best], measured["seconds"][ours]))
+                row.append(f"{found[way, opponent][-1]:.3g}")
+        recorded, least = fastest(measured, WAYS["recorded"]), measured.get("floor")
+        at_best = statistics.median(measured["seconds"][recorded]) / least if recorded and least else None
+        row += [f"{at_best:.3g}" if at_best else "-", fastest(measured, OPPONENTS["best array rival"]) or "-"]
         rows.append(row)
-    jax, rival = (f"{statistics.geometric_mean(ratios):.3g}" if ratios else "-" for ratios in found.values())
-    rows.append(["geometric mean", "", "", jax, "", rival, ""])
+    means = ["geometric mean"]
+    for way, opponents in COLUMNS:
+        means += ["", *(f"{statistics.geometric_mean(r):.3g}" if (r := found[way, o]) else "-" for o in opponents)]
+    rows.append([*means, "", ""])
     return "\n".join(aligned(rows))
 
 

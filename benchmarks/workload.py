@@ -35,6 +35,8 @@ class Run:
     call: Callable[[], Any]
     #: Puts a library's global switches (its execution mode) in place before a round of calls; not timed.
     enter: Callable[[], None] = _nothing
+    #: The function and its arguments, where a recorded program of it says what the machine needs at best.
+    recorded: tuple[Callable[..., Any], Sequence[Any]] | None = None
     #: Why the times are shown but not counted among the rivals', e.g. because less is computed than the case
     #: asks for; empty for a contender like the others. Its results are float64, whatever the case says.
     aside: str = ""
