@@ -18,6 +18,7 @@ from machine_code import SPECIAL, compared, forced, leaves
 
 from dualgrad import native
 from dualgrad.native import _machine
+from dualgrad.programs._listing import recording_of
 
 pytestmark = pytest.mark.eager("records by itself")
 
@@ -129,6 +130,36 @@ def test_long_programs_of_numbers_are_cut():
     args = Tensor(0.5, dg.float64), Tensor(-0.25, dg.float64)
     counted = compared(orbit, args, args[::-1])
     assert counted["compiled"] + counted["loaded"] >= 2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["sine", "cosine", "both", "others between"])
+def test_sine_and_cosine_of_one_number_are_one_call(order, dtype):
+    def fn(x, y):
+        if order == "sine":
+            return ops.sin(x) * y + ops.sin(x + y), y * x
+        if order == "cosine":
+            return ops.cos(x) * y + ops.cos(x + y), y * x
+        s = ops.sin(x)
+        between = ops.sin(y) * ops.cos(x * y) if order == "others between" else y
+        return s * ops.cos(x) + between, ops.cos(y) * ops.sin(x) - s
+
+    near = [(0.3, -1.2), (2.0, 1e-300), (-0.0, 7.5), (1e4, -3e4)]
+    far = [(2e5, 1e22), (-3e7, 0.5), (np.inf, 1.0), (np.nan, -np.inf)]
+    with np.errstate(all="ignore"):
+        counted = compared(fn, *(tuple(Tensor(np.array(v, dtype)) for v in pair) for pair in near + far))
+    assert counted["made"] == 1
+
+
+def test_a_recording_does_not_see_the_compiler():
+    """A loop runs its body while it is recorded, which is compiled then."""
+    pendulum = lambda x: ops.fori_loop(0, 200, lambda _, q: q - 0.01 * ops.sin(q) * q, x)
+    recorded = dg.jit(dg.value_and_grad(pendulum))
+    with forced() as counted:
+        for _ in range(4):
+            recorded(Tensor(0.7, dg.float64))
+    assert counted["made"] >= 1
+    assert recording_of(recorded, (Tensor(0.7, dg.float64),), {}).why is None
 
 
 def test_code_that_mostly_meets_nan_is_given_up():

@@ -65,6 +65,22 @@
         }                                                                                          \
     }
 
+/* The same for one number, which machine code calls (executor/native.h). */
+#define DG_VECTOR_ONE(NAME, T, KERNEL, FUSED)                                                      \
+    static T NAME(T x) { return KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(FUSED, x); }
+
+/* Sine and cosine of one number: each of them costs as much as both. */
+#define DG_CIRCLE_ONE(NAME, T, F, FUSED)                                                           \
+    static T NAME(T x, T *cosine)                                                                  \
+    {                                                                                              \
+        if (dgv_is_far(x)) return *cosine = cos##F(x), sin##F(x);                                  \
+        return *cosine = DG_COSINE##F(FUSED, x), DG_SINE##F(FUSED, x);                             \
+    }
+#define DG_SINE dgv_sin
+#define DG_COSINE dgv_cos
+#define DG_SINEf dgv_sin_f
+#define DG_COSINEf dgv_cos_f
+
 #if defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
 #define DG_FUSES 1
 #else
@@ -76,15 +92,22 @@
     __attribute__((target("arch=x86-64-v4"))) DG_VECTOR_LOOP(NAME##_v4, T, KERNEL, 1)              \
     __attribute__((target("arch=x86-64-v3"))) DG_VECTOR_LOOP(NAME##_v3, T, KERNEL, 1)              \
     DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
+#define DG_FUNCTION(MAKER, NAME, T, KERNEL)                                                        \
+    __attribute__((target("arch=x86-64-v4"))) MAKER(NAME##_v4, T, KERNEL, 1)                       \
+    __attribute__((target("arch=x86-64-v3"))) MAKER(NAME##_v3, T, KERNEL, 1)                       \
+    MAKER(NAME, T, KERNEL, DG_FUSES)
 #define DG_CHOOSE(NAME) (dgv_level() == 2 ? NAME##_v4 : (dgv_level() == 1 ? NAME##_v3 : NAME))
 #else
 #define DG_VECTOR_UNARY(NAME, T, KERNEL) DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
+#define DG_FUNCTION(MAKER, NAME, T, KERNEL) MAKER(NAME, T, KERNEL, DG_FUSES)
 #define DG_CHOOSE(NAME) NAME
 #endif
 
 #define DG_NEVER_HARD(KERNEL, T)                                                                   \
     DG_INLINE int64_t KERNEL##_is_hard(T x) { return (void)x, 0; }                                 \
     DG_INLINE T KERNEL##_hard(T x) { return x; }
+
+typedef void (*dg_function)(void);
 
 DG_NEVER_HARD(dgv_exp, double)
 DG_NEVER_HARD(dgv_exp2, double)

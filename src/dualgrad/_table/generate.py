@@ -13,6 +13,7 @@ from . import ROWS, Row
 
 HEAD = "generated from src/dualgrad/_table, do not edit"
 TYPES = (("f64", "double", "NPY_DOUBLE"), ("f32", "float", "NPY_FLOAT"))
+CIRCLE = ("sin", "cos")  # one function gives both
 COMPLEX_TYPES = (("c128", "dg_c128", "NPY_CDOUBLE"), ("c64", "dg_c64", "NPY_CFLOAT"))
 
 
@@ -32,10 +33,17 @@ def _kernel(row: Row) -> list[str]:
         else f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})"
         for tag, ctype, _, body in _bodies(row)
     ]
-    return lines + [
-        f"DG_VECTOR_UNARY(dg_{row.name}_{tag}, {ctype}, dgv_{row.name}{'' if tag == 'f64' else '_f'})"
-        for tag, ctype, _ in _vectors(row)
-    ]
+    for tag, ctype, _ in _vectors(row):
+        kernel = f"dgv_{row.name}{'' if tag == 'f64' else '_f'}"
+        lines.append(f"DG_VECTOR_UNARY(dg_{row.name}_{tag}, {ctype}, {kernel})")
+        if row.name not in CIRCLE:
+            lines.append(f"DG_FUNCTION(DG_VECTOR_ONE, {_function(row, tag)}, {ctype}, {kernel})")
+    return lines
+
+
+def _function(row: Row, tag: str) -> str:
+    """The function of one number with the body of a vector kernel."""
+    return f"dg_{'circle' if row.name in CIRCLE else row.name}_{tag}_one"
 
 
 def _bodies(row: Row) -> list[tuple[str, str, str, str]]:
@@ -63,6 +71,17 @@ def kernels() -> str:
         picks = " : ".join(f"typenum == {num} ? {loop}" for num, loop in loops)
         out.append(f"    case {code}: return {picks} : (dg_loop)0;")
     out += ["    }", "    return (dg_loop)0;", "}", ""]
+    out += [
+        f"DG_FUNCTION(DG_CIRCLE_ONE, dg_circle_{tag}_one, {ctype}, {suffix})"
+        for tag, ctype, suffix in (("f64", "double", ""), ("f32", "float", "f"))
+    ]
+    out += ["static dg_function dg_own_function(int op, int typenum)", "{", "    switch (op) {"]
+    for code, row in rows:
+        if row.vector:
+            functions = [(num, f"DG_CHOOSE({_function(row, tag)})") for tag, _, num in _vectors(row)]
+            picks = " : ".join(f"typenum == {num} ? (dg_function){function}" for num, function in functions)
+            out.append(f"    case {code}: return {picks} : (dg_function)0;")
+    out += ["    }", "    return (dg_function)0;", "}", ""]
     return "\n".join(out)
 
 

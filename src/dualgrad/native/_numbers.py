@@ -6,7 +6,8 @@ The time that a compiler takes grows faster than the length of a function, so a 
 a number is a value; between them it lies where the instructions would put it. If one of them meets nan, all
 instructions run from the first one on: what a program reads from outside it never writes.
 
-Functions without a tree are the compiled loops, called for one element as the interpreter calls them.
+Functions without a tree are called: compiled from the bodies of the loops for one number, or the loops themselves for
+one element. Sine and cosine of one number are one call.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .._engine.primitives.registry import has_function
+from .._engine.transforms.tensor import OPCODES
 from ._steps import TYPES, Steps
 from ._text import BYTES, Writer
 
@@ -23,6 +26,7 @@ MOST_STEPS = 10_000
 PART = 500
 BLOCK = 1  # the base of numbers that stay inside
 MOST_OPERANDS = 4
+CIRCLE = (OPCODES["sin"], OPCODES["cos"])
 
 Cell = tuple[int, int]
 Step = tuple[Any, ...]
@@ -93,6 +97,7 @@ class _Part:
         self.steps = Steps()
         self.at: dict[Cell, int] = {}
         self.leaves: dict[int, list[Cell]] = {}
+        self.circles: dict[tuple[int, ...], tuple[int, int]] = {}  # operand -> its sine and cosine
 
     def take(self, k: int) -> None:
         """One step as values."""
@@ -105,12 +110,22 @@ class _Part:
         else:
             value = self.steps.apply(op, typenum, operands)
             if value is None:
-                value = self.steps.call(typenum, self.calls.number(op, typenum, self.first + k), operands)
+                value = self._called(op, typenum, operands, self.first + k)
         assert value is not None
         self.at[out] = value
         inside = self.first + len(self.given)
         if out[0] != BLOCK or self.readers.get(self.first + k, -1) >= inside:
             self.leaves.setdefault(value, []).append(out)
+
+    def _called(self, op: int, typenum: int, operands: tuple[int, ...], step: int) -> int:
+        number = self.calls.number(op, typenum, step)
+        if not has_function(op, typenum):
+            return self.steps.call(typenum, number, operands)
+        if op not in CIRCLE:
+            return self.steps.function(typenum, number, operands[0])
+        if operands not in self.circles:
+            self.circles[operands] = self.steps.circle(typenum, number, operands[0])
+        return self.circles[operands][CIRCLE.index(op)]
 
     def _value(self, cell: Cell, typenum: int) -> int:
         if cell not in self.at:
@@ -127,10 +142,12 @@ class _Part:
                 watched.append(found)
         w = Writer()
         name = f"part{self.first // PART}"
-        called = any(how[0] == "call" for _, _, how, _ in self.steps.steps)
+        kinds = {how[0] for _, _, how, _ in self.steps.steps}
         bases = sorted({how[1][0] for _, _, how, _ in self.steps.steps if how[0] == "read"}
                        | {cell[0] for cells in self.leaves.values() for cell in cells})  # fmt: skip
-        _open(w, bases, called)
+        _open(w, bases, "call" in kinds)
+        if "circle" in kinds:
+            w.line("%cosine = alloca double, align 8")
         names = [f"%v{k}" for k in range(len(self.steps.types))]
         for k, (value, element, how, operands) in enumerate(self.steps.steps):
             self._write(w, names, element, how, value, operands)
@@ -157,6 +174,12 @@ class _Part:
             names[value] = w.number(element, how[1])
         elif how[0] == "call":
             _call(w, how[1], element, ins, names[value])
+        elif how[0] == "function":
+            w.line(f"{names[value]} = call {element} {_entry(w, 2 * how[1])}({element} {ins[0]})")
+        elif how[0] == "circle":
+            w.line(f"{names[value]} = call {element} {_entry(w, 2 * how[1])}({element} {ins[0]}, ptr %cosine)")
+        elif how[0] == "cosine":
+            w.line(f"{names[value]} = load {element}, ptr %cosine, align {BYTES[element]}")
         else:
             names[value] = w.tree(how, element, ins, names[value])
 
@@ -186,16 +209,20 @@ def _address(w: Writer, base: int, offset: int) -> str:
     return found
 
 
+def _entry(w: Writer, index: int) -> str:
+    """A pointer in the table of calls."""
+    at, found = w.name(), w.name()
+    w.line(f"{at} = getelementptr ptr, ptr %calls, i64 {index}")
+    w.line(f"{found} = load ptr, ptr {at}, align 8")
+    return found
+
+
 def _call(w: Writer, number: int, element: str, operands: list[str], result: str) -> None:
     """Call a loop for one element. It may change the pointers that it is given."""
     for k, operand in enumerate(operands):
         w.line(f"store {element} {operand}, ptr %cell{k}, align 8")
     for k in range(len(operands) + 1):
         w.line(f"store ptr %cell{k}, ptr %arg{k}, align 8")
-    at, loop, at_data, data = w.name(), w.name(), w.name(), w.name()
-    w.line(f"{at} = getelementptr ptr, ptr %calls, i64 {2 * number}")
-    w.line(f"{loop} = load ptr, ptr {at}, align 8")
-    w.line(f"{at_data} = getelementptr ptr, ptr %calls, i64 {2 * number + 1}")
-    w.line(f"{data} = load ptr, ptr {at_data}, align 8")
+    loop, data = _entry(w, 2 * number), _entry(w, 2 * number + 1)
     w.line(f"call void {loop}(ptr %args, ptr %one, ptr %still, ptr {data})")
     w.line(f"{result} = load {element}, ptr %cell{len(operands)}, align 8")

@@ -27,6 +27,9 @@ TYPES = {11: "float", 12: "double"}
 FUSED = tuple(OPCODES[name] for name in ("mul", "absorb_mul", "add", "sub", "sub"))
 _EXCHANGED = len(FUSED) - 1
 
+#: How values are made that no tree says: "cosine" is the other result of the "circle" before it.
+OPAQUE = ("read", "constant", "call", "function", "circle", "cosine")
+
 
 class Steps:
     """Values, and how they are made.
@@ -34,7 +37,7 @@ class Steps:
     Attributes
     ----------
     steps
-        (value, type, how, operands), in order. `how` is a tree, or "read", "constant" or "call" with a detail.
+        (value, type, how, operands), in order. `how` is a tree, or one of `OPAQUE` with a detail.
     types
         The type of each value.
     """
@@ -72,6 +75,15 @@ class Steps:
         """The result of a compiled loop, by its number in the table of those."""
         return self._add(typenum, ("call", loop), operands)
 
+    def function(self, typenum: int, number: int, operand: int) -> int:
+        """The result of a compiled function of one number, by its number in the table."""
+        return self._add(typenum, ("function", number), (operand,))
+
+    def circle(self, typenum: int, number: int, operand: int) -> tuple[int, int]:
+        """Sine and cosine, by the number of the function that gives both."""
+        sine = self._add(typenum, ("circle", number), (operand,))
+        return sine, self._add(typenum, ("cosine",))
+
     def fused(self, typenum: int, fusion: tuple[Any, ...], operands: tuple[int, ...], factor: float | None) -> int:
         """The result of a superinstruction: (inner, outer, second), times a factor."""
         inner, outer, second = fusion
@@ -97,7 +109,7 @@ class Steps:
             if value in doubtful and value not in seen:
                 seen.add(value)
                 yield value
-            if value in seen and how[0] not in ("read", "constant", "call") and passes_on(how):
+            if value in seen and how[0] not in OPAQUE and passes_on(how):
                 seen.update(operands)
             if value % 256 == 255:
                 yield None

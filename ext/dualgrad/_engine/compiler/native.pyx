@@ -10,6 +10,7 @@ was made for is not asked about again.
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
+from ..primitives.registry cimport own_function
 from .code cimport RegionCode
 from .executor cimport *
 from .facts cimport instruction_data
@@ -128,8 +129,8 @@ def instructions_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t sto
 # ------------------------------------------------------------------------------------------------------- publication
 
 def publish_numbers(RegionCode region not None, list addresses, list calls, owner):
-    """Give a program on single numbers its machine code: where its parts begin, and the instructions whose loops they
-    call."""
+    """Give a program on single numbers its machine code: where its parts begin, and the instructions whose functions of
+    one number they call, or their loops where there are none."""
     cdef NativeCode made = NativeCode()
     cdef Py_ssize_t i, n = len(calls)
     made.owner = owner
@@ -141,7 +142,10 @@ def publish_numbers(RegionCode region not None, list addresses, list calls, owne
     for i in range(made.n_parts):
         made.parts[i] = <dg_native_numbers><size_t>addresses[i]
     for i in range(n):
-        made.calls[2 * i] = <void *>region.code[<Py_ssize_t>calls[i]].fn
+        op, typenum, _ = <tuple>region.listing[<Py_ssize_t>calls[i]]
+        made.calls[2 * i] = own_function(op, typenum)
+        if made.calls[2 * i] is NULL:
+            made.calls[2 * i] = <void *>region.code[<Py_ssize_t>calls[i]].fn
         made.calls[2 * i + 1] = region.code[<Py_ssize_t>calls[i]].data
     region.native = made
 

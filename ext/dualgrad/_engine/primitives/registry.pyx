@@ -27,7 +27,9 @@ cnp.import_array()
 cnp.import_ufunc()
 
 cdef extern from "kernels/kernels.h":
+    ctypedef void (*dg_function)()
     dg_loop dg_own_loop(int op, int typenum)
+    dg_function dg_own_function(int op, int typenum)
 
 cdef extern from "kernels/foreign.h":
     ctypedef struct dg_foreign:
@@ -262,6 +264,16 @@ def result_form(int op, object params, list forms):
     else:
         typenum = (<Primitive>PRIMITIVES[op]).form(params, args, n, &ndim, dims)
     return None if typenum < 0 else (typenum, tuple([dims[i] for i in range(ndim)]))
+
+
+cdef void *own_function(int op, int typenum) noexcept:
+    """The function of one number that is compiled from the body of a loop; NULL if there is none."""
+    return <void *>dg_own_function(op, typenum)
+
+
+def has_function(int op, int typenum):
+    """Whether there is such a function."""
+    return own_function(op, typenum) is not NULL
 
 
 def opcodes():
