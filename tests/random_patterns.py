@@ -157,6 +157,32 @@ def placed(pick: Pick) -> str:
     return f"ops.cos({unit} @ {w}) * ops.sin(ops.cat(({', '.join(parts)}), axis=-1) @ {w})"
 
 
+def moments(pick: Pick) -> str:
+    """Rows with a number each that belongs to one side of a product, and to the other."""
+    x = pick.value(lambda shape: len(shape) == 2 and shape[0] > 1 and 0 < shape[1] <= WIDEST)
+    y = pick.value(lambda other: other == pick.shape(x))
+    f = pick.of((f"{x}[:, :1]", f"ops.sin({y}[:, -1:])", f"ops.sum({x} * {y}, axis=-1, keepdims=True)"))
+    sides = [f"ops.transpose({f} * {x}, (1, 0)) @ {y}", f"ops.transpose({x}, (1, 0)) @ ({f} * {y})"]
+    k = pick.number(2)
+    return f"ops.sin({sides[k]}) {pick.of('+*-')} ops.cos({sides[1 - k]})"
+
+
+def ways(pick: Pick) -> str:
+    """A sum of what went one way, through products and other linear steps."""
+    x = pick.value(_rows)
+    shape = pick.shape(x)
+    starts = [pick.of(BENT).format(pick.value(lambda other: other == shape)) for _ in range(2 + pick.number(2))]
+    steps = ["({} @ {})".format("{}", _matrix(pick, shape[-1], square=True)), f"({{}} * {x})", "-{}"]
+    way = "{}"
+    for _ in range(1 + pick.number(3)):
+        way = pick.of(steps).format(way)
+    way = steps[0].format(way)
+    code = way.format(starts[0])
+    for start in starts[1:]:
+        code = f"{code} {pick.of('+-')} {way.format(start)}"
+    return code
+
+
 def totals(pick: Pick) -> str:
     """Products added up, along rows or columns."""
     x = pick.value(lambda shape: len(shape) > 0)
@@ -176,5 +202,5 @@ def special(pick: Pick) -> str:
 
 
 PATTERNS: list[Callable[[Pick], str]] = [
-    *(layers, strided, merged, shuffled, beside, signs, scaled, multiples, placed, totals, special),
+    *(layers, strided, merged, shuffled, beside, signs, scaled, multiples, placed, moments, ways, totals, special),
 ]

@@ -57,6 +57,8 @@ def rolled(x, y):
 PROGRAMS = {
     "few": (lambda x, y: (ops.matmul(x, y), ops.sin(x) * 2.0, ops.reshape(x, (12,))), table(4, 3), table(3, 4)),
     "numbers": (lambda x: x * x + ops.sin(ops.exp(x)), Tensor(0.5)),
+    "sums": (lambda x, y: (ops.matmul(x, y) - ops.matmul(ops.sin(x), y), x * 2.0, ops.reshape(x, (12,))),
+             table(4, 3), table(3, 4)),
     "entries": (dg.hessian(lambda x: ops.sum(ops.sin(x[1:]) * ops.exp(x[:-1]))), table(60)),
     "rolled": (rolled, table(4, 4), table(4)),
     "neighbours": (dg.grad(neighbours), table(20_000)),
@@ -110,6 +112,10 @@ def result_of_another_shape(facts, found):
 
 def more_products(facts, found):
     found["simplify"]["steps"] = [step for step in facts["steps"] if step["name"] != "matmul"]
+
+
+def as_many_products(facts, found):
+    found["share"]["steps"] = facts["steps"]
 
 
 def view_beyond(facts, found):
@@ -275,6 +281,7 @@ DAMAGES = {
     "steps_agree_with_shapes": [("few", another_shape)],
     "results_are_those_recorded": [("few", result_of_another_shape)],
     "products_are_not_more": [("few", more_products)],
+    "products_are_fewer": [("sums", as_many_products)],
     "views_stay_inside": [("few", view_beyond)],
     "roots_are_made_before_they_are_read": [("regions", operations_backwards)],
     "operands_repeat_to_the_result": [("few", operand_of_another_shape)],
@@ -308,7 +315,7 @@ DAMAGES = {
 }
 
 #: passes that have nothing to do with other programs
-OWN = {"entries": "entries", "reroll": "rolled", "numbers": "numbers"}
+OWN = {"entries": "entries", "reroll": "rolled", "factor": "sums", "numbers": "numbers"}
 
 CASES = [
     pytest.param(name, what, predicate, OWN.get(name, program), damage, id=f"{name}-{damage.__name__}")

@@ -94,6 +94,12 @@ def products_are_not_more(stages: Stages, name: str) -> Iterator[str]:
         yield f"{now} matrix products, where there were {before}"
 
 
+def products_are_fewer(stages: Stages, name: str) -> Iterator[str]:
+    now, before = [sum(step["name"] == "matmul" for step in stages[key]["steps"]) for key in (name, "share")]
+    if now >= before:
+        yield f"{now} matrix products, where there were {before}"
+
+
 #: What holds of every program.
 PROGRAM: list[tuple[str, Predicate]] = [
     ("every slot is made before it is read", slots_are_made_before_they_are_read),

@@ -24,8 +24,8 @@ def passes(fn: Callable, *, last: str | None = None) -> Callable[..., dict[str, 
     fn : callable
         A recorded function (`dualgrad.jit`), any function or Cell, or a gradient function.
     last : str, optional
-        The pass after which to stop: "entries", "reroll", "simplify", "share", "numbers", "lower", "partition", "fuse",
-        "margins", "join", "allocate" or "generate". By default all run.
+        The pass after which to stop: "entries", "reroll", "simplify", "share", "factor", "numbers", "lower",
+        "partition", "fuse", "margins", "join", "allocate" or "generate". By default all run.
 
     Returns
     -------
@@ -218,6 +218,7 @@ _TEXTS: dict[str, Callable[[dict[str, Facts], Facts], list[str]]] = {
     "reroll": _program,
     "simplify": _program,
     "share": _program,
+    "factor": _program,
     "numbers": _code,
     "lower": _lowered,
     "partition": _partition,

@@ -16,10 +16,11 @@ is a sum over the same products, multiplied by c before or after.
 """
 from ..arrays.array cimport Array, contiguous, first_number, to_ndarray, uniform
 from .identities cimport is_real
-from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_ADD, OP_CONCAT, OP_MATMUL, OP_MUL, OP_SUB
+from ..primitives.opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_CONCAT, OP_MATMUL, OP_MUL, OP_RESHAPE, OP_SUB,
+                                   OP_TRANSPOSE, OP_UNSLICE)
 from .program cimport FROM_CONSTANT, Program
-from .rewrites cimport (COLUMN_OF_ZEROS, FACTOR_OF_ROWS, FACTOR_THROUGH_MATMUL, FACTOR_THROUGH_PRODUCT,
-                        FACTOR_THROUGH_SUM, note)
+from .rewrites cimport (COLUMN_OF_ZEROS, FACTOR_ACROSS_MATMUL, FACTOR_OF_ROWS, FACTOR_THROUGH_MATMUL,
+                        FACTOR_THROUGH_PRODUCT, FACTOR_THROUGH_SUM, note)
 from .tables cimport StepIndex
 
 
@@ -28,6 +29,9 @@ cdef class Search:
     cdef Program program
     cdef StepIndex index            # the steps so far
     cdef dict multiples             # slot -> (the product's opcode, factor, the other slot)
+    cdef dict scaled                # (factor, the other slot) -> slot
+    cdef dict transposed            # slot -> the slot of its transpose,
+    cdef dict straight              # and that slot -> slot
     cdef dict seeds                 # (type, shape, column) -> constant with ones in that column, and zeros
 
     cdef bint varies_by_row(self, int c, int x, int out) except -1:
@@ -54,32 +58,52 @@ cdef class Search:
                 return False
         return True
 
-    cdef tuple seeded(self, int axis, tuple ins, int out):
+    cdef tuple seeded(self, int op, object params, tuple ins, int out):
         """One column put between zeros: a multiple of a one between zeros."""
+        cdef int c = -1, column
+        column = self.column_between(params, ins, out, &c) if op == OP_CONCAT else self.column_of(params, ins, &c)
+        if column < 0:
+            return None
+        seed = self.seeds.get((self.program.typenums[out], self.program.shapes[out], column))
+        if seed is None:
+            return None
+        note(COLUMN_OF_ZEROS)
+        return OP_ABSORB_MUL, c, seed
+
+    cdef int column_of(self, object params, tuple ins, int *c) except -2:
+        """The column that an operand becomes in an array of zeros; -1 if it becomes something else."""
+        cdef tuple shape, ranges
+        cdef int i, last
+        shape, ranges = params
+        last = len(shape) - 1
+        for i in range(last):
+            if ranges[i] != (0, shape[i], 1):
+                return -1
+        if last < 0 or ranges[last][1] != 1:
+            return -1
+        c[0] = ins[0]
+        return ranges[last][0]
+
+    cdef int column_between(self, int axis, tuple ins, int out, int *c) except -2:
+        """The place of the one column that is put between zeros; -1 if something else is put together."""
         cdef Program p = self.program
         cdef tuple shape = p.shapes[out]
         cdef int column = -1, place = 0
         cdef Array a
         if axis != len(shape) - 1:
-            return None
+            return -1
         for slot in ins:
             if p.kinds[slot] == FROM_CONSTANT:
                 a = <Array>p.sources[slot]
                 if not uniform(a) or first_number(a) != 0.0:
-                    return None
+                    return -1
             elif column >= 0 or p.shapes[slot][axis] != 1:
-                return None
+                return -1
             else:
                 column = place
-                c = slot
+                c[0] = slot
             place += p.shapes[slot][axis]
-        if column < 0:
-            return None
-        seed = self.seeds.get((p.typenums[out], shape, column))
-        if seed is None:
-            return None
-        note(COLUMN_OF_ZEROS)
-        return OP_ABSORB_MUL, c, seed
+        return column
 
     cdef int note_seed(self, int slot) except -1:
         """A constant that is one and the same unit vector in every row."""
@@ -138,6 +162,21 @@ cdef class Search:
                 return op, ins[i], ins[1 - i]
         return None
 
+    cdef int across(self, tuple ins) except -3:
+        """The slot of an equal product, in which a factor for each row belongs to the other operand: (c x)^T y is
+        x^T (c y). -1 if there is none."""
+        cdef int x = self.straight.get(ins[0], -1), y = ins[1]
+        cdef tuple one = self.multiples.get(x), other = self.multiples.get(y)
+        if x < 0:
+            return -1
+        if one is not None:
+            x, y = self.transposed.get(one[2], -1), self.scaled.get((one[1], y), -1)
+        elif other is not None:
+            x, y = self.transposed.get(self.scaled.get((other[1], x), -1), -1), other[2]
+        else:
+            return -1
+        return self.result_of(OP_MATMUL, x, y) if x >= 0 and y >= 0 else -1
+
     cdef int note_step(self, int op, tuple operands, int out) except -1:
         """Note a step without settings; of equal ones the first."""
         cdef int[2] ins = [operands[0], operands[1]]
@@ -148,21 +187,32 @@ cdef class Search:
         cdef list steps = []
         cdef bint found = False
         cdef tuple multiple, ins
-        cdef int op
+        cdef int op, same
         for step in self.program.steps:
             op, params, ins, out = step
             multiple = None
-            if op == OP_CONCAT:
-                multiple = self.seeded(params, ins, out)
+            same = -1
+            if op == OP_TRANSPOSE and params == (1, 0):
+                self.transposed.setdefault(ins[0], out)
+                self.straight[out] = ins[0]
+            if op == OP_CONCAT or op == OP_UNSLICE:
+                multiple = self.seeded(op, params, ins, out)
             elif op == OP_MATMUL or ((op == OP_MUL or op == OP_ABSORB_MUL or op == OP_ADD or op == OP_SUB)
                                      and params is None):
                 if op == OP_MATMUL:
                     self.note_seed(ins[0])
                 if is_real(self.program.typenums[out]):
                     multiple = self.derived(op, ins, out)
+                    if op == OP_MATMUL and multiple is None:
+                        same = self.across(ins)
                 self.note_step(op, ins, out)
+            if same >= 0:
+                note(FACTOR_ACROSS_MATMUL)
+                step = (OP_RESHAPE, self.program.shapes[out], (same,), out)
+                found = True
             if multiple is not None:
                 self.multiples[out] = multiple
+                self.scaled.setdefault(multiple[1:], out)
                 if op == OP_MATMUL:
                     step = (multiple[0], None, multiple[1:], out)
                     found = True
@@ -182,6 +232,9 @@ cdef Program with_common_factors(Program program):
     search.program = program
     search.index = StepIndex()
     search.multiples = {}
+    search.scaled = {}
+    search.transposed = {}
+    search.straight = {}
     search.seeds = {}
     steps = search.replaced()
     return program if steps is None else program.with_steps(steps)

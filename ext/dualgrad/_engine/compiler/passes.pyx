@@ -10,6 +10,7 @@ A pass is a function of one object. It makes a new one, of a type of its own, an
 | reroll | rerolling.pyx | a `Program` with loops where steps repeat |
 | simplify | identities.pyx | a `Program` with fewer steps that gives the same numbers |
 | share | common_factors.pyx | a `Program` with fewer matrix products |
+| factor | factoring.pyx | a `Program` with still fewer, since sums come first; nothing if there are not fewer |
 | numbers | scalars.pyx | `Code`, where every array is one number: nothing is left to do |
 | lower | orders.pyx, lowering.pyx | `Lowered`: operations on views of memory, for each order of axes |
 | partition | partition.pyx | `Partition`: the operations in regions, for the best order |
@@ -29,6 +30,7 @@ from .allocation cimport Allocation, allocated
 from .code cimport Code
 from .common_factors cimport with_common_factors
 from .entries cimport with_entries
+from .factoring cimport with_sums_first
 from .facts cimport facts_of
 from .horizontal_fusion cimport Joined, with_products_joined
 from .identities cimport simplified
@@ -72,6 +74,10 @@ cdef object share(object program):
     return with_common_factors(<Program>program)
 
 
+cdef object factor(object program):
+    return with_sums_first(<Program>program)
+
+
 cdef object numbers(object program):
     return code_of_numbers(<Program>program)
 
@@ -106,8 +112,8 @@ cdef object generate(object made):
 
 cdef tuple PASSES = (
     new_pass("entries", entries), new_pass("reroll", reroll), new_pass("simplify", simplify), new_pass("share", share),
-    new_pass("numbers", numbers), new_pass("lower", lower), new_pass("partition", partition), new_pass("fuse", fuse),
-    new_pass("margins", margins), new_pass("join", join), new_pass("allocate", allocate),
+    new_pass("factor", factor), new_pass("numbers", numbers), new_pass("lower", lower), new_pass("partition", partition),
+    new_pass("fuse", fuse), new_pass("margins", margins), new_pass("join", join), new_pass("allocate", allocate),
     new_pass("generate", generate),
 )
 
