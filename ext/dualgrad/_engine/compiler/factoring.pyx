@@ -7,9 +7,9 @@ back of its own through the same layers,
 
     a w + b w = (a + b) w        w a + w b = w (a + b)
 
-and a single way for their sum is enough. The sums are at the end of these ways, and other linear steps lie between: so a
-sum is taken apart into its terms, terms that are one linear step of different operands become that step of the sum of
-these, and that sum is looked at in the same way. What is read elsewhere too is computed for that reader as before; in
+and a single way for their sum is enough. The sums are at the end of these ways, and other linear steps lie between. So
+a sum is taken apart into its terms, terms that are one linear step of different operands become that step of the sum of
+these, and that sum is looked at in the same way. What is read elsewhere too is computed for that reader as before. In
 the end steps without a reader are dropped, and the program is taken if its products are fewer.
 
 In reverse mode cotangents of what is shared are added up before they go on, so these are the numbers of a function in

@@ -112,9 +112,9 @@ cdef object generate(object made):
 
 cdef tuple PASSES = (
     new_pass("entries", entries), new_pass("reroll", reroll), new_pass("simplify", simplify), new_pass("share", share),
-    new_pass("factor", factor), new_pass("numbers", numbers), new_pass("lower", lower), new_pass("partition", partition),
-    new_pass("fuse", fuse), new_pass("margins", margins), new_pass("join", join), new_pass("allocate", allocate),
-    new_pass("generate", generate),
+    new_pass("factor", factor), new_pass("numbers", numbers), new_pass("lower", lower),
+    new_pass("partition", partition), new_pass("fuse", fuse), new_pass("margins", margins), new_pass("join", join),
+    new_pass("allocate", allocate), new_pass("generate", generate),
 )
 
 CHECK = None                        # called with what is known after each pass

@@ -38,6 +38,7 @@ class Repetition:
 
 @disjoint_base
 class Reversal:
+    def __init__(self, forward: Repetition, backward: Repetition, states: Any, schedule: Any, first: int) -> None: ...
     @property
     def forward(self) -> Repetition: ...
     @property
