@@ -72,6 +72,11 @@ def test_random_elementwise_programs(seed, shape, dtype):
     compared(gradient(fn), *several)
 
 
+def test_numbers_that_are_read_backwards():
+    fn = lambda x, y: (0.05 * x + y * y + x)[::-1] * 0.5 + 0.5 * x * (0.05 * x)
+    assert compared(fn, points((7,), np.float64, special=False), points((7,), np.float64, special=True))["made"] >= 1
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_random_programs(seed):
     drawn = random_programs.drawn(Random(seed), [SMALL])

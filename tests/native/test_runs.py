@@ -53,6 +53,16 @@ def test_what_is_read_later_is_stored():
     assert found(*CHAIN, loop("exp", across, memory(6))) == [(0, 4, [B[:2], C[:2], (5, 0)])]
 
 
+def test_what_is_read_backwards_later_is_stored():
+    last = (1, A[1] + CELL - 8, 0, -ROW)
+    assert found(*CHAIN, loop("exp", last, memory(6), step=[-8, 8, 0, 0, 0])) == [(0, 4, [A[:2], (5, 0)])]
+
+
+def test_what_is_read_at_every_other_place_later_is_stored():
+    wide = (1, A[1] - 16 * CELL, 0, 32 * ROW)
+    assert found(*CHAIN, loop("exp", wide, memory(6), step=[256, 8, 0, 0, 0])) == [(0, 4, [A[:2], B[:2], C[:2], (5, 0)])]
+
+
 @pytest.mark.parametrize("kind", ["matmul", "sum_all", "scatter_add", "gather", "copy", "sum_rows"])
 def test_other_instructions_may_read_all_of_a_block(kind):
     assert found(*CHAIN, loop("exp", B, OUT, kind=kind)) == [(0, 4, [A[:2], B[:2], C[:2], (5, 0)])]

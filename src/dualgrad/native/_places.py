@@ -42,13 +42,15 @@ def rows_of(i: Instruction) -> tuple[int, ...]:
 def extent(place: Place, rows: tuple[int, ...], block: int, item: int) -> tuple[int, int] | None:
     """The bytes that lie between the first element of a place and behind its last one; None where that is not known."""
     low, high, before, after, width = rows
-    size = place.step or item
-    if place.row == 0:
-        first = place.offset - before * place.local
-        return first, first + (size * (block + before + after) * width if place.step else item)
     if place.row < 0:
         return None
-    return place.offset + low * place.row, place.offset + (high - 1) * place.row + width * size
+    if place.row == 0:
+        first = last = place.offset - before * place.local
+        reach = ((block + before + after) * width - 1) * place.step
+    else:
+        first, last = place.offset + low * place.row, place.offset + (high - 1) * place.row
+        reach = (width - 1) * place.step
+    return first + min(reach, 0), last + max(reach, 0) + item
 
 
 def conflict(a: Place, b: Place, rows: tuple[int, ...], block: int, item: int) -> bool:
