@@ -317,6 +317,46 @@ def test_what_steps_change_by_themselves(made):
         assert float(dg.jit(derivative(by_loop(made(n))))(x)) == pytest.approx(expected, rel=1e-13)
 
 
+class Mark:
+    """Counts how often it was seen."""
+
+    def __init__(self):
+        self.count = 0
+
+    def seen(self):
+        self.count += 1
+        return self.count
+
+
+CARRIED = {
+    "object": (Mark, lambda m: m.seen()),
+    "iterator": (lambda: iter(range(1000)), next),
+    "set": (set, lambda m: m.add(len(m)) or len(m)),
+    "array": (lambda: np.zeros(1), lambda m: m.__iadd__(1)[0]),
+}
+
+
+@pytest.mark.parametrize("kind", CARRIED)
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_what_changes_while_it_is_carried_along(kind):
+    """Each step is given the object, as a part of the carry or of what is stacked."""
+    make, ask = CARRIED[kind]
+
+    def carried(x):
+        step = lambda c, _: ((c[0] * x + (1.0 if ask(c[1]) > N // 2 else 0.0), c[1]), None)
+        return ops.scan(step, (x, make()), length=N)[0][0]
+
+    def beside(x):
+        step = lambda c, y: (c * x + (y[0] if ask(y[1]) > N // 2 else 0.0), None)
+        return ops.scan(step, x, (XS, make()))[0]
+
+    x = f64(0.9)
+    for f in (carried, beside):
+        expected = float(f(x))
+        recorded = dg.jit(f)
+        assert [float(recorded(x)) for _ in range(3)] == [pytest.approx(expected, rel=1e-13)] * 3
+
+
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
 def test_a_number_that_is_carried_along():
     f = lambda x: ops.scan(lambda c, _: ((c[0] * 0.9 + c[1] * x, c[1] + 1), None), (x, 0), length=N)[0][0]

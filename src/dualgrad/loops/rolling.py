@@ -56,7 +56,7 @@ class Ahead:
             truth = loop.truth(init)
             assert isinstance(truth, Tensor)
             self.over = not loop.holds(truth)
-        reached = loop.given_by_users if first else None
+        reached = [*loop.given_by_users, self.template, loop.given.template] if first else None
         n = -1 if loop.proceed is not None or loop.n is None else loop.n
         counts = isinstance(loop.given, Counted)
         self.rolled = roll(loop.name, self.step, tensors_of(init), xs, n, loop.reverse, truth, reached, counts=counts)

@@ -30,6 +30,7 @@ class Given:
 
     def __init__(self, nest: Any = None) -> None:
         self.tensors = tensors_of(nest)
+        self.template: Any = None  # of what each step is given
 
     def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
         """The tensors that step k is given, from those of the loop."""
