@@ -5,7 +5,7 @@ Loops are rolled up below all transforms (trace/rolling.pyx): neither a tape nor
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport MAX_DIMS, Array, Value, item_size, new_view
+from ..arrays.array cimport MAX_DIMS, Array, Value, contiguous, item_size, new_view
 from ..compiler.loops cimport run_loop, run_reversed
 from ..compiler.repetitions cimport Repetition, Reversal
 from ..primitives.registry cimport define
@@ -66,7 +66,7 @@ cdef class Unpack(BelowTransforms):
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef Py_ssize_t[MAX_DIMS] strides
         cdef Py_ssize_t stride
-        cdef Array packed = <Array>args[0], view
+        cdef Array packed = contiguous(<Array>args[0]), view
         cdef int typenum = params[0], ndim = 0, i
         self.form(params, args, n, &ndim, shape)
         stride = item_size(typenum)
