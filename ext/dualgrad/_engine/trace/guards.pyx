@@ -52,12 +52,17 @@ cdef extern from *:
         return NULL;
     #endif
     }
-    static PyObject **dg_items_of_list(PyObject *list) { return ((PyListObject *)list)->ob_item; }
-    static PyObject **dg_items_of_tuple(PyObject *tuple) { return ((PyTupleObject *)tuple)->ob_item; }
+    /* Whether a list has the very items of a tuple. An empty list may have no memory for items. */
+    static int dg_has_items(PyObject *list, PyObject *tuple)
+    {
+        const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+        return PyList_GET_SIZE(list) == n
+               && (n == 0 || memcmp(((PyListObject *)list)->ob_item, ((PyTupleObject *)tuple)->ob_item,
+                                    (size_t)n * sizeof(PyObject *)) == 0);
+    }
     """
     size_t *dg_version_of(PyObject *d)
-    PyObject **dg_items_of_list(PyObject *x)
-    PyObject **dg_items_of_tuple(PyObject *x)
+    bint dg_has_items(PyObject *x, PyObject *y)
 
 cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(PyObject *x)
@@ -208,12 +213,10 @@ cdef class Sequence(Guard):
     """The entries of a list, deque or set, in their order."""
 
     cdef bint holds(self) except -1:
-        cdef Py_ssize_t n = PyTuple_GET_SIZE(self.found)
         if isinstance(self.holder, list):
-            if PyList_GET_SIZE(self.holder) != n:
+            if PyList_GET_SIZE(self.holder) != PyTuple_GET_SIZE(self.found):
                 return False
-            if memcmp(dg_items_of_list(<PyObject *>self.holder), dg_items_of_tuple(<PyObject *>self.found),
-                      n * sizeof(PyObject *)) == 0:
+            if dg_has_items(<PyObject *>self.holder, <PyObject *>self.found):
                 return True
         return self.same_items(items_of(self.holder), <tuple>self.found)
 
@@ -281,9 +284,7 @@ cdef class Raising(Guard):
         cdef object now = None if p is NULL else <object>p
         cdef object numpy_settings = settings_of_numpy()
         if now is self.filters and numpy_settings is self.numpy_settings and type(now) is list \
-                and PyList_GET_SIZE(now) == PyTuple_GET_SIZE(self.entries) \
-                and memcmp(dg_items_of_list(<PyObject *>now), dg_items_of_tuple(<PyObject *>self.entries),
-                           PyTuple_GET_SIZE(self.entries) * sizeof(PyObject *)) == 0:
+                and dg_has_items(<PyObject *>now, <PyObject *>self.entries):
             return True
         raising = (errors_of_warnings(now), errors_of_numpy())
         if self.found is None:
