@@ -19,7 +19,8 @@
  * that subnormal results are right. */
 DG_INLINE double dg_exp_scaled(double r, int64_t k)
 {
-    union { double f; int64_t i; } lo, hi;
+    union { double f; uint64_t i; } lo, hi;
+    const int64_t half = ((k + 2048) >> 1) - 1024;      /* the shifted number is not negative */
     double p;
     p = 1.0 / 6227020800.0;
     p = p * r + 1.0 / 479001600.0;
@@ -34,8 +35,8 @@ DG_INLINE double dg_exp_scaled(double r, int64_t k)
     p = p * r + 1.0 / 6.0;
     p = p * r + 0.5;
     p = p * r * r + r + 1.0;
-    lo.i = (((k + 2048) >> 1) - 1024 + 1023) << 52;     /* the shifted number is not negative */
-    hi.i = (k - (((k + 2048) >> 1) - 1024) + 1023) << 52;
+    lo.i = (uint64_t)(half + 1023) << 52;       /* unsigned: where x is nan, k is any number */
+    hi.i = (uint64_t)(k - half + 1023) << 52;
     return p * lo.f * hi.f;
 }
 
