@@ -419,3 +419,24 @@ def test_tails_do_not_overflow():
         for g in (f, dg.grad(f), dg.grad(dg.grad(f))):
             assert np.isfinite(g(z).asnumpy()).all()
     close(ops.sigmoid(z), [0, 1])
+
+
+def test_both_halves_may_lie_at_multiples_of_four_bytes():
+    """A complex64 is copied eight bytes at a time, but memory of NumPy's need not begin with a multiple of eight."""
+
+    def f(z):
+        turned = ops.transpose(z)
+        return (
+            ops.concat([turned, turned * 2]),
+            ops.where(ops.real(z) > 9, z, z * 2),
+            ops.broadcast_to(z[:1], z.shape) * z,
+        )
+
+    for shape in ((20, 30), (50, 3), (200, 1)):
+        numbers = np.arange(2 * math.prod(shape) + 1, dtype=np.float32)
+        numbers = numbers[(numbers.ctypes.data // 4 + 1) % 2 :]
+        z = numbers[: 2 * math.prod(shape)].view(np.complex64).reshape(shape)
+        recorded = dg.jit(lambda z: f(z))
+        for _ in range(3):
+            for found, expected in zip(recorded(Tensor.from_numpy(z)), f(t(z)), strict=True):
+                np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy())

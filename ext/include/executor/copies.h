@@ -7,14 +7,18 @@
 #include "executor/instruction.h"
 #include "vector/registers.h"
 
+/* Elements of eight and four bytes, of any type. Both halves of a complex64 lie at multiples of four bytes. */
+typedef uint64_t dg_eight __attribute__((aligned(4), may_alias));
+typedef uint32_t dg_four __attribute__((may_alias));
+
 /* Each number three times: what a trailing axis of coordinates needs. */
 #define DG_TRIPLE_OF(T)                                                                   \
-    DG_CLONES static void dg_triple_##T(const T *x, T *r, npy_intp n)                     \
+    DG_CLONES static void dg_triple_##T(const dg_##T *x, dg_##T *r, npy_intp n)           \
     {                                                                                     \
         DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i) r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = x[i]; \
     }
-DG_TRIPLE_OF(uint64_t)
-DG_TRIPLE_OF(uint32_t)
+DG_TRIPLE_OF(eight)
+DG_TRIPLE_OF(four)
 
 /* A few bytes again and again: what is there already is copied. */
 static void dg_repeat_pattern(const char *from, char *to, size_t bytes, size_t total)
@@ -45,14 +49,14 @@ static int dg_repeat(const dg_instruction *in, int axis, char *from, char *to, n
     }
     if (in->from[axis + 1] != 0) return 0;
     if (n == 3 && s == in->item && t == 3 * s && (s == 8 || s == 4)) {
-        if (s == 8) dg_triple_uint64_t((const uint64_t *)from, (uint64_t *)to, m);
-        else dg_triple_uint32_t((const uint32_t *)from, (uint32_t *)to, m);
+        if (s == 8) dg_triple_eight((const dg_eight *)from, (dg_eight *)to, m);
+        else dg_triple_four((const dg_four *)from, (dg_four *)to, m);
         return 1;
     }
     if (in->item == 8) {
-        DG_REPEAT_LOOP(uint64_t)
+        DG_REPEAT_LOOP(dg_eight)
     } else if (in->item == 4) {
-        DG_REPEAT_LOOP(uint32_t)
+        DG_REPEAT_LOOP(dg_four)
     } else {
         return 0;
     }
@@ -66,9 +70,9 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
         if (s == in->item && t == in->item) {
             memcpy(to, from, (size_t)(n * in->item));
         } else if (in->item == 8) {
-            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(uint64_t *)to = *(const uint64_t *)from;
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(dg_eight *)to = *(const dg_eight *)from;
         } else if (in->item == 4) {
-            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(uint32_t *)to = *(const uint32_t *)from;
+            for (npy_intp i = 0; i < n; ++i, from += s, to += t) *(dg_four *)to = *(const dg_four *)from;
         } else {
             for (npy_intp i = 0; i < n; ++i, from += s, to += t) memcpy(to, from, (size_t)in->item);
         }
@@ -88,9 +92,9 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
 static void dg_select(const dg_instruction *in, const char *c, const char *x, const char *y, char *r, npy_intp n)
 {
     if (in->item == 8) {
-        DG_SELECT_LOOP(uint64_t)
+        DG_SELECT_LOOP(dg_eight)
     } else if (in->item == 4) {
-        DG_SELECT_LOOP(uint32_t)
+        DG_SELECT_LOOP(dg_four)
     } else if (in->item == 2) {
         DG_SELECT_LOOP(uint16_t)
     } else {
