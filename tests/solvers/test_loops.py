@@ -423,3 +423,58 @@ def test_nothing_is_left_behind():
 
 
 # -------------------------------------------------------------------------------------------------- long loops
+
+
+def rebinding(call, after):
+    """A variable has another tensor by the time the function that reads it is run again."""
+
+    def f(x):
+        c = x * 1.0
+        y = call(lambda d: d * c, x)
+        c = after(x)
+        return y
+
+    return f
+
+
+CALLS = {
+    "scan": lambda f, x: ops.scan(lambda d, _: (f(d), None), x, length=3)[0],
+    "fori_loop": lambda f, x: ops.fori_loop(0, 3, lambda i, d: f(d), x),
+    "while_loop": lambda f, x: ops.while_loop(lambda d: ops.abs(d) > 1e-3, f, x),
+    "recompute": lambda f, x: dg.recompute(f)(x),
+    "root": lambda f, x: dg.root(lambda y: y**3 + y - f(0 * x + 1), x),
+    "fixed_point": lambda f, x: dg.fixed_point(lambda y: 0.3 * ops.cos(y) + f(0 * x + 1), x),
+}
+
+
+@pytest.mark.eager("recorded functions are not run again later")
+@pytest.mark.parametrize("after", [lambda x: x * 5.0, lambda x: x + 0.0])
+@pytest.mark.parametrize("name", CALLS)
+def test_another_tensor_in_a_variable_by_the_time_of_the_derivative(name, after):
+    f = rebinding(CALLS[name], after)
+    x = f64(0.7)
+    for derivative in (dg.grad(f), dg.grad(dg.grad(f)), lambda x: dg.jvp(dg.grad(f), (x,), (x,))):
+        with pytest.raises(RuntimeError, match=f"{name}: the function reads a tensor now that it did not read"):
+            derivative(x)
+
+
+@pytest.mark.eager("recorded functions are not run again later")
+def test_a_loop_in_a_loop_whose_carry_has_another_value_by_the_time_of_the_derivative():
+    def f(x):
+        def body(c, _):
+            d = ops.scan(lambda d, _: (ops.sin(d) * c, None), c, length=3)[0]
+            c = c * 0.5 + d
+            return c, None
+
+        return ops.scan(body, x, length=3)[0]
+
+    with pytest.raises(RuntimeError, match="scan: the function reads a tensor now"):
+        dg.grad(f)(f64(0.7))
+
+
+@pytest.mark.eager("records by itself")
+def test_a_long_loop_of_a_recorded_function_whose_variable_has_another_tensor():
+    f = rebinding(lambda f, x: ops.scan(lambda d, _: (0.9 * ops.sin(f(d)), None), x, length=70)[0], lambda x: x * 5.0)
+    x = f64(0.7)
+    with pytest.raises(RuntimeError, match="scan: the function reads a tensor now"):
+        dg.jit(dg.grad(f))(x)

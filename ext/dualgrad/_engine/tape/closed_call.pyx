@@ -24,7 +24,7 @@ cdef class ClosedCall:
         """The value inside of a handle that is read for the first time."""
         cdef Value inside = without_closed(outside)
         if self.again:
-            if inside.kind == NODE:
+            if outside.kind == NODE:    # of a closed tape too: its sweep may be what runs the function again
                 raise RuntimeError(f"{self.level.name}: the function reads a tensor now that it did not read when it "
                                    f"was first run, so its derivative would be incomplete; let what it reads not "
                                    f"change from run to run")
