@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 SIZE = 4096
+THREADS = 2
+ARITHMETIC = ("add", "sub", "mul", "absorb_mul", "neg", "square", "abs", "maximum", "minimum", "relu", "step")
 DTYPES = ("float32", "float64")
 
 
@@ -134,13 +136,13 @@ def recorded_call() -> float:
     return best(lambda: recorded(x))
 
 
-def of_program(program: Any, threads: int = 2) -> float:
+def of_program(program: Any, threads: int = THREADS) -> float:
     """Seconds that a recorded program takes at best on this machine.
 
     The largest of three times: what it reads and returns passes memory once at the measured bandwidth; its products run
-    at the measured rate and its elementwise steps at that of their loops on arrays that stay in cache, on all threads;
-    a recorded call computes next to nothing. Other steps cost nothing. It is a floor for this program: another one may
-    need fewer steps.
+    at the measured rate, sums and products of elements as fast as multiply-adds in them, functions as fast as their
+    loops on arrays that stay in cache, on all threads; a recorded call computes next to nothing. Other steps cost
+    nothing. It is a floor for this program: another one may need fewer steps.
     """
     leaving = [*program.inputs, *program.outputs]
     nbytes = sum(_size(program, slot) * _dtype(program, slot).itemsize for slot in dict.fromkeys(leaving))
@@ -162,7 +164,9 @@ def _work(program: Any, threads: int) -> float:
         if table()[op].name == "matmul" and dtype.startswith("float"):
             total += 2 * _size(program, out) * program.shapes[ins[0]][-1] / product_rate(dtype)
         elif op < len(ROWS) and ROWS[op].domain and dtype in DTYPES:
-            total += _size(program, out) * element(op, dtype) / (threads if _size(program, out) > SIZE else 1)
+            shared = threads if _size(program, out) > SIZE else 1
+            seconds = 2 * THREADS / product_rate(dtype) if ROWS[op].name in ARITHMETIC else element(op, dtype)
+            total += _size(program, out) * seconds / shared
     return total
 
 
