@@ -60,7 +60,9 @@ def test_what_is_read_backwards_later_is_stored():
 
 def test_what_is_read_at_every_other_place_later_is_stored():
     wide = (1, A[1] - 16 * CELL, 0, 32 * ROW)
-    assert found(*CHAIN, loop("exp", wide, memory(6), step=[256, 8, 0, 0, 0])) == [(0, 4, [A[:2], B[:2], C[:2], (5, 0)])]
+    assert found(*CHAIN, loop("exp", wide, memory(6), step=[256, 8, 0, 0, 0])) == [
+        (0, 4, [A[:2], B[:2], C[:2], (5, 0)])
+    ]
 
 
 @pytest.mark.parametrize("kind", ["matmul", "sum_all", "scatter_add", "gather", "copy", "sum_rows"])
