@@ -165,14 +165,9 @@ def torch_eager(*book: np.ndarray) -> Run:
 
 
 def torch_nested():
-    """``torch.func`` has no ``value_and_grad``, but ``grad_and_value``."""
     import torch
 
-    def value_and_grad(f, argnums):
-        both = torch.func.grad_and_value(f, argnums, has_aux=True)
-        return lambda *args: both(*args)[::-1]
-
-    return nested_gradients(torch, value_and_grad)
+    return nested_gradients(torch, styles.torch_value_and_grad)
 
 
 def torch_func(*book: np.ndarray) -> Run:

@@ -169,11 +169,7 @@ def torch_eager(*book: np.ndarray) -> Run:
 def torch_nested() -> Any:
     import torch
 
-    def value_and_grad(f, positions):
-        both = torch.func.grad_and_value(f, positions, has_aux=True)
-        return lambda *args: both(*args)[::-1]
-
-    return nested(torch, value_and_grad)
+    return nested(torch, styles.torch_value_and_grad)
 
 
 def torch_func(*book: np.ndarray) -> Run:

@@ -108,6 +108,14 @@ def torch_tensors(*arguments: Any) -> Any:
     return torch.utils._pytree.tree_map(torch.tensor, arguments)
 
 
+def torch_value_and_grad(function: Callable[..., Any], argnums: int | tuple[int, ...]) -> Callable[..., Any]:
+    """``value_and_grad`` of a function that returns a pair; ``torch.func`` has ``grad_and_value`` only."""
+    import torch
+
+    both = torch.func.grad_and_value(function, argnums, has_aux=True)
+    return lambda *args: both(*args)[::-1]
+
+
 def torch_eager(function: Callable[..., Any], *arguments: Any) -> Run:
     """``function`` as it is, on tensors that do not require a gradient (``torch.func`` asks for none)."""
     tensors = torch_tensors(*arguments)
