@@ -3,8 +3,9 @@
 import copy
 import warnings
 
+import numpy as np
 import pytest
-from engine import check_programs, forget_programs
+from engine import OPCODES, apply, check_programs, forget_programs
 from planned_network import network
 from support import assert_close, f64
 
@@ -323,3 +324,10 @@ def test_programs_of_the_tests_are_verified():
         check_programs(former)
     with verified():
         assert_close([recorded(f64([1.0])) for _ in range(3)][-1], [3.0])
+
+
+def test_results_come_from_bytes_in_any_layout():
+    """The verifier makes up operands whose bytes do not lie side by side."""
+    packed = np.arange(64, dtype=np.uint8)[::2]
+    found = apply(OPCODES["unpack"], (np.dtype(np.float64).num, (2,), 8), packed)
+    np.testing.assert_array_equal(found.asnumpy(), packed[8:24].copy().view(np.float64))

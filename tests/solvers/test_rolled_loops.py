@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-from engine import OPCODES, apply
 from mixed_loops import W
 from nested_transforms import TRANSFORMS
 from support import f64, numbers
@@ -493,10 +492,3 @@ def test_errors_of_steps():
                 call(lambda x, wrong=wrong: ops.scan(wrong, x, length=N)[0])(XS[:3])
             assert expected in (None, str(caught.value))
             expected = str(caught.value)
-
-
-def test_results_come_from_bytes_in_any_layout():
-    """The verifier makes up operands whose bytes do not lie side by side."""
-    packed = np.arange(64, dtype=np.uint8)[::2]
-    found = apply(OPCODES["unpack"], (np.dtype(np.float64).num, (2,), 8), packed)
-    np.testing.assert_array_equal(found.asnumpy(), packed[8:24].copy().view(np.float64))
