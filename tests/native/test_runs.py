@@ -3,10 +3,15 @@
 import pytest
 from engine import OPCODES
 
+from dualgrad._engine.primitives.registry import wide_function
+from dualgrad._table import ROWS
 from dualgrad.native import _runs
+from dualgrad.native._expressions import tree_of
 from dualgrad.native._numbers import Calls, parts_of
 from dualgrad.native._steps import Steps
 
+#: A function that machine code does not call.
+FOREIGN = next(r.name for k, r in enumerate(ROWS) if r.arity == 1 and not tree_of(k, 12) and not wide_function(k, 12))
 WIDTH = 10
 ROW = 8 * WIDTH
 BLOCK_ROWS = 16
@@ -48,32 +53,32 @@ def test_what_stays_inside_is_not_stored():
 
 
 def test_what_is_read_later_is_stored():
-    assert found(*CHAIN, loop("exp", B, memory(6))) == [(0, 4, [B[:2], (5, 0)])]
+    assert found(*CHAIN, loop(FOREIGN, B, memory(6))) == [(0, 4, [B[:2], (5, 0)])]
     across = (1, B[1] + ROW, 0, ROW)
-    assert found(*CHAIN, loop("exp", across, memory(6))) == [(0, 4, [B[:2], C[:2], (5, 0)])]
+    assert found(*CHAIN, loop(FOREIGN, across, memory(6))) == [(0, 4, [B[:2], C[:2], (5, 0)])]
 
 
 def test_what_is_read_backwards_later_is_stored():
     last = (1, A[1] + CELL - 8, 0, -ROW)
-    assert found(*CHAIN, loop("exp", last, memory(6), step=[-8, 8, 0, 0, 0])) == [(0, 4, [A[:2], (5, 0)])]
+    assert found(*CHAIN, loop(FOREIGN, last, memory(6), step=[-8, 8, 0, 0, 0])) == [(0, 4, [A[:2], (5, 0)])]
 
 
 def test_what_is_read_at_every_other_place_later_is_stored():
     wide = (1, A[1] - 16 * CELL, 0, 32 * ROW)
-    assert found(*CHAIN, loop("exp", wide, memory(6), step=[256, 8, 0, 0, 0])) == [
+    assert found(*CHAIN, loop(FOREIGN, wide, memory(6), step=[256, 8, 0, 0, 0])) == [
         (0, 4, [A[:2], B[:2], C[:2], (5, 0)])
     ]
 
 
 @pytest.mark.parametrize("kind", ["matmul", "sum_all", "scatter_add", "gather", "copy", "sum_rows"])
 def test_other_instructions_may_read_all_of_a_block(kind):
-    assert found(*CHAIN, loop("exp", B, OUT, kind=kind)) == [(0, 4, [A[:2], B[:2], C[:2], (5, 0)])]
+    assert found(*CHAIN, loop(FOREIGN, B, OUT, kind=kind)) == [(0, 4, [A[:2], B[:2], C[:2], (5, 0)])]
 
 
 def test_what_is_written_anew_before_it_is_read_is_not_stored():
-    later = [loop("exp", X, B), loop("exp", B, memory(6))]
+    later = [loop(FOREIGN, X, B), loop(FOREIGN, B, memory(6))]
     assert found(*CHAIN, *later) == [(0, 4, [(5, 0)])]
-    fewer = [loop("exp", X, B, high=900), loop("exp", B, memory(6))]  # in some blocks only
+    fewer = [loop(FOREIGN, X, B, high=900), loop(FOREIGN, B, memory(6))]  # in some blocks only
     assert found(*CHAIN, *fewer) == [(0, 4, [B[:2], (5, 0)])]
 
 
@@ -121,8 +126,22 @@ def test_few_instructions_are_no_run():
 def test_runs_have_a_length_at_most():
     many = [loop("add", A, X, A) for _ in range(_runs.MOST + 10)]
     assert [run[:2] for run in found(*many)] == [(0, _runs.MOST), (_runs.MOST, 10)]
-    wide = [loop("add", X, A, memory(10 + k)) for k in range(100)]
-    assert [run[:2] for run in found(*wide)] == [(0, 62), (62, 38)]
+    inside = _runs.MOST_PLACES - 2
+    wide = [loop("add", X, A, memory(10 + k)) for k in range(inside + 100)]
+    assert [run[:2] for run in found(*wide)] == [(0, inside), (inside, 100)]
+
+
+def test_places_that_stay_inside_are_no_arguments():
+    chain = [loop("add", X, Y, A), *[loop("add", block(k * CELL), X, block((k + 1) * CELL)) for k in range(50)]]
+    (run,) = [run for run in _runs.runs_of([*chain, loop("mul", block(50 * CELL), X, OUT)], BLOCK_ROWS) if run]
+    assert run.places == [X, Y, OUT]
+
+
+def test_functions_are_part_of_a_run():
+    (run,) = [run for run in _runs.runs_of([*CHAIN, loop("exp", B, A), *CHAIN], BLOCK_ROWS) if run is not None]
+    assert run.count == 9
+    assert run.functions == {"exp_double": wide_function(OPCODES["exp"], 12)}
+    assert [how for _, _, how, _ in run.steps.steps if how[0] == "wide"] == [("wide", "exp_double")]
 
 
 def test_one_look_finds_the_nan_of_all():

@@ -116,7 +116,7 @@ NARROW = {
     "softplus": (2.0, uniform(-104, 100), *NEAR),
     "tanh": (1.6, uniform(-12, 12), *NEAR),
     "sech2": (3.0, uniform(-52, 52), *NEAR),
-    "gauss": (0.6, uniform(-10.2, 10.2), *NEAR),
+    "gauss": (1.0, uniform(-10.2, 10.2), *NEAR),
     "erf": (2.0, uniform(-5, 5), *NEAR),
     "erfc": (0.6, uniform(-5, 10.1), *NEAR),
 }

@@ -98,7 +98,7 @@ typedef struct {
 } dg_scalar;
 
 /* Machine code in place of instructions; see executor/native.h. */
-enum { DG_NATIVE_ARGS = 64 };
+enum { DG_NATIVE_ARGS = 256 };
 
 /* How many of n elements it has done, from the first one on; it has written nothing behind them. */
 typedef npy_intp (*dg_native_loop)(char **args, npy_intp n);

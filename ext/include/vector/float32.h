@@ -1,6 +1,6 @@
 /* Kernels of float; see vector/registers.h and the kernels of double.
  *
- * They compute in float, but for those that need an exact square, and for the reduction of angles where the machine has no
+ * They compute in float, but for erfc, and for the reduction of angles where the machine has no
  * multiply-add with one rounding.
  */
 #ifndef DG_VECTOR_FLOAT_H
@@ -31,14 +31,24 @@ static const float dgv_erf_terms_f[] = {0.12837912f, -0.37612326f, 0.1128018f, -
 static const float dgv_erf_exponent_terms_f[] = {1.8496055f,    2.6389669f,    0.84311761f,   0.041503493f,
                                                 -0.0098954488f, 0.0018293726f, -0.00018637603f};
 
+/* x 2^n from n + rounder; n from -254 to 254. 2^n is two factors, each of half of n. */
+DG_INLINE float dgv_scale_f(float x, float rounded)
+{
+    const uint32_t n = dgv_bits_f(rounded), half = n >> 1;
+    return x * dgv_number_f((half << 23) + DG_ONE_BITS_F) * dgv_number_f(((n - half) << 23) + DG_ONE_BITS_F);
+}
+
+/* e^(x - rest), for a small rest */
+DG_INLINE float dgv_exp_of_difference_f(const int fused, float x, float rest)
+{
+    const float rounded = DG_MADD_F(x, 1.44269504f, DG_ROUNDER_F), n = rounded - DG_ROUNDER_F;
+    const float r = DG_MADD_F(n, 2.12194440e-4f, DG_MADD_F(n, -0.693359375f, x)) - rest;
+    return dgv_scale_f(1.0f + DG_MADD_F(r * r, DG_POLYNOMIAL_F(dgv_exp_terms_f, r), r), rounded);
+}
+
 DG_INLINE float dgv_exp_f(const int fused, float x)
 {
-    const float limited = dgv_clamp_f(x, -104.5f, 89.0f);
-    const float rounded = DG_MADD_F(limited, 1.44269504f, DG_ROUNDER_F), n = rounded - DG_ROUNDER_F;
-    const float r = DG_MADD_F(n, 2.12194440e-4f, DG_MADD_F(n, -0.693359375f, limited));
-    const float y = 1.0f + DG_MADD_F(r * r, DG_POLYNOMIAL_F(dgv_exp_terms_f, r), r);
-    const uint32_t k = dgv_bits_f(rounded), half = k >> 1;
-    return y * dgv_number_f((half << 23) + DG_ONE_BITS_F) * dgv_number_f(((k - half) << 23) + DG_ONE_BITS_F);
+    return dgv_exp_of_difference_f(fused, dgv_clamp_f(x, -104.5f, 89.0f), 0.0f);
 }
 
 #define DG_SQRT_HALF_BITS_F ((uint32_t)0x3f3504f3)
@@ -140,8 +150,17 @@ DG_INLINE float dgv_erf_f(const int fused, float x)
     return copysignf(a < 1.0f ? inner : outer, x);
 }
 
+#define DG_HALF_OF_BITS_F (((uint32_t)1 << 12) - 1) /* without them 12 bits are left, and products are exact */
+
+/* exp(-(a + b)^2) with an a of 12 bits, as that of double: a^2 is exact, and the rest of the square is subtracted after the
+ * reduction. */
+DG_INLINE float dgv_gauss_f(const int fused, float x)
+{
+    const float size = dgv_clamp_f(fabsf(x), 0.0f, 10.5f), a = dgv_number_f(dgv_bits_f(size) & ~DG_HALF_OF_BITS_F);
+    return dgv_exp_of_difference_f(fused, -a * a, (size - a) * (size + a));
+}
+
 /* Through double, where the square of a float is exact. */
-DG_INLINE float dgv_gauss_f(const int fused, float x) { return (float)dgv_exp(fused, -(double)x * (double)x); }
 DG_INLINE float dgv_erfc_f(const int fused, float x) { return (float)dgv_erfc(fused, x); }
 
 #endif

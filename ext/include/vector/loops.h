@@ -25,6 +25,16 @@
 #define DG_ONE_BY_ONE (void)0
 #endif
 
+typedef void (*dg_function)(void);
+
+/* Vectors in registers, by their bytes. */
+typedef double dg_double_16 __attribute__((vector_size(16)));
+typedef double dg_double_32 __attribute__((vector_size(32)));
+typedef double dg_double_64 __attribute__((vector_size(64)));
+typedef float dg_float_16 __attribute__((vector_size(16)));
+typedef float dg_float_32 __attribute__((vector_size(32)));
+typedef float dg_float_64 __attribute__((vector_size(64)));
+
 /* KERNEL_is_hard finds the numbers that a kernel leaves to the C library; KERNEL_hard computes them. */
 #define DG_VECTOR_LOOP(NAME, T, KERNEL, FUSED)                                                     \
     static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data)         \
@@ -69,6 +79,23 @@
 #define DG_VECTOR_ONE(NAME, T, KERNEL, FUSED)                                                      \
     static T NAME(T x) { return KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(FUSED, x); }
 
+/* The same for a vector in a register, which machine code calls. */
+#define DG_VECTOR_WIDE(NAME, T, KERNEL, FUSED, BYTES)                                              \
+    static dg_##T##_##BYTES NAME(dg_##T##_##BYTES v)                                               \
+    {                                                                                              \
+        enum { lanes = BYTES / sizeof(T) };                                                        \
+        T __attribute__((aligned(BYTES))) x[lanes], y[lanes];                                      \
+        int64_t hard = 0;                                                                          \
+        memcpy(x, &v, BYTES);                                                                      \
+        for (int i = 0; i < lanes; ++i) hard |= KERNEL##_is_hard(x[i]);                            \
+        DG_INDEPENDENT for (int i = 0; i < lanes; ++i) y[i] = KERNEL(FUSED, x[i]);                 \
+        if (hard)                                                                                  \
+            for (int i = 0; i < lanes; ++i)                                                        \
+                if (KERNEL##_is_hard(x[i])) y[i] = KERNEL##_hard(x[i]);                            \
+        memcpy(&v, y, BYTES);                                                                      \
+        return v;                                                                                  \
+    }
+
 /* Sine and cosine of one number: each of them costs as much as both. */
 #define DG_CIRCLE_ONE(NAME, T, F, FUSED)                                                           \
     static T NAME(T x, T *cosine)                                                                  \
@@ -96,18 +123,28 @@
     __attribute__((target("arch=x86-64-v4"))) MAKER(NAME##_v4, T, KERNEL, 1)                       \
     __attribute__((target("arch=x86-64-v3"))) MAKER(NAME##_v3, T, KERNEL, 1)                       \
     MAKER(NAME, T, KERNEL, DG_FUSES)
+#define DG_WIDE_FUNCTION(NAME, T, KERNEL)                                                          \
+    __attribute__((target("arch=x86-64-v4"))) DG_VECTOR_WIDE(NAME##_v4, T, KERNEL, 1, 64)          \
+    __attribute__((target("arch=x86-64-v3"))) DG_VECTOR_WIDE(NAME##_v3, T, KERNEL, 1, 32)          \
+    DG_VECTOR_WIDE(NAME, T, KERNEL, DG_FUSES, 16)
 #define DG_CHOOSE(NAME) (dgv_level() == 2 ? NAME##_v4 : (dgv_level() == 1 ? NAME##_v3 : NAME))
+#define DG_CHOOSE_FUNCTION(NAME)                                                                   \
+    (dgv_level() == 2   ? (dg_function)NAME##_v4                                                   \
+     : dgv_level() == 1 ? (dg_function)NAME##_v3                                                   \
+                        : (dg_function)NAME)
+#define DG_WIDE_BYTES (16 << dgv_level()) /* of the vectors of wide functions */
 #else
 #define DG_VECTOR_UNARY(NAME, T, KERNEL) DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
 #define DG_FUNCTION(MAKER, NAME, T, KERNEL) MAKER(NAME, T, KERNEL, DG_FUSES)
 #define DG_CHOOSE(NAME) NAME
+#define DG_CHOOSE_FUNCTION(NAME) (dg_function)NAME
+#define DG_WIDE_FUNCTION(NAME, T, KERNEL) DG_VECTOR_WIDE(NAME, T, KERNEL, DG_FUSES, 16)
+#define DG_WIDE_BYTES 16
 #endif
 
 #define DG_NEVER_HARD(KERNEL, T)                                                                   \
     DG_INLINE int64_t KERNEL##_is_hard(T x) { return (void)x, 0; }                                 \
     DG_INLINE T KERNEL##_hard(T x) { return x; }
-
-typedef void (*dg_function)(void);
 
 DG_NEVER_HARD(dgv_exp, double)
 DG_NEVER_HARD(dgv_exp2, double)

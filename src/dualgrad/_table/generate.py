@@ -7,6 +7,7 @@ incremental.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from . import ROWS, Row
@@ -36,6 +37,7 @@ def _kernel(row: Row) -> list[str]:
     for tag, ctype, _ in _vectors(row):
         kernel = f"dgv_{row.name}{'' if tag == 'f64' else '_f'}"
         lines.append(f"DG_VECTOR_UNARY(dg_{row.name}_{tag}, {ctype}, {kernel})")
+        lines.append(f"DG_WIDE_FUNCTION(dg_{row.name}_{tag}_wide, {ctype}, {kernel})")
         if row.name not in CIRCLE:
             lines.append(f"DG_FUNCTION(DG_VECTOR_ONE, {_function(row, tag)}, {ctype}, {kernel})")
     return lines
@@ -75,14 +77,20 @@ def kernels() -> str:
         f"DG_FUNCTION(DG_CIRCLE_ONE, dg_circle_{tag}_one, {ctype}, {suffix})"
         for tag, ctype, suffix in (("f64", "double", ""), ("f32", "float", "f"))
     ]
-    out += ["static dg_function dg_own_function(int op, int typenum)", "{", "    switch (op) {"]
-    for code, row in rows:
-        if row.vector:
-            functions = [(num, f"DG_CHOOSE({_function(row, tag)})") for tag, _, num in _vectors(row)]
-            picks = " : ".join(f"typenum == {num} ? (dg_function){function}" for num, function in functions)
-            out.append(f"    case {code}: return {picks} : (dg_function)0;")
-    out += ["    }", "    return (dg_function)0;", "}", ""]
+    vectors = [(code, row) for code, row in rows if row.vector]
+    out += _functions("dg_own_function", vectors, _function)
+    out += _functions("dg_own_wide", vectors, lambda row, tag: f"dg_{row.name}_{tag}_wide")
     return "\n".join(out)
+
+
+def _functions(name: str, rows: list[tuple[int, Row]], called: Callable[[Row, str], str]) -> list[str]:
+    """A function that looks up those of vector kernels."""
+    out = [f"static dg_function {name}(int op, int typenum)", "{", "    switch (op) {"]
+    for code, row in rows:
+        functions = [(num, f"DG_CHOOSE_FUNCTION({called(row, tag)})") for tag, _, num in _vectors(row)]
+        picks = " : ".join(f"typenum == {num} ? {function}" for num, function in functions)
+        out.append(f"    case {code}: return {picks} : (dg_function)0;")
+    return [*out, "    }", "    return (dg_function)0;", "}", ""]
 
 
 def _declared(name: str, first: str, row: Row) -> str:

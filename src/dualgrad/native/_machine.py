@@ -18,15 +18,19 @@ import itertools
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import metadata
+from types import MappingProxyType
 from typing import Any
 
+from .._engine.primitives.registry import wide_bytes
 from ._cache import Cache, default_folder
 
 __all__ = ["LOCK", "Code", "Machine", "forked", "machine"]
 
-FORMAT = 1  # of the text and of how it is called
+FORMAT = 2  # of the text and of how it is called
+
+NONE: Mapping[str, int] = MappingProxyType({})
 
 #: Held during every call of llvmlite.
 LOCK = threading.RLock()
@@ -80,20 +84,20 @@ class Machine:
             self._target = target.create_target_machine(**settings)
             self._linker = llvm.create_lljit_compiler(target.create_target_machine(**settings))
             versions = (FORMAT, _version(), llvmlite.__version__, llvm.llvm_version_info, target.triple)
-        self.bits = 512 if features.get("avx512f") else 256 if features.get("avx") else 128
+        self.bits = 8 * wide_bytes()
         self.cache = Cache(default_folder(), repr((versions, sorted(settings.items()))))
         self.compiled = self.loaded = 0
 
-    def add(self, code: Code, name: str, text: str) -> None:
-        """Compile the text of one function, and put it into memory."""
+    def add(self, code: Code, name: str, text: str, called: Mapping[str, int] = NONE) -> None:
+        """Compile the text of one function, which calls others by name, and put it into memory."""
         with LOCK:
             _free_buried()
             found = self.cache.load(text)
-            if found is not None and self._link(code, name, found):
+            if found is not None and self._link(code, name, found, called):
                 self.loaded += 1
                 return
             found = self._compile(text)
-            if not self._link(code, name, found):
+            if not self._link(code, name, found, called):
                 raise RuntimeError(f"the machine code of {name} cannot be loaded")
             self.compiled += 1
         self.cache.store(text, found)
@@ -108,8 +112,10 @@ class Machine:
             module.close()
             context.close()
 
-    def _link(self, code: Code, name: str, found: bytes) -> bool:
+    def _link(self, code: Code, name: str, found: bytes, called: Mapping[str, int]) -> bool:
         builder = self._llvm.JITLibraryBuilder().add_object_img(found).export_symbol(name)
+        for function, address in called.items():
+            builder.import_symbol(function, address)
         try:
             tracker = builder.link(self._linker, f"dualgrad{next(_names)}")
             code.addresses[name] = tracker[name]

@@ -52,7 +52,7 @@ def _make_runs(region: Any, count: int, block: int, machine: Machine) -> Iterato
             continue
         for part in functions_of(run, machine.bits):
             if part is not None:
-                machine.add(code, *part)
+                machine.add(code, *part, run.functions)
             yield
         found.append((run.first, run.count, code.addresses[run.name], run.places))
     if found:

@@ -3,9 +3,10 @@
 Design
 ------
 A run is what stands between instructions that are no arithmetic: those keep their places in the executor's list. Inside
-of a run a result is a value in a register; what later instructions read is stored. One turn of the loop takes two
-vectors, so that one can wait for another's results. It stores nothing before it has looked for nan: a turn is done as
-a whole or not at all, and the instructions do the rest of the block. That is why places of a run may be the same but
+of a run a result is a value in a register; what later instructions read is stored. Functions such as exp are called
+with a vector in a register, and were compiled from the bodies of the loops. One turn of the loop of a short run takes
+two vectors, so that one can wait for another's results. It stores nothing before it has looked for nan: a turn is done
+as a whole or not at all, and the instructions do the rest of the block. That is why places of a run may be the same but
 never overlap otherwise. A last turn that is not full reads and writes some lanes only, where the processor can do that
 at no cost; else the instructions do it.
 """
@@ -15,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .._engine.primitives.registry import wide_function
+from .._table import ROWS
 from ._expressions import tree_of
 from ._places import BLOCK, Instruction, Later, Place, conflict, places_of, rows_of
 from ._steps import TYPES, Steps
@@ -23,9 +26,9 @@ from ._text import BYTES, Writer
 __all__ = ["LEAST", "Run", "functions_of", "runs_of"]
 
 LEAST = 3  # instructions that are worth a function
-MOST = 160  # instructions of a function: the compiler's time grows faster
-MOST_PLACES = 64  # DG_NATIVE_ARGS
-VECTORS = 2  # of a turn of the loop
+MOST = 500  # instructions of a function: the compiler's time grows faster
+MOST_PLACES = 256  # DG_NATIVE_ARGS
+MOST_PAIRED = 250  # steps of a run that takes two vectors in a turn: more of them need too many registers
 LEAST_MASKED = 256  # bits of the vectors of processors that read and write single lanes
 
 
@@ -36,8 +39,12 @@ class Run:
     ----------
     first, count
         Which instructions of the region.
+    arguments
+        The number of each place that the function reads or writes.
     places
         (base, offset, row, local) of each argument of the function.
+    functions
+        Where the functions begin that it calls, by name.
     """
 
     def __init__(self, first: int, typenum: int, rows: tuple[int, ...], block: int) -> None:
@@ -49,9 +56,11 @@ class Run:
         self.count = 0
         self.steps = Steps()
         self.at: dict[Place, int] = {}
-        self.known: dict[Place, int] = {}  # the number of the argument
+        self.known: set[Place] = set()
+        self.arguments: dict[Place, int] = {}
         self.written: set[Place] = set()
         self.stores: list[tuple[Place, int]] = []
+        self.functions: dict[str, int] = {}
 
     @property
     def name(self) -> str:
@@ -61,14 +70,14 @@ class Run:
     @property
     def places(self) -> list[tuple[int, int, int, int]]:
         """See above."""
-        return [place[:4] for place in self.known]
+        return [place[:4] for place in self.arguments]
 
     def takes(self, i: Instruction) -> bool:
         """Whether an instruction fits behind those that are here."""
         if self.count >= MOST or i["typenum"] != self.typenum or rows_of(i) != self.rows:
             return False
         places = places_of(i)
-        new = {*places} - self.known.keys()
+        new = {*places} - self.known
         if len(self.known) + len(new) > MOST_PLACES:
             return False
         out = places[-1]
@@ -80,19 +89,24 @@ class Run:
     def take(self, i: Instruction) -> None:
         """One more instruction."""
         *ins, out = places_of(i)
-        for place in [*ins, out]:
-            self.known.setdefault(place, len(self.known))
+        self.known.update(ins, (out,))
         operands = tuple([self._value(place) for place in ins])
         if i["fused"] is None:
             value = self.steps.apply(i["op"], self.typenum, operands)
+            if value is None:
+                value = self.steps.wide(self.typenum, self._function(i["op"]), *operands)
         else:
             *fusion, factor = i["fused"]
             number = None if factor is None else float(factor.numpy().reshape(()))
             value = self.steps.fused(self.typenum, tuple(fusion), operands, number)
-        assert value is not None
         self.at[out] = value
         self.written.add(out)
         self.count += 1
+
+    def _function(self, op: int) -> str:
+        name = f"{ROWS[op].name}_{TYPES[self.typenum]}"
+        self.functions[name] = wide_function(op, self.typenum)
+        return name
 
     def _value(self, place: Place) -> int:
         if place not in self.at:
@@ -100,11 +114,14 @@ class Run:
         return self.at[place]
 
     def finish(self, later: Later) -> None:
-        """Note what has to be stored for the instructions that follow."""
+        """Note what has to be stored for the instructions that follow, and number the places that are left."""
         behind = self.first + self.count
-        for place in self.known:
+        for place, value in self.at.items():
             if place in self.written and (place.base != BLOCK or later.reads(place, self.rows, self.item, behind)):
-                self.stores.append((place, self.at[place]))
+                self.stores.append((place, value))
+        read = [how[1] for _, _, how, _ in self.steps.steps if how[0] == "read"]
+        for place in [*read, *[place for place, _ in self.stores]]:
+            self.arguments.setdefault(place, len(self.arguments))
 
 
 def is_arithmetic(i: Instruction) -> bool:
@@ -117,7 +134,9 @@ def is_arithmetic(i: Instruction) -> bool:
         return False
     if any(place.step == 0 and (place.row or place.local) for place in ins):
         return False
-    return i["fused"] is not None or tree_of(i["op"], i["typenum"]) is not None
+    if i["fused"] is not None or tree_of(i["op"], i["typenum"]) is not None:
+        return True
+    return wide_function(i["op"], i["typenum"]) != 0
 
 
 def runs_of(instructions: list[Instruction], block: int) -> Iterator[Run | None]:
@@ -146,8 +165,9 @@ def functions_of(run: Run, bits: int) -> Iterator[tuple[str, str] | None]:
     lanes = bits // 8 // run.item
     w = Writer(lanes)
     total = len(run.steps.types)
-    names = [[f"%{letter}{k}" for k in range(total)] for letter in "vw"]
-    body = _Body(w, run, element, lanes, masked=bits >= LEAST_MASKED)
+    letters = "vw" if total <= MOST_PAIRED else "v"
+    names = [[f"%{letter}{k}" for k in range(total)] for letter in letters]
+    body = _Body(w, run, element, "ij"[: len(letters)], masked=bits >= LEAST_MASKED)
     body.open(names)
     for k, (value, _, how, operands) in enumerate(run.steps.steps):
         body.step(names, value, how, operands)
@@ -164,31 +184,32 @@ def functions_of(run: Run, bits: int) -> Iterator[tuple[str, str] | None]:
 class _Body:
     """The lines of a run's loop."""
 
-    def __init__(self, w: Writer, run: Run, element: str, lanes: int, *, masked: bool) -> None:
+    def __init__(self, w: Writer, run: Run, element: str, indices: str, *, masked: bool) -> None:
         self.masked = masked
-        self.masks = ("%maski", "%maskj") if masked else None
+        self.masks = tuple([f"%mask{index}" for index in indices]) if masked else None
         self.w = w
         self.run = run
         self.element = element
-        self.lanes = lanes
+        self.lanes = w.lanes
+        self.indices = indices
+        self.turn = len(indices) * w.lanes
 
     def open(self, names: list[list[str]]) -> None:
         """Where arguments are, numbers that all elements share, and the head of the loop."""
         w, element = self.w, self.element
-        turn = VECTORS * self.lanes
-        for k in range(len(self.run.known)):
+        for k in range(len(self.run.arguments)):
             w.line(f"%p{k} = getelementptr ptr, ptr %args, i64 {k}")
             w.line(f"%a{k} = load ptr, ptr %p{k}, align 8")
-        w.line(f"%stop = {'add' if self.masked else 'and'} i64 %n, {0 if self.masked else -turn}")
+        w.line(f"%stop = {'add' if self.masked else 'and'} i64 %n, {0 if self.masked else -self.turn}")
         w.line("%some = icmp ne i64 %stop, 0")
         w.line("br i1 %some, label %before, label %none")
         w.lines += ["none:", "  ret i64 0", "before:"]
         for value, _, how, _ in self.run.steps.steps:
             if how[0] == "read" and how[1].step == 0:
                 self._spread(value, how[1])
-                names[1][value] = names[0][value]
+                names[-1][value] = names[0][value]
             elif how[0] == "constant":
-                names[0][value] = names[1][value] = w.number(element, how[1])
+                names[0][value] = names[-1][value] = w.number(element, how[1])
         w.line("br label %turn")
         w.lines.append("turn:")
         w.line("%i = phi i64 [ 0, %before ], [ %next, %store ]")
@@ -197,34 +218,41 @@ class _Body:
             self._masks()
 
     def _masks(self) -> None:
-        """Which lanes of the two vectors stand for elements."""
-        w, turn, whole = self.w, VECTORS * self.lanes, self.w.type("i32")
+        """Which lanes of the vectors stand for elements."""
+        w, turn, whole = self.w, self.turn, self.w.type("i32")
         w.line("%ahead = sub i64 %n, %i")
         w.line(f"%last = icmp slt i64 %ahead, {turn}")
         w.line(f"%few = select i1 %last, i64 %ahead, i64 {turn}")
         w.line("%count = trunc i64 %few to i32")
         w.line(f"%counts = insertelement {whole} poison, i32 %count, i64 0")
         w.line(f"%limit = shufflevector {whole} %counts, {whole} poison, {whole} zeroinitializer")
-        for k, name in enumerate("ij"):
+        for k, name in enumerate(self.indices):
             lanes = ", ".join(f"i32 {k * self.lanes + lane}" for lane in range(self.lanes))
             w.line(f"%mask{name} = icmp slt {whole} <{lanes}>, %limit")
 
     def _spread(self, value: int, place: Place) -> None:
         w, wide = self.w, self.w.type(self.element)
         one, first = w.name(), w.name()
-        w.line(f"{one} = load {self.element}, ptr %a{self.run.known[place]}, align {self.run.item}")
+        w.line(f"{one} = load {self.element}, ptr %a{self.run.arguments[place]}, align {self.run.item}")
         w.line(f"{first} = insertelement {wide} poison, {self.element} {one}, i64 0")
         w.line(f"%v{value} = shufflevector {wide} {first}, {wide} poison, <{self.lanes} x i32> zeroinitializer")
 
     def step(self, names: list[list[str]], value: int, how: Any, operands: tuple[int, ...]) -> None:
-        """One step, for both vectors."""
+        """One step, for each vector."""
         if how[0] == "constant" or (how[0] == "read" and how[1].step == 0):
             return
-        for name, index in zip(names, "ij", strict=True):
+        for name, index in zip(names, self.indices, strict=True):
             if how[0] == "read":
                 self._load(name[value], self._at(how[1], index), index)
+            elif how[0] == "wide":
+                self._call(name[value], how[1], name[operands[0]])
             else:
                 name[value] = self.w.tree(how, self.element, [name[k] for k in operands], name[value])
+
+    def _call(self, result: str, function: str, operand: str) -> None:
+        wide = self.w.type(self.element)
+        self.w.intrinsics.add(f"declare {wide} @{function}({wide})")
+        self.w.line(f"{result} = call {wide} @{function}({wide} {operand})")
 
     def close(self, names: list[list[str]], nan: str | None) -> None:
         """Leave where nan was met, else store, and the end of the loop."""
@@ -234,16 +262,16 @@ class _Body:
             w.lines += ["left:", "  ret i64 %i"]
         w.lines.append("store:")
         for place, value in self.run.stores:
-            for name, index in zip(names, "ij", strict=True):
+            for name, index in zip(names, self.indices, strict=True):
                 self._store(name[value], self._at(place, index), index)
-        w.line(f"%next = add i64 %i, {VECTORS * self.lanes}")
+        w.line(f"%next = add i64 %i, {self.turn}")
         w.line("%more = icmp ult i64 %next, %stop")
         w.line("br i1 %more, label %turn, label %done")
         w.lines += ["done:", "  ret i64 %stop"]
 
     def _at(self, place: Place, index: str) -> str:
         found = self.w.name()
-        self.w.line(f"{found} = getelementptr {self.element}, ptr %a{self.run.known[place]}, i64 %{index}")
+        self.w.line(f"{found} = getelementptr {self.element}, ptr %a{self.run.arguments[place]}, i64 %{index}")
         return found
 
     def _load(self, name: str, at: str, index: str) -> None:

@@ -28,7 +28,7 @@ FUSED = tuple(OPCODES[name] for name in ("mul", "absorb_mul", "add", "sub", "sub
 _EXCHANGED = len(FUSED) - 1
 
 #: How values are made that no tree says: "cosine" is the other result of the "circle" before it.
-OPAQUE = ("read", "constant", "call", "function", "circle", "cosine")
+OPAQUE = ("read", "constant", "call", "function", "circle", "cosine", "wide")
 
 
 class Steps:
@@ -78,6 +78,10 @@ class Steps:
     def function(self, typenum: int, number: int, operand: int) -> int:
         """The result of a compiled function of one number, by its number in the table."""
         return self._add(typenum, ("function", number), (operand,))
+
+    def wide(self, typenum: int, name: str, operand: int) -> int:
+        """The result of a compiled function of one vector, by its name."""
+        return self._add(typenum, ("wide", name), (operand,))
 
     def circle(self, typenum: int, number: int, operand: int) -> tuple[int, int]:
         """Sine and cosine, by the number of the function that gives both."""

@@ -105,4 +105,4 @@ cdef extern from "executor/instruction.h":
         const dg_instruction *run
         cnp.npy_intp count
         int n_args
-        dg_operand arg[64]
+        dg_operand arg[256]

@@ -15,7 +15,7 @@ from ..primitives.opcodes cimport OP_POWER
 from ..primitives.registry cimport find_loop
 from .allocation cimport IN_BLOCK, Allocation, aligned
 from .code cimport Code, RegionCode, finish_code, finish_scalars
-from .codegen cimport LEAST, emitted
+from .codegen cimport emitted
 from .emitter cimport Emitter, Ones
 from .executor cimport *
 from .lowering cimport (AS_CONTRACT, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER, Operation)
@@ -28,6 +28,7 @@ cdef extern from "executor/cache.h":
 
 cdef enum:
     MOST_ROWS = 4096
+    LEAST_BYTES = 4096              # of a result in a block that is worth the calls of its loops
     FEW_BLOCKS = 4                  # of rows that are worth several threads, at least
     STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
     PARALLEL = 1 << 19              # elements read or written from which on a second thread is worth waking
@@ -66,11 +67,11 @@ cdef class Tiling:
         wide = 1
         for o in region.operations:
             if self.partition.of[o.out.number].rows:
-                wide = max(wide, self.partition.row_size(o.out) // o.out.item)
+                wide = max(wide, self.partition.row_size(o.out))
         if tried.products:
             least = self.least_rows(region)
         else:
-            least = max(1, LEAST // wide, 4 * self.halo_of(region))
+            least = max(1, LEAST_BYTES // wide, 4 * self.halo_of(region))
         block = max(least, min(<Py_ssize_t>MOST_ROWS, room // a_row))
         if block > 16:              # whole vectors, and rows of the whole array that begin where vectors do
             block = block // 16 * 16

@@ -30,6 +30,8 @@ cdef extern from "kernels/kernels.h":
     ctypedef void (*dg_function)()
     dg_loop dg_own_loop(int op, int typenum)
     dg_function dg_own_function(int op, int typenum)
+    dg_function dg_own_wide(int op, int typenum)
+    const int DG_WIDE_BYTES
 
 cdef extern from "kernels/foreign.h":
     ctypedef struct dg_foreign:
@@ -274,6 +276,16 @@ cdef void *own_function(int op, int typenum) noexcept:
 def has_function(int op, int typenum):
     """Whether there is such a function."""
     return own_function(op, typenum) is not NULL
+
+
+def wide_function(int op, int typenum):
+    """Where the function of one vector begins that is compiled from the body of a loop; 0 if there is none."""
+    return <size_t>dg_own_wide(op, typenum)
+
+
+def wide_bytes():
+    """The bytes of such a vector."""
+    return DG_WIDE_BYTES
 
 
 def opcodes():
