@@ -458,6 +458,68 @@ def test_another_tensor_in_a_variable_by_the_time_of_the_derivative(name, after)
             derivative(x)
 
 
+@pytest.mark.parametrize("length", [3, 100])
+@pytest.mark.parametrize("call", [lambda f: f, dg.grad, dg.jit, lambda f: dg.jit(dg.grad(f))])
+def test_a_step_that_changes_its_carry_in_place(call, length):
+    def body(c, _):
+        c[0] = c[0] + 1.0
+        return ops.sin(c), None
+
+    with pytest.raises(RuntimeError, match="scan: the function changes one of its arguments in place"):
+        call(lambda x: ops.scan(body, x, length=length)[0].sum())(f64([0.7, 0.3]))
+
+
+LOOPS = {
+    "scan": lambda step, x: ops.scan(lambda c, _: (step(c), None), x, length=30)[0],
+    "scan reversed": lambda step, x: ops.scan(lambda c, _: (step(c), None), x, length=30, reverse=True)[0],
+    "scan of few states": lambda step, x: ops.scan(lambda c, _: (step(c), None), x, length=30, checkpoints=2)[0],
+    "fori_loop": lambda step, x: ops.fori_loop(0, 30, lambda _, c: step(c), x),
+    "while_loop": lambda step, x: ops.while_loop(lambda c: ops.abs(c).sum() > 1e-2, lambda c: 0.4 * step(c), x),
+    "in a batch": lambda step, x: dg.vmap(lambda x: ops.scan(lambda c, _: (step(c), None), x, length=30)[0])(x),
+}
+
+
+def changing(loop, what):
+    """A function whose loop reads a number of Python that changes behind the loop, or stays."""
+
+    def f(x):
+        numbers = [2.0, 1.5]
+        y = loop(lambda c: ops.sin(c * numbers[0]), x)
+        numbers[0] = numbers[what]
+        return y
+
+    return f
+
+
+@pytest.mark.eager("recorded functions are not run again later")
+@pytest.mark.parametrize("name", LOOPS)
+def test_another_number_in_a_variable_by_the_time_of_the_derivative(name):
+    x = f64([0.7, 0.3])
+    derivatives = (
+        dg.grad,
+        lambda f: dg.grad(dg.grad(f)),
+        lambda f: lambda x: dg.jvp(dg.grad(f), (x,), (x,)),
+        dg.jacrev,
+    )
+    for derivative in derivatives:
+        derivative(changing(LOOPS[name], 0))(x)
+        with pytest.raises(RuntimeError, match="a step gave another result when it was run again"):
+            derivative(changing(LOOPS[name], 1))(x)
+
+
+@pytest.mark.eager("recorded functions are not run again later")
+@pytest.mark.parametrize("entry", range(12))
+def test_another_number_of_one_step_by_the_time_of_the_derivative(entry):
+    def f(x):
+        factors = [1.0 + 0.1 * k for k in range(12)]
+        y = ops.fori_loop(0, 12, lambda i, c: ops.sin(c * factors[i]), x)
+        factors[entry] += 0.5
+        return y
+
+    with pytest.raises(RuntimeError, match="fori_loop: a step gave another result"):
+        dg.grad(f)(f64(0.7))
+
+
 @pytest.mark.eager("recorded functions are not run again later")
 def test_a_loop_in_a_loop_whose_carry_has_another_value_by_the_time_of_the_derivative():
     def f(x):

@@ -3,6 +3,10 @@
 The first run keeps no inner values. Its reverse rule visits the steps backwards: it runs the loop again from one of a
 few kept states (`_schedule`), tapes one step, and pulls the cotangents through it. It is written on tensors, so higher
 derivatives run the same schedule on duals, and nothing is ever differentiated through it.
+
+A step may depend on a number of Python that has changed since the first run. So where the sweep arrives at a state that
+the first run kept, the last one among them, both have to be the same. What is deferred has other rounding errors, and
+is not compared.
 """
 
 from __future__ import annotations
@@ -13,14 +17,17 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtype as _dtype
-from .._engine.primitives.execute import unrepeatable
+from .._engine.primitives.execute import is_written_down, unrepeatable
 from .._engine.transforms.rematerialisation import (
+    bindings,
+    check_bindings,
     drawn,
     filled,
     kept,
     primal,
     pulled_back,
     recording,
+    same_numbers,
     template_of,
     tensors_of,
     under_reverse,
@@ -119,7 +126,10 @@ class Loop:
 
     def step(self, k: int, carry: Any, leaves: list[Tensor]) -> tuple[Any, Any]:
         """The step that is given entry k."""
-        result = self.body(carry, self.given.nest(leaves, k))
+        given = self.given.nest(leaves, k)
+        before = bindings((carry, given)) if recording() else []
+        result = self.body(carry, given)
+        check_bindings(self.name, before)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(f"{self.name}: the body returned {described(result)}; expected a pair (carry, result)")
         after, y = result
@@ -185,6 +195,8 @@ class Loop:
             i += 1
         if counting:
             self.n = i
+        if self.keeps and not is_written_down():
+            self.saved[i] = mapped(kept, carry), None
         if self.listed:
             self.starts = [0, *itertools.accumulate([len(tensors_of(y)) for y in results.entries])]
         return carry, results.finished(self.reverse)
@@ -348,6 +360,7 @@ class Sweep:
 
             now = filled(template, tensors[:at_x])
             found = self.inside.run(tensors[at_captured:], step, now, tensors[at_x:at_captured])
+            self.check(k, found)
             return tuple([found[j] for j in given])
 
         wanted = [j for j, t in enumerate(inputs) if self.has_slope(t)]
@@ -365,6 +378,20 @@ class Sweep:
             else:
                 terms[j - at_captured] = term
         return before, of_x, terms
+
+    def check(self, k: int, found: list[Tensor]) -> None:
+        """The step with entry k has to lead to the state that the first run kept behind it, if it kept one."""
+        if is_written_down():
+            return
+        state = self.loop.saved.get(self.loop.at(k) + 1)
+        if state is None or same_numbers(found[: self.count], tensors_of(state[0])):
+            return
+        raise RuntimeError(
+            f"{self.loop.name}: a step gave another result when it was run again to be differentiated, so the gradient "
+            f"would be that of another function. What the steps compute has to follow from what they are given and the "
+            f"tensors that they read: let no variable of theirs change before the derivative is taken, and draw random "
+            f"numbers with dualgrad"
+        )
 
     def has_slope(self, t: Tensor) -> bool:
         """Whether a tensor of the loop can have a cotangent."""

@@ -192,11 +192,9 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef Py_ssize_t i
     cdef list outside = [], values, found = [], changed, operands, outputs
     cdef list fresh = inner_tensors(closed, args, outside)
-    before = [(<TensorBase>t).value for t in fresh]
+    before = bindings(fresh)
     out = entered_call(closed, first, refilled(emptied(args), iter(fresh)))
-    for t, was in zip(fresh, before):
-        if (<TensorBase>t).value is not was:
-            raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
+    check_bindings(name, before)
     changed = list(closed.effects.values())
     if changed and not effects:
         raise RuntimeError(f"{name}: the function gives a new value to {described(changed[0])}, which was made "
@@ -240,6 +238,18 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     for i in range(len(changed)):
         rebound(<TensorBase>changed[i], <Value>values[len(found) + i])
     return refilled(emptied(out), iter([wrap(<Value>v) for v in values[:len(found)]]))
+
+
+def bindings(nest):
+    """The values that the tensors in a nest have now, for `check_bindings`."""
+    return [(t, (<TensorBase>t).value) for t in all_tensors(nest)]
+
+
+def check_bindings(str name, list before):
+    """An error if a function has given one of its arguments a new value."""
+    for t, value in before:
+        if (<TensorBase>t).value is not value:
+            raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
 
 
 cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
@@ -310,6 +320,12 @@ def primal(TensorBase t not None):
     cdef Array a = array_of(read(t))
     given_to_python(a, "the numbers")
     return to_ndarray(a)
+
+
+def same_numbers(list tensors, list others):
+    """Whether tensors have the numbers that others have, nan for nan."""
+    return all([same_constants(array_of(read(<TensorBase>t)), array_of(read(<TensorBase>other)))
+                for t, other in zip(tensors, others)])
 
 
 def under_reverse():
