@@ -51,14 +51,7 @@ cdef object found_outside_of_calls(Program program):
 
 cdef Program with_slots(Program program, list added, list steps):
     """A program with further slots and other steps."""
-    cdef Program p = Program()
-    p.kinds = program.kinds[:]
-    p.sources = program.sources[:]
-    p.typenums = program.typenums[:]
-    p.shapes = program.shapes[:]
-    p.inputs = program.inputs
-    p.outputs = program.outputs
-    p.effects = program.effects
+    cdef Program p = program.without_steps()
     for typenum, shape, numbers in added:
         p.kinds.append(FROM_STEP if numbers is None else FROM_CONSTANT)
         p.sources.append(None if numbers is None else from_ndarray(numbers))

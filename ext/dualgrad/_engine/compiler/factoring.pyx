@@ -224,11 +224,7 @@ cdef Program with_sums_first(Program program):
     if not have_common_factors(program):
         return None
     f = Factoring()
-    f.program = program.with_steps(program.steps)
-    f.program.kinds = program.kinds[:]
-    f.program.sources = program.sources[:]
-    f.program.typenums = program.typenums[:]
-    f.program.shapes = program.shapes[:]
+    f.program = program.without_steps()
     f.makers = {(<tuple>step)[3]: step for step in program.steps}
     f.known = {}
     f.sums = {}

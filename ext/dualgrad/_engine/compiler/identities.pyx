@@ -319,13 +319,8 @@ cdef bint is_power(double c):
 cdef Program simplified(Program program):
     """The program, rewritten and prepared."""
     cdef Rewriting r = Rewriting()
-    cdef Program p = Program()
+    cdef Program p = program.without_steps()
     r.new = p
-    p.kinds = list(program.kinds)
-    p.sources = list(program.sources)
-    p.typenums = list(program.typenums)
-    p.shapes = list(program.shapes)
-    p.inputs = list(program.inputs)
     r.same = SlotMap()
     r.minus = SlotMap()
     r.depths = SlotMap()

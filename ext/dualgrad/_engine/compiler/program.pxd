@@ -29,6 +29,7 @@ cdef class Program:
     cdef bint same_as(self, Program other)
     cdef int prepare(self) except -1
     cdef Program with_steps(self, list steps)
+    cdef Program without_steps(self)
     cdef list deaths(self)
     cdef bint fill(self, PyObject **slots, list inputs) except -1
     cdef list run(self, list inputs)

@@ -132,6 +132,18 @@ cdef class Program:
         p.prepare()
         return p
 
+    cdef Program without_steps(self):
+        """A program on copies of the slots, to which further ones and steps are added before it is prepared."""
+        cdef Program p = Program()
+        p.kinds = self.kinds[:]
+        p.sources = self.sources[:]
+        p.typenums = self.typenums[:]
+        p.shapes = self.shapes[:]
+        p.inputs = self.inputs
+        p.effects = self.effects
+        p.outputs = self.outputs
+        return p
+
     cdef list deaths(self):
         """For each step the slots that no later step reads."""
         cdef list last = [-1] * len(self.kinds), dead = [[] for _ in self.steps]

@@ -137,16 +137,9 @@ cdef class Reroller(Search):
 
     cdef Program rewritten(self):
         """The program with loops in place of its stretches."""
-        cdef Program p = self.program, made = Program()
+        cdef Program p = self.program, made = p.without_steps()
         cdef Stretch s
         cdef Py_ssize_t t = 0, n = len(p.steps)
-        made.kinds = p.kinds[:]
-        made.sources = p.sources[:]
-        made.typenums = p.typenums[:]
-        made.shapes = p.shapes[:]
-        made.inputs = p.inputs
-        made.effects = p.effects
-        made.outputs = p.outputs
         while t < n:
             s = self.inside.get(t)
             if s is None:
