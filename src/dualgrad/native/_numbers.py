@@ -19,6 +19,7 @@ from .._engine.primitives.registry import has_function
 from .._engine.transforms.tensor import OPCODES
 from ._steps import TYPES, Steps
 from ._text import BYTES, Writer
+from ._zeros import without_zeros
 
 __all__ = ["MOST_STEPS", "PART", "Calls", "parts_of"]
 
@@ -134,6 +135,7 @@ class _Part:
 
     def written(self) -> Iterator[tuple[str, str] | None]:
         """The text."""
+        yield from without_zeros(self.steps, self.leaves)
         watched: list[int] = []
         for found in self.steps.watched():
             if found is None:

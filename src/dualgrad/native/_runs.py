@@ -22,6 +22,7 @@ from ._expressions import tree_of
 from ._places import BLOCK, Instruction, Later, Place, conflict, places_of, rows_of
 from ._steps import TYPES, Steps
 from ._text import BYTES, Writer
+from ._zeros import without_zeros
 
 __all__ = ["LEAST", "Run", "functions_of", "runs_of"]
 
@@ -161,6 +162,7 @@ def runs_of(instructions: list[Instruction], block: int) -> Iterator[Run | None]
 
 def functions_of(run: Run, bits: int) -> Iterator[tuple[str, str] | None]:
     """(name, text) of the function of a run; None after a piece of work."""
+    yield from without_zeros(run.steps, [value for _, value in run.stores])
     element = TYPES[run.typenum]
     lanes = bits // 8 // run.item
     w = Writer(lanes)
