@@ -70,9 +70,26 @@ def test_what_is_read_at_every_other_place_later_is_stored():
     ]
 
 
-@pytest.mark.parametrize("kind", ["matmul", "sum_all", "scatter_add", "gather", "copy", "sum_rows"])
+@pytest.mark.parametrize("kind", ["matmul", "sum_all", "scatter_add", "gather", "sum_rows"])
 def test_other_instructions_may_read_all_of_a_block(kind):
     assert found(*CHAIN, loop(FOREIGN, B, OUT, kind=kind)) == [(0, 4, [A[:2], B[:2], C[:2], (5, 0)])]
+
+
+COPIES = {
+    "one of its rows": ({"from": [ROW, 8], "shape": [0, WIDTH], "axes": 1}, B, [B]),
+    "numbers of a column": ({"from": [ROW], "shape": [0], "axes": 0}, B, [B]),
+    "across two": ({"from": [ROW, 8], "shape": [0, 2 * WIDTH], "axes": 1}, B, [B, C]),
+    "backwards": ({"from": [ROW, -8], "shape": [0, WIDTH], "axes": 1}, B, [A, B, C]),
+    "rows backwards": ({"from": [-ROW, 8], "shape": [0, WIDTH], "axes": 1}, C, [B, C]),
+    "another array": ({"from": [ROW, 8], "shape": [0, WIDTH], "axes": 1}, X, []),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_read_what_they_copy(name):
+    how, source, read = COPIES[name]
+    copy = loop(FOREIGN, source, memory(6), kind="copy", width=0, **how)
+    assert found(*CHAIN, copy) == [(0, 4, [*[place[:2] for place in read], (5, 0)])]
 
 
 def test_what_is_written_anew_before_it_is_read_is_not_stored():

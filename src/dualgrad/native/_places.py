@@ -15,7 +15,7 @@ BLOCK = 1  # the base of the memory of a block
 Instruction = dict[str, Any]
 
 _ELEMENTWISE = ("loop", "cast", "select")
-_FROM_START = ("copy", "zero", "gather", "sum_axis")  # they do not read what they write
+_FROM_START = ("zero", "gather", "sum_axis")  # they do not read what they write
 
 
 class Place(NamedTuple):
@@ -72,12 +72,23 @@ class Later:
 
     def _facts(self, i: Instruction) -> tuple[bool, list[tuple[int, int] | None], Place | None, tuple[int, ...]]:
         """Whether an instruction may read anything; the bytes that it reads; what it writes; its rows."""
+        if i["kind"] == "copy":
+            return False, [self._copied(i)] if i["args"][0][0] == BLOCK else [], None, ()
         if i["kind"] not in _ELEMENTWISE:
             read = i["n_in"] if i["kind"] in _FROM_START else len(i["args"])
             return any(arg[0] == BLOCK for arg in i["args"][:read]), [], None, ()
         *ins, out = places_of(i)
         rows = rows_of(i)
         return False, [extent(place, rows, self.block, 8) for place in ins if place.base == BLOCK], out, rows
+
+    def _copied(self, i: Instruction) -> tuple[int, int] | None:
+        """The bytes that a copy reads."""
+        strides = i["from"][1 : i["axes"] + 1]
+        if any(stride < 0 for stride in strides):
+            return None
+        inside = sum((n - 1) * stride for n, stride in zip(i["shape"][1:], strides, strict=False))
+        source = Place._make((*i["args"][0], i["from"][0]))
+        return extent(source, (*rows_of(i)[:4], 1), self.block, i["item"] + inside)
 
     def reads(self, place: Place, rows: tuple[int, ...], item: int, first: int) -> bool:
         """Whether instructions from one on may read what lies at a place, before it is written again."""
