@@ -14,6 +14,8 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def interpreted():
-    """Each test begins and ends without machine code."""
-    yield
+    """Each test begins without machine code, and those of other folders go on as before."""
+    before = dg.get_context("native")
     dg.set_context(native=False)
+    yield
+    dg.set_context(native=before)

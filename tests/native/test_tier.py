@@ -42,10 +42,10 @@ def args(seed=0):
 
 
 def run(body, **environment):
-    """What a Python process of its own prints; it has to end by itself, and well."""
+    """What a Python process of its own prints, without machine code at first; it has to end by itself, and well."""
     text = HEAD + textwrap.dedent(body)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, **environment}, check=False)  # fmt: skip
+                          env={**os.environ, "DUALGRAD_NATIVE": "", **environment}, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout.split()
