@@ -64,8 +64,8 @@ def test_only_numpy_is_imported_at_the_top(name):
 
 
 def run(*arguments):
-    """Run code in a new interpreter that imports this package."""
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    """Run code in a new interpreter that imports this package, without machine code, which imports llvmlite."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "DUALGRAD_NATIVE": "0"}
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False)
 
 
