@@ -68,11 +68,11 @@ def visits(n: int, s: int, least: bool) -> Iterator[tuple[int, int, bool]]:
 
 def first_states(n: int, s: int) -> list[int]:
     """The steps whose states `schedule` keeps before it visits a step: they can be kept by the first run."""
-    steps = []
-    for _, stop, keep in schedule(n, s):
-        if not keep:
-            break
-        steps.append(stop)
+    steps: list[int] = []
+    start = 0
+    while n - start > 1 and s - len(steps) > 1:
+        start += _split(n - start, s - len(steps))
+        steps.append(start)
     return steps
 
 
