@@ -27,7 +27,6 @@ from .._engine.transforms.rematerialisation import (
     primal,
     pulled_back,
     recording,
-    same_numbers,
     template_of,
     tensors_of,
     under_reverse,
@@ -308,11 +307,11 @@ class Sweep:
         self.carry = cotangents[: self.count]
         self.ys = cotangents[self.count :]
         end = self.count + len(xs)
-        self.of_xs = any(self.count <= j < end for j in wanted)
+        self.of_xs = bool([j for j in wanted if self.count <= j < end])
         self.of_captured = [j - end for j in wanted if j >= end]
         # Slopes pass integers only where one comes from outside: what is cast from a float to an integer has none.
         given = [*tensors_of(init), *xs, *captured]
-        self.through_ints = any(given[j]._typenum not in _INEXACT for j in wanted)
+        self.through_ints = bool([j for j in wanted if given[j]._typenum not in _INEXACT])
         self.totals: list[Any] = [None] * len(captured)
         self.terms: dict[int, list[Any]] = {}
 
@@ -384,7 +383,7 @@ class Sweep:
         if is_written_down():
             return
         state = self.loop.saved.get(self.loop.at(k) + 1)
-        if state is None or same_numbers(found[: self.count], tensors_of(state[0])):
+        if state is None or same_numbers(found, tensors_of(state[0])):
             return
         raise RuntimeError(
             f"{self.loop.name}: a step gave another result when it was run again to be differentiated, so the gradient "
@@ -402,6 +401,11 @@ class Sweep:
         of_xs = list(self.loop.given.spread(self.terms, self.loop.n or 0)) if self.of_xs else [None] * len(self.xs)
         found = [*self.carry, *of_xs, *self.totals]
         return [found[j] for j in self.wanted]
+
+
+def same_numbers(tensors: list[Tensor], others: list[Tensor]) -> bool:
+    """Whether the first tensors have the bits of others."""
+    return all([primal(t).tobytes() == primal(other).tobytes() for t, other in zip(tensors, others, strict=False)])  # noqa: C419
 
 
 def _bytes(text: str) -> int:

@@ -322,12 +322,6 @@ def primal(TensorBase t not None):
     return to_ndarray(a)
 
 
-def same_numbers(list tensors, list others):
-    """Whether tensors have the numbers that others have, nan for nan."""
-    return all([same_constants(array_of(read(<TensorBase>t)), array_of(read(<TensorBase>other)))
-                for t, other in zip(tensors, others)])
-
-
 def under_reverse():
     """Whether a reverse level is open."""
     return outer_reverse(current_level())
