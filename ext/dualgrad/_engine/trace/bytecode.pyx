@@ -77,7 +77,7 @@ cdef int fill_tables() except -1:
             (WRITTEN, 0, ("STORE_ATTR", "DELETE_ATTR")),
             (IMPORT, 0, ("IMPORT_NAME",))):
         for name in instructions:
-            if name in opcode.opmap:
+            if opcode.opmap.get(name, 256) < 256:       # others are the compiler's own, and in no code object
                 USE[<int>opcode.opmap[name]] = use
                 SHIFT[<int>opcode.opmap[name]] = shift
     return 0
