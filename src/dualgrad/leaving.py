@@ -34,7 +34,7 @@ class LeavesDerivativeError(TypeError):
     -----
     What Python and NumPy do by themselves raises: ``float(x)``, ``complex(x)``, functions of `math`, ``np.asarray(x)``,
     ``np.array([x, y])``, assignment of a tensor into an array, compiled functions of SciPy, ``out=`` arrays, DLPack,
-    pickles, `numpy.save`. Use `dualgrad.ops` and `dualgrad.numpy` there: ``dualgrad.numpy.array([x, y])`` and
+    pickles, `numpy.save`. Use ``dualgrad.ops`` and ``dualgrad.numpy`` there: ``dualgrad.numpy.array([x, y])`` and
     ``Tensor([x, y])`` join tensors and keep their derivatives.
 
     Where a constant is meant, say so: ``x.asnumpy()``, ``x.item()``, ``x.tolist()`` or ``ops.stop_gradient(x)``.

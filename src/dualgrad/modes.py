@@ -51,7 +51,7 @@ def jit(fn: Callable | None = None, *, pure: bool = False, **options: Any) -> Ca
 
     What no guard can follow makes the function run eagerly from then on, after one warning that says why: numbers that
     Python asks for and that depend on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), generators, files,
-    clocks, random numbers from elsewhere than `dualgrad.ops`, compiled objects of other packages, containers and
+    clocks, random numbers from elsewhere than ``dualgrad.ops``, compiled objects of other packages, containers and
     attributes outside that the function itself changes. :doc:`/howto/recording` has the whole contract. Printing is
     done while the function is recorded only.
 

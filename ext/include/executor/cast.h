@@ -7,8 +7,8 @@
 
 #include "vector/registers.h"
 
-#define DG_CAST(FROM, TO, TAG)                                                                              \
-    DG_CLONES static void dg_cast_##TAG(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+#define DG_CAST(LEVEL, FROM, TO, TAG)                                                                       \
+    static void dg_cast_##TAG##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                                       \
         const char *x = args[0];                                                                            \
         char *r = args[1];                                                                                  \
@@ -20,17 +20,17 @@
             for (npy_intp i = 0; i < n; ++i, x += s, r += t) *(TO *)r = (TO) * (const FROM *)x;             \
     }
 
-#define DG_CASTS_OF_INTEGER(FROM, TAG)  \
-    DG_CAST(FROM, int32_t, TAG##_i32)   \
-    DG_CAST(FROM, int64_t, TAG##_i64)   \
-    DG_CAST(FROM, float, TAG##_f32)     \
-    DG_CAST(FROM, double, TAG##_f64)
+#define DG_CASTS_OF_INTEGER(FROM, TAG)                 \
+    DG_EACH_LEVEL(DG_CAST, FROM, int32_t, TAG##_i32)   \
+    DG_EACH_LEVEL(DG_CAST, FROM, int64_t, TAG##_i64)   \
+    DG_EACH_LEVEL(DG_CAST, FROM, float, TAG##_f32)     \
+    DG_EACH_LEVEL(DG_CAST, FROM, double, TAG##_f64)
 DG_CASTS_OF_INTEGER(uint8_t, u8) /* and bool */
 DG_CASTS_OF_INTEGER(int8_t, i8)
 DG_CASTS_OF_INTEGER(int32_t, i32)
 DG_CASTS_OF_INTEGER(int64_t, i64)
-DG_CAST(float, double, f32_f64)
-DG_CAST(double, float, f64_f32)
+DG_EACH_LEVEL(DG_CAST, float, double, f32_f64)
+DG_EACH_LEVEL(DG_CAST, double, float, f64_f32)
 
 enum { DG_T_U8, DG_T_I8, DG_T_I32, DG_T_I64, DG_T_F32, DG_T_F64, DG_T_NONE };
 
@@ -52,12 +52,14 @@ static int dg_type_of(int typenum)
 /* The loop that converts; NULL where there is none. */
 static dg_loop dg_cast_loop(int from, int to)
 {
-#define DG_ROW_OF_CASTS(TAG) {0, 0, dg_cast_##TAG##_i32, dg_cast_##TAG##_i64, dg_cast_##TAG##_f32, dg_cast_##TAG##_f64}
-    static const dg_loop loops[DG_T_NONE][DG_T_NONE] = {
-        DG_ROW_OF_CASTS(u8), DG_ROW_OF_CASTS(i8), DG_ROW_OF_CASTS(i32), DG_ROW_OF_CASTS(i64),
-        {0, 0, 0, 0, 0, dg_cast_f32_f64}, {0, 0, 0, 0, dg_cast_f64_f32, 0}};
+#define DG_CASTS_TO(LEVEL, TAG) \
+    {0, 0, dg_cast_##TAG##_i32_##LEVEL, dg_cast_##TAG##_i64_##LEVEL, dg_cast_##TAG##_f32_##LEVEL, dg_cast_##TAG##_f64_##LEVEL}
+#define DG_CASTS(LEVEL)                                                                                           \
+    {DG_CASTS_TO(LEVEL, u8), DG_CASTS_TO(LEVEL, i8), DG_CASTS_TO(LEVEL, i32), DG_CASTS_TO(LEVEL, i64),             \
+     {0, 0, 0, 0, 0, dg_cast_f32_f64_##LEVEL}, {0, 0, 0, 0, dg_cast_f64_f32_##LEVEL, 0}}
+    static const dg_loop loops[][DG_T_NONE][DG_T_NONE] = DG_TABLES(DG_CASTS);
     const int i = dg_type_of(from), j = dg_type_of(to);
-    return i == DG_T_NONE || j == DG_T_NONE || to == NPY_BOOL ? 0 : loops[i][j];
+    return i == DG_T_NONE || j == DG_T_NONE || to == NPY_BOOL ? 0 : loops[dg_level()][i][j];
 }
 
 #endif

@@ -12,13 +12,13 @@ typedef uint64_t dg_eight __attribute__((aligned(4), may_alias));
 typedef uint32_t dg_four __attribute__((may_alias));
 
 /* Each number three times: what a trailing axis of coordinates needs. */
-#define DG_TRIPLE_OF(T)                                                                   \
-    DG_CLONES static void dg_triple_##T(const dg_##T *x, dg_##T *r, npy_intp n)           \
+#define DG_TRIPLE_OF(LEVEL, T)                                                            \
+    static void dg_triple_##T##_##LEVEL(const dg_##T *x, dg_##T *r, npy_intp n)           \
     {                                                                                     \
         DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i) r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = x[i]; \
     }
-DG_TRIPLE_OF(eight)
-DG_TRIPLE_OF(four)
+DG_EACH_LEVEL(DG_TRIPLE_OF, eight)
+DG_EACH_LEVEL(DG_TRIPLE_OF, four)
 
 /* A few bytes again and again: what is there already is copied. */
 static void dg_repeat_pattern(const char *from, char *to, size_t bytes, size_t total)
@@ -49,8 +49,8 @@ static int dg_repeat(const dg_instruction *in, int axis, char *from, char *to, n
     }
     if (in->from[axis + 1] != 0) return 0;
     if (n == 3 && s == in->item && t == 3 * s && (s == 8 || s == 4)) {
-        if (s == 8) dg_triple_eight((const dg_eight *)from, (dg_eight *)to, m);
-        else dg_triple_four((const dg_four *)from, (dg_four *)to, m);
+        if (s == 8) DG_CHOOSE(dg_triple_eight)((const dg_eight *)from, (dg_eight *)to, m);
+        else DG_CHOOSE(dg_triple_four)((const dg_four *)from, (dg_four *)to, m);
         return 1;
     }
     if (in->item == 8) {

@@ -131,14 +131,14 @@ static inline void dg_sum_all(const dg_instruction *in, char **p, npy_intp rows)
 static inline void dg_sum_axis(const dg_instruction *in, char **p, npy_intp rows)
 {
     const npy_intp n = in->dims[1] < 0 ? -in->dims[1] * rows : in->dims[1];
-    if (in->item == 8) dg_sum_axis_double((const double *)p[0], (double *)p[1], n, in->dims[2], in->dims[3]);
-    else dg_sum_axis_float((const float *)p[0], (float *)p[1], n, in->dims[2], in->dims[3]);
+    if (in->item == 8) DG_CHOOSE(dg_sum_axis_double)((const double *)p[0], (double *)p[1], n, in->dims[2], in->dims[3]);
+    else DG_CHOOSE(dg_sum_axis_float)((const float *)p[0], (float *)p[1], n, in->dims[2], in->dims[3]);
 }
 
 static inline void dg_sum_rows(const dg_instruction *in, char **p, npy_intp rows)
 {
-    if (in->item == 8) dg_sum_rows_double((const double *)p[0], (double *)p[1], rows, in->width);
-    else dg_sum_rows_float((const float *)p[0], (float *)p[1], rows, in->width);
+    if (in->item == 8) DG_CHOOSE(dg_sum_rows_double)((const double *)p[0], (double *)p[1], rows, in->width);
+    else DG_CHOOSE(dg_sum_rows_float)((const float *)p[0], (float *)p[1], rows, in->width);
 }
 
 /* One instruction on some rows; where its operands lie. */

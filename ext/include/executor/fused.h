@@ -29,8 +29,8 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
     enum { quick = 0 };                                                                                             \
     DG_WIDE for (npy_intp i = 0; i < n; ++i) o[i] = (RESULT) * s;
 
-#define DG_FUSED_2(TAG, T, INNER)                                                                                   \
-    DG_CLONES static void dg_##INNER##_scaled_##TAG(char **args, const npy_intp *dims, const npy_intp *steps,       \
+#define DG_FUSED_2(LEVEL, TAG, T, INNER)                                                                            \
+    static void dg_##INNER##_scaled_##TAG##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps,       \
                                                     void *data)                                                     \
     {                                                                                                               \
         const T *a = (const T *)args[0], *b = (const T *)args[1], s = DG_SCALE(T);                                  \
@@ -41,8 +41,8 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
                       dg_##INNER##_##T(quick, a[i], b[i]))                                                          \
     }
 
-#define DG_FUSED_3(TAG, T, INNER, OUTER)                                                                            \
-    DG_CLONES static void dg_##INNER##_##OUTER##_##TAG(char **args, const npy_intp *dims, const npy_intp *steps,    \
+#define DG_FUSED_3(LEVEL, TAG, T, INNER, OUTER)                                                                     \
+    static void dg_##INNER##_##OUTER##_##TAG##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps,    \
                                                        void *data)                                                  \
     {                                                                                                               \
         const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2], s = DG_SCALE(T);         \
@@ -54,8 +54,8 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
                       dg_##OUTER##_##T(quick, dg_##INNER##_##T(quick, a[i], b[i]), c[i]))                           \
     }
 
-#define DG_FUSED_4(TAG, T, INNER, OUTER, SECOND)                                                                    \
-    DG_CLONES static void dg_##INNER##_##OUTER##_##SECOND##_##TAG(char **args, const npy_intp *dims,                \
+#define DG_FUSED_4(LEVEL, TAG, T, INNER, OUTER, SECOND)                                                             \
+    static void dg_##INNER##_##OUTER##_##SECOND##_##TAG##_##LEVEL(char **args, const npy_intp *dims,                \
                                                                   const npy_intp *steps, void *data)                \
     {                                                                                                               \
         const T *a = (const T *)args[0], *b = (const T *)args[1], *c = (const T *)args[2], *d = (const T *)args[3]; \
@@ -69,50 +69,58 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
                                        dg_##SECOND##_##T(quick, c[i], d[i])))                                       \
     }
 
-#define DG_OUTERS(TAG, T, INNER)      \
-    DG_FUSED_3(TAG, T, INNER, MUL)    \
-    DG_FUSED_3(TAG, T, INNER, ABSORB) \
-    DG_FUSED_3(TAG, T, INNER, ADD)    \
-    DG_FUSED_3(TAG, T, INNER, SUB)    \
-    DG_FUSED_3(TAG, T, INNER, BUS)
-#define DG_SECONDS(TAG, T, INNER)            \
-    DG_FUSED_4(TAG, T, INNER, ADD, MUL)      \
-    DG_FUSED_4(TAG, T, INNER, ADD, ABSORB)   \
-    DG_FUSED_4(TAG, T, INNER, SUB, MUL)      \
-    DG_FUSED_4(TAG, T, INNER, SUB, ABSORB)
-#define DG_ALL_FUSED(TAG, T) \
-    DG_FUSED_2(TAG, T, MUL)  \
-    DG_FUSED_2(TAG, T, ABSORB) \
-    DG_FUSED_2(TAG, T, ADD)  \
-    DG_FUSED_2(TAG, T, SUB)  \
-    DG_OUTERS(TAG, T, MUL)   \
-    DG_OUTERS(TAG, T, ABSORB) \
-    DG_OUTERS(TAG, T, ADD)   \
-    DG_OUTERS(TAG, T, SUB)   \
-    DG_SECONDS(TAG, T, MUL)  \
+#define DG_OUTERS(TAG, T, INNER)                   \
+    DG_EACH_LEVEL(DG_FUSED_3, TAG, T, INNER, MUL)    \
+    DG_EACH_LEVEL(DG_FUSED_3, TAG, T, INNER, ABSORB) \
+    DG_EACH_LEVEL(DG_FUSED_3, TAG, T, INNER, ADD)    \
+    DG_EACH_LEVEL(DG_FUSED_3, TAG, T, INNER, SUB)    \
+    DG_EACH_LEVEL(DG_FUSED_3, TAG, T, INNER, BUS)
+#define DG_SECONDS(TAG, T, INNER)                       \
+    DG_EACH_LEVEL(DG_FUSED_4, TAG, T, INNER, ADD, MUL)    \
+    DG_EACH_LEVEL(DG_FUSED_4, TAG, T, INNER, ADD, ABSORB) \
+    DG_EACH_LEVEL(DG_FUSED_4, TAG, T, INNER, SUB, MUL)    \
+    DG_EACH_LEVEL(DG_FUSED_4, TAG, T, INNER, SUB, ABSORB)
+#define DG_ALL_FUSED(TAG, T)                    \
+    DG_EACH_LEVEL(DG_FUSED_2, TAG, T, MUL)      \
+    DG_EACH_LEVEL(DG_FUSED_2, TAG, T, ABSORB)   \
+    DG_EACH_LEVEL(DG_FUSED_2, TAG, T, ADD)      \
+    DG_EACH_LEVEL(DG_FUSED_2, TAG, T, SUB)      \
+    DG_OUTERS(TAG, T, MUL)                      \
+    DG_OUTERS(TAG, T, ABSORB)                   \
+    DG_OUTERS(TAG, T, ADD)                      \
+    DG_OUTERS(TAG, T, SUB)                      \
+    DG_SECONDS(TAG, T, MUL)                     \
     DG_SECONDS(TAG, T, ABSORB)
 
 DG_ALL_FUSED(f64, double)
 DG_ALL_FUSED(f32, float)
 
-#define DG_ROW_OF(INNER, TAG) \
-    {dg_##INNER##_MUL_##TAG, dg_##INNER##_ABSORB_##TAG, dg_##INNER##_ADD_##TAG, dg_##INNER##_SUB_##TAG, dg_##INNER##_BUS_##TAG}
-#define DG_ROWS_OF(TAG) {DG_ROW_OF(MUL, TAG), DG_ROW_OF(ABSORB, TAG), DG_ROW_OF(ADD, TAG), DG_ROW_OF(SUB, TAG)}
-#define DG_PAIR_OF(INNER, OUTER, TAG) {dg_##INNER##_##OUTER##_MUL_##TAG, dg_##INNER##_##OUTER##_ABSORB_##TAG}
-#define DG_PAIRS_OF(INNER, TAG) {DG_PAIR_OF(INNER, ADD, TAG), DG_PAIR_OF(INNER, SUB, TAG)}
-
-#define DG_SCALED_OF(TAG) {dg_MUL_scaled_##TAG, dg_ABSORB_scaled_##TAG, dg_ADD_scaled_##TAG, dg_SUB_scaled_##TAG}
+/* The tables of loops: float, then double; by inner, then outer operation. */
+#define DG_ROW_OF(L, INNER, TAG)                                                                                  \
+    {dg_##INNER##_MUL_##TAG##_##L, dg_##INNER##_ABSORB_##TAG##_##L, dg_##INNER##_ADD_##TAG##_##L,                 \
+     dg_##INNER##_SUB_##TAG##_##L, dg_##INNER##_BUS_##TAG##_##L}
+#define DG_ROWS_OF(L, TAG) {DG_ROW_OF(L, MUL, TAG), DG_ROW_OF(L, ABSORB, TAG), DG_ROW_OF(L, ADD, TAG), DG_ROW_OF(L, SUB, TAG)}
+#define DG_PAIR_OF(L, INNER, OUTER, TAG) \
+    {dg_##INNER##_##OUTER##_MUL_##TAG##_##L, dg_##INNER##_##OUTER##_ABSORB_##TAG##_##L}
+#define DG_PAIRS_OF(L, INNER, TAG) {DG_PAIR_OF(L, INNER, ADD, TAG), DG_PAIR_OF(L, INNER, SUB, TAG)}
+#define DG_SCALED_OF(L, TAG) \
+    {dg_MUL_scaled_##TAG##_##L, dg_ABSORB_scaled_##TAG##_##L, dg_ADD_scaled_##TAG##_##L, dg_SUB_scaled_##TAG##_##L}
+#define DG_TWO(L) {DG_SCALED_OF(L, f32), DG_SCALED_OF(L, f64)}
+#define DG_THREE(L) {DG_ROWS_OF(L, f32), DG_ROWS_OF(L, f64)}
+#define DG_FOUR(L)                                                      \
+    {{DG_PAIRS_OF(L, MUL, f32), DG_PAIRS_OF(L, ABSORB, f32)},           \
+     {DG_PAIRS_OF(L, MUL, f64), DG_PAIRS_OF(L, ABSORB, f64)}}
 
 /* The loop of a fused instruction: inner and outer operation, the second inner one, -1 for none; wide for double, else
  * float. Its data: the number that the result is multiplied by, or NULL. */
 static __attribute__((unused)) dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 {
-    static const dg_loop three[2][4][5] = {DG_ROWS_OF(f32), DG_ROWS_OF(f64)};
-    static const dg_loop four[2][2][2][2] = {{DG_PAIRS_OF(MUL, f32), DG_PAIRS_OF(ABSORB, f32)},
-                                             {DG_PAIRS_OF(MUL, f64), DG_PAIRS_OF(ABSORB, f64)}};
-    static const dg_loop two[2][4] = {DG_SCALED_OF(f32), DG_SCALED_OF(f64)};
-    if (outer < 0) return two[wide][inner];
-    return second < 0 ? three[wide][inner][outer] : four[wide][inner][outer - DG_F_ADD][second];
+    static const dg_loop two[][2][4] = DG_TABLES(DG_TWO);
+    static const dg_loop three[][2][4][5] = DG_TABLES(DG_THREE);
+    static const dg_loop four[][2][2][2][2] = DG_TABLES(DG_FOUR);
+    const int level = dg_level();
+    if (outer < 0) return two[level][wide][inner];
+    return second < 0 ? three[level][wide][inner][outer] : four[level][wide][inner][outer - DG_F_ADD][second];
 }
 
 #endif

@@ -15,8 +15,8 @@
 #include "vector/registers.h"
 
 /* Whether n indices, so many bytes apart, all lie inside an axis. */
-#define DG_INDICES_FIT(NAME, T)                                                                       \
-    DG_CLONES static int NAME(const char *index, npy_intp n, npy_intp step, npy_intp extent)          \
+#define DG_INDICES_FIT(LEVEL, NAME, T)                                                                \
+    static int NAME##_##LEVEL(const char *index, npy_intp n, npy_intp step, npy_intp extent)          \
     {                                                                                                 \
         const T high = (T)(sizeof(T) == 4 && extent > INT32_MAX ? INT32_MAX : extent - 1), low = -1 - high; \
         T bad = 0;                                                                                    \
@@ -32,12 +32,12 @@
             }                                                                                         \
         return !bad;                                                                                  \
     }
-DG_INDICES_FIT(dg_indices_fit_32, int32_t)
-DG_INDICES_FIT(dg_indices_fit_64, int64_t)
+DG_EACH_LEVEL(DG_INDICES_FIT, dg_indices_fit_32, int32_t)
+DG_EACH_LEVEL(DG_INDICES_FIT, dg_indices_fit_64, int64_t)
 
 static inline int dg_indices_fit(const char *index, npy_intp n, npy_intp step, npy_intp extent, int wide)
 {
-    return wide ? dg_indices_fit_64(index, n, step, extent) : dg_indices_fit_32(index, n, step, extent);
+    return (wide ? DG_CHOOSE(dg_indices_fit_64) : DG_CHOOSE(dg_indices_fit_32))(index, n, step, extent);
 }
 
 /* Where the next pick lies; the pointers to the indices go on. */

@@ -28,7 +28,14 @@ typedef double dg_lanes_double_32 __attribute__((vector_size(32), aligned(8), ma
 typedef float dg_lanes_float_64 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), may_alias));
 
-#define DG_CONTRACTED __attribute__((optimize("fp-contract=fast"))) /* one rounding for a product and its sum */
+/* One rounding for a product and its sum: said to functions, or where it is done. */
+#if defined(__clang__)
+#define DG_CONTRACTED
+#define DG_CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define DG_CONTRACTED __attribute__((optimize("fp-contract=fast")))
+#define DG_CONTRACT
+#endif
 
 /* Where vector j of N lies: the last one ends where the panel does. */
 #define DG_PLACE(j, V) ((j) + 1 < N ? (j) * (V) : last)
@@ -40,6 +47,7 @@ typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), ma
                                                    npy_intp step, const char *b, npy_intp down, npy_intp last,        \
                                                    npy_intp k, char *c, npy_intp apart, int more)                     \
     {                                                                                                                 \
+        DG_CONTRACT                                                                                                   \
         dg_lanes_##T##_##V s[8][DG_PANEL], y[DG_PANEL];                                                               \
         DG_UNROLL for (int r = 0; r < R; ++r)                                                                         \
             DG_UNROLL for (int j = 0; j < N; ++j) s[r][j] = (dg_lanes_##T##_##V){0};                                  \
@@ -103,8 +111,8 @@ typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), ma
 
 /* As NumPy's loop of matrix products: dims are (stack, m, k, n), steps those of stacks, then of rows and columns of a, b and
  * c. Columns of c lie side by side. With data the product is added to what is there. R rows at a time, vectors of V bytes. */
-#define DG_PRODUCT_OF(NAME, T, LEVEL, R, V)                                                                           \
-    __attribute__((target("arch=x86-64-" LEVEL))) DG_CONTRACTED static void NAME(                                     \
+#define DG_PRODUCT_OF(NAME, T, R, V)                                                                                  \
+    DG_CONTRACTED static void NAME(                                                                                   \
         char **args, const npy_intp *dims, const npy_intp *steps, void *data)                                         \
     {                                                                                                                 \
         for (npy_intp s = 0; s < dims[0]; ++s) {                                                                      \
@@ -121,12 +129,12 @@ DG_PANELS_OF(float, 32)
 DG_PANELS_OF(double, 32)
 DG_PANELS_OF(float, 64)
 DG_PANELS_OF(double, 64)
-DG_PRODUCT_OF(dg_product_float_4_32, float, "v3", 4, 32)
-DG_PRODUCT_OF(dg_product_double_4_32, double, "v3", 4, 32)
-DG_PRODUCT_OF(dg_product_float_8_32, float, "v4", 8, 32)
-DG_PRODUCT_OF(dg_product_double_8_32, double, "v4", 8, 32)
-DG_PRODUCT_OF(dg_product_float_8_64, float, "v4", 8, 64)
-DG_PRODUCT_OF(dg_product_double_8_64, double, "v4", 8, 64)
+DG_TARGET_v3 DG_PRODUCT_OF(dg_product_float_4_32, float, 4, 32)
+DG_TARGET_v3 DG_PRODUCT_OF(dg_product_double_4_32, double, 4, 32)
+DG_TARGET_v4 DG_PRODUCT_OF(dg_product_float_8_32, float, 8, 32)
+DG_TARGET_v4 DG_PRODUCT_OF(dg_product_double_8_32, double, 8, 32)
+DG_TARGET_v4 DG_PRODUCT_OF(dg_product_float_8_64, float, 8, 64)
+DG_TARGET_v4 DG_PRODUCT_OF(dg_product_double_8_64, double, 8, 64)
 
 /* Whether vectors of 64 bytes cover so many columns with hardly more than vectors of 32 bytes do. */
 static inline int dg_long_vectors(npy_intp n, npy_intp lanes)
@@ -144,7 +152,7 @@ static inline int dg_long_vectors(npy_intp n, npy_intp lanes)
 static inline dg_loop dg_product_loop(npy_intp m, npy_intp k, npy_intp n, npy_intp step, int wide)
 {
 #if DG_HAS_LEVELS
-    const int level = dgv_level();
+    const int level = dg_find_level();
     const npy_intp lanes = 32 / (wide ? sizeof(double) : sizeof(float));
     const int thin = (m >= 0 && m <= 16) || (k >= 0 && k <= 16);
     if (level == 0 || n < lanes || (m >= 0 && k >= 0 && m * k * n > 1 << 20)) return NULL;

@@ -13,8 +13,8 @@
             for (npy_intp j = 0; j < (INNER); ++j) sum[j] += x[i * (INNER) + j];          \
         for (npy_intp j = 0; j < (INNER); ++j) r[j] = sum[j];                             \
     }
-#define DG_SUM_AXIS_OF(T)                                                                 \
-    DG_CLONES static void dg_sum_axis_##T(const T *x, T *r, npy_intp outer, npy_intp w, npy_intp inner) \
+#define DG_SUM_AXIS_OF(LEVEL, T)                                                          \
+    static void dg_sum_axis_##T##_##LEVEL(const T *x, T *r, npy_intp outer, npy_intp w, npy_intp inner) \
     {                                                                                     \
         if (inner == 1 && w == 2) {                                                       \
             for (npy_intp o = 0; o < outer; ++o) r[o] = x[2 * o] + x[2 * o + 1];          \
@@ -30,12 +30,12 @@
             DG_SUM_AXIS_LOOP(T, inner)                                                    \
         }                                                                                 \
     }
-DG_SUM_AXIS_OF(double)
-DG_SUM_AXIS_OF(float)
+DG_EACH_LEVEL(DG_SUM_AXIS_OF, double)
+DG_EACH_LEVEL(DG_SUM_AXIS_OF, float)
 
 /* Rows added to one row, one after the other, as NumPy adds them up. */
-#define DG_SUM_ROWS_OF(T)                                                                 \
-    DG_CLONES static void dg_sum_rows_##T(const T *x, T *r, npy_intp rows, npy_intp w)    \
+#define DG_SUM_ROWS_OF(LEVEL, T)                                                          \
+    static void dg_sum_rows_##T##_##LEVEL(const T *x, T *r, npy_intp rows, npy_intp w)    \
     {                                                                                     \
         for (; rows >= 4; rows -= 4, x += 4 * w) {                                        \
             const T *a = x, *b = a + w, *c = b + w, *d = c + w;                           \
@@ -44,7 +44,7 @@ DG_SUM_AXIS_OF(float)
         for (; rows > 0; --rows, x += w)                                                  \
             DG_INDEPENDENT for (npy_intp j = 0; j < w; ++j) r[j] += x[j];                 \
     }
-DG_SUM_ROWS_OF(double)
-DG_SUM_ROWS_OF(float)
+DG_EACH_LEVEL(DG_SUM_ROWS_OF, double)
+DG_EACH_LEVEL(DG_SUM_ROWS_OF, float)
 
 #endif

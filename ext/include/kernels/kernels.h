@@ -17,11 +17,10 @@
 #include "vector/loop.h"
 #include "kernels/slopes.h"
 #include "vector/loops.h"
-#include <tgmath.h>
-#undef I /* tgmath.h includes complex.h, whose I may be a name elsewhere */
+#include "kernels/generic.h"
 
-#define DG_UNARY(NAME, CTYPE, BODY)                                                        \
-    DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+#define DG_UNARY(LEVEL, NAME, CTYPE, BODY)                                                 \
+    static void NAME##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                      \
         typedef CTYPE T;                                                                   \
         const npy_intp n = dims[0], s = steps[0], so = steps[1];                           \
@@ -43,8 +42,8 @@
         }                                                                                  \
     }
 
-#define DG_BINARY(NAME, CTYPE, BODY)                                                       \
-    DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+#define DG_BINARY(LEVEL, NAME, CTYPE, BODY)                                                \
+    static void NAME##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                      \
         typedef CTYPE T;                                                                   \
         const npy_intp n = dims[0], s = steps[0], t = steps[1], so = steps[2];             \
@@ -75,10 +74,9 @@
         }                                                                                  \
     }
 
-/* A body with a quicker one, which is tried first and gives the same number unless it gives nan. */
-#define DG_BINARY_QUICK(NAME, CTYPE, QUICK, BODY)                                          \
-    DG_BINARY(NAME##_exact, CTYPE, BODY)                                                   \
-    DG_CLONES static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+/* A quicker body than that of NAME_exact. It is tried first, and gives the same number unless it gives nan. */
+#define DG_BINARY_QUICK(LEVEL, NAME, CTYPE, QUICK)                                         \
+    static void NAME##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                      \
         typedef CTYPE T;                                                                   \
         const npy_intp n = dims[0], s = steps[0], t = steps[1];                            \
@@ -90,7 +88,7 @@
             else if (s == w && t == 0) DG_TRY_QUICK(CTYPE, const T x = a[i]; const T y = *b, QUICK)\
             else if (s == 0 && t == w) DG_TRY_QUICK(CTYPE, const T x = *a; const T y = b[i], QUICK)\
         }                                                                                  \
-        NAME##_exact(args, dims, steps, data);                                             \
+        NAME##_exact_##LEVEL(args, dims, steps, data);                                     \
     }
 
 /* Functions of three operands take long, so the time of the loop does not count. */

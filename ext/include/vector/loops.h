@@ -1,8 +1,6 @@
-/* Loops around the vector kernels, each compiled for three instruction sets; see vector/registers.h.
+/* Loops around the vector kernels, one for each instruction set (vector/levels.h).
  *
- * With multiply-add the source differs, so function clones cannot be used. These loops are three functions, and
- * `DG_CHOOSE` selects the one for this machine when a loop is looked up. The environment variable DUALGRAD_KERNELS selects a
- * lower one: `x86-64-v3` or `baseline`. Those without multiply-add give the same numbers on every machine.
+ * Those without multiply-add give the same numbers on every machine.
  *
  * A loop works on blocks that are a multiple of the widest vector. Operands with strides and the rest at the end are copied
  * to a buffer, so that one vector loop serves all shapes. A few elements pass one by one through the same operations.
@@ -19,7 +17,7 @@
 #define DG_VECTOR_BLOCK 256
 #define DG_VECTOR_FEW 4 /* up to so many elements one by one is faster than a padded vector */
 
-#if defined(__GNUC__)
+#if DG_GNU
 #define DG_ONE_BY_ONE __asm__ volatile("") /* keeps the compiler from vectorising the loop around it */
 #else
 #define DG_ONE_BY_ONE (void)0
@@ -27,17 +25,19 @@
 
 typedef void (*dg_function)(void);
 
-/* Vectors in registers, by their bytes. */
-typedef double dg_double_16 __attribute__((vector_size(16)));
-typedef double dg_double_32 __attribute__((vector_size(32)));
-typedef double dg_double_64 __attribute__((vector_size(64)));
-typedef float dg_float_16 __attribute__((vector_size(16)));
-typedef float dg_float_32 __attribute__((vector_size(32)));
-typedef float dg_float_64 __attribute__((vector_size(64)));
+#if DG_GNU
+#define DG_REGISTERS(LEVEL, T) typedef T dg_##T##_##LEVEL __attribute__((vector_size(DG_BYTES_##LEVEL)));
+DG_REGISTERS(v1, double)
+DG_REGISTERS(v3, double)
+DG_REGISTERS(v4, double)
+DG_REGISTERS(v1, float)
+DG_REGISTERS(v3, float)
+DG_REGISTERS(v4, float)
+#endif
 
 /* KERNEL_is_hard finds the numbers that a kernel leaves to the C library; KERNEL_hard computes them. */
-#define DG_VECTOR_LOOP(NAME, T, KERNEL, FUSED)                                                     \
-    static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data)         \
+#define DG_VECTOR_LOOP(LEVEL, NAME, T, KERNEL)                                                     \
+    static void NAME##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data)\
     {                                                                                              \
         const npy_intp s = steps[0], so = steps[1], w = (npy_intp)sizeof(T), lanes = 64 / w;       \
         T in[DG_VECTOR_BLOCK], out[DG_VECTOR_BLOCK];                                               \
@@ -60,7 +60,7 @@ typedef float dg_float_64 __attribute__((vector_size(64)));
             if (so != w || n < m) y = out;                                                         \
             for (npy_intp i = 0; i < m; ++i) hard |= KERNEL##_is_hard(x[i]);                       \
             if (hard && x != in) x = (const T *)memcpy(in, x, (size_t)(n * w));                    \
-            DG_INDEPENDENT for (npy_intp i = 0; i < (m & -lanes); ++i) y[i] = KERNEL(FUSED, x[i]); \
+            DG_INDEPENDENT for (npy_intp i = 0; i < (m & -lanes); ++i) y[i] = KERNEL(DG_FUSES_##LEVEL, x[i]); \
             if (hard)                                                                              \
                 for (npy_intp i = 0; i < n; ++i)                                                   \
                     if (KERNEL##_is_hard(x[i])) y[i] = KERNEL##_hard(x[i]);                        \
@@ -71,76 +71,45 @@ typedef float dg_float_64 __attribute__((vector_size(64)));
         for (; left > 0; --left, a += s, o += so) {                                                \
             const T x = *(const T *)a;                                                             \
             DG_ONE_BY_ONE;                                                                         \
-            *(T *)o = KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(FUSED, x);                   \
+            *(T *)o = KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(DG_FUSES_##LEVEL, x);               \
         }                                                                                          \
     }
 
 /* The same for one number, which machine code calls (executor/native.h). */
-#define DG_VECTOR_ONE(NAME, T, KERNEL, FUSED)                                                      \
-    static T NAME(T x) { return KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(FUSED, x); }
+#define DG_VECTOR_ONE(LEVEL, NAME, T, KERNEL)                                                      \
+    static T NAME##_##LEVEL(T x)                                                                   \
+    {                                                                                              \
+        return KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(DG_FUSES_##LEVEL, x);               \
+    }
 
 /* The same for a vector in a register, which machine code calls. */
-#define DG_VECTOR_WIDE(NAME, T, KERNEL, FUSED, BYTES)                                              \
-    static dg_##T##_##BYTES NAME(dg_##T##_##BYTES v)                                               \
+#define DG_VECTOR_WIDE(LEVEL, NAME, T, KERNEL)                                                     \
+    static dg_##T##_##LEVEL NAME##_##LEVEL(dg_##T##_##LEVEL v)                                     \
     {                                                                                              \
-        enum { lanes = BYTES / sizeof(T) };                                                        \
-        T __attribute__((aligned(BYTES))) x[lanes], y[lanes];                                      \
+        enum { bytes = DG_BYTES_##LEVEL, lanes = bytes / sizeof(T) };                              \
+        T __attribute__((aligned(bytes))) x[lanes], y[lanes];                                      \
         int64_t hard = 0;                                                                          \
-        memcpy(x, &v, BYTES);                                                                      \
+        memcpy(x, &v, bytes);                                                                      \
         for (int i = 0; i < lanes; ++i) hard |= KERNEL##_is_hard(x[i]);                            \
-        DG_INDEPENDENT for (int i = 0; i < lanes; ++i) y[i] = KERNEL(FUSED, x[i]);                 \
+        DG_INDEPENDENT for (int i = 0; i < lanes; ++i) y[i] = KERNEL(DG_FUSES_##LEVEL, x[i]);      \
         if (hard)                                                                                  \
             for (int i = 0; i < lanes; ++i)                                                        \
                 if (KERNEL##_is_hard(x[i])) y[i] = KERNEL##_hard(x[i]);                            \
-        memcpy(&v, y, BYTES);                                                                      \
+        memcpy(&v, y, bytes);                                                                      \
         return v;                                                                                  \
     }
 
 /* Sine and cosine of one number: each of them costs as much as both. */
-#define DG_CIRCLE_ONE(NAME, T, F, FUSED)                                                           \
-    static T NAME(T x, T *cosine)                                                                  \
+#define DG_CIRCLE_ONE(LEVEL, NAME, T, F)                                                           \
+    static T NAME##_##LEVEL(T x, T *cosine)                                                        \
     {                                                                                              \
         if (dgv_is_far(x)) return *cosine = cos##F(x), sin##F(x);                                  \
-        return *cosine = DG_COSINE##F(FUSED, x), DG_SINE##F(FUSED, x);                             \
+        return *cosine = DG_COSINE##F(DG_FUSES_##LEVEL, x), DG_SINE##F(DG_FUSES_##LEVEL, x);       \
     }
 #define DG_SINE dgv_sin
 #define DG_COSINE dgv_cos
 #define DG_SINEf dgv_sin_f
 #define DG_COSINEf dgv_cos_f
-
-#if defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
-#define DG_FUSES 1
-#else
-#define DG_FUSES 0
-#endif
-
-#if DG_HAS_LEVELS
-#define DG_VECTOR_UNARY(NAME, T, KERNEL)                                                           \
-    __attribute__((target("arch=x86-64-v4"))) DG_VECTOR_LOOP(NAME##_v4, T, KERNEL, 1)              \
-    __attribute__((target("arch=x86-64-v3"))) DG_VECTOR_LOOP(NAME##_v3, T, KERNEL, 1)              \
-    DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
-#define DG_FUNCTION(MAKER, NAME, T, KERNEL)                                                        \
-    __attribute__((target("arch=x86-64-v4"))) MAKER(NAME##_v4, T, KERNEL, 1)                       \
-    __attribute__((target("arch=x86-64-v3"))) MAKER(NAME##_v3, T, KERNEL, 1)                       \
-    MAKER(NAME, T, KERNEL, DG_FUSES)
-#define DG_WIDE_FUNCTION(NAME, T, KERNEL)                                                          \
-    __attribute__((target("arch=x86-64-v4"))) DG_VECTOR_WIDE(NAME##_v4, T, KERNEL, 1, 64)          \
-    __attribute__((target("arch=x86-64-v3"))) DG_VECTOR_WIDE(NAME##_v3, T, KERNEL, 1, 32)          \
-    DG_VECTOR_WIDE(NAME, T, KERNEL, DG_FUSES, 16)
-#define DG_CHOOSE(NAME) (dgv_level() == 2 ? NAME##_v4 : (dgv_level() == 1 ? NAME##_v3 : NAME))
-#define DG_CHOOSE_FUNCTION(NAME)                                                                   \
-    (dgv_level() == 2   ? (dg_function)NAME##_v4                                                   \
-     : dgv_level() == 1 ? (dg_function)NAME##_v3                                                   \
-                        : (dg_function)NAME)
-#define DG_WIDE_BYTES (16 << dgv_level()) /* of the vectors of wide functions */
-#else
-#define DG_VECTOR_UNARY(NAME, T, KERNEL) DG_VECTOR_LOOP(NAME, T, KERNEL, DG_FUSES)
-#define DG_FUNCTION(MAKER, NAME, T, KERNEL) MAKER(NAME, T, KERNEL, DG_FUSES)
-#define DG_CHOOSE(NAME) NAME
-#define DG_CHOOSE_FUNCTION(NAME) (dg_function)NAME
-#define DG_WIDE_FUNCTION(NAME, T, KERNEL) DG_VECTOR_WIDE(NAME, T, KERNEL, DG_FUSES, 16)
-#define DG_WIDE_BYTES 16
-#endif
 
 #define DG_NEVER_HARD(KERNEL, T)                                                                   \
     DG_INLINE int64_t KERNEL##_is_hard(T x) { return (void)x, 0; }                                 \

@@ -15,13 +15,9 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include "vector/loop.h"
 
-#if !defined(__GNUC__)
-#define __attribute__(x)
-#endif
+#include "vector/levels.h"
+#include "vector/loop.h"
 
 #define DG_INLINE static inline __attribute__((always_inline))
 
@@ -37,26 +33,6 @@
 #define DG_UNROLL
 #define DG_UNROLL_8
 #define DG_INDEPENDENT
-#endif
-
-/* One function compiled for three instruction sets; the loader chooses one. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
-#define DG_HAS_LEVELS 1
-#define DG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define DG_HAS_LEVELS 0
-#define DG_CLONES
-#endif
-
-#if DG_HAS_LEVELS
-/* The instruction set in use: 0 the baseline, 1 vectors of 32 bytes and multiply-add, 2 vectors of 64 bytes. */
-static __attribute__((noinline, unused)) int dgv_level(void)
-{
-    const char *wish = getenv("DUALGRAD_KERNELS");
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("x86-64-v3") || (wish && !strcmp(wish, "baseline"))) return 0;
-    return __builtin_cpu_supports("x86-64-v4") && !(wish && !strcmp(wish, "x86-64-v3")) ? 2 : 1;
-}
 #endif
 
 /* Loops over contiguous elements; an operand is the result itself, or does not overlap it. Unrolled 8 times: a tile of a
@@ -112,7 +88,7 @@ DG_INLINE float dgv_number_f(uint32_t bits) { return ((dgv_word_f){.bits = bits}
 DG_INLINE double dgv_power_of_two(double rounded) { return dgv_number((dgv_bits(rounded) << 52) + DG_ONE_BITS); }
 
 /* a * b + c. The compiler may not fuse plain C (-ffp-contract=off), so results do not depend on its choices. */
-#if defined(__GNUC__)
+#if DG_GNU
 #define DG_MADD(a, b, c) (fused ? __builtin_fma(a, b, c) : (a) * (b) + (c))
 #define DG_MADD_F(a, b, c) (fused ? __builtin_fmaf(a, b, c) : (a) * (b) + (c))
 #else

@@ -28,18 +28,22 @@ def opcodes() -> str:
 
 def _kernel(row: Row) -> list[str]:
     macro = {1: "DG_UNARY", 2: "DG_BINARY", 3: "DG_TERNARY"}[row.arity]
-    lines = [
-        f"{macro}_QUICK(dg_{row.name}_{tag}, {ctype}, {row.c_quick}, {body})"
-        if row.c_quick and body == row.c
-        else f"{macro}(dg_{row.name}_{tag}, {ctype}, {body})"
-        for tag, ctype, _, body in _bodies(row)
-    ]
+    lines = []
+    for tag, ctype, _, body in _bodies(row):
+        name = f"dg_{row.name}_{tag}"
+        if row.c_quick and body == row.c:
+            lines.append(f"DG_EACH_LEVEL({macro}, {name}_exact, {ctype}, {body})")
+            lines.append(f"DG_EACH_LEVEL({macro}_QUICK, {name}, {ctype}, {row.c_quick})")
+        elif row.arity == 3:
+            lines.append(f"{macro}({name}, {ctype}, {body})")
+        else:
+            lines.append(f"DG_EACH_LEVEL({macro}, {name}, {ctype}, {body})")
     for tag, ctype, _ in _vectors(row):
         kernel = f"dgv_{row.name}{'' if tag == 'f64' else '_f'}"
-        lines.append(f"DG_VECTOR_UNARY(dg_{row.name}_{tag}, {ctype}, {kernel})")
-        lines.append(f"DG_WIDE_FUNCTION(dg_{row.name}_{tag}_wide, {ctype}, {kernel})")
+        lines.append(f"DG_EACH_LEVEL(DG_VECTOR_LOOP, dg_{row.name}_{tag}, {ctype}, {kernel})")
+        lines.append(f"DG_EACH_LEVEL(DG_VECTOR_WIDE, dg_{row.name}_{tag}_wide, {ctype}, {kernel})")
         if row.name not in CIRCLE:
-            lines.append(f"DG_FUNCTION(DG_VECTOR_ONE, {_function(row, tag)}, {ctype}, {kernel})")
+            lines.append(f"DG_EACH_LEVEL(DG_VECTOR_ONE, {_function(row, tag)}, {ctype}, {kernel})")
     return lines
 
 
@@ -68,13 +72,13 @@ def kernels() -> str:
         out += _kernel(row)
     out += ["static dg_loop dg_own_loop(int op, int typenum)", "{", "    switch (op) {"]
     for code, row in rows:
-        loops = [(num, f"dg_{row.name}_{tag}") for tag, _, num, _ in _bodies(row)]
-        loops += [(num, f"DG_CHOOSE(dg_{row.name}_{tag})") for tag, _, num in _vectors(row)]
-        picks = " : ".join(f"typenum == {num} ? {loop}" for num, loop in loops)
+        loops = [(num, f"dg_{row.name}_{tag}") for tag, _, num, *_ in (*_bodies(row), *_vectors(row))]
+        choice = "{}" if row.arity == 3 else "DG_CHOOSE({})"
+        picks = " : ".join(f"typenum == {num} ? {choice.format(loop)}" for num, loop in loops)
         out.append(f"    case {code}: return {picks} : (dg_loop)0;")
     out += ["    }", "    return (dg_loop)0;", "}", ""]
     out += [
-        f"DG_FUNCTION(DG_CIRCLE_ONE, dg_circle_{tag}_one, {ctype}, {suffix})"
+        f"DG_EACH_LEVEL(DG_CIRCLE_ONE, dg_circle_{tag}_one, {ctype}, {suffix})"
         for tag, ctype, suffix in (("f64", "double", ""), ("f32", "float", "f"))
     ]
     vectors = [(code, row) for code, row in rows if row.vector]
@@ -87,7 +91,7 @@ def _functions(name: str, rows: list[tuple[int, Row]], called: Callable[[Row, st
     """A function that looks up those of vector kernels."""
     out = [f"static dg_function {name}(int op, int typenum)", "{", "    switch (op) {"]
     for code, row in rows:
-        functions = [(num, f"DG_CHOOSE_FUNCTION({called(row, tag)})") for tag, _, num in _vectors(row)]
+        functions = [(num, f"DG_CHOOSE_AS((dg_function), {called(row, tag)})") for tag, _, num in _vectors(row)]
         picks = " : ".join(f"typenum == {num} ? {function}" for num, function in functions)
         out.append(f"    case {code}: return {picks} : (dg_function)0;")
     return [*out, "    }", "    return (dg_function)0;", "}", ""]

@@ -405,7 +405,7 @@ class Sweep:
 
 def same_numbers(tensors: list[Tensor], others: list[Tensor]) -> bool:
     """Whether the first tensors have the bits of others."""
-    return all([primal(t).tobytes() == primal(other).tobytes() for t, other in zip(tensors, others, strict=False)])  # noqa: C419
+    return [primal(t).tobytes() for t in tensors] == [primal(t).tobytes() for t in others]
 
 
 def _bytes(text: str) -> int:

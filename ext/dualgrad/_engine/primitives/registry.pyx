@@ -31,7 +31,7 @@ cdef extern from "kernels/kernels.h":
     dg_loop dg_own_loop(int op, int typenum)
     dg_function dg_own_function(int op, int typenum)
     dg_function dg_own_wide(int op, int typenum)
-    const int DG_WIDE_BYTES
+    int dg_level() noexcept
 
 cdef extern from "kernels/foreign.h":
     ctypedef struct dg_foreign:
@@ -285,7 +285,7 @@ def wide_function(int op, int typenum):
 
 def wide_bytes():
     """The bytes of such a vector."""
-    return DG_WIDE_BYTES
+    return 16 << dg_level()
 
 
 def opcodes():

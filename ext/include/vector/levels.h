@@ -1,0 +1,86 @@
+/* One function compiled for each instruction set, and the choice of the one for this processor.
+ *
+ * A maker is a macro that defines one function; its first parameter, the level, ends the function's name. `DG_EACH_LEVEL`
+ * calls it for the baseline of the compiler (v1) and, where the processor may have more, for vectors of 32 bytes with
+ * multiply-add (v3) and for vectors of 64 bytes (v4). `DG_CHOOSE` takes one of them: when a loop is looked up, not when it
+ * is called. So no loader has to know how to choose, and every compiler that knows `target` does.
+ *
+ * The environment variable DUALGRAD_KERNELS asks for a lower level: `x86-64-v3` or `baseline`.
+ */
+#ifndef DG_LEVELS_H
+#define DG_LEVELS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define DG_GNU 1 /* attributes, vectors and builtins of GCC */
+#else
+#define DG_GNU 0
+#define __attribute__(x)
+#endif
+
+#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
+#define DG_HAS_LEVELS 1
+#define DG_TARGET_v3 __attribute__((target("arch=x86-64-v3")))
+#if defined(__clang__) /* it takes vectors of 32 bytes else */
+#define DG_TARGET_v4 __attribute__((target("arch=x86-64-v4"), min_vector_width(512)))
+#else
+#define DG_TARGET_v4 __attribute__((target("arch=x86-64-v4")))
+#endif
+#define DG_EACH_LEVEL(MAKER, ...)       \
+    DG_TARGET_v4 MAKER(v4, __VA_ARGS__) \
+    DG_TARGET_v3 MAKER(v3, __VA_ARGS__) \
+    MAKER(v1, __VA_ARGS__)
+#define DG_CHOOSE_AS(CAST, NAME) (dg_level() == 2 ? CAST NAME##_v4 : dg_level() == 1 ? CAST NAME##_v3 : CAST NAME##_v1)
+#define DG_TABLES(TABLE) {TABLE(v1), TABLE(v3), TABLE(v4)} /* by dg_level() */
+#else
+#define DG_HAS_LEVELS 0
+#define DG_EACH_LEVEL(MAKER, ...) MAKER(v1, __VA_ARGS__)
+#define DG_CHOOSE_AS(CAST, NAME) (CAST NAME##_v1)
+#define DG_TABLES(TABLE) {TABLE(v1)}
+#endif
+
+#define DG_CHOOSE(NAME) DG_CHOOSE_AS(, NAME)
+
+/* Whether a level multiplies and adds with one rounding, and the bytes of its vectors. */
+#if defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
+#define DG_FUSES_v1 1
+#else
+#define DG_FUSES_v1 0
+#endif
+#define DG_FUSES_v3 1
+#define DG_FUSES_v4 1
+#define DG_BYTES_v1 16
+#define DG_BYTES_v3 32
+#define DG_BYTES_v4 64
+
+#if DG_HAS_LEVELS
+/* The level asked for now. */
+static int dg_find_level(void)
+{
+    const char *wish = getenv("DUALGRAD_KERNELS");
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
+        !__builtin_cpu_supports("bmi2") || (wish && !strcmp(wish, "baseline")))
+        return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && !(wish && !strcmp(wish, "x86-64-v3")) ? 2 : 1;
+}
+#endif
+
+/* The level asked for first: 0 the baseline, 1 v3, 2 v4. Threads that ask at the same time find the same. */
+static __attribute__((unused)) int dg_level(void)
+{
+#if DG_HAS_LEVELS
+    static int known; /* the level and one */
+    int level = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (!level) __atomic_store_n(&known, level = dg_find_level() + 1, __ATOMIC_RELAXED);
+    return level - 1;
+#else
+    return 0;
+#endif
+}
+
+#endif
