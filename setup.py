@@ -17,10 +17,11 @@ Environment
 
 import filecmp
 import hashlib
-import importlib
+import importlib.util
 import os
 import re
 import sys
+import sysconfig
 from pathlib import Path
 
 import Cython
@@ -28,13 +29,25 @@ import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build import build
-from setuptools.command.build_ext import build_ext
+from setuptools.command.build_ext import build_ext, customize_compiler, new_compiler
+from setuptools.errors import PlatformError
 
 ROOT = Path(__file__).resolve().parent
 EXT = Path("ext")
 DEBUG = os.environ.get("DUALGRAD_DEBUG", "0") not in ("", "0")
 SYMBOLS = os.environ.get("DUALGRAD_SYMBOLS", "0") not in ("", "0")
 JOBS = int(os.environ.get("DUALGRAD_JOBS", os.cpu_count() or 1))
+
+
+def load_toolchain():
+    """The module ``ext/toolchain.py``, by its path: it belongs to no package."""
+    spec = importlib.util.spec_from_file_location("toolchain", ROOT / EXT / "toolchain.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+toolchain = load_toolchain()
 
 DIRECTIVES = {
     "language_level": 3,
@@ -60,23 +73,11 @@ if DEBUG:
     # Coverage reads the lines through sys.settrace, even if sys.monitoring exists.
     MACROS += [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 
-if sys.platform == "win32":
-    CFLAGS = ["/Od", "/Z7"] if DEBUG else ["/O2"]
-else:
-    # Without math errno and floating-point traps the compiler can vectorise; results stay those of IEEE 754.
-    # Without contraction a chain of operations gives the same numbers one by one and as one loop. Never use
-    # -ffast-math: in a shared library it changes the arithmetic of the whole process.
-    CFLAGS = ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0"]
-    CFLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
-    # Newer compilers make errors of these.
-    CFLAGS += [f"-Werror={name}" for name in ("implicit-function-declaration", "incompatible-pointer-types")]
-
-# A release has no symbols for debuggers, which are a tenth of its size, and no gap between code and constants.
-LDFLAGS = ["-Wl,-s", "-Wl,-z,noseparate-code"] if sys.platform == "linux" and not DEBUG else []
-LDFLAGS = LDFLAGS[1:] if SYMBOLS else LDFLAGS
-
-ENVIRONMENT = {name: os.environ.get(name) for name in ("CC", "CPPFLAGS", "CFLAGS", "LDFLAGS")}
-CONFIGURATION = repr((Cython.__version__, numpy.__version__, DIRECTIVES, MACROS, CFLAGS, LDFLAGS, ENVIRONMENT))
+# What determines the compiler and its flags
+ENVIRONMENT = {name: os.environ.get(name) for name in ("ARCHFLAGS", "CC", "CPPFLAGS", "CFLAGS", "LDFLAGS", "LDSHARED")}
+# (the suffix tells a free-threaded interpreter from another one)
+FLAGS = (toolchain.COMPILE, toolchain.LINK, SYMBOLS, *map(sysconfig.get_config_var, ("CC", "EXT_SUFFIX")))
+CONFIGURATION = repr((Cython.__version__, numpy.__version__, DIRECTIVES, MACROS, FLAGS, ENVIRONMENT))
 BUILD = "build/{}-{}-{}".format(
     sys.implementation.cache_tag,
     "debug" if DEBUG else "release",
@@ -129,13 +130,26 @@ def mend(path):
         path.write_text(mended)
 
 
+def find_toolchain(compiler):
+    """The C compiler and its flags; an error of one line if the engine cannot be built."""
+    try:
+        return toolchain.Toolchain(compiler)
+    except toolchain.Unusable as error:
+        raise PlatformError(str(error)) from None
+
+
 class Build(build):
     def initialize_options(self):
         super().initialize_options()
         self.build_base = BUILD
 
     def run(self):
-        generate_sources()  # before Python files are copied: stubs are among what is generated
+        # Before anything is copied, so that no list of files hides the error.
+        compiler = new_compiler(compiler=self.compiler)
+        customize_compiler(compiler)
+        find_toolchain(compiler)
+        # Before Python files are copied: stubs are among what is generated.
+        generate_sources()
         super().run()
 
 
@@ -144,8 +158,9 @@ class BuildExt(build_ext):
         super().finalize_options()
         self.parallel = self.parallel or JOBS
 
-    def run(self):
+    def build_extensions(self):
         # Not at import, so that reading metadata or packing an sdist compiles nothing.
+        found = find_toolchain(self.compiler)
         generate_sources()
         compiled = cythonize(
             self.extensions,
@@ -160,11 +175,14 @@ class BuildExt(build_ext):
         )
         # cythonize returns new objects; copy them to the ones that this command has prepared.
         by_name = {extension.name: extension for extension in compiled}
+        link_flags = found.link_flags(DEBUG, SYMBOLS)
         for extension in self.extensions:
             vars(extension).update(vars(by_name[extension.name]))
             mend(Path(extension.sources[0]))
             extension.depends = sorted(headers_of(Path(extension.sources[0])))
-        super().run()
+            extension.extra_compile_args = found.compile_flags(DEBUG)
+            extension.extra_link_args = link_flags
+        super().build_extensions()
 
     def copy_file(self, infile, outfile, **options):
         # Compared by content, not by age: the module in the source tree may be a newer one of another
@@ -183,8 +201,6 @@ def find_extensions():
             [path.as_posix()],
             include_dirs=[numpy.get_include(), (EXT / "include").as_posix()],
             define_macros=MACROS,
-            extra_compile_args=CFLAGS,
-            extra_link_args=LDFLAGS,
         )
         for path in sorted(EXT.rglob("*.pyx"))
     ]

@@ -1,0 +1,182 @@
+"""The C compiler that builds the engine, and the flags it gets. ``setup.py`` asks for them.
+
+A compiler belongs to a family, which has one way to write flags. The macros that it defines tell the family and the
+format of the modules it makes. Every family is told the same three things: to optimise, not to set errno and to raise
+no floating-point traps, so that loops become vector code, and never to fuse a product and a sum by itself. A chain of
+operations then gives the same numbers one by one and as one loop, on every machine. Flags like ``-ffast-math`` are
+refused: in a shared library they change the arithmetic of the whole process.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+
+# family: flags of a release, flags of a debug build, flags of both
+COMPILE = {
+    "gcc": (
+        ["-O3", "-g0"],
+        ["-O1", "-g", "-UNDEBUG"],
+        ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"],
+    ),
+    "msvc": (["/O2"], ["/Od", "/Z7"], ["/std:c11", "/fp:precise"]),
+}
+# Newer compilers make errors of these.
+COMPILE["gcc"][2].extend(f"-Werror={name}" for name in ("implicit-function-declaration", "incompatible-pointer-types"))
+COMPILE["clang"] = COMPILE["gcc"]
+# Options that this driver does not know by a name of its own are passed on behind /clang:.
+COMPILE["clang-cl"] = (*COMPILE["msvc"][:2], ["/std:c11", *(f"/clang:{flag}" for flag in COMPILE["clang"][2])])
+
+# format of modules: flags that leave names of functions out, which are a tenth of the size; other flags of a release
+LINK = {
+    "elf": (["-Wl,-s"], ["-Wl,-z,noseparate-code"]),  # the second: no gap between code and constants
+    "macho": (["-Wl,-x"], ["-Wl,-dead_strip"]),
+    "pe": (["-Wl,-s"], []),
+    "unknown": ([], []),
+}
+
+INSTALL = (
+    "install one (Debian, Ubuntu: apt install gcc libc6-dev; Fedora: dnf install gcc; Alpine: apk add gcc musl-dev; "
+    "macOS: xcode-select --install; Windows: the Build Tools for Visual Studio with C++), "
+    "or name one by the environment variable CC"
+)
+
+
+class Unusable(Exception):
+    """No compiler is there that can build the engine. The message is one line that says what to do."""
+
+
+def run(command, source=None):
+    """The result of a command; its output is text, both streams as one."""
+    # Compilers translate their messages.
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(
+        command, input=source, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+
+
+def for_one_processor(command):
+    """The command without ``-arch x``: of several processors of macOS at once no macros can be asked for."""
+    return [word for word, before in zip(command, [None, *command], strict=False) if "-arch" not in (word, before)]
+
+
+def macros_of(command):
+    """The macros that a compiler with GCC's options defines, by name."""
+    if shutil.which(command[0]) is None:
+        raise Unusable(f"dualgrad is built from C, and there is no C compiler {command[0]!r}: {INSTALL}")
+    answer = run([*for_one_processor(command), "-dM", "-E", "-x", "c", "-"], source="")
+    if answer.returncode:
+        raise Unusable(f"the C compiler {command[0]!r} does not work ({last_line(answer)}): {INSTALL}")
+    return dict(re.findall(r"^#define (\w+)[ ]?(.*)$", answer.stdout, re.MULTILINE))
+
+
+def last_line(answer):
+    """What a command that failed has said, in one line."""
+    lines = [line.strip() for line in answer.stdout.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or [f"it ended with {answer.returncode}"])[0]
+
+
+def family_of(macros):
+    """The family of a compiler that defines these macros."""
+    if "__FAST_MATH__" in macros:
+        raise Unusable("dualgrad cannot be built with -ffast-math or -Ofast, which change the numbers: leave them out")
+    if "__clang__" in macros:
+        return "clang"
+    if "__GNUC__" in macros:
+        return "gcc"
+    raise Unusable(f"dualgrad can be built by GCC, Clang or Microsoft's compiler, and this is none of them: {INSTALL}")
+
+
+def format_of(macros):
+    """The format of the modules that a compiler with these macros makes."""
+    formats = {"__ELF__": "elf", "__APPLE__": "macho", "_WIN32": "pe"}
+    return next((name for macro, name in formats.items() if macro in macros), "unknown")
+
+
+def compile_flags(family, debug=False):
+    """The flags of a family."""
+    release, debugging, both = COMPILE[family]
+    return (debugging if debug else release) + both
+
+
+def wanted_link_flags(file_format, debug=False, symbols=False):
+    """The flags for the linker that make a release of this format small."""
+    strip, others = LINK[file_format]
+    return [] if debug else others if symbols else strip + others
+
+
+class Toolchain:
+    """The compiler and the linker that setuptools has found.
+
+    Parameters
+    ----------
+    compiler
+        the compiler object of a ``build_ext`` command
+
+    Raises
+    ------
+    Unusable
+        if it is missing, does not compile a program that includes ``Python.h``, or changes arithmetic
+    """
+
+    def __init__(self, compiler):
+        self.compiler = compiler
+        self.file_format = "pe"
+        if compiler.compiler_type == "msvc":
+            self.family = self.microsoft_family()
+        else:
+            macros = macros_of(compiler.compiler_so)
+            self.family = family_of(macros)
+            self.file_format = format_of(macros)
+            self.compile_trial()
+
+    def microsoft_family(self):
+        try:
+            self.compiler.initialize()
+        except Exception as error:  # of a class that setuptools has moved more than once
+            reason = " ".join(str(error).split())
+            raise Unusable(
+                f"dualgrad is built from C sources, and no C compiler is there ({reason}): {INSTALL}"
+            ) from None
+        return "clang-cl" if Path(self.compiler.cc).stem.lower() == "clang-cl" else "msvc"
+
+    def compile_trial(self):
+        """Compile a program that includes ``Python.h``, so that what is missing is said in one line."""
+        include = [f"-I{path}" for path in {sysconfig.get_path(name) for name in ("include", "platinclude")}]
+        with tempfile.TemporaryDirectory() as folder:
+            for header in ("math.h", "Python.h"):
+                command = [*self.compiler.compiler_so, *include, "-x", "c", "-c", "-", "-o", f"{folder}/trial.o"]
+                answer = run(command, source=f"#include <{header}>\nint main(void) {{ return 0; }}\n")
+                if not answer.returncode:
+                    continue
+                if header == "Python.h":
+                    version = sysconfig.get_python_version()
+                    raise Unusable(
+                        f"dualgrad is built from C, which needs the headers of Python {version} "
+                        f"({last_line(answer)}): install them "
+                        f"(Debian, Ubuntu: apt install python{version}-dev; Fedora: dnf install python{version}-devel)"
+                    )
+                raise Unusable(f"the C compiler does not work ({last_line(answer)}): {INSTALL}")
+
+    def compile_flags(self, debug=False):
+        return compile_flags(self.family, debug)
+
+    def link_flags(self, debug=False, symbols=False):
+        """Those of the wanted flags that the linker takes without a word."""
+        if self.compiler.compiler_type == "msvc":
+            return []
+        return [flag for flag in wanted_link_flags(self.file_format, debug, symbols) if self.links_with(flag)]
+
+    def links_with(self, flag):
+        """Whether the linker makes a shared library with this flag, and says nothing about it."""
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder, "trial.o")
+            compiled = run(
+                [*self.compiler.compiler_so, "-x", "c", "-c", "-", "-o", str(made)], source="int dg_trial;\n"
+            )
+            linked = run([*self.compiler.linker_so, str(made), "-o", str(made.with_suffix(".so")), flag])
+        return compiled.returncode == 0 == linked.returncode and flag.rpartition(",")[2] not in linked.stdout
