@@ -1,0 +1,124 @@
+"""Which modules `mindspore` has, and where the names in each of them come from.
+
+A row is a module below `mindspore` and the modules below `dualgrad` that are searched for its names, in this order; a
+dot is `dualgrad` itself. A module of dualgrad with the same path is always searched first. The names themselves are
+looked up when they are asked for, so that a name that is added to dualgrad needs no row.
+
+MindSpore defines most names in files of their own and gives them to the folder above. Such files have the names of
+their folder: `_FILES` lists them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["CHILDREN", "MODULES"]
+
+_ROWS: Final = """
+.                            . dtype modes context train common
+_checkparam                  train._checks
+_extends
+_extends.parse
+_extends.parse.compile_config  context
+amp                          train
+common                       . dtype modes context train
+common.initializer           _initial_values
+communication
+communication.management     communication
+context
+dataset
+dataset.config
+dataset.transforms
+dataset.transforms.transforms  dataset.transforms
+dataset.vision
+experimental
+experimental.optim
+experimental.optim.lr_scheduler
+hal
+log
+mindrecord                   dataset
+mint
+mint.nn
+mint.nn.functional
+mint.linalg                  mint numpy.linalg
+mint.optim                   experimental.optim
+mint.special                 mint
+nn                           train.metrics
+nn.probability
+nn.probability.bijector
+nn.probability.distribution
+numpy
+numpy.fft
+numpy.linalg
+ops                          modes
+parallel                     context
+parallel._utils              communication
+profiler
+runtime
+scipy
+scipy.linalg                 numpy.linalg
+scipy.optimize
+train                        amp serialization dataset
+"""
+
+_FILES: Final = {
+    "common": """
+        _decorator _register_for_tensor _stub_tensor api dtype generator hook_handle jit_config lazy_inline mutable
+        np_dtype parameter recompute seed sparse_tensor tensor
+    """,
+    "dataset": "core engine engine.datasets engine.iterators engine.samplers",
+    "nn": """
+        cell dynamic_lr grad grad.cell_grad layer layer.activation layer.basic layer.channel_shuffle layer.combined
+        layer.container layer.conv layer.dense layer.embedding layer.flash_attention layer.image layer.math
+        layer.normalization layer.padding layer.pooling layer.rnn_cells layer.rnns layer.thor_layer
+        layer.timedistributed layer.transformer learning_rate_schedule loss loss.loss metrics optim
+        optim._dist_optimizer_registry optim.ada_grad optim.adadelta optim.adafactor optim.adam optim.adamax
+        optim.adasum optim.asgd optim.ftrl optim.lamb optim.lars optim.lazyadam optim.momentum optim.optimizer
+        optim.proximal_ada_grad optim.rmsprop optim.rprop optim.sgd optim.tft_wrapper optim.thor wrap
+        wrap.cell_wrapper wrap.grad_reducer wrap.loss_scale
+    """,
+    "numpy": "array_creations array_ops dtypes logic_ops math_ops utils utils_const",
+    "ops": """
+        _grad_experimental _primitive_cache auto_generate auto_generate.gen_ops_prim composite composite.base
+        composite.math_ops composite.multitype_ops composite.random_ops function function.array_func
+        function.clip_func function.debug_func function.fft_func function.grad function.grad.grad_func
+        function.image_func function.linalg_func function.math_func function.nn_func function.other_func
+        function.parameter_func function.random_func function.reshard_func function.sparse_func
+        function.sparse_unary_func function.spectral_func function.vmap_func functional operations operations._inner_ops
+        operations._grad_ops operations._sequence_ops operations._tensor_array operations.array_ops operations.comm_ops
+        operations.control_ops operations.custom_ops operations.debug_ops operations.image_ops operations.inner_ops
+        operations.linalg_ops operations.manually_defined operations.math_ops operations.nn_ops operations.other_ops
+        operations.random_ops operations.sparse_ops operations.spectral_ops primitive vm_impl_registry
+    """,
+    "parallel": "_auto_parallel_context _ps_context",
+    "train": """
+        _utils amp callback callback._callback callback._checkpoint callback._early_stop callback._history
+        callback._lambda_callback callback._loss_monitor callback._lr_scheduler_callback callback._reduce_lr_on_plateau
+        callback._summary_collector callback._time_monitor data_sink dataset_helper loss_scale_manager metrics
+        metrics.accuracy metrics.error metrics.loss metrics.metric metrics.topk model serialization summary
+        summary.summary_record
+    """,
+}
+
+
+def _rows() -> dict[str, tuple[str, ...]]:
+    """The rows as a dict: the path below `mindspore` ("" for itself), and the modules of dualgrad with its names."""
+    found = {}
+    for line in _ROWS.strip().splitlines():
+        path, *sources = line.split()
+        path = path.strip(".")
+        own = f"dualgrad.{path}".rstrip(".")
+        found[path] = (own, *(f"dualgrad.{source}".rstrip(".") for source in sources))
+    for folder, files in _FILES.items():
+        for file in files.split():
+            path = f"{folder}.{file}"
+            found[path] = (f"dualgrad.{path}", *found[folder])
+    return {path: tuple(dict.fromkeys(sources)) for path, sources in found.items()}
+
+
+MODULES: Final = _rows()
+
+# The names of the modules directly below each.
+CHILDREN: Final[dict[str, list[str]]] = {path: [] for path in MODULES}
+for _path in filter(None, MODULES):
+    CHILDREN[_path.rpartition(".")[0]].append(_path.rpartition(".")[2])
