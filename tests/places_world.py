@@ -366,12 +366,12 @@ place(
 )
 place(
     "mode",
-    "def f(x): return ops.sum(x * (2.0 if dg.get_context('max_call_depth') > 900 else 3.0))",
+    "def f(x): return ops.sum(x * (2.0 if dg.get_context('device_id') < 4 else 3.0))",
     set=[
-        "OLD = dg.get_context('max_call_depth')\ndg.set_context(max_call_depth=500)",
-        "dg.set_context(max_call_depth=OLD)",
+        "OLD = dg.get_context('device_id')\ndg.set_context(device_id=5)",
+        "dg.set_context(device_id=OLD)",
     ],
-    after="dg.set_context(max_call_depth=1000)",
+    after="dg.set_context(device_id=0)",
 )
 place(
     "result of a jitted function",

@@ -12,7 +12,17 @@ from . import context, dtype, numpy, ops
 from ._engine.arrays.array import install as _install
 from ._engine.assembly import check as _check_engine
 from ._engine.transforms.tensor import OTHER_PRODUCTS as _OTHER_PRODUCTS
-from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+from .context import (
+    GRAPH_MODE,
+    PYNATIVE_MODE,
+    ParallelMode,
+    get_auto_parallel_context,
+    get_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+    set_context,
+    set_device,
+)
 from .dtype import (
     bool_,
     complex64,
@@ -35,7 +45,7 @@ from .finite import check_finite
 from .leaving import LeavesDerivativeError
 from .loops import branches as branches
 from .loops import cond, fori_loop, scan, while_loop
-from .modes import jit, mutable
+from .modes import JitConfig, jit, jit_class, lazy_inline, ms_class, ms_function, mutable, no_inline
 from .numpy import _protocol as _protocol
 from .parameter import Parameter, ParameterTuple
 from .pytrees import register_pytree
@@ -106,7 +116,9 @@ _LATER = {
 __all__ = [
     "GRAPH_MODE",
     "PYNATIVE_MODE",
+    "JitConfig",
     "LeavesDerivativeError",
+    "ParallelMode",
     "Parameter",
     "ParameterTuple",
     "Tensor",
@@ -134,6 +146,7 @@ __all__ = [
     "float32",
     "float64",
     "fori_loop",
+    "get_auto_parallel_context",
     "get_context",
     "get_grad",
     "get_num_threads",
@@ -150,28 +163,36 @@ __all__ = [
     "jacrev",
     "jet",
     "jit",
+    "jit_class",
     "jvp",
     "laplacian",
+    "lazy_inline",
     "linear_operator",
     "linear_solve",
     "linearize",
     "load_checkpoint",
     "load_param_into_net",
     "mixed_partial",
+    "ms_class",
+    "ms_function",
     "mutable",
     "nn",
+    "no_inline",
     "numpy",
     "operators",
     "ops",
     "profile",
     "recompute",
     "register_pytree",
+    "reset_auto_parallel_context",
     "root",
     "run_check",
     "save_checkpoint",
     "scan",
     "scipy",
+    "set_auto_parallel_context",
     "set_context",
+    "set_device",
     "set_num_threads",
     "set_seed",
     "sparse",

@@ -6,7 +6,8 @@ once, or may compute large ones together when the outermost call ends. ``native`
 machine code, where llvmlite is installed; the numbers are the same. ``device_target`` takes every device that
 MindSpore knows, since scripts name one, and everything is computed on the CPU; choosing another device warns once.
 The other keywords tune compilers, memory pools and log files that do not exist here. They are known by name, so that
-a script runs unchanged and a misspelt keyword is still an error; what is set is remembered and otherwise ignored.
+a script runs unchanged and a misspelt keyword is still an error; what is set is remembered and otherwise ignored. Each
+of them warns once where it is set to another value than its default.
 
 The settings belong to the process, not to a thread: they are chosen once, at the top of a program.
 """
@@ -19,8 +20,17 @@ from typing import Final
 
 from ._engine.primitives.execute import synchronize
 from ._engine.transforms.calls import set_graph_mode
+from .parallel import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+)
 
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "mode", "set_context", "set_device"]
+__all__ = [
+    "GRAPH_MODE", "PYNATIVE_MODE", "ParallelMode", "get_auto_parallel_context", "get_context", "mode",
+    "reset_auto_parallel_context", "set_auto_parallel_context", "set_context", "set_device",
+]  # fmt: skip
 
 GRAPH_MODE: Final = 0
 PYNATIVE_MODE: Final = 1
@@ -76,6 +86,8 @@ _IGNORED: Final[dict[str, object]] = {
     "debug_level": 0,
 }
 
+_SILENT: Final = ("device_id",)  # a part of the name of a device, about which `device_target` warns
+
 _settings: dict[str, object] = {
     "device_target": "CPU",
     "pynative_synchronize": os.environ.get("DUALGRAD_SYNCHRONOUS", "") not in ("", "0"),
@@ -119,7 +131,8 @@ def set_context(**kwargs: object) -> None:
         ``"force"`` compiles every program before its first run. The environment variable ``DUALGRAD_NATIVE``, which
         is 1 or ``force``, sets it when the package is imported.
     **kwargs
-        Any other keyword of MindSpore 2, such as ``save_graphs`` or ``device_id``: remembered and ignored.
+        Any other keyword of MindSpore 2, such as ``save_graphs`` or ``device_id``: remembered and ignored, with a
+        warning where it is set to another value than its default (``device_id`` does not warn).
 
     Raises
     ------
@@ -134,7 +147,7 @@ def set_context(**kwargs: object) -> None:
     Warns
     -----
     UserWarning
-        If the target is another device than the CPU, the first time it is set.
+        If the target is another device than the CPU, or a keyword that is ignored is set; each the first time.
 
     Examples
     --------
@@ -231,6 +244,15 @@ def _set(new: dict[str, object], where: str) -> None:
     _mode = chosen
     set_graph_mode(_mode == GRAPH_MODE)
     _settings.update(new)
+    ignored = [key for key in _IGNORED if key in new and key not in _SILENT and new[key] != _IGNORED[key]]
+    if ignored := [key for key in ignored if key not in _warned]:
+        _warned.update(ignored)
+        warnings.warn(
+            f"{where}: {', '.join(ignored)} changed nothing: {'it has' if len(ignored) == 1 else 'they have'} no "
+            "meaning here. Leave out what is ignored to avoid this warning.",
+            UserWarning,
+            stacklevel=3,
+        )
     if target != "CPU" and target not in _warned:
         _warned.add(target)
         warnings.warn(

@@ -1,4 +1,4 @@
-"""`jit` and `mutable`: what code written for graphs says about its functions and arguments."""
+"""`jit`, `mutable` and their kin: what code written for graphs says about its functions, classes and arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ._engine.transforms.calls import CellCall
 
-__all__ = ["jit", "mutable"]
+__all__ = ["JitConfig", "jit", "jit_class", "lazy_inline", "ms_class", "ms_function", "mutable", "no_inline"]
 
 
 def jit(fn: Callable | None = None, *, pure: bool = False, **options: Any) -> Callable:
@@ -102,3 +102,221 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     (1, 2)
     """
     return input_data
+
+
+def ms_function(
+    fn: Callable | None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None
+) -> Callable:
+    """Have a function recorded and replayed: the former name of `jit`.
+
+    Parameters
+    ----------
+    fn : callable
+        As in `jit`.
+    input_signature, hash_args, jit_config
+        Accepted so that ported code runs; they have no meaning here.
+
+    Returns
+    -------
+    callable
+        The recorded function; without `fn` a decorator.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> @dg.ms_function
+    ... def square(x):
+    ...     return x * x
+    >>> print(square(dg.Tensor([3.0])))
+    [9.]
+    """
+    return jit(fn, input_signature=input_signature, hash_args=hash_args, jit_config=jit_config)
+
+
+def jit_class(cls: type) -> type:
+    """Return the class: recorded functions use objects of any class.
+
+    Parameters
+    ----------
+    cls : type
+        A class.
+
+    Returns
+    -------
+    type
+        `cls` itself.
+
+    Raises
+    ------
+    TypeError
+        If it is no class.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> @dg.jit_class
+    ... class Line:
+    ...     slope = 2.0
+    ...
+    ...     def at(self, x):
+    ...         return self.slope * x
+    >>> line = Line()
+    >>> print(dg.jit(lambda x: line.at(x))(dg.Tensor([3.0])))
+    [6.]
+    """
+    return _class("jit_class", cls)
+
+
+def ms_class(cls: type) -> type:
+    """Return the class: the former name of `jit_class`.
+
+    Parameters
+    ----------
+    cls : type
+        A class.
+
+    Returns
+    -------
+    type
+        `cls` itself.
+
+    Raises
+    ------
+    TypeError
+        If it is no class.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> @dg.ms_class
+    ... class Line:
+    ...     slope = 2.0
+    """
+    return _class("ms_class", cls)
+
+
+def _class(name: str, cls: Any) -> type:
+    if not isinstance(cls, type):
+        raise TypeError(f"{name}: expected a class, got {type(cls).__name__}; it is written above a class")
+    return cls
+
+
+def lazy_inline(fn: Callable | None = None, attrs: Any = None, policy: Any = None) -> Callable:
+    """Return the function: graphs have no parts that are compiled apart here.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        The constructor of a Cell.
+    attrs, policy
+        Accepted so that ported code runs; they have no meaning here.
+
+    Returns
+    -------
+    callable
+        `fn` itself; without `fn` a decorator.
+
+    Raises
+    ------
+    TypeError
+        If `fn` cannot be called.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import nn
+    >>> class Block(nn.Cell):
+    ...     @dg.lazy_inline
+    ...     def __init__(self):
+    ...         super().__init__()
+    >>> Block().training
+    False
+    """
+    if fn is None:
+        return lazy_inline
+    if not callable(fn):
+        raise TypeError(f"lazy_inline: expected a function, got {type(fn).__name__}")
+    return fn
+
+
+def no_inline(fn: Callable) -> Callable:
+    """Return the function: graphs have no parts that are compiled apart here.
+
+    Parameters
+    ----------
+    fn : callable
+        A function.
+
+    Returns
+    -------
+    callable
+        `fn` itself.
+
+    Raises
+    ------
+    TypeError
+        If `fn` cannot be called.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> @dg.no_inline
+    ... def square(x):
+    ...     return x * x
+    >>> square(3)
+    9
+    """
+    if not callable(fn):
+        raise TypeError(f"no_inline: expected a function, got {type(fn).__name__}")
+    return fn
+
+
+class JitConfig:
+    """Options of a compiler that does not exist here; they are remembered.
+
+    Parameters
+    ----------
+    jit_level : str, default ""
+        A level of optimisation.
+    exc_mode, jit_syntax_level, debug_level, infer_boost, **kwargs
+        Other options.
+
+    Attributes
+    ----------
+    jit_config_dict : dict
+        All of them.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.JitConfig(jit_level="O1").jit_config_dict["jit_level"]
+    'O1'
+    """
+
+    def __init__(
+        self,
+        jit_level: str = "",
+        exc_mode: str = "auto",
+        jit_syntax_level: str = "",
+        debug_level: str = "RELEASE",
+        infer_boost: str = "off",
+        **kwargs: Any,
+    ) -> None:
+        self.jit_config_dict = {
+            "jit_level": jit_level,
+            "exc_mode": exc_mode,
+            "jit_syntax_level": jit_syntax_level,
+            "debug_level": debug_level,
+            "infer_boost": infer_boost,
+            **kwargs,
+        }
+
+
+class _Executor:
+    """What MindSpore's eager mode is controlled by. Results are there when they are asked for; none is waited for."""
+
+    def sync(self) -> None:
+        """Return at once."""
+
+
+_pynative_executor = _Executor()

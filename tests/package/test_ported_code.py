@@ -301,7 +301,10 @@ def test_a_training_cell_as_users_write_it():
 
 
 def test_settings_of_the_environment():
-    context.set_context(save_graphs=False, save_graphs_path="./graphs", device_id=0)
+    context.set_context(save_graphs=False, device_id=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the path is ignored, the first time
+        context.set_context(save_graphs_path="./graphs")
     assert context.get_context(attr_key="device_target") == "CPU"
     assert context.get_context("save_graphs_path") == "./graphs"
     context.set_context(save_graphs_path=".")

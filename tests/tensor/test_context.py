@@ -7,6 +7,7 @@ import inspect
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 from engine import synchronize
@@ -157,10 +158,27 @@ def test_other_targets_are_refused(target):
 
 @pytest.mark.parametrize("keyword", OTHERS)
 def test_other_keywords_are_remembered(keyword):
+    """With one warning, unless they have a meaning, or belong to the device, which warns itself."""
     before = everything()
     assert dg.get_context(keyword) != OTHERS[keyword]
-    dg.set_context(**{keyword: OTHERS[keyword]})
+    dg.set_context(**{keyword: before[keyword]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            dg.set_context(**{keyword: OTHERS[keyword]})
     assert everything() == before | {keyword: OTHERS[keyword]}
+    warned = [str(warning.message) for warning in caught]
+    if keyword in ("device_id", "pynative_synchronize"):
+        assert warned == []
+    else:
+        assert len(warned) == 1
+        assert warned[0].startswith(f"set_context: {keyword} changed nothing: it has no meaning here")
+
+
+def test_keywords_of_one_call_share_a_warning():
+    with pytest.warns(UserWarning, match="memory_optimize_level, max_call_depth changed nothing: they have") as caught:
+        dg.set_context(max_call_depth=5000, memory_optimize_level="O1")
+    assert (len(caught), caught[0].filename) == (1, __file__)
 
 
 def test_the_engine_is_told_whether_to_compute_at_once():
@@ -216,8 +234,8 @@ def test_nothing_is_set_when_one_argument_is_wrong(wrong):
 
 def test_several_settings_at_once():
     with pytest.warns(UserWarning, match="GPU"):
-        dg.set_context(mode=dg.GRAPH_MODE, device_target="GPU", save_graphs=2, device_id=1)
-    assert (context.mode(), dg.get_context("device_target"), dg.get_context("save_graphs")) == (0, "GPU", 2)
+        dg.set_context(mode=dg.GRAPH_MODE, device_target="GPU", save_graphs=False, device_id=1)
+    assert (context.mode(), dg.get_context("device_target"), dg.get_context("save_graphs")) == (0, "GPU", False)
     assert dg.get_context("device_id") == 1
 
 

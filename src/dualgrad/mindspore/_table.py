@@ -52,7 +52,7 @@ numpy.fft
 numpy.linalg
 ops                          modes
 parallel                     context
-parallel._utils              communication
+parallel._utils              parallel
 profiler
 runtime
 scipy

@@ -1,0 +1,43 @@
+"""Decorators for compilers: they return what they decorate, and what they decorate is recorded."""
+
+import inspect
+
+import pytest
+
+import dualgrad as dg
+from dualgrad import nn
+
+IDENTITIES = {"jit_class": nn.Cell, "ms_class": nn.Cell, "lazy_inline": nn.Cell.__init__, "no_inline": nn.Cell.__init__}
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_what_is_decorated_stays_what_it_is(name):
+    decorator, thing = getattr(dg, name), IDENTITIES[name]
+    assert decorator(thing) is thing
+    with pytest.raises(TypeError, match=f"^{name}: expected a "):
+        decorator(3)
+
+
+def test_lazy_inline_with_settings():
+    assert dg.lazy_inline(attrs="phase", policy="front")(len) is len
+
+
+@pytest.mark.eager("counts calls of the function")
+@pytest.mark.parametrize("decorated", [dg.ms_function, dg.ms_function(input_signature=None), dg.jit])
+def test_functions_for_graphs_are_recorded(decorated):
+    calls = []
+
+    def counted(x):
+        calls.append(1)
+        return x * x
+
+    function = decorated(counted) if decorated is not dg.jit else dg.jit(counted, jit_config=dg.JitConfig())
+    with pytest.warns(UserWarning, match="counted"):  # the list that it changes
+        values = [function(dg.Tensor(float(k))).item() for k in range(4)]
+    assert values == [0.0, 1.0, 4.0, 9.0]
+    assert inspect.unwrap(function) is counted
+
+
+def test_options_are_remembered():
+    config = dg.JitConfig("O1", debug_level="DEBUG", colour=3).jit_config_dict
+    assert (config["jit_level"], config["debug_level"], config["colour"]) == ("O1", "DEBUG", 3)
