@@ -61,6 +61,7 @@ LAYERS = (
     "serialization",
     "self_check",
     "testing",
+    "train",
     "mindspore",
     "",  # the package itself
 )

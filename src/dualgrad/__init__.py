@@ -83,7 +83,7 @@ def _product(x: Any, y: Any) -> Any:
 _OTHER_PRODUCTS.append(_product)
 
 if TYPE_CHECKING:
-    from . import amp, common, dataset, nn, operators, scipy, sparse, sparsity
+    from . import amp, common, dataset, nn, operators, scipy, sparse, sparsity, train
     from .dataset import data_sink
     from .implicit import argmin, fixed_point, linear_solve, root
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from .self_check import run_check
     from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
     from .sparse.compressed import sparse_hessian, sparse_jacobian
+    from .train import Model
     from .transforms.hessians import hessian, hvp
     from .transforms.jacobians import jacfwd, jacrev
 
@@ -111,6 +112,7 @@ _LATER = {
     "self_check": ("run_check",),
     "serialization": ("load_checkpoint", "load_param_into_net", "save_checkpoint"),
     "sparsity": (),
+    "train": ("Model",),
 }
 
 __all__ = [
@@ -118,6 +120,7 @@ __all__ = [
     "PYNATIVE_MODE",
     "JitConfig",
     "LeavesDerivativeError",
+    "Model",
     "ParallelMode",
     "Parameter",
     "ParameterTuple",
@@ -200,6 +203,7 @@ __all__ = [
     "sparse_jacobian",
     "sparsity",
     "tensor",
+    "train",
     "uint8",
     "uint16",
     "uint32",

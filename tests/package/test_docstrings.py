@@ -20,6 +20,7 @@ MODULES = (
     "dualgrad.sparse",
     "dualgrad.amp",
     "dualgrad.dataset",
+    "dualgrad.train",
 )
 # Base classes: their children have examples.
 WITHOUT_EXAMPLE = {"LossScaler", "Optimizer"}

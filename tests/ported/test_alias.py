@@ -56,6 +56,7 @@ VIEWS = {
 }  # fmt: skip
 
 
+@pytest.mark.eager("with --mode graph the package has other functions than its files")
 @pytest.mark.parametrize("path", VIEWS)
 def test_names_are_those_of_dualgrad(path):
     """Each public name that is no module is the same object, by attribute and by `from ... import`."""

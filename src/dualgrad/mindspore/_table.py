@@ -58,7 +58,7 @@ runtime
 scipy
 scipy.linalg                 numpy.linalg
 scipy.optimize
-train                        amp serialization dataset
+train                        train.callback train.monitors amp serialization dataset
 """
 
 _FILES: Final = {
