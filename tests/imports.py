@@ -61,6 +61,7 @@ LAYERS = (
     "serialization",
     "self_check",
     "testing",
+    "communication",
     "train",
     "mindspore",
     "",  # the package itself

@@ -83,7 +83,7 @@ def _product(x: Any, y: Any) -> Any:
 _OTHER_PRODUCTS.append(_product)
 
 if TYPE_CHECKING:
-    from . import amp, common, dataset, nn, operators, scipy, sparse, sparsity, train
+    from . import amp, common, communication, dataset, log, nn, operators, scipy, sparse, sparsity, train
     from .dataset import data_sink
     from .implicit import argmin, fixed_point, linear_solve, root
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
@@ -99,9 +99,11 @@ if TYPE_CHECKING:
 _LATER = {
     "amp": (),
     "common": (),
+    "communication": (),
     "sparse.compressed": ("sparse_hessian", "sparse_jacobian"),
     "dataset": ("data_sink",),
     "transforms.hessians": ("hessian", "hvp"),
+    "log": (),
     "implicit": ("argmin", "fixed_point", "linear_solve", "root"),
     "transforms.jacobians": ("jacfwd", "jacrev"),
     "nn": (),
@@ -131,6 +133,7 @@ __all__ = [
     "bool_",
     "check_finite",
     "common",
+    "communication",
     "complex64",
     "complex128",
     "cond",
@@ -175,6 +178,7 @@ __all__ = [
     "linearize",
     "load_checkpoint",
     "load_param_into_net",
+    "log",
     "mixed_partial",
     "ms_class",
     "ms_function",

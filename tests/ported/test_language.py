@@ -6,6 +6,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import nn
+from dualgrad.ops import language
 
 IDENTITIES = {"jit_class": nn.Cell, "ms_class": nn.Cell, "lazy_inline": nn.Cell.__init__, "no_inline": nn.Cell.__init__}
 
@@ -41,3 +42,40 @@ def test_functions_for_graphs_are_recorded(decorated):
 def test_options_are_remembered():
     config = dg.JitConfig("O1", debug_level="DEBUG", colour=3).jit_config_dict
     assert (config["jit_level"], config["debug_level"], config["colour"]) == ("O1", "DEBUG", 3)
+
+
+EXPRESSIONS = {
+    ("tuple_len", "list_len"): ([((1, 2, 3),), ([],)], lambda x: len(x)),
+    ("tuple_getitem", "list_getitem"): ([((4, 5), 1), ([4, 5], -1)], lambda x, k: x[k]),
+    ("dict_getitem",): ([({"a": 1}, "a")], lambda x, k: x[k]),
+    ("tuple_setitem", "list_setitem"): ([((1, 2), 0, 7)], lambda x, k, v: (7, 2)),
+    ("dict_setitem",): ([({"a": 1}, "b", 2)], lambda x, k, v: {"a": 1, "b": 2}),
+    ("tuple_reversed",): ([((1, 2, 3),)], lambda x: (3, 2, 1)),
+    ("make_range",): ([(3,), (1, 7, 2)], lambda *b: tuple(range(*b))),
+    ("make_tuple",): ([(1, "a"), ()], lambda *x: x),
+    ("make_list",): ([(1, "a"), ()], lambda *x: list(x)),
+    ("make_dict",): ([(("a", "b"), (1, 2))], lambda k, v: {"a": 1, "b": 2}),
+    ("make_slice",): ([(1, 5, 2)], lambda *b: slice(*b)),
+    ("tuple_equal", "list_equal", "string_eq", "bool_eq"): (
+        [((1,), (1,)), ("a", "b"), (True, True)],
+        lambda x, y: x == y,
+    ),
+    ("string_concat",): ([("a", "b")], lambda x, y: "ab"),
+    ("bool_not",): ([(True,), (False,)], lambda x: not x),
+    ("bool_or",): ([(True, False), (False, False)], lambda x, y: x or y),
+    ("bool_and",): ([(True, False), (True, True)], lambda x, y: x and y),
+    ("is_",): ([(None, None), (1, None)], lambda x, y: x is y),
+    ("is_not",): ([(None, None), (1, None)], lambda x, y: x is not y),
+    ("in_dict",): ([("a", {"a": 1}), ("b", {"a": 1})], lambda k, x: k in x),
+    ("not_in_dict",): ([("a", {"a": 1}), ("b", {"a": 1})], lambda k, x: k not in x),
+}
+
+
+def test_functions_of_python_values_are_what_they_say():
+    assert {name for names in EXPRESSIONS for name in names} == set(language._FUNCTIONS)
+    for names, (cases, expected) in EXPRESSIONS.items():
+        for name in names:
+            for arguments in cases:
+                found = getattr(language, name)(*arguments)
+                assert found == expected(*arguments)
+                assert type(found) is type(expected(*arguments))

@@ -4,8 +4,13 @@ A dataset is lazy: iterators read it, and each epoch runs its operations again. 
 that `dualgrad.set_seed` seeds. Everything runs in the calling process.
 """
 
-from dualgrad.dataset.pipeline import Dataset, zip
+from dualgrad.dataset import config, files, transforms
+from dualgrad.dataset.files import *
+from dualgrad.dataset.pipeline import BatchDataset, Dataset, zip
 from dualgrad.dataset.sink import data_sink
 from dualgrad.dataset.sources import GeneratorDataset, NumpySlicesDataset
 
-__all__ = ["Dataset", "GeneratorDataset", "NumpySlicesDataset", "data_sink", "zip"]
+__all__ = [
+    "BatchDataset", "Dataset", "GeneratorDataset", "NumpySlicesDataset", "config", "data_sink", "transforms", "zip",
+    *files.__all__,
+]  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 from dualgrad.random import generator
 from dualgrad.tensor import Tensor
 
-__all__ = ["Dataset", "zip"]
+__all__ = ["BatchDataset", "Dataset", "zip"]
 
 Row = tuple[np.ndarray, ...]
 
@@ -170,7 +170,7 @@ class Dataset:
             If `batch_size` is not positive; when read, if the shapes of rows differ.
         """
         _ignored("batch", kwargs)
-        return _Batch(self, positive("batch: batch_size", batch_size), drop_remainder)
+        return BatchDataset(self, positive("batch: batch_size", batch_size), drop_remainder)
 
     def shuffle(self, buffer_size: int) -> Dataset:
         """Draw each row at random from the next `buffer_size` ones; the whole size mixes evenly."""
@@ -314,10 +314,37 @@ class _Stage(Dataset):
         return self._before.get_repeat_count()
 
 
-class _Batch(_Stage):
-    def __init__(self, before: Dataset, size: int, drop_remainder: bool) -> None:
+class BatchDataset(_Stage):
+    """Rows put together: what `Dataset.batch` returns.
+
+    Parameters
+    ----------
+    before : Dataset
+        The rows.
+    size : int
+        How many make a batch.
+    drop_remainder : bool, default False
+        Whether a last batch with fewer rows is left out.
+
+    Raises
+    ------
+    TypeError
+        If `before` is no dataset, or `size` no int.
+    ValueError
+        If `size` is not positive.
+
+    Examples
+    --------
+    >>> from dualgrad.dataset import BatchDataset, NumpySlicesDataset
+    >>> isinstance(NumpySlicesDataset([1, 2, 3]).batch(2), BatchDataset)
+    True
+    """
+
+    def __init__(self, before: Dataset, size: int, drop_remainder: bool = False) -> None:
+        if not isinstance(before, Dataset):
+            raise TypeError(f"BatchDataset: expected a dataset, got {type(before).__name__}")
         super().__init__(before)
-        self._size = size
+        self._size = positive("BatchDataset: size", size)
         self._drop = drop_remainder
 
     def _rows(self) -> Iterator[Row]:

@@ -16,7 +16,7 @@ __all__ = ["CHILDREN", "MODULES"]
 
 _ROWS: Final = """
 .                            . dtype modes context train common
-_checkparam                  train._checks
+_checkparam
 _extends
 _extends.parse
 _extends.parse.compile_config  context
@@ -36,7 +36,7 @@ experimental.optim
 experimental.optim.lr_scheduler
 hal
 log
-mindrecord                   dataset
+mindrecord                   dataset.files
 mint
 mint.nn
 mint.nn.functional
@@ -50,7 +50,7 @@ nn.probability.distribution
 numpy
 numpy.fft
 numpy.linalg
-ops                          modes
+ops                          ops.language modes
 parallel                     context
 parallel._utils              parallel
 profiler

@@ -14,6 +14,7 @@ from dualgrad.nn import (
     optimizers,
     pooling,
     rectifiers,
+    reducers,
     schedules,
     wrap,
 )
@@ -30,6 +31,7 @@ from dualgrad.nn.optimizer import *
 from dualgrad.nn.optimizers import *
 from dualgrad.nn.pooling import *
 from dualgrad.nn.rectifiers import *
+from dualgrad.nn.reducers import *
 from dualgrad.nn.schedules import *
 from dualgrad.nn.wrap import *
 
@@ -47,6 +49,7 @@ _MODULES = (
     optimizers,
     pooling,
     rectifiers,
+    reducers,
     schedules,
     wrap,
 )

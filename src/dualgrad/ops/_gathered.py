@@ -23,7 +23,7 @@ from ..transforms.linearization import linearize as linearize
 from ..transforms.taylor import derivative as derivative
 from ..transforms.taylor import jet as jet
 from ..transforms.vectorize import vmap as vmap
-from . import dispatch, effects, index, linalg, math, neural, random, signal
+from . import collective, dispatch, effects, index, linalg, math, neural, random, signal
 from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
 
@@ -34,6 +34,7 @@ from .axes._diagonals import *
 from .axes._joining import *
 from .axes._order import *
 from .axes._turning import *
+from .collective import *
 from .dispatch import *
 from .effects import *
 from .index._scatter import *
@@ -99,6 +100,7 @@ _MODULES = (
     _looping,
     effects,
     dispatch,
+    collective,
 )
 
 _NAMES = [

@@ -1,0 +1,185 @@
+"""Collective operations among processes, for the one process that there is: what it gives is what it gets.
+
+A sum, mean, largest or smallest value over one process is the value, and so is what is gathered from one process,
+scattered to one, or sent by it. The derivative of each is the identity, in every mode.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..tensor import Tensor
+from ._arguments import Primitive, operand
+
+__all__ = ["AllGather", "AllReduce", "Broadcast", "ReduceOp", "ReduceScatter"]
+METHODS: dict[str, Any] = {}
+
+_WORLD: Final = "hccl_world_group"
+
+
+class ReduceOp:
+    """Names of the ways to reduce values of processes to one.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> ops.ReduceOp.SUM
+    'sum'
+    """
+
+    SUM: Final = "sum"
+    MAX: Final = "max"
+    MIN: Final = "min"
+    PROD: Final = "prod"
+
+
+def _group(name: str, group: Any) -> str:
+    if not isinstance(group, str):
+        raise TypeError(f"{name}: group must be the name of a group, got {type(group).__name__}")
+    return group
+
+
+def _reduction(name: str, op: Any) -> str:
+    known = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD)
+    if op not in known:
+        raise ValueError(f"{name}: got op={op!r}; expected one of {', '.join(known)}")
+    return op
+
+
+class AllReduce(Primitive):
+    """Reduce the values that all processes have, and give the result to all: with one process the value itself.
+
+    Parameters
+    ----------
+    op : str, default ReduceOp.SUM
+        'sum', 'max', 'min' or 'prod'.
+    group : str, optional
+        The name of a group of processes.
+
+    Raises
+    ------
+    TypeError
+        If the group is no name; when called, if the operand is no tensor.
+    ValueError
+        If the reduction is not known.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.AllReduce(ops.ReduceOp.SUM)(dg.Tensor([1.0, 2.0])))
+    [1. 2.]
+    """
+
+    __slots__ = ("group", "op")
+
+    def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
+        self.op = _reduction("AllReduce", op)
+        self.group = _group("AllReduce", group)
+
+    def __call__(self, input_x: Any) -> Tensor:
+        return operand("AllReduce", input_x)
+
+
+class AllGather(Primitive):
+    """Join the values of all processes along the first axis: with one process the value itself.
+
+    Parameters
+    ----------
+    group : str, optional
+        The name of a group of processes.
+
+    Raises
+    ------
+    TypeError
+        If the group is no name; when called, if the operand is no tensor.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.AllGather()(dg.Tensor([1.0, 2.0])))
+    [1. 2.]
+    """
+
+    __slots__ = ("group",)
+
+    def __init__(self, group: str = _WORLD) -> None:
+        self.group = _group("AllGather", group)
+
+    def __call__(self, input_x: Any) -> Tensor:
+        return operand("AllGather", input_x)
+
+
+class ReduceScatter(Primitive):
+    """Reduce the values of all processes, and give each a part of the first axis: with one process the value itself.
+
+    Parameters
+    ----------
+    op : str, default ReduceOp.SUM
+        'sum', 'max', 'min' or 'prod'.
+    group : str, optional
+        The name of a group of processes.
+
+    Raises
+    ------
+    TypeError
+        If the group is no name; when called, if the operand is no tensor.
+    ValueError
+        If the reduction is not known.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.ReduceScatter()(dg.Tensor([1.0, 2.0])))
+    [1. 2.]
+    """
+
+    __slots__ = ("group", "op")
+
+    def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
+        self.op = _reduction("ReduceScatter", op)
+        self.group = _group("ReduceScatter", group)
+
+    def __call__(self, input_x: Any) -> Tensor:
+        return operand("ReduceScatter", input_x)
+
+
+class Broadcast(Primitive):
+    """Give all processes the tensors of one: with one process the tensors themselves.
+
+    Parameters
+    ----------
+    root_rank : int
+        Whose tensors: 0.
+    group : str, optional
+        The name of a group of processes.
+
+    Raises
+    ------
+    TypeError
+        If the group is no name; when called, if the operand is no tuple of tensors.
+    ValueError
+        If `root_rank` is another one.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(*ops.Broadcast(0)((dg.Tensor([1.0]), dg.Tensor([2.0]))))
+    [1.] [2.]
+    """
+
+    __slots__ = ("group", "root_rank")
+
+    def __init__(self, root_rank: int, group: str = _WORLD) -> None:
+        if root_rank != 0:
+            raise ValueError(f"Broadcast: got root_rank={root_rank!r}; the only process is 0")
+        self.root_rank = 0
+        self.group = _group("Broadcast", group)
+
+    def __call__(self, input_x: Any) -> tuple[Tensor, ...]:
+        if not isinstance(input_x, tuple):
+            raise TypeError(f"Broadcast: expected a tuple of tensors, got {type(input_x).__name__}")
+        return tuple([operand("Broadcast", x) for x in input_x])
