@@ -63,6 +63,7 @@ LAYERS = (
     "testing",
     "communication",
     "train",
+    "mint",
     "mindspore",
     "",  # the package itself
 )

@@ -83,7 +83,7 @@ def _product(x: Any, y: Any) -> Any:
 _OTHER_PRODUCTS.append(_product)
 
 if TYPE_CHECKING:
-    from . import amp, common, communication, dataset, log, nn, operators, scipy, sparse, sparsity, train
+    from . import amp, common, communication, dataset, log, mint, nn, operators, scipy, sparse, sparsity, train
     from .dataset import data_sink
     from .implicit import argmin, fixed_point, linear_solve, root
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
@@ -104,6 +104,7 @@ _LATER = {
     "dataset": ("data_sink",),
     "transforms.hessians": ("hessian", "hvp"),
     "log": (),
+    "mint": (),
     "implicit": ("argmin", "fixed_point", "linear_solve", "root"),
     "transforms.jacobians": ("jacfwd", "jacrev"),
     "nn": (),
@@ -179,6 +180,7 @@ __all__ = [
     "load_checkpoint",
     "load_param_into_net",
     "log",
+    "mint",
     "mixed_partial",
     "ms_class",
     "ms_function",

@@ -1,0 +1,300 @@
+"""Functions of tensors with PyTorch's signatures: `dim` and `keepdim`, reductions that give one tensor, and so on.
+
+Most are rows: the names of arguments differ from those of `dualgrad.ops`, and sometimes their order or defaults. Those
+that do something else are written out below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dualgrad import ops
+from dualgrad.mint._rows import functions_of
+from dualgrad.tensor import Tensor
+
+_UNARY = """
+    abs acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh bitwise_not ceil cos cosh digamma
+    erf erfc erfinv exp exp2 expm1 floor frac imag inverse isfinite isinf isnan isneginf log log10 log1p log2
+    logical_not neg negative ravel real reciprocal relu rsqrt sigmoid sign sin sinc sinh sqrt square t tan tanh trace
+    trunc
+"""
+_BINARY = """
+    arctan2 atan2 bitwise_and bitwise_or bitwise_xor eq equal floor_divide fmod gcd ge greater greater_equal gt le less
+    less_equal logaddexp logaddexp2 logical_and logical_or logical_xor lt matmul maximum minimum mul ne not_equal
+    remainder vdot xlogy
+"""
+_ROWS = """
+    addbmm(input, batch1, batch2, *, beta=1, alpha=1)
+    addcdiv(input, tensor1, tensor2, *, value=1) = addcdiv(input, tensor1, tensor2, value)
+    addcmul(input, tensor1, tensor2, *, value=1) = addcmul(input, tensor1, tensor2, value)
+    addmm(input, mat1, mat2, *, beta=1, alpha=1)
+    addmv(input, mat, vec, *, beta=1, alpha=1)
+    all(input, dim=None, keepdim=False)
+    allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)
+    amax(input, dim=(), keepdim=False) = amax(input, None if dim == () else dim, keepdim)
+    amin(input, dim=(), keepdim=False) = amin(input, None if dim == () else dim, keepdim)
+    any(input, dim=None, keepdim=False)
+    arange(start=0, end=None, step=1, *, dtype=None)
+    argmax(input, dim=None, keepdim=False)
+    argmin(input, dim=None, keepdim=False)
+    argsort(input, dim=-1, descending=False, stable=False) = argsort(input, dim, descending)
+    baddbmm(input, batch1, batch2, *, beta=1, alpha=1)
+    bmm(input, mat2)
+    broadcast_to(input, shape)
+    cat(tensors, dim=0) = concat(tensors, dim)
+    cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary") = cdist(x1, x2, p)
+    chunk(input, chunks, dim=0)
+    clamp(input, min=None, max=None)
+    clip(input, min=None, max=None)
+    concat(tensors, dim=0)
+    count_nonzero(input, dim=None) = count_nonzero(input, dim)
+    cross(input, other, dim=None)
+    cummax(input, dim)
+    cummin(input, dim)
+    cumprod(input, dim, dtype=None)
+    cumsum(input, dim, dtype=None)
+    diag(input, diagonal=0)
+    diff(input, n=1, dim=-1, prepend=None, append=None)
+    div(input, other, *, rounding_mode=None)
+    divide(input, other, *, rounding_mode=None) = div(input, other, rounding_mode=rounding_mode)
+    dot(input, other)
+    dstack(tensors)
+    einsum(equation, *operands)
+    eye(n, m=None, dtype=None)
+    flatten(input, start_dim=0, end_dim=-1) = flatten(input, start_dim=start_dim, end_dim=end_dim)
+    flip(input, dims)
+    float_power(input, exponent)
+    full(size, fill_value, *, dtype=None)
+    full_like(input, fill_value, *, dtype=None)
+    gather(input, dim, index) = gather_elements(input, dim, index)
+    hstack(tensors)
+    index_select(input, dim, index)
+    isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)
+    lerp(input, end, weight)
+    linspace(start, end, steps, *, dtype=None)
+    logsumexp(input, dim, keepdim=False)
+    masked_fill(input, mask, value)
+    masked_select(input, mask)
+    mean(input, dim=None, keepdim=False, *, dtype=None)
+    meshgrid(*tensors, indexing="ij")
+    mm(input, mat2)
+    moveaxis(input, source, destination)
+    mv(input, vec)
+    nan_to_num(input, nan=None, posinf=None, neginf=None)
+    nansum(input, dim=None, keepdim=False, *, dtype=None)
+    narrow(input, dim, start, length)
+    nonzero(input, *, as_tuple=False)
+    ones(size, *, dtype=None) = ones(size, dtype)
+    ones_like(input, *, dtype=None)
+    outer(input, vec2)
+    permute(input, dims)
+    polar(abs, angle)
+    pow(input, exponent)
+    prod(input, dim=None, keepdim=False, *, dtype=None)
+    rand(*size, dtype=None)
+    rand_like(input, *, dtype=None)
+    randn(*size, dtype=None)
+    randn_like(input, *, dtype=None)
+    randperm(n, *, dtype=None)
+    reshape(input, shape)
+    roll(input, shifts, dims=None)
+    rot90(input, k=1, dims=(0, 1))
+    round(input, *, decimals=0)
+    scatter(input, dim, index, src)
+    scatter_add(input, dim, index, src)
+    searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None)
+    sort(input, *, dim=-1, descending=False, stable=False) = sort(input, dim, descending)
+    split(tensor, split_size_or_sections, dim=0)
+    squeeze(input, dim=None)
+    stack(tensors, dim=0)
+    std(input, dim=None, *, correction=1, keepdim=False) = std(input, dim, correction, keepdim)
+    std_mean(input, dim=None, *, correction=1, keepdim=False) = std_mean(input, dim, correction, keepdim)
+    sum(input, dim=None, keepdim=False, *, dtype=None)
+    swapaxes(input, axis0, axis1)
+    take(input, index) = take(input, index)
+    tile(input, dims)
+    topk(input, k, dim=-1, largest=True, sorted=True)
+    transpose(input, dim0, dim1) = swapaxes(input, dim0, dim1)
+    tril(input, diagonal=0)
+    triu(input, diagonal=0)
+    unbind(input, dim=0)
+    unsqueeze(input, dim)
+    var(input, dim=None, *, correction=1, keepdim=False) = var(input, dim, correction, keepdim)
+    var_mean(input, dim=None, *, correction=1, keepdim=False) = var_mean(input, dim, correction, keepdim)
+    zeros(size, *, dtype=None) = zeros(size, dtype)
+    zeros_like(input, *, dtype=None)
+"""
+
+ROWS = "\n".join(
+    [*(f"{name}(input)" for name in _UNARY.split()), *(f"{n}(input, other)" for n in _BINARY.split()), _ROWS]
+)
+
+__all__ = functions_of(ROWS, ops, globals(), "dualgrad.ops")
+__all__ += ["add", "clone", "index_add", "max", "median", "min", "norm", "repeat_interleave", "select", "sub", "where"]
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Give ``input + alpha * other``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.add(dg.Tensor([1.0]), dg.Tensor([2.0]), alpha=3))
+    [7.]
+    """
+    return ops.add(input, other if _is_one(alpha) else ops.mul(other, alpha))
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Give ``input - alpha * other``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.sub(dg.Tensor([1.0]), dg.Tensor([2.0]), alpha=3))
+    [-5.]
+    """
+    return ops.sub(input, other if _is_one(alpha) else ops.mul(other, alpha))
+
+
+def _is_one(alpha: Any) -> bool:
+    return isinstance(alpha, int | float) and alpha == 1
+
+
+def clone(input: Tensor) -> Tensor:
+    """Give a tensor with the same values and derivatives.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.clone(dg.Tensor([1.0])))
+    [1.]
+    """
+    return input.copy()
+
+
+def _extreme(input: Any, dim: Any, keepdim: bool, whole: Any, along: Any, elementwise: Any) -> Any:
+    if dim is None:
+        return whole(input)
+    return elementwise(input, dim) if isinstance(dim, Tensor) else along(input, dim, keepdim)
+
+
+def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The largest element; with `dim` the largest along it and their places; with a tensor the larger of each pair.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> x = dg.Tensor([[1.0, 5.0], [4.0, 2.0]])
+    >>> print(dg.mint.max(x), *dg.mint.max(x, 1))
+    5.0 [5. 4.] [1 0]
+    """
+    return _extreme(input, dim, keepdim, ops.amax, ops.max, ops.maximum)
+
+
+def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The smallest element; with `dim` the smallest along it and their places; with a tensor the smaller of each pair.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> x = dg.Tensor([[1.0, 5.0], [4.0, 2.0]])
+    >>> print(dg.mint.min(x), *dg.mint.min(x, 1))
+    1.0 [1. 2.] [0 1]
+    """
+    return _extreme(input, dim, keepdim, ops.amin, ops.min, ops.minimum)
+
+
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower median of all elements; with `dim` those along it and their places.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.median(dg.Tensor([4.0, 1.0, 3.0, 2.0])))
+    2.0
+    """
+    if dim is None:
+        return ops.median(ops.reshape(input, (-1,)), 0)[0]
+    return ops.median(input, dim, keepdim)
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Vector norm of order `p` along `dim`, or of all elements; with ``p="fro"`` the root of the sum of squares.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.norm(dg.Tensor([[3.0, 0.0], [0.0, 4.0]])))
+    5.0
+    """
+    if isinstance(p, str):
+        if p != "fro":
+            raise ValueError(f"mint.norm: got p={p!r}; expected 'fro' or a number, dualgrad.ops.norm has the others")
+        p = 2
+    if dtype is not None:
+        input = ops.cast(input, dtype)
+    if dim is not None and not isinstance(dim, tuple | list):
+        return ops.norm(input, p, dim, keepdim)
+    return _norm_of_several(ops.abs(input), p, None if dim is None else tuple(dim), keepdim)
+
+
+def _norm_of_several(size: Tensor, p: float, axes: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    """The vector norm over several axes: those go to the end, as one."""
+    axes = tuple(range(size.ndim)) if axes is None else tuple(axis % size.ndim for axis in axes)
+    rest = [axis for axis in range(size.ndim) if axis not in axes]
+    flat = ops.reshape(ops.permute(size, (*rest, *axes)), (*[size.shape[axis] for axis in rest], -1))
+    shape = tuple([1 if axis in axes else size.shape[axis] for axis in range(size.ndim)])
+    found = ops.norm(flat, p, -1)
+    return ops.reshape(found, shape) if keepdim else found
+
+
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
+    """Add the entries of `source`, times `alpha`, along `dim` at the places that `index` names.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.index_add(dg.Tensor([1.0, 2.0]), 0, dg.Tensor([1, 1]), dg.Tensor([3.0, 4.0])))
+    [1. 9.]
+    """
+    return ops.index_add(input, index, source if _is_one(alpha) else source * alpha, dim)
+
+
+def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Repeat each entry along `dim`, or of the flattened tensor.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.repeat_interleave(dg.Tensor([1.0, 2.0]), 2))
+    [1. 1. 2. 2.]
+    """
+    return ops.repeat_interleave(input, repeats, dim)
+
+
+def select(input: Any, dim: int, index: int) -> Tensor:
+    """The slice at one place along `dim`, without that axis.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.select(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 0))
+    [1. 3.]
+    """
+    return input[(slice(None),) * (dim % input.ndim) + (index,)]
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """Choose from `input` where the condition is true, and from `other` elsewhere; alone: the places that are true.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> x = dg.Tensor([1.0, -2.0])
+    >>> print(dg.mint.where(x > 0, x, 0.0))
+    [1. 0.]
+    """
+    if input is None and other is None:
+        return ops.nonzero(condition, as_tuple=True)
+    return ops.where(condition, input, other)
