@@ -10,6 +10,7 @@ from dualgrad import ops
 
 X = normal(2, 4, 5)
 IMAGE = normal(2, 4, 5, 6)
+BLOCK = normal(1, 2, 3, 4, 3)
 TIES = np.array([[[[1.0, 1.0, 0.0, 2.0], [1.0, 0.0, 2.0, 2.0]]]])
 
 
@@ -65,6 +66,13 @@ CASES = [
     conv("conv_transpose2d", normal(2, 4, 3, 2), normal(4, 3, 2, 3), 3),
     conv("conv_transpose2d", normal(4, 3, 2), normal(4, 1, 2, 2), 0, stride=(2, 3), padding=1, output_padding=1),
     conv("conv_transpose2d", normal(1, 4, 3, 2), normal(4, 1, 2, 2), 2, groups=2, dilation=2),
+    conv("conv3d", BLOCK, normal(3, 2, 2, 2, 1), 3),
+    conv("conv3d", BLOCK, normal(2, 1, 2, 2, 2), 0, groups=2, pad_mode="same", stride=2),
+    Case("Conv3D", "", ops.Conv3D(2, 2, pad_mode="pad", pad=1, dilation=2), (BLOCK, normal(2, 2, 2, 2, 2))),
+    conv("conv_transpose1d", normal(2, 4, 3), normal(4, 1, 2), 2, stride=3, output_padding=1, groups=2),
+    conv("conv_transpose3d", normal(1, 2, 2, 3, 2), normal(2, 3, 2, 1, 2), 3, stride=(2, 1, 1)),
+    conv("conv3d_transpose", normal(1, 2, 2, 3, 2), normal(2, 1, 2, 2, 3), 0, pad_mode="same", stride=2, group=2),
+    Case("Conv3DTranspose", "", ops.Conv3DTranspose(2, 1, 2, pad_mode="pad", pad=1), (BLOCK, normal(2, 1, 2, 2, 2))),
     # pooling
     pool("max_pool2d", spread(1, 2, 4, 6), 2),
     pool("max_pool2d", spread(1, 2, 5, 6), (3, 2), 1, 1),
@@ -78,6 +86,32 @@ CASES = [
     pool("avg_pool2d", IMAGE[0], 2, 1, divisor_override=3),
     Case("AvgPool", "same", ops.AvgPool(3, 2, "same"), (IMAGE,)),
     Case("AvgPool", "valid", ops.AvgPool((2, 1)), (IMAGE,)),
+    pool("max_pool1d", spread(2, 5), 3, 1, 1),
+    pool("max_pool3d", spread(1, 4, 3, 5), (2, 3, 2), 1),
+    pool("avg_pool1d", X, 2, 2, ceil_mode=True),
+    pool("avg_pool3d", BLOCK, 2, 1, 1, count_include_pad=False),
+    Case("MaxPool3D", "", ops.MaxPool3D(2, 2, "same"), (spread(1, 1, 3, 2, 5),)),
+    Case("AvgPool3D", "", ops.AvgPool3D(2, 2, "pad", 1), (BLOCK,)),
+    *[pool(f"adaptive_avg_pool{n}d", x, 2) for n, x in ((1, X), (2, IMAGE), (3, BLOCK))],
+    *[
+        pool(f"adaptive_max_pool{n}d", x, size)
+        for n, x, size in ((1, spread(2, 5), 3), (2, spread(1, 4, 5), (3, None)), (3, spread(1, 3, 2, 5), 2))
+    ],
+    Case("AdaptiveAvgPool2D", "", ops.AdaptiveAvgPool2D((None, 4)), (IMAGE,)),
+    Case("AdaptiveAvgPool3D", "", ops.AdaptiveAvgPool3D(2), (BLOCK,)),
+    Case("AdaptiveMaxPool2D", "", lambda x: ops.AdaptiveMaxPool2D(2)(x)[0], (spread(1, 3, 5),)),
+    Case("AdaptiveMaxPool3D", "", lambda x: ops.AdaptiveMaxPool3D(2)(x)[0], (spread(1, 3, 2, 3),)),
+    Case("adaptive_max_pool2d", "ties", lambda x: ops.adaptive_max_pool2d(x, (2, 3)), (TIES,), smooth=False),
+    Case("lp_pool1d", "", lambda x: ops.lp_pool1d(x, 2, 3, 1), (X,)),
+    Case("lp_pool2d", "", lambda x: ops.lp_pool2d(x, 3, 2), (positive(2, 3, 4),)),
+    *[
+        Case(f"{f.__name__}", "", lambda x, f=f, at=at: f(x, at, 2), (normal(*at.shape),))
+        for f, at in (
+            (ops.max_unpool1d, np.array([[[1, 3]]])),
+            (ops.max_unpool2d, np.array([[[0, 7]]])),
+            (ops.max_unpool3d, np.array([[[[3, 12]]]])),
+        )
+    ],
     # choice at random, and by index
     Case("dropout", "", lambda x: ops.dropout(x, 0.4, seed=3), (X,)),
     Case("dropout", "everything", lambda x: ops.dropout(x, 1.0) + x, (X,)),

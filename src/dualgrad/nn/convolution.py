@@ -13,14 +13,18 @@ from dualgrad import ops
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.nn.cell import Cell
 from dualgrad.ops.neural._sliding import channels_first, numbers, padding_of
+from dualgrad.ops.neural._transposes import cut_of
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
-__all__ = ["Conv1d", "Conv2d", "Conv2dTranspose"]
+__all__ = ["Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dTranspose", "Conv3d", "Conv3dTranspose"]
 
 
 class _Convolution(Cell):
-    """The settings and parameters of a convolution over two axes."""
+    """The settings and parameters of a convolution over n axes. A single axis is the last of two."""
+
+    n = 2
+    transposed = False
 
     def __init__(
         self,
@@ -35,16 +39,15 @@ class _Convolution(Cell):
         weight_init: Any,
         bias_init: Any,
         dtype: Any,
-        transposed: bool = False,
     ) -> None:
         super().__init__()
         name = type(self).__name__
         self.in_channels, self.out_channels = numbers(name, "in_channels, out_channels", channels, 2)
-        self.kernel_size = numbers(name, "kernel_size", kernel_size, 2)
-        self.stride = numbers(name, "stride", stride, 2)
-        self.dilation = numbers(name, "dilation", dilation, 2)
+        self.kernel_size = numbers(name, "kernel_size", kernel_size, self.n)
+        self.stride = numbers(name, "stride", stride, self.n)
+        self.dilation = numbers(name, "dilation", dilation, self.n)
         self.group = numbers(name, "group", group, 1)[0]
-        self.pad_mode = padding_of(name, pad_mode, padding, 2)[0]
+        self.pad_mode = padding_of(name, pad_mode, padding, self.n)[0]
         self.padding = padding
         if self.in_channels % self.group or self.out_channels % self.group:
             raise ValueError(
@@ -55,7 +58,7 @@ class _Convolution(Cell):
             raise TypeError(f"{name}: has_bias must be a bool, got {type(has_bias).__name__}")
         self.has_bias = has_bias
         first, second = self.out_channels, self.in_channels
-        if transposed:
+        if self.transposed:
             first, second = second, first
         shape = (first, second // self.group, *self.kernel_size)
         default = Uniform(1.0 / math.sqrt(math.prod(shape[1:])))
@@ -202,13 +205,7 @@ class Conv1d(_Convolution):
         bias_init: Any = None,
         dtype: Any = mstype.float32,
     ) -> None:
-        sizes = [
-            numbers("Conv1d", what, value, 1)[0]
-            for what, value in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation))
-        ]
-        if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
-            weight_init = ops.expand_dims(weight_init, 2)
-        ends = padding_of("Conv1d", pad_mode, padding, 1)[1][0]
+        sizes, ends, weight_init = _as_two_axes("Conv1d", kernel_size, stride, dilation, pad_mode, padding, weight_init)
         super().__init__(
             (in_channels, out_channels), (1, sizes[0]), (1, sizes[1]), pad_mode, (0, 0, *ends), (1, sizes[2]), group,
             has_bias, weight_init, bias_init, dtype,
@@ -219,7 +216,83 @@ class Conv1d(_Convolution):
         return ops.conv1d(x, ops.squeeze(self.weight, 2), self.bias, *settings)
 
 
-class Conv2dTranspose(_Convolution):
+class Conv3d(_Convolution):
+    """Convolution over three axes, with kernels that are learned; see `ops.conv3d`.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, pad_mode, dilation, group, has_bias, weight_init, bias_init, dtype
+        As in `Conv2d`, for three axes.
+    padding : int or tuple of int, default 0
+        Zeros on all sides, or before and behind each axis, six numbers.
+    data_format : {'NCDHW'}, default 'NCDHW'
+        The order of the axes.
+
+    Attributes
+    ----------
+    weight : Parameter
+        Shape ``(out_channels, in_channels / group, *kernel_size)``.
+    bias : Parameter
+        Shape ``(out_channels,)``; None without bias.
+
+    Raises
+    ------
+    ValueError
+        If settings do not fit together, or the shape of an input does not fit them.
+    TypeError
+        If the input has another type than the weight.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.Conv3d(2, 4, 3, stride=2)(ops.ones((1, 2, 3, 5, 5))).shape
+    (1, 4, 2, 3, 3)
+    """
+
+    n = 3
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCDHW",
+        dtype: Any = mstype.float32,
+    ) -> None:
+        channels_first("Conv3d", data_format, 3)
+        super().__init__(
+            (in_channels, out_channels), kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init,
+            bias_init, dtype,
+        )  # fmt: skip
+
+    def construct(self, x: Tensor) -> Tensor:
+        settings = self.stride, self.pad_mode, self.padding, self.dilation, self.group
+        return ops.conv3d(x, self.weight, self.bias, *settings)
+
+
+class _Transposed(_Convolution):
+    """A transposed convolution over n axes."""
+
+    transposed = True
+
+    def __init__(self, channels: tuple[Any, Any], *settings: Any, output_padding: Any = 0) -> None:
+        super().__init__(channels, *settings)
+        kernel_and_steps = self.kernel_size, self.stride, self.dilation
+        self.output_padding = numbers(type(self).__name__, "output_padding", output_padding, self.n, 0)
+        self._cut, self._extra = cut_of(
+            type(self).__name__, *kernel_and_steps, self.pad_mode, self.padding, output_padding
+        )
+
+
+class Conv2dTranspose(_Transposed):
     """Transposed convolution over two axes, with kernels that are learned; see `ops.conv_transpose2d`.
 
     Parameters
@@ -275,17 +348,148 @@ class Conv2dTranspose(_Convolution):
     ) -> None:
         super().__init__(
             (in_channels, out_channels), kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init,
-            bias_init, dtype, transposed=True,
+            bias_init, dtype, output_padding=output_padding,
         )  # fmt: skip
-        self.output_padding = numbers("Conv2dTranspose", "output_padding", output_padding, 2, 0)
-        if self.pad_mode != "pad" and any(self.output_padding):
-            raise ValueError("Conv2dTranspose: output_padding is for pad_mode='pad' only")
 
     def construct(self, x: Tensor) -> Tensor:
-        cut, extra = self.padding, self.output_padding
-        if self.pad_mode == "same":
-            sizes = zip(self.kernel_size, self.stride, self.dilation, strict=True)
-            surplus = [d * (k - 1) + 1 - s for k, s, d in sizes]  # of the whole output over length times stride
-            cut = [max(n, 0) // 2 if end == 0 else max(n, 0) - max(n, 0) // 2 for n in surplus for end in (0, 1)]
-            extra = tuple([max(-n, 0) for n in surplus])
-        return ops.conv_transpose2d(x, self.weight, self.bias, self.stride, cut, extra, self.group, self.dilation)
+        settings = self.stride, self._cut, self._extra, self.group, self.dilation
+        return ops.conv_transpose2d(x, self.weight, self.bias, *settings)
+
+
+class Conv1dTranspose(_Transposed):
+    """Transposed convolution over one axis, with kernels that are learned; see `ops.conv_transpose1d`.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Channels of the input and of the output.
+    kernel_size, stride, dilation : int
+        As in `Conv1d`.
+    pad_mode, group, has_bias, weight_init, bias_init, dtype
+        As in `Conv2dTranspose`; a Tensor given as `weight_init` has three axes.
+    padding : int or tuple of int, default 0
+        What is cut off on both sides, or (before, behind).
+
+    Attributes
+    ----------
+    weight : Parameter
+        Shape ``(in_channels, out_channels / group, 1, kernel_size)``.
+    bias : Parameter
+        Shape ``(out_channels,)``; None without bias.
+
+    Raises
+    ------
+    ValueError
+        If settings do not fit together, or the shape of an input does not fit them.
+    TypeError
+        If the input has another type than the weight.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.Conv1dTranspose(2, 4, 3, stride=2)(ops.ones((1, 2, 5))).shape
+    (1, 4, 10)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: int = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = mstype.float32,
+    ) -> None:
+        sizes, ends, weight_init = _as_two_axes(
+            "Conv1dTranspose", kernel_size, stride, dilation, pad_mode, padding, weight_init
+        )
+        super().__init__(
+            (in_channels, out_channels), (1, sizes[0]), (1, sizes[1]), pad_mode, (0, 0, *ends), (1, sizes[2]), group,
+            has_bias, weight_init, bias_init, dtype,
+        )  # fmt: skip
+
+    def construct(self, x: Tensor) -> Tensor:
+        settings = self.stride[1], self._cut[2:], self._extra[1:], self.group, self.dilation[1]
+        return ops.conv_transpose1d(x, ops.squeeze(self.weight, 2), self.bias, *settings)
+
+
+class Conv3dTranspose(_Transposed):
+    """Transposed convolution over three axes, with kernels that are learned; see `ops.conv_transpose3d`.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, pad_mode, dilation, group, has_bias, weight_init, bias_init, dtype
+        As in `Conv2dTranspose`, for three axes.
+    padding : int or tuple of int, default 0
+        What is cut off on all sides, or before and behind each axis, six numbers.
+    output_padding : int or tuple of int, default 0
+        What is added behind each axis; only with 'pad'.
+    data_format : {'NCDHW'}, default 'NCDHW'
+        The order of the axes.
+
+    Attributes
+    ----------
+    weight : Parameter
+        Shape ``(in_channels, out_channels / group, *kernel_size)``.
+    bias : Parameter
+        Shape ``(out_channels,)``; None without bias.
+
+    Raises
+    ------
+    ValueError
+        If settings do not fit together, or the shape of an input does not fit them.
+    TypeError
+        If the input has another type than the weight.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.Conv3dTranspose(2, 4, 3, stride=2)(ops.ones((1, 2, 3, 5, 5))).shape
+    (1, 4, 6, 10, 10)
+    """
+
+    n = 3
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        output_padding: Any = 0,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCDHW",
+        dtype: Any = mstype.float32,
+    ) -> None:
+        channels_first("Conv3dTranspose", data_format, 3)
+        super().__init__(
+            (in_channels, out_channels), kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init,
+            bias_init, dtype, output_padding=output_padding,
+        )  # fmt: skip
+
+    def construct(self, x: Tensor) -> Tensor:
+        settings = self.stride, self._cut, self._extra, self.group, self.dilation
+        return ops.conv_transpose3d(x, self.weight, self.bias, *settings)
+
+
+def _as_two_axes(
+    name: str, kernel_size: Any, stride: Any, dilation: Any, pad_mode: Any, padding: Any, weight_init: Any
+) -> tuple[list[int], tuple[int, int], Any]:
+    """The settings of a convolution over one axis: three numbers, the padding at both ends, the initial weight."""
+    given = ("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)
+    sizes = [numbers(name, what, value, 1)[0] for what, value in given]
+    if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
+        weight_init = ops.expand_dims(weight_init, 2)
+    return sizes, padding_of(name, pad_mode, padding, 1)[1][0], weight_init

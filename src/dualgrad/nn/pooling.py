@@ -1,4 +1,4 @@
-"""Pooling as Cells: the largest element or the average of every window."""
+"""Pooling as Cells: the largest element or the average of every window; adaptive pooling, and maxima put back."""
 
 from __future__ import annotations
 
@@ -9,38 +9,44 @@ from dualgrad.nn.cell import Cell
 from dualgrad.ops.neural._sliding import channels_first, numbers, padding_of
 from dualgrad.tensor import Tensor
 
-__all__ = ["AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]
+__all__ = [
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "MaxPool1d", "MaxPool2d",
+    "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
+]  # fmt: skip
 
 
 class _Pool(Cell):
-    """The settings of pooling over n axes. A single axis is treated as the last of two, with length 1 for the other."""
+    """The settings of pooling over n axes."""
 
     n = 2
 
     def __init__(self, kernel_size: Any, stride: Any, pad_mode: str, padding: Any) -> None:
         super().__init__()
         name = type(self).__name__
-        one = (1,) * (2 - self.n)
-        self._kernel = one + numbers(name, "kernel_size", kernel_size, self.n)
-        self._stride = one + numbers(name, "stride", stride, self.n)
+        self._kernel = numbers(name, "kernel_size", kernel_size, self.n)
+        self._stride = numbers(name, "stride", stride, self.n)
         mode, ends = padding_of(name, pad_mode, padding, self.n)
-        self._padding = tuple([k for pair in ((0, 0),) * len(one) + ends for k in pair])
+        self._padding = tuple([k for pair in ends for k in pair])
         self.kernel_size = kernel_size
         self.stride = stride
         self.pad_mode = mode.upper()
         self.padding = padding
 
-    def construct(self, x: Tensor) -> Any:
+    def _same(self, two: Any, three: Any, x: Tensor) -> Tensor:
+        """Pooling with as many windows as there are strides; a single axis is the last of two."""
+        if self.n == 3:
+            return three(self._kernel, self._stride, "same")(x)
         if self.n == 2:
-            return self._pooled(x)
-        y = self._pooled(ops.expand_dims(x, -2))
-        return tuple([ops.squeeze(part, -2) for part in y]) if isinstance(y, tuple) else ops.squeeze(y, -2)
-
-    def _pooled(self, x: Tensor) -> Any:
-        raise NotImplementedError
+            return two(self._kernel, self._stride, "same")(x)
+        return ops.squeeze(two((1, *self._kernel), (1, *self._stride), "same")(ops.expand_dims(x, -2)), -2)
 
     def extend_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
+
+
+_MAX_POOLS = {1: ops.max_pool1d, 2: ops.max_pool2d, 3: ops.max_pool3d}
+_AVG_POOLS = {2: ops.avg_pool2d, 3: ops.avg_pool3d}
 
 
 class _MaxPool(_Pool):
@@ -56,17 +62,18 @@ class _MaxPool(_Pool):
     ) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding)
         name = type(self).__name__
-        self._dilation = (1,) * (2 - self.n) + numbers(name, "dilation", dilation, self.n)
+        self._dilation = numbers(name, "dilation", dilation, self.n)
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
         if self.pad_mode == "SAME" and (max(self._dilation) > 1 or return_indices or ceil_mode):
             raise ValueError(f"{name}: pad_mode 'same' goes without dilation, return_indices and ceil_mode; use 'pad'")
 
-    def _pooled(self, x: Tensor) -> Any:
+    def construct(self, x: Tensor) -> Any:
         if self.pad_mode == "SAME":
-            return ops.MaxPool(self._kernel, self._stride, "same")(x)
-        settings = self._padding, self._dilation, self.return_indices, self.ceil_mode
-        return ops.max_pool2d(x, self._kernel, self._stride, *settings)
+            return self._same(ops.MaxPool, ops.MaxPool3D, x)
+        settings = self._padding, self._dilation
+        which = {"return_indices": self.return_indices, "ceil_mode": self.ceil_mode}
+        return _MAX_POOLS[self.n](x, self._kernel, self._stride, *settings, **which)
 
 
 class MaxPool2d(_MaxPool):
@@ -158,11 +165,15 @@ class _AvgPool(_Pool):
         if self.pad_mode == "SAME" and (ceil_mode or divisor_override):
             raise ValueError(f"{name}: pad_mode 'same' goes without ceil_mode and divisor_override; use 'pad'")
 
-    def _pooled(self, x: Tensor) -> Tensor:
+    def construct(self, x: Tensor) -> Tensor:
         if self.pad_mode == "SAME":
-            return ops.AvgPool(self._kernel, self._stride, "same")(x)
-        settings = self._padding, self.ceil_mode, self.count_include_pad, self.divisor_override
-        return ops.avg_pool2d(x, self._kernel, self._stride, *settings)
+            return self._same(ops.AvgPool, ops.AvgPool3D, x)
+        kernel, stride, padding = self._kernel, self._stride, self._padding
+        if self.n == 1:  # the function over one axis has no divisor
+            x, kernel, stride, padding = ops.expand_dims(x, -2), (1, *kernel), (1, *stride), (0, 0, *padding)
+        settings = padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+        y = _AVG_POOLS[max(self.n, 2)](x, kernel, stride, *settings)
+        return ops.squeeze(y, -2) if self.n == 1 else y
 
 
 class AvgPool2d(_AvgPool):
@@ -231,3 +242,301 @@ class AvgPool1d(_AvgPool):
     """
 
     n = 1
+
+
+class MaxPool3d(_MaxPool):
+    """Largest element of every window over three axes: `MaxPool2d` for inputs (N, C, D, H, W) or (C, D, H, W).
+
+    Parameters
+    ----------
+    kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode
+        As in `MaxPool2d`, for three axes.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.MaxPool3d(2, 2)(ops.ones((1, 2, 4, 4, 6))).shape
+    (1, 2, 2, 2, 3)
+    """
+
+    n = 3
+
+
+class AvgPool3d(_AvgPool):
+    """Average of every window over three axes: `AvgPool2d` for inputs (N, C, D, H, W) or (C, D, H, W).
+
+    Parameters
+    ----------
+    kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override
+        As in `AvgPool2d`, for three axes.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.AvgPool3d(2, 2)(ops.ones((1, 2, 4, 4, 6))).shape
+    (1, 2, 2, 2, 3)
+    """
+
+    n = 3
+
+
+class _Adaptive(Cell):
+    """A number of windows for each axis, instead of their size."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extend_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """Averages of as many windows as the result is to have elements; see `ops.adaptive_avg_pool1d`.
+
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.AdaptiveAvgPool1d(3)(ops.ones((1, 2, 7))).shape
+    (1, 2, 3)
+    """
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """Averages of as many windows as the result is to have elements; see `ops.adaptive_avg_pool2d`.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int or None
+        The last lengths of the result, for all axes or for each; None keeps a length.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.AdaptiveAvgPool2d(3)(ops.ones((1, 2, 7, 5))).shape
+    (1, 2, 3, 3)
+    """
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_Adaptive):
+    """Averages of as many windows as the result is to have elements; see `ops.adaptive_avg_pool3d`.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int or None
+        The last lengths of the result, for all axes or for each; None keeps a length.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.AdaptiveAvgPool3d(3)(ops.ones((1, 2, 7, 5, 4))).shape
+    (1, 2, 3, 3, 3)
+    """
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.adaptive_avg_pool3d(input, self.output_size)
+
+
+class AdaptiveMaxPool1d(_Adaptive):
+    """Largest elements of as many windows as the result is to have elements; see `ops.adaptive_max_pool1d`.
+
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.AdaptiveMaxPool1d(3)(ops.ones((1, 2, 7))).shape
+    (1, 2, 3)
+    """
+
+    def construct(self, input: Tensor) -> Tensor:
+        return ops.adaptive_max_pool1d(input, self.output_size)
+
+
+class AdaptiveMaxPool2d(_Adaptive):
+    """Largest elements of as many windows as the result is to have elements; see `ops.adaptive_max_pool2d`.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int or None
+        The last lengths of the result, for all axes or for each; None keeps a length.
+    return_indices : bool, default False
+        Whether the positions of the maxima are returned too.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.AdaptiveMaxPool2d(3)(ops.ones((1, 2, 7, 5))).shape
+    (1, 2, 3, 3)
+    """
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def construct(self, input: Tensor) -> Any:
+        return ops.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_Adaptive):
+    """Largest elements of as many windows as the result is to have elements; see `ops.adaptive_max_pool3d`.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int or None
+        The last lengths of the result, for all axes or for each; None keeps a length.
+    return_indices : bool, default False
+        Whether the positions of the maxima are returned too.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.AdaptiveMaxPool3d(3)(ops.ones((1, 2, 7, 5, 4))).shape
+    (1, 2, 3, 3, 3)
+    """
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def construct(self, input: Tensor) -> Any:
+        return ops.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _LPPool(Cell):
+    """The settings of pooling by power means."""
+
+    def __init__(self, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extend_repr(self) -> str:
+        return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}"
+
+
+class _MaxUnpool(Cell):
+    """The settings of pooling that is undone."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+
+    def extend_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class LPPool1d(_LPPool):
+    """Power mean of every window without division; see `ops.lp_pool1d`.
+
+    Parameters
+    ----------
+    norm_type, kernel_size, stride, ceil_mode
+        As in `ops.lp_pool1d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.LPPool1d(2, 2)(ops.ones((1, 2, 6))).shape
+    (1, 2, 3)
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPool):
+    """Power mean of every window without division; see `ops.lp_pool2d`.
+
+    Parameters
+    ----------
+    norm_type, kernel_size, stride, ceil_mode
+        As in `ops.lp_pool2d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.LPPool2d(2, 2)(ops.ones((1, 2, 6, 4))).shape
+    (1, 2, 3, 2)
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Maxima back at their places, with zeros elsewhere; see `ops.max_unpool1d`.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding
+        As in `ops.max_unpool1d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> largest, places = ops.max_pool1d(ops.ones((1, 2, 6)), 2, return_indices=True)
+    >>> nn.MaxUnpool1d(2)(largest, places).shape
+    (1, 2, 6)
+    """
+
+    def construct(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return ops.max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Maxima back at their places, with zeros elsewhere; see `ops.max_unpool2d`.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding
+        As in `ops.max_unpool2d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> largest, places = ops.max_pool2d(ops.ones((1, 2, 6, 4)), 2, return_indices=True)
+    >>> nn.MaxUnpool2d(2)(largest, places).shape
+    (1, 2, 6, 4)
+    """
+
+    def construct(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return ops.max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Maxima back at their places, with zeros elsewhere; see `ops.max_unpool3d`.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding
+        As in `ops.max_unpool3d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> largest, places = ops.max_pool3d(ops.ones((1, 2, 6, 4, 2)), 2, return_indices=True)
+    >>> nn.MaxUnpool3d(2)(largest, places).shape
+    (1, 2, 6, 4, 2)
+    """
+
+    def construct(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return ops.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, output_size)

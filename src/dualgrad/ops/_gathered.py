@@ -63,12 +63,15 @@ from .math.reductions import *
 from .math.sampled import *
 from .math.special import *
 from .math.statistics import *
+from .neural._adaptive import *
 from .neural._classification import *
 from .neural._directions import *
 from .neural._divergences import *
 from .neural._rectifiers import *
 from .neural._softmax import *
 from .neural._thresholds import *
+from .neural._transposes import *
+from .neural._unpooling import *
 from .neural.activations import *
 from .neural.clipping import *
 from .neural.convolution import *

@@ -161,15 +161,22 @@ def windows(x: Tensor, axes: tuple[Windows, ...], fill: float = 0.0) -> Tensor:
     return x
 
 
+_AXES = {1: ("L", "NCL"), 2: ("H, W", "NCHW"), 3: ("D, H, W", "NCDHW")}
+"""The axes of images of n dimensions, as they are named, and the name of their order."""
+
+
 def image(name: str, x: Tensor, n: int) -> tuple[int, ...]:
     """The lengths of the last n axes of an image (N, C, ...) or (C, ...)."""
     if x.ndim not in (n + 1, n + 2):
-        axes = "L" if n == 1 else "H, W"
+        axes = _AXES[n][0]
         raise ValueError(f"{name}: the input has shape {x.shape}; expected (N, C, {axes}) or (C, {axes})")
     return x.shape[-n:]
 
 
-def channels_first(name: str, data_format: Any) -> None:
-    """Raise ValueError for an order of axes other than (N, C, H, W)."""
-    if data_format != "NCHW":
-        raise ValueError(f"{name}: data_format is {data_format!r}; expected 'NCHW', move the axes with ops.transpose")
+def channels_first(name: str, data_format: Any, n: int = 2) -> None:
+    """Raise ValueError for an order of axes other than (N, C, H, W), or (N, C, D, H, W) for n = 3."""
+    order = _AXES[n][1]
+    if data_format != order:
+        raise ValueError(
+            f"{name}: data_format is {data_format!r}; expected {order!r}, move the axes with ops.transpose"
+        )

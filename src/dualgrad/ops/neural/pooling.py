@@ -16,9 +16,17 @@ from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, floating, operand, to_shape, total
 from ..index.gather import gather
-from ._sliding import Windows, channels_first, image, laid, margins, numbers, windows
+from . import _adaptive, _unpooling
+from ._adaptive import *  # noqa: F403
+from ._sliding import Windows, channels_first, image, laid, margins, numbers, padding_of, windows
+from ._unpooling import *  # noqa: F403
 
-__all__ = ["AvgPool", "MaxPool", "avg_pool2d", "max_pool2d"]
+__all__ = [
+    "AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d",
+    "max_pool1d", "max_pool2d", "max_pool3d",
+]  # fmt: skip
+__all__ += _adaptive.__all__
+__all__ += _unpooling.__all__
 
 _ARGMAX, _MAX = OP["argmax"], OP["reduce_max"]
 
@@ -71,12 +79,103 @@ def max_pool2d(
     >>> print(ops.max_pool2d(x, 2))
     [[[[3. 5.]]]]
     """
-    kernel = numbers("max_pool2d", "kernel_size", kernel_size, 2)
-    x = operand("max_pool2d", x)
-    lengths = image("max_pool2d", x, 2)
-    _at_most_half("max_pool2d", padding, kernel)
+    return _max_pool("max_pool2d", x, kernel_size, stride, padding, dilation, return_indices, ceil_mode, 2)
+
+
+def max_pool1d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+) -> Any:
+    """Largest element of every window over one axis: `max_pool2d` for inputs (N, C, L) or (C, L).
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (N, C, L) or (C, L).
+    kernel_size, stride, padding, dilation, return_indices, ceil_mode
+        As in `max_pool2d`, for one axis.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        As in `max_pool2d`.
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.max_pool1d(dg.Tensor([[[1.0, 2.0, 0.0, 5.0]]]), 2))
+    [[[2. 5.]]]
+    """
+    return _max_pool("max_pool1d", x, kernel_size, stride, padding, dilation, return_indices, ceil_mode, 1)
+
+
+def max_pool3d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Largest element of every window over three axes: `max_pool2d` for inputs (N, C, D, H, W) or (C, D, H, W).
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (N, C, D, H, W) or (C, D, H, W).
+    kernel_size, stride, padding, dilation, ceil_mode, return_indices
+        As in `max_pool2d`, for three axes; note the order.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        As in `max_pool2d`; positions count through D, H and W.
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.max_pool3d(dg.Tensor(np.arange(8.0).reshape(1, 1, 2, 2, 2)), 2))
+    [[[[[7.]]]]]
+    """
+    return _max_pool("max_pool3d", x, kernel_size, stride, padding, dilation, return_indices, ceil_mode, 3)
+
+
+def _max_pool(
+    name: str,
+    x: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    return_indices: bool,
+    ceil_mode: bool,
+    n: int,
+) -> Any:
+    kernel = numbers(name, "kernel_size", kernel_size, n)
+    x = operand(name, x)
+    lengths = image(name, x, n)
+    _at_most_half(name, padding, kernel)
     step = kernel if stride is None else stride
-    axes = laid("max_pool2d", lengths, kernel, step, dilation, "pad", padding, ceil_mode)
+    axes = laid(name, lengths, kernel, step, dilation, "pad", padding, ceil_mode)
     return _largest(x, axes, return_indices)
 
 
@@ -127,13 +226,184 @@ def avg_pool2d(
     >>> print(ops.avg_pool2d(x, 2, 2))
     [[[[1.5  2.25]]]]
     """
-    kernel = numbers("avg_pool2d", "kernel_size", kernel_size, 2)
-    x = floating("avg_pool2d", input_x)
-    lengths = image("avg_pool2d", x, 2)
-    _at_most_half("avg_pool2d", padding, kernel)
+    settings = kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    return _avg_pool("avg_pool2d", input_x, *settings, 2)
+
+
+def avg_pool1d(
+    input_x: Any,
+    kernel_size: Any = 1,
+    stride: Any = 1,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Average of every window over one axis: `avg_pool2d` for inputs (N, C, L) or (C, L).
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Shape (N, C, L) or (C, L); integers become float32.
+    kernel_size, stride, padding, ceil_mode, count_include_pad
+        As in `avg_pool2d`, for one axis.
+
+    Returns
+    -------
+    Tensor
+        Shape (N, C, L') or (C, L').
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.avg_pool1d(dg.Tensor([[[1.0, 2.0, 0.0, 5.0]]]), 2, 2))
+    [[[1.5 2.5]]]
+    """
+    return _avg_pool("avg_pool1d", input_x, kernel_size, stride, padding, ceil_mode, count_include_pad, None, 1)
+
+
+def avg_pool3d(
+    input_x: Any,
+    kernel_size: Any = 1,
+    stride: Any = 1,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = 0,
+) -> Tensor:
+    """Average of every window over three axes: `avg_pool2d` for inputs (N, C, D, H, W) or (C, D, H, W).
+
+    Parameters
+    ----------
+    input_x : Tensor
+        Shape (N, C, D, H, W) or (C, D, H, W); integers become float32.
+    kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        As in `avg_pool2d`, for three axes.
+
+    Returns
+    -------
+    Tensor
+        Shape (N, C, D', H', W') or (C, D', H', W').
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.avg_pool3d(dg.Tensor(np.arange(8.0).reshape(1, 1, 2, 2, 2)), 2))
+    [[[[[3.5]]]]]
+    """
+    settings = kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    return _avg_pool("avg_pool3d", input_x, *settings, 3)
+
+
+def _avg_pool(
+    name: str,
+    input_x: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    n: int,
+) -> Tensor:
+    kernel = numbers(name, "kernel_size", kernel_size, n)
+    x = floating(name, input_x)
+    lengths = image(name, x, n)
+    _at_most_half(name, padding, kernel)
     step = kernel if stride is None else stride
-    axes = laid("avg_pool2d", lengths, kernel, step, 1, "pad", padding, ceil_mode)
+    axes = laid(name, lengths, kernel, step, 1, "pad", padding, ceil_mode)
     return _averages(x, axes, bool(count_include_pad), divisor_override)
+
+
+def lp_pool1d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """Power mean of every window without division, over one axis: ``sum(x**p)**(1/p)``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (N, C, L) or (C, L); integers become float32.
+    norm_type : number
+        The exponent p, not 0.
+    kernel_size : int
+        The size of a window.
+    stride : int, optional
+        The step from window to window; `kernel_size` by default.
+    ceil_mode : bool, default False
+        Whether there may be a last window that does not end in the image.
+
+    Returns
+    -------
+    Tensor
+        Shape (N, C, L') or (C, L').
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.lp_pool1d(dg.Tensor([[[3.0, 4.0, 6.0, 8.0]]]), 2, 2))
+    [[[ 5. 10.]]]
+    """
+    return _lp_pool("lp_pool1d", x, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """Power mean of every window without division, over two axes; see `lp_pool1d`.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (N, C, H, W) or (C, H, W); integers become float32.
+    norm_type, ceil_mode
+        As in `lp_pool1d`.
+    kernel_size, stride : int or tuple of int
+        As in `lp_pool1d`, for both axes or for each.
+
+    Returns
+    -------
+    Tensor
+        Shape (N, C, H', W') or (C, H', W').
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.lp_pool2d(dg.Tensor([[[[3.0, 4.0]]]]), 2, (1, 2)))
+    [[[[5.]]]]
+    """
+    return _lp_pool("lp_pool2d", x, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def _lp_pool(name: str, x: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool, n: int) -> Tensor:
+    if isinstance(norm_type, bool) or not isinstance(norm_type, int | float) or norm_type == 0:
+        raise ValueError(f"{name}: norm_type is {norm_type!r}; expected a number other than 0")
+    kernel = numbers(name, "kernel_size", kernel_size, n)
+    x = floating(name, x)
+    step = kernel if stride is None else stride
+    axes = laid(name, image(name, x, n), kernel, step, 1, "pad", 0, ceil_mode)
+    # what is outside must add 0 to the sum, also for a negative exponent: powers first, then windows
+    return total(windows(x**norm_type, axes), ALL_AXES[x.ndim][-n:], False) ** (1.0 / norm_type)
 
 
 def _at_most_half(name: str, padding: Any, kernel: tuple[int, ...]) -> None:
@@ -153,9 +423,11 @@ def _largest(x: Tensor, axes: tuple[Windows, ...], positions: bool) -> Any:
     column = to_shape(_engine.stop(met), (*x.shape[: places[0]], math.prod(kernel), *counts))
     tap = _engine.apply(_ARGMAX, (places[0], False), column)
     # the position of element `tap` of a window: that of its first element, and how far the tap is from there
-    (rows, columns), width = [a.positions() for a in axes], x.shape[-1]
-    first = rows[0][:, None] * width + columns[0]
-    steps = (rows[:, :1] - rows[0, 0]) * width + (columns[:, 0] - columns[0, 0])
+    first = steps = np.zeros((), np.int64)
+    for a, length in zip(axes, x.shape[-len(axes) :], strict=True):
+        at = a.positions()
+        first = first[..., None] * length + at[0]
+        steps = steps[..., None] * length + (at[:, 0] - at[0, 0])
     return largest, gather(Tensor.from_numpy(steps.ravel()), tap, 0) + first
 
 
@@ -259,6 +531,129 @@ class AvgPool(_Pool):
     def __call__(self, x: Any) -> Tensor:
         x = floating("AvgPool", x)
         return _averages(x, self._laid(x), False)
+
+
+class _Pool3D(Primitive):
+    """The base of primitive classes of pooling over three axes."""
+
+    __slots__ = ("ceil_mode", "kernel_size", "pad", "pad_mode", "strides")
+
+    def _set(self, kernel_size: Any, strides: Any, pad_mode: Any, pad: Any, ceil_mode: Any, data_format: Any) -> None:
+        name = type(self).__name__
+        self.kernel_size = numbers(name, "kernel_size", kernel_size, 3)
+        self.strides = numbers(name, "strides", strides, 3)
+        self.pad_mode = padding_of(name, pad_mode, pad, 3)[0]
+        self.pad = pad
+        self.ceil_mode = bool(ceil_mode)
+        if self.pad_mode == "pad":
+            _at_most_half(name, pad, self.kernel_size)
+        elif self.ceil_mode and self.pad_mode == "same":
+            raise ValueError(f"{name}: pad_mode 'same' goes without ceil_mode; use 'pad'")
+        channels_first(name, data_format, 3)
+
+    def _laid(self, x: Tensor) -> tuple[Windows, ...]:
+        name = type(self).__name__
+        settings = self.kernel_size, self.strides, 1, self.pad_mode, self.pad, self.ceil_mode
+        return laid(name, image(name, x, 3), *settings)
+
+
+class MaxPool3D(_Pool3D):
+    """Largest element of every window over three axes: ``ops.MaxPool3D(kernel_size=1, strides=1)(x)``.
+
+    Parameters
+    ----------
+    kernel_size, strides : int or tuple of int, default 1
+        The size of a window, and the step from window to window.
+    pad_mode : {'valid', 'same', 'pad'}, default 'VALID'
+        In small or capital letters. 'valid': only windows inside. 'same': the output has the length of the input
+        divided by the stride, rounded up. 'pad': windows reach out of the image as far as `pad_list` says.
+    pad_list : int or tuple of int, default 0
+        On all sides, or on both sides of each axis, or before and behind each axis; at most half a window.
+    ceil_mode : bool, optional
+        Whether there may be a last window that does not end in the image.
+    data_format : {'NCDHW'}, default 'NCDHW'
+        The order of the axes.
+
+    Raises
+    ------
+    ValueError
+        If settings or shapes do not fit.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> ops.MaxPool3D(2, 2, "same")(ops.ones((1, 2, 3, 4, 5))).shape
+    (1, 2, 2, 2, 3)
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        strides: Any = 1,
+        pad_mode: str = "VALID",
+        pad_list: Any = 0,
+        ceil_mode: bool | None = None,
+        data_format: str = "NCDHW",
+    ) -> None:
+        self._set(kernel_size, strides, pad_mode, pad_list, ceil_mode, data_format)
+
+    def __call__(self, x: Any) -> Tensor:
+        x = operand("MaxPool3D", x)
+        return _largest(x, self._laid(x), False)
+
+
+class AvgPool3D(_Pool3D):
+    """Average of every window over three axes: ``ops.AvgPool3D(kernel_size=1, strides=1)(x)``.
+
+    Parameters
+    ----------
+    kernel_size, strides, data_format
+        As in `MaxPool3D`.
+    pad_mode : {'valid', 'same', 'pad'}, default 'valid'
+        As in `MaxPool3D`; with 'same', what is outside of the image does not count.
+    pad : int or tuple of int, default 0
+        Zeros added with 'pad'; as `pad_list` in `MaxPool3D`.
+    ceil_mode : bool, default False
+        As in `MaxPool3D`.
+    count_include_pad : bool, default True
+        Whether the zeros of `pad` count as elements of the window.
+    divisor_override : int, default 0
+        What sums are divided by instead of the number of elements; 0 stands for that number.
+
+    Raises
+    ------
+    ValueError
+        If settings or shapes do not fit.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> ops.AvgPool3D(2, 2)(ops.ones((1, 2, 4, 4, 6))).shape
+    (1, 2, 2, 2, 3)
+    """
+
+    __slots__ = ("count_include_pad", "divisor_override")
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        strides: Any = 1,
+        pad_mode: str = "valid",
+        pad: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int = 0,
+        data_format: str = "NCDHW",
+    ) -> None:
+        self._set(kernel_size, strides, pad_mode, pad, ceil_mode, data_format)
+        self.count_include_pad = bool(count_include_pad) and self.pad_mode == "pad"
+        self.divisor_override = divisor_override
+
+    def __call__(self, x: Any) -> Tensor:
+        x = floating("AvgPool3D", x)
+        return _averages(x, self._laid(x), self.count_include_pad, self.divisor_override)
 
 
 METHODS: dict[str, Callable[..., Any]] = {}
