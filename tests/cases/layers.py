@@ -112,6 +112,48 @@ CASES = [
             (ops.max_unpool3d, np.array([[[[3, 12]]]])),
         )
     ],
+    # images of another size, at points, in blocks
+    *[
+        pool("interpolate", x, size, mode=mode)
+        for x, size, mode in (
+            (X, 7, "nearest"), (X, 3, "linear"), (IMAGE, (3, 8), "bilinear"), (IMAGE, (7, 3), "bicubic"),
+            (BLOCK, (2, 5, 4), "trilinear"), (IMAGE, 3, "area"), (IMAGE, (7, 3), "nearest-exact"),
+        )
+    ],
+    pool("upsample", IMAGE, scale_factor=1.5, mode="bilinear"),
+    *[
+        Case(cls.__name__, "", lambda x, cls=cls: cls((7, 3))(x), (IMAGE,))
+        for cls in (ops.ResizeNearestNeighbor, ops.ResizeBilinear)
+    ],
+    *[
+        Case(cls.__name__, "", lambda x, cls=cls, size=size: cls()(x, size), (x,))
+        for cls, x, size in (
+            (ops.ResizeNearestNeighborV2, IMAGE, (7, 3)), (ops.ResizeBilinearV2, IMAGE, (7, 3)),
+            (ops.ResizeBicubic, IMAGE, (7, 3)), (ops.ResizeLinear1D, X, 7),
+        )
+    ],
+    Case("UpsampleNearest3D", "", lambda x: ops.UpsampleNearest3D()(x, (2, 5, 4), None), (BLOCK,)),
+    Case("UpsampleTrilinear3D", "", lambda x: ops.UpsampleTrilinear3D()(x, None, (1.5, 1.0, 2.0)), (BLOCK,)),
+    *[
+        Case("grid_sample", f"{mode}, {padding}", lambda x, p, m=mode, e=padding: ops.grid_sample(x, p, m, e), at)
+        for mode, at in (("bilinear", (IMAGE, normal(2, 2, 3, 2))), ("nearest", (BLOCK, normal(1, 2, 1, 2, 3))))
+        for padding in ("zeros", "border", "reflection")
+    ],
+    Case("GridSampler2D", "", ops.GridSampler2D(), (IMAGE, normal(2, 2, 3, 2))),
+    Case("GridSampler3D", "", ops.GridSampler3D(), (BLOCK, normal(1, 2, 1, 2, 3))),
+    Case("affine_grid", "", lambda t: ops.affine_grid(t, (2, 1, 3, 4)), (normal(2, 2, 3),)),
+    Case("AffineGrid", "", lambda t: ops.AffineGrid(True)(t, (2, 1, 2, 3, 2)), (normal(2, 3, 4),)),
+    pool("pixel_shuffle", IMAGE, 2),
+    pool("pixel_unshuffle", normal(1, 4, 6), 2),
+    pool("channel_shuffle", IMAGE, 2),
+    Case("ChannelShuffle", "", ops.ChannelShuffle(2), (IMAGE,)),
+    pool("space_to_batch_nd", X, 2, ((1, 0), (0, 1))[1:]),
+    pool("batch_to_space_nd", normal(4, 1, 2, 3), (2, 2), ((1, 0), (0, 1))),
+    *[Case(cls.__name__, "", cls(2), (normal(1, 4, 2, 4),)) for cls in (ops.SpaceToDepth, ops.DepthToSpace)],
+    *[
+        Case(cls.__name__, "", cls(2, ((0, 0), (0, 0))), (normal(4, 1, 2, 4),))
+        for cls in (ops.SpaceToBatch, ops.SpaceToBatchND, ops.BatchToSpace, ops.BatchToSpaceND)
+    ],
     # choice at random, and by index
     Case("dropout", "", lambda x: ops.dropout(x, 0.4, seed=3), (X,)),
     Case("dropout", "everything", lambda x: ops.dropout(x, 1.0) + x, (X,)),

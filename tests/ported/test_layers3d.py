@@ -167,6 +167,8 @@ def test_same_has_a_window_for_every_stride_begun(kind, n, kernel, stride):
     counts = [-(-m // stride) for m in LENGTHS[n]]
     missing = [max((c - 1) * stride + kernel - m, 0) for c, m in zip(counts, LENGTHS[n], strict=True)]
     padded = np.pad(x, ((0, 0), (0, 0), *[(k // 2, k - k // 2) for k in missing]), constant_values=np.nan)
+    if kind == "Avg" and n == 3:  # the one kind of pooling that counts what is added
+        padded = np.nan_to_num(padded)
     f = np.nanmax if kind == "Max" else np.nanmean
     expected = reduced(f, padded, (kernel,) * n, (stride,) * n, (1,) * n, n)[(..., *[slice(c) for c in counts])]
     assert_close(getattr(nn, f"{kind}Pool{n}d")(kernel, stride, "same")(f64(x)), expected, scale=1.0)

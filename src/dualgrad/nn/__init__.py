@@ -7,11 +7,13 @@ from dualgrad.nn import (
     classification,
     containers,
     convolution,
+    images,
     layers,
     losses,
     normalisation,
     optimizer,
     optimizers,
+    padding,
     pooling,
     rectifiers,
     reducers,
@@ -24,11 +26,13 @@ from dualgrad.nn.cell import *
 from dualgrad.nn.classification import *
 from dualgrad.nn.containers import *
 from dualgrad.nn.convolution import *
+from dualgrad.nn.images import *
 from dualgrad.nn.layers import *
 from dualgrad.nn.losses import *
 from dualgrad.nn.normalisation import *
 from dualgrad.nn.optimizer import *
 from dualgrad.nn.optimizers import *
+from dualgrad.nn.padding import *
 from dualgrad.nn.pooling import *
 from dualgrad.nn.rectifiers import *
 from dualgrad.nn.reducers import *
@@ -42,11 +46,13 @@ _MODULES = (
     classification,
     containers,
     convolution,
+    images,
     layers,
     losses,
     normalisation,
     optimizer,
     optimizers,
+    padding,
     pooling,
     rectifiers,
     reducers,

@@ -167,7 +167,10 @@ class _AvgPool(_Pool):
 
     def construct(self, x: Tensor) -> Tensor:
         if self.pad_mode == "SAME":
-            return self._same(ops.AvgPool, ops.AvgPool3D, x)
+            if self.n == 3:
+                included = self.count_include_pad
+                return ops.AvgPool3D(self._kernel, self._stride, "same", count_include_pad=included)(x)
+            return self._same(ops.AvgPool, None, x)
         kernel, stride, padding = self._kernel, self._stride, self._padding
         if self.n == 1:  # the function over one axis has no divisor
             x, kernel, stride, padding = ops.expand_dims(x, -2), (1, *kernel), (1, *stride), (0, 0, *padding)
@@ -268,7 +271,7 @@ class AvgPool3d(_AvgPool):
     Parameters
     ----------
     kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override
-        As in `AvgPool2d`, for three axes.
+        As in `AvgPool2d`, for three axes. With 'same' zeros are added, and `count_include_pad` says whether they count.
 
     Examples
     --------

@@ -73,12 +73,15 @@ from .neural._thresholds import *
 from .neural._transposes import *
 from .neural._unpooling import *
 from .neural.activations import *
+from .neural.blocks import *
 from .neural.clipping import *
 from .neural.convolution import *
+from .neural.grids import *
 from .neural.layers import *
 from .neural.losses import *
 from .neural.normalisation import *
 from .neural.pooling import *
+from .neural.resampling import *
 from .random.drawing import *
 from .shape._padding import *
 from .shape._patches import *

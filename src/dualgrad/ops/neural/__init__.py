@@ -1,6 +1,17 @@
-"""Neural networks as functions: activations, losses, layers, normalisation, convolution, pooling."""
+"""Neural networks as functions: activations, losses, layers, normalisation, convolution, pooling, images."""
 
-from . import activations, clipping, convolution, layers, losses, normalisation, pooling
+from . import (
+    activations,
+    blocks,
+    clipping,
+    convolution,
+    grids,
+    layers,
+    losses,
+    normalisation,
+    pooling,
+    resampling,
+)
 
 MODULES = (
     activations,
@@ -9,5 +20,8 @@ MODULES = (
     normalisation,
     convolution,
     pooling,
+    resampling,
+    grids,
+    blocks,
     clipping,
 )

@@ -612,13 +612,13 @@ class AvgPool3D(_Pool3D):
     kernel_size, strides, data_format
         As in `MaxPool3D`.
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
-        As in `MaxPool3D`; with 'same', what is outside of the image does not count.
+        As in `MaxPool3D`; zeros are added for 'same' too.
     pad : int or tuple of int, default 0
         Zeros added with 'pad'; as `pad_list` in `MaxPool3D`.
     ceil_mode : bool, default False
         As in `MaxPool3D`.
     count_include_pad : bool, default True
-        Whether the zeros of `pad` count as elements of the window.
+        Whether zeros that are added count as elements of the window.
     divisor_override : int, default 0
         What sums are divided by instead of the number of elements; 0 stands for that number.
 
@@ -648,7 +648,7 @@ class AvgPool3D(_Pool3D):
         data_format: str = "NCDHW",
     ) -> None:
         self._set(kernel_size, strides, pad_mode, pad, ceil_mode, data_format)
-        self.count_include_pad = bool(count_include_pad) and self.pad_mode == "pad"
+        self.count_include_pad = bool(count_include_pad)
         self.divisor_override = divisor_override
 
     def __call__(self, x: Any) -> Tensor:
