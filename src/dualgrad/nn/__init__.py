@@ -3,6 +3,7 @@
 from dualgrad.nn import (
     activations,
     adaptive,
+    attention,
     cell,
     classification,
     containers,
@@ -16,12 +17,14 @@ from dualgrad.nn import (
     padding,
     pooling,
     rectifiers,
+    recurrent,
     reducers,
     schedules,
     wrap,
 )
 from dualgrad.nn.activations import *
 from dualgrad.nn.adaptive import *
+from dualgrad.nn.attention import *
 from dualgrad.nn.cell import *
 from dualgrad.nn.classification import *
 from dualgrad.nn.containers import *
@@ -35,6 +38,7 @@ from dualgrad.nn.optimizers import *
 from dualgrad.nn.padding import *
 from dualgrad.nn.pooling import *
 from dualgrad.nn.rectifiers import *
+from dualgrad.nn.recurrent import *
 from dualgrad.nn.reducers import *
 from dualgrad.nn.schedules import *
 from dualgrad.nn.wrap import *
@@ -42,6 +46,7 @@ from dualgrad.nn.wrap import *
 _MODULES = (
     activations,
     adaptive,
+    attention,
     cell,
     classification,
     containers,
@@ -56,6 +61,7 @@ _MODULES = (
     pooling,
     rectifiers,
     reducers,
+    recurrent,
     schedules,
     wrap,
 )

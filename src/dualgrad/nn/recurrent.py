@@ -1,0 +1,462 @@
+"""Recurrent layers: RNN, LSTM and GRU, and their single steps.
+
+What a layer makes of its inputs is one matrix product for all steps; the recurrence is `ops.scan`, so a gradient keeps
+few states and a recorded network does not grow with the length of the sequence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from dualgrad import dtype as mstype
+from dualgrad import ops
+from dualgrad.common.initializer import Uniform, initializer
+from dualgrad.nn.cell import Cell
+from dualgrad.ops._arguments import operand
+from dualgrad.ops.neural._sliding import numbers
+from dualgrad.parameter import Parameter, ParameterTuple
+from dualgrad.tensor import Tensor
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+
+
+# ------------------------------------------------------------------------------------------------- single steps
+# A step is given what the inputs add to the gates, the state, and weight and bias of the state.
+
+
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    y = ops.matmul(x, weight)
+    return y if bias is None else y + bias
+
+
+def _rnn_step(activation: Callable[[Any], Tensor]) -> Callable[..., tuple[Tensor, ...]]:
+    def step(gates: Tensor, state: tuple[Tensor, ...], weight: Tensor, bias: Tensor | None) -> tuple[Tensor, ...]:
+        return (activation(gates + _product(state[0], weight, bias)),)
+
+    return step
+
+
+def _lstm_step(gates: Tensor, state: tuple[Tensor, ...], weight: Tensor, bias: Tensor | None) -> tuple[Tensor, ...]:
+    h, c = state
+    into, forget, new, out = ops.chunk(gates + _product(h, weight, bias), 4, -1)
+    c = ops.sigmoid(forget) * c + ops.sigmoid(into) * ops.tanh(new)
+    return ops.sigmoid(out) * ops.tanh(c), c
+
+
+def _gru_step(gates: Tensor, state: tuple[Tensor, ...], weight: Tensor, bias: Tensor | None) -> tuple[Tensor, ...]:
+    (h,) = state
+    reset, keep, new = ops.chunk(gates, 3, -1)
+    reset_h, keep_h, new_h = ops.chunk(_product(h, weight, bias), 3, -1)
+    candidate = ops.tanh(new + ops.sigmoid(reset + reset_h) * new_h)
+    return (candidate + ops.sigmoid(keep + keep_h) * (h - candidate),)
+
+
+_STEPS = {
+    # kind: gates, parts of the state, step
+    "tanh": (1, 1, _rnn_step(ops.tanh)),
+    "relu": (1, 1, _rnn_step(ops.relu)),
+    "lstm": (4, 2, _lstm_step),
+    "gru": (3, 1, _gru_step),
+}
+
+
+def _nonlinearity(name: str, nonlinearity: Any) -> str:
+    if nonlinearity not in ("tanh", "relu"):
+        raise ValueError(f"{name}: nonlinearity is {nonlinearity!r}; expected 'tanh' or 'relu'")
+    return nonlinearity
+
+
+class _Step(Cell):
+    """One step of a recurrent layer: its weights, and the checks of its operands."""
+
+    kind = "tanh"
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool, dtype: Any) -> None:
+        super().__init__()
+        name = type(self).__name__
+        sizes = numbers(name, "input_size, hidden_size", (input_size, hidden_size), 2)
+        self.input_size, self.hidden_size = sizes
+        if not isinstance(has_bias, bool):
+            raise TypeError(f"{name}: has_bias must be a bool, got {type(has_bias).__name__}")
+        self.has_bias = has_bias
+        rows = _STEPS[self.kind][0] * hidden_size
+        init = Uniform(1.0 / math.sqrt(hidden_size))
+        self.weight_ih = Parameter(initializer(init, (rows, input_size), dtype), name="weight_ih")
+        self.weight_hh = Parameter(initializer(init, (rows, hidden_size), dtype), name="weight_hh")
+        self.bias_ih: Parameter | None = None
+        self.bias_hh: Parameter | None = None
+        if has_bias:
+            self.bias_ih = Parameter(initializer(init, (rows,), dtype), name="bias_ih")
+            self.bias_hh = Parameter(initializer(init, (rows,), dtype), name="bias_hh")
+
+    def _next(self, x: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
+        name = type(self).__name__
+        x = operand(name, x)
+        state = tuple([operand(name, part) for part in state])
+        if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
+            raise ValueError(f"{name}: x has shape {x.shape}; expected (N, {self.input_size})")
+        for part in state:
+            if part.shape != (*x.shape[:-1], self.hidden_size):
+                raise ValueError(
+                    f"{name}: the state has shape {part.shape} beside x of shape {x.shape}; expected "
+                    f"{(*x.shape[:-1], self.hidden_size)}"
+                )
+        gates = _product(x, self.weight_ih.T, self.bias_ih)
+        return _STEPS[self.kind][2](gates, state, self.weight_hh.T, self.bias_hh)
+
+    def extend_repr(self) -> str:
+        return f"input_size={self.input_size}, hidden_size={self.hidden_size}, has_bias={self.has_bias}"
+
+
+class RNNCell(_Step):
+    """One step of `RNN`: ``act(x @ w_ih.T + b_ih + h @ w_hh.T + b_hh)``.
+
+    Called with ``(x, hx)``, it returns the next state.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+        Length of the input and of the state.
+    has_bias : bool, default True
+        Whether there are biases.
+    nonlinearity : {'tanh', 'relu'}, default 'tanh'
+        The activation.
+    dtype : type, default float32
+        Type of the parameters.
+
+    Attributes
+    ----------
+    weight_ih, weight_hh : Parameter
+        Shapes (hidden_size, input_size) and (hidden_size, hidden_size); uniform on ``+-1 / sqrt(hidden_size)``.
+    bias_ih, bias_hh : Parameter
+        Shape (hidden_size,); None without biases.
+
+    Raises
+    ------
+    ValueError
+        If settings or shapes do not fit.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.RNNCell(3, 4)(ops.ones((2, 3)), ops.zeros((2, 4))).shape
+    (2, 4)
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        has_bias: bool = True,
+        nonlinearity: str = "tanh",
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+        self.nonlinearity = self.kind = _nonlinearity("RNNCell", nonlinearity)
+
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
+        return self._next(x, hx)[0]
+
+
+class LSTMCell(_Step):
+    """One step of `LSTM`; called with ``(x, (h, c))``, it returns the next ``(h, c)``.
+
+    With the gates i, f, g and o, rows of the weights in this order: ``c' = sigmoid(f) c + sigmoid(i) tanh(g)`` and
+    ``h' = sigmoid(o) tanh(c')``.
+
+    Parameters
+    ----------
+    input_size, hidden_size, has_bias, dtype
+        As in `RNNCell`; weights have four times as many rows.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> h, c = nn.LSTMCell(3, 4)(ops.ones((2, 3)), (ops.zeros((2, 4)), ops.zeros((2, 4))))
+    >>> h.shape, c.shape
+    ((2, 4), (2, 4))
+    """
+
+    kind = "lstm"
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = mstype.float32) -> None:
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+
+    def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+        if not isinstance(hx, tuple | list) or len(hx) != 2:
+            raise TypeError("LSTMCell: hx must be a pair of Tensors (h, c)")
+        return self._next(x, *hx)
+
+
+class GRUCell(_Step):
+    """One step of `GRU`; called with ``(x, hx)``, it returns the next state.
+
+    With the gates r, z and n, rows of the weights in this order:
+    ``n = tanh(x @ w_in.T + b_in + sigmoid(r) (h @ w_hn.T + b_hn))`` and ``h' = (1 - sigmoid(z)) n + sigmoid(z) h``.
+
+    Parameters
+    ----------
+    input_size, hidden_size, has_bias, dtype
+        As in `RNNCell`; weights have three times as many rows.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.GRUCell(3, 4)(ops.ones((2, 3)), ops.zeros((2, 4))).shape
+    (2, 4)
+    """
+
+    kind = "gru"
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = mstype.float32) -> None:
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
+        return self._next(x, hx)[0]
+
+
+# ---------------------------------------------------------------------------------------------------- sequences
+
+
+class _Recurrent(Cell):
+    """Layers of a recurrence over sequences, in one direction or both."""
+
+    kind = "tanh"
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        has_bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        sizes = numbers(name, "input_size, hidden_size, num_layers", (input_size, hidden_size, num_layers), 3)
+        self.input_size, self.hidden_size, self.num_layers = sizes
+        for what, flag in (("has_bias", has_bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name}: {what} must be a bool, got {type(flag).__name__}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"{name}: dropout is {dropout}; expected a probability below 1")
+        self.has_bias = has_bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        gates, self._parts, self._step = _STEPS[self.kind]
+        rows, ways = gates * hidden_size, 2 if bidirectional else 1
+        init = Uniform(1.0 / math.sqrt(hidden_size))
+        lists: dict[str, list[Parameter]] = {"weight_ih": [], "weight_hh": [], "bias_ih": [], "bias_hh": []}
+        for k in range(num_layers * ways):
+            layer, way = divmod(k, ways)
+            width = input_size if layer == 0 else hidden_size * ways
+            shapes = {
+                "weight_ih": (rows, width),
+                "weight_hh": (rows, hidden_size),
+                "bias_ih": (rows,),
+                "bias_hh": (rows,),
+            }
+            for what, shape in shapes.items():
+                if has_bias or not what.startswith("bias"):
+                    label = f"{what}_l{layer}{'_reverse' if way else ''}"
+                    lists[what].append(Parameter(initializer(init, shape, dtype), name=label))
+        self.w_ih_list = ParameterTuple(lists["weight_ih"])
+        self.w_hh_list = ParameterTuple(lists["weight_hh"])
+        if has_bias:
+            self.b_ih_list = ParameterTuple(lists["bias_ih"])
+            self.b_hh_list = ParameterTuple(lists["bias_hh"])
+
+    def construct(self, x: Tensor, hx: Any = None, seq_length: Any = None) -> tuple[Tensor, Any]:
+        x = self._sequence(x)
+        steps, batch, _ = x.shape
+        ways = 2 if self.bidirectional else 1
+        states = self._states(hx, (self.num_layers * ways, batch, self.hidden_size), x)
+        live = None if seq_length is None else self._live(seq_length, steps, batch)
+        last: list[tuple[Tensor, ...]] = []
+        for layer in range(self.num_layers):
+            if layer and self.dropout:
+                x = ops.dropout(x, self.dropout, self.training)
+            results = []
+            for way in range(ways):
+                k = layer * ways + way
+                state, y = self._direction(k, x, tuple([part[k] for part in states]), live, bool(way))
+                last.append(state)
+                results.append(y)
+            x = results[0] if ways == 1 else ops.cat(tuple(results), -1)
+        ends = tuple([ops.stack([state[part] for state in last]) for part in range(self._parts)])
+        y = ops.swapaxes(x, 0, 1) if self.batch_first else x
+        return y, ends if self._parts > 1 else ends[0]
+
+    def _direction(
+        self, k: int, x: Tensor, state: tuple[Tensor, ...], live: Tensor | None, reverse: bool
+    ) -> tuple[tuple[Tensor, ...], Tensor]:
+        """The last state and the outputs of one layer in one direction; a sequence that has ended keeps its state."""
+        bias_ih, bias_hh = (self.b_ih_list[k], self.b_hh_list[k]) if self.has_bias else (None, None)
+        gates = _product(x, self.w_ih_list[k].T, bias_ih)
+        weight, step = self.w_hh_list[k].T, self._step
+
+        def advance(state: tuple[Tensor, ...], given: Any) -> tuple[tuple[Tensor, ...], Tensor]:
+            if live is None:
+                new = step(given, state, weight, bias_hh)
+                return new, new[0]
+            gates, going = given
+            new = step(gates, state, weight, bias_hh)
+            held = tuple([ops.where(going, a, b) for a, b in zip(new, state, strict=True)])
+            return held, ops.where(going, new[0], 0.0)
+
+        return ops.scan(advance, state, gates if live is None else (gates, live), reverse=reverse)
+
+    def _sequence(self, x: Tensor) -> Tensor:
+        name = type(self).__name__
+        x = operand(name, x)
+        if x.ndim != 3 or x.shape[-1] != self.input_size or not x.size:
+            order = "(batch, steps" if self.batch_first else "(steps, batch"
+            raise ValueError(f"{name}: x has shape {x.shape}; expected {order}, {self.input_size})")
+        if x.dtype is not self.w_ih_list[0].dtype:
+            raise TypeError(
+                f"{name}: x has type {x.dtype}; expected {self.w_ih_list[0].dtype}, the type of the weights"
+            )
+        return ops.swapaxes(x, 0, 1) if self.batch_first else x
+
+    def _states(self, hx: Any, shape: tuple[int, ...], x: Tensor) -> tuple[Tensor, ...]:
+        """The first states, zeros by default."""
+        name = type(self).__name__
+        if hx is None:
+            return (ops.zeros(shape, x.dtype),) * self._parts
+        if self._parts > 1 and (not isinstance(hx, tuple | list) or len(hx) != self._parts):
+            raise TypeError(f"{name}: hx must be a pair of Tensors (h, c), got {type(hx).__name__}")
+        parts = [operand(name, part) for part in (hx if self._parts > 1 else (hx,))]
+        for part in parts:
+            if part.shape != shape or part.dtype is not x.dtype:
+                raise ValueError(
+                    f"{name}: a first state has shape {part.shape} and type {part.dtype}; expected {shape} and "
+                    f"{x.dtype}"
+                )
+        return tuple(parts)
+
+    def _live(self, seq_length: Any, steps: int, batch: int) -> Tensor:
+        """Which steps belong to a sequence, shape (steps, batch, 1)."""
+        lengths = operand(type(self).__name__, seq_length)
+        if lengths.shape != (batch,) or not lengths.dtype.is_int:
+            raise ValueError(
+                f"{type(self).__name__}: seq_length has shape {lengths.shape} and type {lengths.dtype}; expected "
+                f"ints of shape ({batch},)"
+            )
+        return ops.reshape(ops.arange(steps), (steps, 1, 1)) < ops.reshape(lengths, (1, batch, 1))
+
+    def extend_repr(self) -> str:
+        return (
+            f"input_size={self.input_size}, hidden_size={self.hidden_size}, num_layers={self.num_layers}, "
+            f"has_bias={self.has_bias}, batch_first={self.batch_first}, dropout={self.dropout}, "
+            f"bidirectional={self.bidirectional}"
+        )
+
+
+class RNN(_Recurrent):
+    """Recurrent network: each state is an activation of a linear map of input and state before; see `RNNCell`.
+
+    Called with ``(x, hx=None, seq_length=None)``: a sequence (steps, batch, input_size), the first states (layers times
+    directions, batch, hidden_size), zeros by default, and how many steps each sequence of the batch has. It returns the
+    outputs (steps, batch, directions times hidden_size), zeros behind the end of a sequence, and the last states.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+        Length of an input and of a state.
+    num_layers : int, default 1
+        How many layers there are, each fed by the one before.
+    has_bias : bool, default True
+        Whether there are biases.
+    batch_first : bool, default False
+        Whether inputs and outputs are (batch, steps, ...); states are not.
+    dropout : float, default 0.0
+        The probability of an element between layers to become 0 in training.
+    bidirectional : bool, default False
+        Whether each layer also runs from the end to the start; outputs of both directions stand beside each other.
+    nonlinearity : {'tanh', 'relu'}, default 'tanh'
+        The activation.
+    dtype : type, default float32
+        Type of the parameters. Inputs must have it.
+
+    Attributes
+    ----------
+    w_ih_list, w_hh_list, b_ih_list, b_hh_list : ParameterTuple
+        One for each layer and direction, called 'weight_ih_l0', 'weight_ih_l0_reverse' ...; uniform on
+        ``+-1 / sqrt(hidden_size)``.
+
+    Raises
+    ------
+    ValueError
+        If settings or shapes do not fit.
+    TypeError
+        If the input has another type than the weights.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> y, h = nn.RNN(3, 4, num_layers=2, bidirectional=True)(ops.ones((5, 2, 3)))
+    >>> y.shape, h.shape
+    ((5, 2, 8), (4, 2, 4))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        has_bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        nonlinearity: str = "tanh",
+        dtype: Any = mstype.float32,
+    ) -> None:
+        self.__dict__["kind"] = _nonlinearity("RNN", nonlinearity)
+        super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory; see `LSTMCell` for a step and `RNN` for arguments of a call.
+
+    The first states, and the last ones in the result, are a pair (h, c).
+
+    Parameters
+    ----------
+    input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype
+        As in `RNN`; weights have four times as many rows.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> y, (h, c) = nn.LSTM(3, 4, batch_first=True)(ops.ones((2, 5, 3)))
+    >>> y.shape, h.shape, c.shape
+    ((2, 5, 4), (1, 2, 4), (1, 2, 4))
+    """
+
+    kind = "lstm"
+
+
+class GRU(_Recurrent):
+    """Gated recurrent units; see `GRUCell` for a step and `RNN` for arguments of a call.
+
+    Parameters
+    ----------
+    input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype
+        As in `RNN`; weights have three times as many rows.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> y, h = nn.GRU(3, 4)(ops.ones((5, 2, 3)))
+    >>> y.shape, h.shape
+    ((5, 2, 4), (1, 2, 4))
+    """
+
+    kind = "gru"
