@@ -82,6 +82,7 @@ from .neural.losses import *
 from .neural.normalisation import *
 from .neural.pooling import *
 from .neural.resampling import *
+from .random.distributions import *
 from .random.drawing import *
 from .shape._padding import *
 from .shape._patches import *

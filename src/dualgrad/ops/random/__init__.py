@@ -1,5 +1,5 @@
 """Random numbers."""
 
-from . import drawing
+from . import distributions, drawing
 
-MODULES = (drawing,)
+MODULES = (drawing, distributions)
