@@ -29,6 +29,7 @@ cdef class SubTape:
 
 cdef class CustomRule:
     cdef readonly str name
+    cdef readonly bint reverse_only     # the rule need not be linear, so its transpose is no forward derivative
     cdef list pull(self, list ins, list outs, list cts)
 
 
@@ -39,6 +40,8 @@ cdef inline object params_of(TapeEntry *entry):
 cdef list operands_of(Tape tape, TapeEntry *entry, Slots primals)
 cdef list results_in(TapeEntry *entry, Slots slots)
 cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
+cdef CustomRule reverse_only_rule(Tape tape)
+cdef int raise_reverse_only(str name, str rule) except -1
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
 cdef Slots reevaluate(Run run, dict leaf_values, dict inner)
 cdef bint differ(Run run, TapeEntry *entry, list cts)

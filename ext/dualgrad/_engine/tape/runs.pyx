@@ -67,6 +67,29 @@ cdef class CustomRule:
         raise NotImplementedError
 
 
+cdef CustomRule reverse_only_rule(Tape tape):
+    """A rule on a tape, or on those inside of it, that cannot be transposed; None if there is none."""
+    cdef list waiting = [tape]
+    cdef Tape at
+    cdef object params
+    cdef Py_ssize_t e
+    while waiting:
+        at = <Tape>waiting.pop()
+        for e in range(at.n_entries):
+            params = params_of(&at.entries[e])
+            if isinstance(params, CustomRule) and (<CustomRule>params).reverse_only:
+                return <CustomRule>params
+            if isinstance(params, SubTape) and (<SubTape>params).run is not None:
+                waiting.append((<SubTape>params).run.tape)
+    return None
+
+
+cdef int raise_reverse_only(str name, str rule) except -1:
+    """A forward derivative meets a rule that is for gradients."""
+    raise NotImplementedError(f"{rule}: works on gradients, and {name} takes a derivative in forward mode, where none "
+                              f"passes; take it in reverse mode (grad, vjp, jacrev), or remove the hook")
+
+
 # ----------------------------------------------------------------------------------------- what an instruction works on
 
 cdef list operands_of(Tape tape, TapeEntry *entry, Slots primals):

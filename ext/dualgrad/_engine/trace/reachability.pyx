@@ -60,6 +60,8 @@ cdef class Reach(Walk):
             t = <TensorBase>x
             self.tensors[identity] = t
             t.captured = True
+            if t.hooks is not None:
+                self.meet(t.hooks, label)
             if not t.parameter and type(x).__dictoffset__ == 0:
                 return 0
         elif is_a(x, GENERIC) and not is_a(x, VOID) and not of_python(type(x)):

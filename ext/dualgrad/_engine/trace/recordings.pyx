@@ -97,7 +97,7 @@ cdef class Specialisation:
                     return False
                 continue
             t = <TensorBase>x
-            if len(leaf) != 2 or not is_plain(t) or t.value is None or t.value.kind != ARRAY:
+            if len(leaf) != 2 or not is_plain(t) or t.value is None or t.value.kind != ARRAY or t.hooks is not None:
                 return False
             if leaf[1] is not t and (t.captured or leaf[1] is not None):
                 return False

@@ -123,8 +123,8 @@ cdef class Signature:
             return None
         for x in self.tensors:
             t = <TensorBase>x
-            if t.value is None or t.value.kind != ARRAY:
-                return None
+            if t.value is None or t.value.kind != ARRAY or (t.hooks is not None and t.hooks):
+                return None             # hooks come and go with the tensor: a program of another one has none
             a = <Array>t.value
             known = 0
             if t.parameter:

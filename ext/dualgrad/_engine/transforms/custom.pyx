@@ -6,6 +6,9 @@ The function runs with no level to record on, since its rule stands for all of i
 instruction that calls the rule when it is swept. The rule need not be the transpose of a derivative, so the tape is
 marked as not exact (tape.pyx says what follows). In forward mode the tangent is the transpose of the rule, which is
 linear in its cotangent; Taylor coefficients follow degree by degree (`custom_forward`).
+
+A hook on a gradient is the identity with a rule of its own. That need not be linear (it may clip), so it is refused in
+forward mode.
 """
 from ..values.algebra cimport derived, make, truncated
 from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
@@ -16,13 +19,14 @@ from .leaves cimport check_result
 from ..primitives.opcodes cimport *
 from .containers cimport aligned_children, children_of, described
 from .pytrees cimport HOLE, Pairing, emptied, refilled, tensors_in
-from ..values.rules cimport typed, zeros_like
+from ..values.rules cimport to_shape_of, typed, zeros_like
 from ..values.taylor cimport times
-from ..tape.runs cimport CustomRule
+from ..tape.runs cimport CustomRule, raise_reverse_only
+from ..tape.closed_call cimport ClosedCall
 from ..tape.nodes cimport highest, without_closed
 from ..tape.tape cimport Tape, stripped
-from .handles cimport TensorBase, read, wrap
-from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, constant_of, current_level, make_batch,
+from .handles cimport TensorBase, current_closed_call, give_hooks, read, rebound, wrap
+from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, make_batch,
                               new_level, pop_level, push_level, shape_of, type_of)
 
 
@@ -67,7 +71,30 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
                            f"for each input")
     for i in range(len(template)):
         GIVEN_GRADIENTS.walk(name, template[i], result[i], False, str(i), terms)
-    return terms
+    return [None if term is None else of_shape(name, <TensorBase>term, <Value>v) for term, v in zip(terms, ins)]
+
+
+cdef TensorBase of_shape(str name, TensorBase term, Value like):
+    """A gradient with the shape of its input, summed over the axes along which the input broadcasts to it."""
+    cdef Value v = read(term)
+    cdef tuple given = shape_of(v), expected = shape_of(like)
+    if given == expected:
+        return term
+    if not broadcasts(expected, given):
+        raise ValueError(f"{name}.bprop: a gradient has shape {given}; expected the shape of its input, {expected}, or "
+                         f"one that this broadcasts to")
+    return wrap(to_shape_of(v, like))
+
+
+cdef bint broadcasts(tuple small, tuple large) except -1:
+    """Whether one shape broadcasts to another."""
+    cdef Py_ssize_t i, extra = len(large) - len(small)
+    if extra < 0:
+        return False
+    for i in range(len(small)):
+        if small[i] != 1 and small[i] != large[extra + i]:
+            return False
+    return True
 
 
 cdef class CellRule(CustomRule):
@@ -75,9 +102,12 @@ cdef class CellRule(CustomRule):
     cdef object backward
     cdef tuple template             # the arguments of the call, with holes for tensors
     cdef object out_template
+    cdef bint none_for_zero         # what the rule is given for an output that no cotangent reaches
 
-    def __init__(self, str name, backward, tuple template, out_template):
+    def __init__(self, str name, backward, tuple template, out_template, bint reverse_only=False):
+        self.none_for_zero = getattr(backward, "none_for_zero", False)
         self.name = name
+        self.reverse_only = reverse_only
         self.backward = backward
         self.template = template
         self.out_template = out_template
@@ -87,16 +117,13 @@ cdef class CellRule(CustomRule):
         cdef Py_ssize_t i
         cdef Value v
         out = refilled(self.out_template, iter([wrap(<Value>o) for o in outs]))
-        dout = refilled(self.out_template, iter([wrap(zeros_like(<Value>o) if ct is None else <Value>ct)
-                                                 for o, ct in zip(outs, cts)]))
+        dout = refilled(self.out_template, iter([wrap(<Value>ct) if ct is not None else None if self.none_for_zero
+                                                 else wrap(zeros_like(<Value>o)) for o, ct in zip(outs, cts)]))
         for i, term in enumerate(pulled_terms(self.name, self.backward, self.template, ins, out, dout)):
             if term is None:
                 terms.append(None)
                 continue
             v = read(<TensorBase>term)
-            if shape_of(v) != shape_of(<Value>ins[i]):
-                raise ValueError(f"{self.name}.bprop: a gradient has shape {shape_of(v)}; expected the shape of its "
-                                 f"input, {shape_of(<Value>ins[i])}")
             terms.append(typed(v, type_of(<Value>ins[i])) if is_inexact(type_of(<Value>ins[i])) else v)
         return terms
 
@@ -108,8 +135,11 @@ cdef Dual dual_in(Value v):
     return <Dual>v if v.kind == DUAL else None
 
 
-def call_custom(forward, backward, tuple args, dict kwargs, str name):
-    """forward(*args), differentiated by backward(*args, out, dout) -> one gradient for each input."""
+def call_custom(forward, backward, tuple args, dict kwargs, str name, bint reverse_only=False):
+    """forward(*args), differentiated by backward(*args, out, dout) -> one gradient for each input.
+
+    A rule that is `reverse_only` is no linear map of dout, and is refused in forward mode.
+    """
     cdef Level top = None
     cdef Algebra algebra = None
     cdef Dual d
@@ -142,15 +172,69 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name):
     # one level down: the same call on the primals of the highest level
     template = emptied(args)
     primals = [stripped(<Value>v) if reverse else coefficient(<Value>v, top, 0) for v in values]
-    out = call_custom(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name)
+    out = call_custom(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name,
+                      reverse_only)
     check_result(name, out)
     tensors_in(out, found)
     if not reverse:
+        if reverse_only:
+            raise_reverse_only(top.name, name)
         return custom_forward(backward, template, values, out, found, top, algebra, name)
     tape = <Tape>top
-    rule = CellRule(name, backward, template, emptied(out))
+    rule = CellRule(name, backward, template, emptied(out), reverse_only)
     found = tape.write(OP_CUSTOM, rule, values, [stripped(read(<TensorBase>t)) for t in found])
     return refilled(rule.out_template, iter([wrap(<Value>v) for v in found]))
+
+
+def hook_tensor(TensorBase t not None, hooks, str name):
+    """Give a tensor hooks: `hooks` is called with the gradient by it, and returns the gradient to use.
+
+    The hooks of a result of an open reverse level go on its tape, as the identity with a rule of its own; those of
+    another tensor, or of a parameter, are called by the transforms that it is given to.
+    """
+    cdef ClosedCall closed = current_closed_call()
+    cdef Value v
+    if not t.parameter:
+        v = without_closed(read(t))
+        if closed is not None and t.birth < closed.level.serial:
+            raise RuntimeError(f"{name}: the tensor is older than the loop or block that is being executed, which "
+                               f"would forget the hook; register it outside, or on a tensor made inside")
+        if v.kind == NODE:
+            if is_read(<Node>v):
+                raise RuntimeError(f"{name}: the tensor was used before, and what was computed from it then would pass "
+                                   f"the hook by; register the hook right after the tensor is made")
+            seen = call_custom(unchanged, lambda x, out, dout: (hooks(dout),), (t,), {}, name, True)
+            rebound(t, read(<TensorBase>seen))
+        elif dual_in(v) is not None:
+            raise_reverse_only(dual_in(v).level.name, name)
+    give_hooks(t, hooks)
+
+
+def on_tape(TensorBase t not None):
+    """Whether a tensor is a result of a reverse level that is open, or is read by one."""
+    return without_closed(read(t)).kind == NODE
+
+
+def unchanged(x):
+    """The forward function of a hook."""
+    return x
+
+
+cdef bint is_read(Node node) except -1:
+    """Whether an instruction, or a leaf of a later level, reads a node."""
+    cdef Tape tape = <Tape>node.level
+    cdef Level level = current_level()
+    cdef Py_ssize_t i
+    for i in range(tape.n_refs):
+        if tape.refs[i] == node.slot:
+            return True
+    while level is not None and level is not tape:
+        if level.reverse and (<Tape>level).leaf_links is not None:
+            for link in (<Tape>level).leaf_links:
+                if link is node:
+                    return True
+        level = level.outer
+    return False
 
 
 cdef object detached_call(object forward, tuple args, dict kwargs):

@@ -23,7 +23,7 @@ from ..tape.sweeps cimport DROP_SPENT, accumulate, reach, sweep
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
-from .handles cimport TensorBase, read, wrap
+from .handles cimport TensorBase, no_hooks, read, wrap
 from ..values.algebra cimport make
 from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
                               pop_level, push_level, shape_of, show_leaving)
@@ -33,6 +33,7 @@ cdef object lift_forward(Tape tape, Level level, TensorBase x, Value d, list inp
     """A tensor as a dual number with its tangent."""
     cdef Value v = without_closed(read(x))
     cdef Node node
+    no_hooks(level.name, x)
     if tape is None:
         return wrap(make_dual(level, v, d))
     node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
@@ -135,6 +136,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     tape = new_tape(name) if outer_reverse(current_level()) else None
     opened = level if tape is None else tape
     for i, parts in enumerate(inputs):
+        no_hooks(name, <TensorBase>parts[0])
         values = checked_coefficients(name, algebra, i, parts)
         if tape is None:
             args.append(wrap(make(level, algebra, [entered(level, k, <Value>v) for k, v in enumerate(values)])))

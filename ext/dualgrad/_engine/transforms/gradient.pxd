@@ -16,6 +16,7 @@ cdef list paired(list outputs, list along)
 cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slots) except -1
 cdef list of_inputs(list originals, list gradients)
 cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_ssize_t i)
+cdef int call_hooks(list originals, list parameters, list parameter_at, list gradients, Py_ssize_t i) except -1
 cdef int fill_zeros(Tape tape, list slots, list gradients) except -1
 cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list seed_slots, list seeds, list value_slots,
                     list gradients, dict exported, bint once) except -1

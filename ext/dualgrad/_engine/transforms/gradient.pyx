@@ -31,7 +31,7 @@ from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
 from ..primitives.execute cimport deferring, may_defer
 from .calls cimport outermost_in_graph_mode, transform_called
-from .handles cimport TensorBase, read, wrap
+from .handles cimport TensorBase, after_hooks, hooks_exist, read, wrap
 from .transformed import check_weights
 from ..values.levels cimport Level, array_of, current_level, pop_level, push_level, show_leaving, type_of
 
@@ -346,6 +346,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
     if observers:
         reports = [report(tape) for _ in observers]
     retain = pull_back(tape, slots, leaf_slots, links, seed_slots, seeds, value_slots, gradients, exported, True)
+    call_hooks(originals, parameters, parameter_at, gradients, n_inputs)
     fill_zeros(tape, slots, gradients)
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
@@ -360,6 +361,32 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
     else:
         tape.clear()
     return value, aux, inputs, weights
+
+
+cdef int call_hooks(list originals, list parameters, list parameter_at, list gradients, Py_ssize_t i) except -1:
+    """Have the hooks of inputs and parameters change their gradients; None stands for zero, which no hook is given."""
+    cdef Py_ssize_t k = 0, j
+    cdef Value v
+    if not hooks_exist():
+        return 0
+    for x in originals:
+        for t in (x,) if isinstance(x, TensorBase) else tensors_of(x):
+            if (<TensorBase>t).hooks is not None and gradients[k] is not None:
+                gradients[k] = after_hooks(<TensorBase>t, <Value>gradients[k])
+            k += 1
+    for p, found in zip(parameters, parameter_at):
+        if found is None:
+            continue
+        if (<TensorBase>p).hooks is not None:
+            v = None
+            for j in range(i, i + len(found)):
+                if gradients[j] is not None:
+                    v = add(v, <Value>gradients[j])
+                    gradients[j] = None
+            if v is not None:
+                gradients[i] = after_hooks(<TensorBase>p, v)
+        i += len(found)
+    return 0
 
 
 cdef int fill_zeros(Tape tape, list slots, list gradients) except -1:

@@ -8,6 +8,7 @@ cdef class TensorBase:
     cdef bint parameter         # a Parameter: reading it registers with the open levels that differentiate it
     cdef bint captured          # some recorded function can reach it otherwise than as an argument
     cdef long long birth        # the level serial when it was made
+    cdef object hooks           # called with the gradient by this tensor, and return the one to use; None for no hooks
 
 
 cdef dict DTYPES                # type number -> dualgrad.dtype object
@@ -19,3 +20,7 @@ cdef Value value_of(object x)
 cdef ClosedCall current_closed_call()
 cdef ClosedCall swap_closed_call(ClosedCall closed)
 cdef int rebound(TensorBase t, Value v) except -1
+cdef bint hooks_exist() noexcept
+cdef int give_hooks(TensorBase t, object hooks) except -1
+cdef Value after_hooks(TensorBase t, Value gradient)
+cdef int no_hooks(str name, TensorBase t) except -1

@@ -83,6 +83,7 @@ cdef void free_plain_handle(PyObject *self) noexcept:
     (<TensorBase>self).value = None
     (<TensorBase>self).parameter = False
     (<TensorBase>self).captured = False
+    (<TensorBase>self).hooks = None
     dg_pool_give(&HANDLES, <PyTypeObject *>TENSOR, self)
 
 
@@ -266,9 +267,41 @@ cdef int rebound(TensorBase t, Value v) except -1:
         return 0
     if REBINDING is not None:
         REBINDING(t)
+    if t.hooks is not None and t.value is not None and t.value.kind == NODE:
+        t.hooks = None              # they belong to the value that is replaced
     t.value = v
     if tracing():
         active_tracer().rebound(t)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------- hooks
+
+cdef bint HOOKS_EXIST = False       # whether any tensor has ever had hooks; most programs have none
+
+
+cdef bint hooks_exist() noexcept:
+    return HOOKS_EXIST
+
+
+cdef int give_hooks(TensorBase t, object hooks) except -1:
+    global HOOKS_EXIST
+    HOOKS_EXIST = True
+    t.hooks = hooks
+    return 0
+
+
+cdef Value after_hooks(TensorBase t, Value gradient):
+    """The gradient by a tensor, as its hooks leave it."""
+    return gradient if t.hooks is None else read(<TensorBase>t.hooks(wrap(gradient)))
+
+
+cdef int no_hooks(str name, TensorBase t) except -1:
+    """Raise if a tensor that a forward derivative is taken by has hooks: they are for gradients."""
+    if t.hooks is not None and t.hooks:
+        raise NotImplementedError(f"{name}: a tensor has a hook on its gradient, which a derivative in forward mode "
+                                  f"never computes; take the derivative in reverse mode (grad, vjp, jacrev), or remove "
+                                  f"the hook")
     return 0
 
 
@@ -315,6 +348,11 @@ cdef class TensorBase:
     @_is_parameter.setter
     def _is_parameter(self, bint flag):
         self.parameter = flag
+
+    @property
+    def _hooks(self):
+        """What is called with the gradient by this tensor; None for nothing."""
+        return self.hooks
 
     @property
     def _birth(self):

@@ -24,7 +24,9 @@ cdef object lifted(Tape tape, TensorBase x, list leaves):
     leaves.append(node.slot)
     if x.parameter and not x.requires_grad:
         return wrap(v)              # frozen: the function sees a constant of this level, the leaf stays unused
-    return wrap(node)
+    cdef TensorBase seen = wrap(node)
+    seen.hooks = x.hooks            # the function may take a gradient by it too
+    return seen
 
 
 cdef object lift(Tape tape, object x, list leaves):

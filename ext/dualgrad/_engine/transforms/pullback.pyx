@@ -9,14 +9,14 @@ from .leaves cimport collect, collect_quietly, lift, match, match_tangents, repl
 from .pytrees cimport holds_tensor, in_place, tensors_of
 from ..primitives.execute cimport deferring, may_defer
 from ..values.rules cimport zeros_like
-from ..tape.runs cimport Run
+from ..tape.runs cimport CustomRule, Run, raise_reverse_only, reverse_only_rule
 from ..tape.sweeps cimport tangent_sweep
 from ..tape.nodes cimport holds_node, without_closed
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape
-from .gradient cimport (ALL_INPUTS, NOTHING, fill_zeros, find_parameters, gradients, links_of, of_inputs, of_parameters,
-                        paired, pull_back, release)
+from .gradient cimport (ALL_INPUTS, NOTHING, call_hooks, fill_zeros, find_parameters, gradients, links_of, of_inputs,
+                        of_parameters, paired, pull_back, release)
 from .inputs import as_input
-from .handles cimport TensorBase, wrap
+from .handles cimport TensorBase, no_hooks, wrap
 from .handles import watch_rebinding
 from .transformed import check_weights
 from ..values.levels cimport pop_level, push_level, show_leaving
@@ -81,6 +81,7 @@ cdef class Pullback:
                 leaf_slots.append(self.leaf_slots[i])
                 links.append(self.links[i])
         pull_back(self.tape, self.slots, leaf_slots, links, seed_slots, seeds, [], terms, {}, False)
+        call_hooks(self.originals, self.parameters, self.parameter_at, terms, self.n_inputs)
         return fill_zeros(self.tape, self.slots, terms)
 
     def rows(self, Py_ssize_t i, TensorBase cotangent not None):
@@ -107,6 +108,11 @@ cdef class Pullback:
         cdef Value v
         cdef Py_ssize_t i
         cdef bint plain = self.tape.exact
+        cdef CustomRule rule = None if plain else reverse_only_rule(self.tape)
+        if rule is not None:
+            raise_reverse_only(self.name, rule.name)
+        for x in tensors_of(tuple(self.originals)):
+            no_hooks(self.name, <TensorBase>x)
         match_tangents(self.name, tuple(self.originals), tangents, "", along)
         for v in along + self.links:
             plain = plain and not holds_node(without_closed(v))

@@ -80,6 +80,7 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
     """A tensor as a batch, if it is mapped."""
     cdef Value v = without_closed(read(x))
     cdef Node node
+    cdef TensorBase sample
     cdef int axis
     if axes is None:
         return wrap(v)
@@ -91,11 +92,14 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
         raise ValueError(f"{call.name}: mapped axes have different lengths, {call.level.size} and "
                          f"{shape_of(v)[0]}; expected one sample of each input at a time")
     if call.tape is None or not holds_node(v):
-        return wrap(enter(call.level, v))
-    node = call.tape.leaf(enter(call.level, stripped(v)), None)
-    call.inputs.append(node.slot)
-    call.links.append(v)
-    return wrap(node)
+        sample = wrap(enter(call.level, v))
+    else:
+        node = call.tape.leaf(enter(call.level, stripped(v)), None)
+        call.inputs.append(node.slot)
+        call.links.append(v)
+        sample = wrap(node)
+    sample.hooks = x.hooks
+    return sample
 
 
 cdef object drop_out(Call call, TensorBase t):

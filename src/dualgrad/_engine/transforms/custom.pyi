@@ -4,6 +4,7 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from ..tape.runs import CustomRule
+from .handles import TensorBase
 
 def call_custom(
     forward: Callable[..., Any],
@@ -11,7 +12,11 @@ def call_custom(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     name: str,
+    reverse_only: bool = False,
 ) -> Any: ...
+def hook_tensor(t: TensorBase, hooks: Callable[[Any], Any], name: str) -> None: ...
+def on_tape(t: TensorBase) -> bool: ...
+def unchanged(x: Any) -> Any: ...
 
 @disjoint_base
 class CellRule(CustomRule):
@@ -21,4 +26,5 @@ class CellRule(CustomRule):
         backward: Callable[..., Any],
         template: tuple[Any, ...],
         out_template: Any,
+        reverse_only: bool = False,
     ) -> None: ...
