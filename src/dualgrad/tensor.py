@@ -8,18 +8,20 @@ another name (`x.sum()`, `x[i]`, NumPy's functions) are attached by `dualgrad.op
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import dtype as _dtype
 from ._engine.transforms import tensor as _engine
+from ._engine.transforms.custom import hook_tensor, on_tape
 from ._engine.transforms.handles import install
 from ._format import format_repr, format_str
 from ._initial_values import initial_values, shape_of
 from ._joined import holds_tensor, joined
 from .dtype import DType, as_dtype
+from .hooks import GradientHooks, HookHandle
 from .leaving import formats, picks, stay
 
 if TYPE_CHECKING:
@@ -333,6 +335,57 @@ class Tensor(TensorMethods):
     def set_data(self, data: Any) -> Tensor:
         """Replace the value; the shape must stay."""
         return self.assign_value(data)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> HookHandle:
+        """Have a function called with the gradient by this tensor, in each backward pass; it may give another one.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the gradient. Returns None to leave it, or another Tensor of its shape and type. Several hooks are
+            called in the order in which they are registered, each with what the one before has given.
+
+        Returns
+        -------
+        HookHandle
+            Its `remove` removes the hook.
+
+        Raises
+        ------
+        TypeError
+            If the hook cannot be called; in a backward pass, if it returns no Tensor, or one of another type.
+        ValueError
+            In a backward pass, if what it returns has another shape.
+        RuntimeError
+            If the tensor is a result of a function that is being differentiated and was used before: the hook comes
+            right after the tensor is made.
+        NotImplementedError
+            In forward mode, where no gradient passes.
+
+        Notes
+        -----
+        The hook of an intermediate result is called with the sum of all cotangents that reach it, that of a Parameter,
+        or of an input, with its whole gradient, where a transform takes one; if none arrives it is not called. It is
+        the reverse rule of an identity: a gradient that is differentiated again goes through the hook once more, and
+        through its derivative.
+
+        Examples
+        --------
+        >>> import dualgrad as dg
+        >>> def function(x):
+        ...     y = x * x
+        ...     y.register_hook(lambda gradient: 10 * gradient)
+        ...     return 3 * y
+        >>> print(dg.grad(function)(dg.Tensor([2.0])))
+        [120.]
+        """
+        hooks = self._hooks
+        if hooks is not None:
+            return hooks.add("register_hook", hook)
+        hooks = GradientHooks("register_hook", self._is_parameter or not on_tape(self))
+        handle = hooks.add("register_hook", hook)
+        hook_tensor(self, hooks, "register_hook")
+        return handle
 
     def assign_value(self, value: Any) -> Tensor:
         """Replace the value by another of the same shape, converted to this tensor's type."""

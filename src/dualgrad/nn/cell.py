@@ -2,7 +2,8 @@
 
 A call of a Cell calls its `construct` and must cost no more than that. So whether a class has its own gradient
 (`bprop`) is decided once, when the class is made. The base `Members` registers and names the members of a Cell;
-`Flags` holds flags and settings without effect.
+`Hookable` registers hooks, `Flags` holds flags and settings without
+effect.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import Any, Self
 from dualgrad._engine.transforms.custom import call_custom
 from dualgrad.dtype import as_dtype
 from dualgrad.nn._flags import Flags
+from dualgrad.nn._hooks import Hookable, Hooked
 from dualgrad.nn._members import Members
 from dualgrad.transforms.recompute import Recomputed
 
 __all__ = ["Cell"]
 
 
-class Cell(Members, Flags):
+class Cell(Members, Flags, Hookable):
     """Base of all networks, layers and losses.
 
     A subclass calls ``super().__init__()`` first, assigns its Parameters and Cells to attributes and defines
@@ -154,11 +156,21 @@ class Cell(Members, Flags):
         >>> dg.grad(net)(dg.Tensor([[1.0, 2.0, 3.0]])).shape
         (1, 3)
         """
-        object.__setattr__(self, "construct", Recomputed(self))
+        construct = self.__dict__.get("construct")
+        if isinstance(construct, Hooked):
+            construct.inner = Recomputed(self)
+        else:
+            object.__setattr__(self, "construct", Recomputed(self))
 
     def __copy__(self) -> Self:
         twin = super().__copy__()
-        if "construct" in twin.__dict__:
+        construct = twin.__dict__.get("construct")
+        if isinstance(construct, Hooked):
+            construct = construct.copied(twin)
+            object.__setattr__(twin, "construct", construct)
+            if isinstance(construct.inner, Recomputed):
+                twin.recompute()
+        elif construct is not None:
             twin.recompute()
         return twin
 
@@ -213,6 +225,8 @@ class Cell(Members, Flags):
 
 
 def _call_with_bprop(self: Cell, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(self.construct, Hooked):
+        return self.construct(*args, **kwargs)
     bprop = self.bprop  # type: ignore[attr-defined]
     return call_custom(self.construct, bprop, args, kwargs, name=type(self).__name__)
 

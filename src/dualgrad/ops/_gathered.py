@@ -23,7 +23,7 @@ from ..transforms.linearization import linearize as linearize
 from ..transforms.taylor import derivative as derivative
 from ..transforms.taylor import jet as jet
 from ..transforms.vectorize import vmap as vmap
-from . import collective, dispatch, effects, index, linalg, math, neural, random, signal
+from . import collective, dispatch, effects, hooks, index, linalg, math, neural, random, signal
 from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
 
@@ -37,6 +37,7 @@ from .axes._turning import *
 from .collective import *
 from .dispatch import *
 from .effects import *
+from .hooks import *
 from .index._scatter import *
 from .index._windows import *
 from .index.choice import *
@@ -106,13 +107,14 @@ _MODULES = (
     *random.MODULES,
     _looping,
     effects,
+    hooks,
     dispatch,
     collective,
 )
 
 _NAMES = [
-    "GradOperation", "derivative", "get_grad", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jet", "jvp", "linearize",
-    "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "GradOperation", "derivative", "get_grad", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jet", "jvp",
+    "linearize", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 _NAMES += sorted({name for module in _MODULES for name in module.__all__} - {*_NAMES})
 
