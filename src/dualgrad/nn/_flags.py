@@ -54,8 +54,14 @@ class Flags:
 
     @property
     def phase(self) -> str:
-        """``"train"`` or ``"predict"``, after `training`."""
-        return "train" if self.training else "predict"
+        """``"train"`` or ``"predict"``, after `training`, until it is set; what it is set to has no effect."""
+        return self.__dict__.get("_phase") or ("train" if self.training else "predict")
+
+    @phase.setter
+    def phase(self, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError(f"{type(self).__name__}: phase must be a str, got {type(value).__name__}")
+        self.__dict__["_phase"] = value
 
     def check_names(self) -> None:
         """Check that no two parameters have the same name.

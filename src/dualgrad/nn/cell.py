@@ -2,7 +2,7 @@
 
 A call of a Cell calls its `construct` and must cost no more than that. So whether a class has its own gradient
 (`bprop`) is decided once, when the class is made. The base `Members` registers and names the members of a Cell;
-`Hookable` registers hooks, `Flags` holds flags and settings without
+`State` keeps its buffers and gives its state, `Hookable` registers hooks, `Flags` holds flags and settings without
 effect.
 """
 
@@ -16,13 +16,13 @@ from dualgrad._engine.transforms.custom import call_custom
 from dualgrad.dtype import as_dtype
 from dualgrad.nn._flags import Flags
 from dualgrad.nn._hooks import Hookable, Hooked
-from dualgrad.nn._members import Members
+from dualgrad.nn._state import State
 from dualgrad.transforms.recompute import Recomputed
 
 __all__ = ["Cell"]
 
 
-class Cell(Members, Flags, Hookable):
+class Cell(State, Flags, Hookable):
     """Base of all networks, layers and losses.
 
     A subclass calls ``super().__init__()`` first, assigns its Parameters and Cells to attributes and defines
