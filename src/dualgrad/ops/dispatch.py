@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import DType
+from .._dtypes import _BY_NUM, DType
+from ..parameter import Parameter
 from ..tensor import Tensor
 
 __all__ = ["HyperMap", "MultitypeFuncGraph", "Partial", "partial"]
@@ -16,6 +17,12 @@ __all__ = ["HyperMap", "MultitypeFuncGraph", "Partial", "partial"]
 
 def _number(x: Any) -> bool:
     return isinstance(x, bool | int | float | complex | np.generic)
+
+
+def _of_type(dtype: DType, x: Any) -> bool:
+    if isinstance(x, np.generic) and type(x).__module__ == "numpy":
+        return x.dtype.num == dtype.num
+    return str(dtype) == {int: "Int64", float: "Float32", complex: "Complex128"}.get(type(x))
 
 
 # Names of types: how wide each is (the narrowest that fits wins), and what belongs to it.
@@ -35,6 +42,15 @@ _TYPES: dict[str, tuple[int, Callable[[Any], bool]]] = {
     "Any": (2, lambda x: True),
 }
 _TYPES |= {"NoneType": _TYPES["None"], "TypeNone": _TYPES["None"], "Dict": _TYPES["Dictionary"]}
+_TYPES |= {
+    "Slice": (0, lambda x: isinstance(x, slice)),
+    "Ellipsis": (0, lambda x: x is ...),
+    "UInt": (0, lambda x: isinstance(x, np.unsignedinteger)),
+    "Parameter": (-1, lambda x: isinstance(x, Parameter)),
+    "TypeType": _TYPES["Type"],
+}
+# Numbers by their size: those of Python are Int64 and Float32.
+_TYPES |= {str(dtype): (-1, partial(_of_type, dtype)) for dtype in _BY_NUM.values() if str(dtype) not in _TYPES}
 # Kinds of tensors that do not exist here: registering for them is fine, they never come.
 _TYPES |= dict.fromkeys(("RowTensor", "COOTensor", "CSRTensor", "MapTensor"), (0, lambda x: False))
 
@@ -80,14 +96,17 @@ class MultitypeFuncGraph:
         Parameters
         ----------
         *type_names : str or type
-            One for each argument: "Tensor", "Number", "Int", "Float", "Bool", "String", "None",
-            "Tuple", "List", "Dictionary", "Function", "Any", or a Python class.
+            One for each argument: "Tensor", "Parameter", "Number", "Int", "Float", "Bool", "String", "None", "Tuple",
+            "List", "Dictionary", "Slice", "Ellipsis", "Type", "Function", "Any"; a number's type such as "Int64" or
+            "Float32" (which Python's numbers have) or ``dualgrad.float32``; or a Python class. The narrowest that fits
+            is called.
 
         Raises
         ------
         ValueError
             For a name that is none of these.
         """
+        type_names = tuple(str(kind) if isinstance(kind, DType) else kind for kind in type_names)
         for kind in type_names:
             if not isinstance(kind, type) and kind not in _TYPES:
                 raise ValueError(

@@ -1,0 +1,287 @@
+"""What ported code asks of Cells beside calling them: buffers, the state, the phase; functions by types."""
+
+import copy
+import itertools
+import pickle
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+from support import assert_close, assert_raises, f32, f64
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, nn, ops
+
+
+class Normalised(nn.Cell):
+    """Keeps a running mean of its inputs, and how often it was called."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = Parameter(np.array([2.0]), name="other")
+        self.register_buffer("mean", f64([0.0, 0.0]))
+        self.register_buffer("calls", Tensor(0), persistent=False)
+        self.register_buffer("later", None)
+
+    def construct(self, x):
+        self.mean = 0.5 * self.mean + 0.5 * x
+        self.calls = self.calls + 1
+        return self.scale * (x - self.mean)
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.first = Normalised()
+        self.second = nn.SequentialCell(nn.Dense(2, 2, dtype=dg.float64), Normalised())
+
+    def construct(self, x):
+        return self.second(self.first(x))
+
+
+@pytest.mark.eager("its calls change attributes")
+def test_buffers_are_attributes():
+    net = Net()
+    x = f64([4.0, 8.0])
+    assert_close(net.first(x), 2 * (x.asnumpy() - [2.0, 4.0]))
+    assert_close(net.first.mean, np.array([2.0, 4.0]))
+    assert int(net.first.calls) == 1
+    assert [name for name, _ in net.named_buffers()] == [
+        "first.mean", "first.calls", "second.1.mean", "second.1.calls",
+    ]  # fmt: skip
+    assert [name for name, _ in net.named_buffers("p", recurse=False)] == []
+    assert next(iter(net.buffers())) is net.first.mean
+    assert net.get_buffer("second.1.mean") is net.second[1].mean
+    assert net.get_buffer("first.later") is None
+    assert net.get_sub_cell("second.0") is net.second[0]
+    assert net.get_sub_cell("") is net
+    assert list(net.parameters_dict()) == ["first.other", "second.0.weight", "second.0.bias", "second.1.other"]
+
+
+def test_a_buffer_twice_is_given_once_or_twice():
+    net, shared = nn.Cell(), f64([1.0])
+    net.register_buffer("a", shared)
+    net.register_buffer("b", shared)
+    assert [name for name, _ in net.named_buffers()] == ["a"]
+    assert [name for name, _ in net.named_buffers(remove_duplicate=False)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("a.b", f64([1.0]), KeyError),
+        ("", f64([1.0]), KeyError),
+        ("scale", f64([1.0]), KeyError),
+        ("construct", f64([1.0]), KeyError),
+        ("_buffers", f64([1.0]), KeyError),
+        (3, f64([1.0]), TypeError),
+        ("fine", 3.0, TypeError),
+        ("fine", np.ones(2), TypeError),
+        ("fine", Parameter([1.0]), TypeError),
+    ],
+)
+def test_buffers_that_do_not_fit(name, value, kind):
+    cell = Normalised()
+    before = list(cell._buffers)
+    assert_raises(kind, lambda: cell.register_buffer(name, value), "register_buffer")
+    assert list(cell._buffers) == before
+    assert_raises(TypeError, lambda: cell.register_buffer("fine", None, 1), "persistent")
+
+
+def test_what_replaces_a_buffer():
+    cell = Normalised()
+    assert_raises(TypeError, lambda: setattr(cell, "mean", 3.0), "mean", "buffer")
+    cell.mean = None
+    assert list(cell.state_dict()) == ["scale"]
+    cell.mean = f64([1.0])
+    assert list(cell.state_dict()) == ["scale", "mean"]
+    cell.mean = Parameter(np.ones(1), name="m")
+    assert list(cell.trainable_params()) == [cell.scale, cell.mean]
+    assert "mean" not in dict(cell.named_buffers())
+    del cell.calls
+    assert not hasattr(cell, "calls")
+    assert dict(cell.named_buffers()) == {}
+    assert_raises(AttributeError, lambda: cell.get_buffer("scale"), "buffer", "scale")
+    assert_raises(AttributeError, lambda: cell.get_sub_cell("a.b"), "a.b")
+    assert_raises(AttributeError, lambda: setattr(cell, "_buffers", {}), "_buffers")
+
+
+def test_before_the_constructor_of_the_base():
+    class Early(nn.Cell):
+        def __init__(self):
+            self.register_buffer("mean", f64([1.0]))
+
+    assert_raises(AttributeError, Early, "mean", "super().__init__()")
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_copies_have_buffers_of_their_own(duplicate):
+    cell = Normalised()
+    twin = duplicate(cell)
+    twin.mean = f64([5.0, 5.0])
+    twin.register_buffer("extra", f64([1.0]))
+    assert_close(cell.mean, np.zeros(2))
+    assert_close(twin.get_buffer("mean"), np.full(2, 5.0))
+    assert "extra" not in dict(cell.named_buffers())
+
+
+# ------------------------------------------------------------------------------------------------------------ the state
+
+
+def different(net):
+    """Other values for all parameters and buffers of a Cell."""
+    for i, tensor in enumerate([*net.get_parameters(), *net.buffers()]):
+        tensor.set_data((tensor + (i + 1)).astype(tensor.dtype))
+    return net
+
+
+def test_a_state_goes_from_net_to_net():
+    net, other = different(Net()), Net()
+    state = net.state_dict()
+    assert type(state) is OrderedDict
+    assert list(state) == [
+        "first.scale", "first.mean", "second.0.weight", "second.0.bias", "second.1.scale", "second.1.mean",
+    ]  # fmt: skip
+    assert state["first.scale"] is net.first.scale
+    assert other.load_state_dict(state) == ([], [])
+    for key, value in other.state_dict().items():
+        assert_close(+value, state[key].asnumpy())
+        assert value is not state[key]
+
+
+def test_a_prefix_and_a_dict_that_is_filled():
+    net, given = Normalised(), {"there": 1}
+    assert net.state_dict(given, "p.") is given
+    assert list(given) == ["there", "p.scale", "p.mean"]
+    assert list(net.state_dict(destination=given, prefix="q.", keep_vars=True)) == [*given]
+    assert_raises(TypeError, lambda: net.state_dict(prefix=3), "prefix", "int")
+    assert_raises(TypeError, lambda: net.state_dict({}, "", False, 1), "positional")
+
+
+BAD = {
+    "missing": (lambda state: state.pop("mean"), "lacks 'mean'"),
+    "unexpected": (lambda state: state.update(other=f64([1.0])), "does not know 'other'"),
+    "shape": (lambda state: state.update(mean=f64([1.0])), "shape (1,)"),
+    "kind": (lambda state: state.update(mean=Tensor([1j, 1j])), "Complex128"),
+    "no tensor": (lambda state: state.update(mean=np.zeros(2)), "ndarray"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_state_is_loaded_as_a_whole_or_not_at_all(bad):
+    net, (spoil, words) = Normalised(), BAD[bad]
+    state = OrderedDict(different(Normalised()).state_dict())
+    spoil(state)
+    assert_raises(RuntimeError, lambda: net.load_state_dict(state), "Normalised.load_state_dict", words, "Nothing")
+    assert_close(+net.scale, np.array([2.0]))
+    if bad in ("missing", "unexpected"):
+        keys = net.load_state_dict(state, strict=False)
+        assert (keys.missing_keys, keys.unexpected_keys) == ((["mean"], []) if bad == "missing" else ([], ["other"]))
+        assert_close(+net.scale, np.array([3.0]))
+    assert_raises(TypeError, lambda: net.load_state_dict([1]), "dict", "list")
+
+
+def test_types_are_kept():
+    net = Normalised()
+    net.load_state_dict({"scale": f32([7.0]), "mean": Tensor([1, 2])})
+    assert_close(+net.scale, np.array([7.0]), dtype=dg.float64)
+    assert_close(net.mean, np.array([1.0, 2.0]), dtype=dg.float64)
+
+
+def test_extra_state():
+    class Counting(Normalised):
+        steps = 0
+
+        def get_extra_state(self):
+            return {"steps": self.steps}
+
+        def set_extra_state(self, state):
+            self.steps = state["steps"]
+
+    net, other = Counting(), Counting()
+    net.steps = 5
+    outer = nn.SequentialCell(net)
+    state = outer.state_dict()
+    assert state["0._extra_state"] == {"steps": 5}
+    nn.SequentialCell(other).load_state_dict(state)
+    assert other.steps == 5
+    assert_raises(RuntimeError, lambda: Normalised().load_state_dict(net.state_dict()), "_extra_state")
+    assert_raises(RuntimeError, lambda: net.load_state_dict(Normalised().state_dict()), "_extra_state")
+
+
+def test_hooks_of_the_state():
+    net, met = Net(), []
+    net.register_state_dict_pre_hook(lambda cell, prefix, keep: met.append((prefix, keep)))
+    net.first.register_state_dict_post_hook(lambda cell, state, prefix, _: state.pop(prefix + "mean"))
+    state = net.state_dict()
+    assert met == [("", False)]
+    assert "first.mean" not in state
+    added = net.first.register_load_state_dict_pre_hook(
+        lambda cell, state, prefix, *_: state.setdefault(prefix + "mean", f64([8.0, 9.0]))
+    )
+    net.register_load_state_dict_post_hook(lambda cell, keys: met.append(keys))
+    net.load_state_dict(state)
+    assert_close(net.first.mean, np.array([8.0, 9.0]))
+    assert met[-1] == ([], [])
+    added.remove()
+    assert_raises(RuntimeError, lambda: net.load_state_dict(state), "first.mean")
+    net.register_load_state_dict_post_hook(lambda cell, keys: keys)
+    assert_raises(RuntimeError, lambda: net.load_state_dict(state, strict=False), "post-hook")
+
+
+def test_a_cell_in_two_places():
+    shared = Normalised()
+    net = nn.CellList([shared, shared])
+    state = net.state_dict()
+    assert list(state) == ["0.scale", "0.mean", "1.scale", "1.mean"]
+    assert net.load_state_dict(state) == ([], [])
+
+
+# ------------------------------------------------------------------------------------------------------------ the rest
+
+
+def test_the_phase_is_settable():
+    net = nn.ReLU()
+    assert net.phase == "predict"
+    assert net.set_train().phase == "train"
+    net.phase = "prefill"
+    assert net.phase == "prefill"
+    assert_close(net(f64([-1.0, 2.0])), np.array([0.0, 2.0]))
+    assert_raises(TypeError, lambda: setattr(net, "phase", 3), "phase", "int")
+
+
+NARROWEST = {
+    "Tensor": f64([1.0]), "Parameter": Parameter(1.0, name="p"), "Number": 1j, "Int": np.int8(1),
+    "Float": np.longdouble(1),
+    "Bool": True, "String": "a", "None": None, "Tuple": (1,), "List": [1], "Dictionary": {1: 1}, "Slice": slice(1),
+    "Ellipsis": ..., "Type": dg.float32, "Function": abs, "Int64": 1, "Float32": 1.0, "Float64": np.float64(1),
+    "UInt8": np.uint8(1), "Any": object(),
+}  # fmt: skip
+
+
+def test_functions_by_the_names_of_types():
+    """Each value goes to the body of its narrowest type, however many are registered and in whatever order."""
+    names = list(NARROWEST)
+    for order in (names, names[::-1]):
+        graph = ops.MultitypeFuncGraph("kinds")
+        for name in order:
+            graph.register(name)(lambda x, name=name: name)
+        for name, value in NARROWEST.items():
+            assert graph(value) == name
+    by_dtype = ops.MultitypeFuncGraph("dtypes")
+    by_dtype.register(dg.float32)(lambda x: "f")
+    by_dtype.register(dg.int64)(lambda x: "i")
+    assert (by_dtype(1.5), by_dtype(2)) == ("f", "i")
+    for name in ("RowTensor", "COOTensor", "CSRTensor", "MapTensor", "NoneType", "Dict", "TypeType"):
+        by_dtype.register(name)(lambda x: x)
+    assert_raises(ValueError, lambda: by_dtype.register("Tensro"), "Tensro", "Tensor")
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(["Number", "Tensor"], repeat=2)))
+def test_two_arguments(first, second):
+    graph = ops.MultitypeFuncGraph("add")
+    for names in itertools.product(["Number", "Tensor"], repeat=2):
+        graph.register(*names)(lambda x, y, names=names: names)
+    values = {"Number": 2, "Tensor": f64([1.0])}
+    assert graph(values[first], values[second]) == (first, second)
+    assert ops.HyperMap(graph)((values[first],), (values[second],)) == ((first, second),)
