@@ -51,6 +51,8 @@ class AdamWeightDecay(Optimizer):
     [0.85]
     """
 
+    _decay_in_gradient = False
+
     def __init__(
         self,
         params: Any,
@@ -66,13 +68,7 @@ class AdamWeightDecay(Optimizer):
         self.eps = check_number("AdamWeightDecay: eps", eps, positive=True)
         self.moments1 = self._state("adam_m")
         self.moments2 = self._state("adam_v")
-        # The base class adds the decay to the gradients; this subtracts it again.
-        self._decays = [self._decay_of(parameter) for parameter in self.parameters]
-        for group in self._groups:
-            for index in group.indices:
-                if group.decay is not None:
-                    self._decays[index] = group.decay
-        self._groups = [group._replace(decay=0.0) for group in self._groups]
+        self._decays = self.group_weight_decay
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         mean = self.beta1 * self.moments1[index]._detached() + (1.0 - self.beta1) * gradient

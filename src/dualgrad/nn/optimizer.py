@@ -10,19 +10,22 @@ Steps are never differentiated: values and gradients are detached first.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad.nn._optimizer_parts import StepParts, centralized
 from dualgrad.nn.cell import Cell
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
-__all__ = ["LearningRateSchedule", "Optimizer"]
+__all__ = ["LearningRateSchedule", "Optimizer", "opt_init_args_register"]
 
 
 class LearningRateSchedule(Cell):
@@ -42,12 +45,13 @@ class LearningRateSchedule(Cell):
     """
 
 
-class _Group(NamedTuple):
-    """Parameters with common settings: their indices, the attribute with their learning rate, their decay."""
+class Group(NamedTuple):
+    """Parameters with common settings: indices, attribute with the learning rate, decay, centralised gradients."""
 
     indices: tuple[int, ...]
     rate: str
     decay: float | None
+    centralize: bool
 
 
 def check_number(what: str, value: Any, low: float = 0.0, below: float = math.inf, positive: bool = False) -> float:
@@ -69,7 +73,56 @@ def check_flag(what: str, value: Any) -> bool:
     return value
 
 
-class Optimizer(Cell):
+def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Have the `__init__` of an optimiser keep what it is called with.
+
+    Parameters
+    ----------
+    fn : callable
+        The method ``__init__``. Its parameters are named as those of the optimisers here.
+
+    Returns
+    -------
+    callable
+        The method, which sets the attributes `init_params`, a dict with "params"; `init_learning_rate`, None for a
+        schedule; and `init_args`, a dict of all other arguments, before `fn` runs.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, nn
+    >>> class Halved(nn.SGD):
+    ...     @nn.opt_init_args_register
+    ...     def __init__(self, params, learning_rate, momentum=0.5):
+    ...         super().__init__(params, learning_rate / 2, momentum)
+    >>> opt = Halved([Parameter([1.0], name="w")], learning_rate=0.5)
+    >>> opt.init_learning_rate, opt.init_args
+    (0.5, {'momentum': 0.5})
+    """
+
+    @functools.wraps(fn)
+    def kept(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = inspect.signature(fn).bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        _, *names = bound.arguments
+        arguments = {name: bound.arguments[name] for name in names}
+        found: dict[str, Any] = {}
+        if "params" in arguments:
+            found["init_params"] = {"params": arguments.pop("params")}
+        elif "optimizer" in arguments:
+            found["init_params"] = {"params": arguments.pop("optimizer").init_params["params"]}
+        if "learning_rate" in arguments:
+            rate = arguments.pop("learning_rate")
+            found["init_learning_rate"] = (
+                None if isinstance(rate, Cell) else rate.tolist() if isinstance(rate, Tensor) else rate
+            )
+        # Not by `setattr`, which would register parameters, and which needs super().__init__() to have run.
+        self.__dict__.update(found, init_args=arguments)
+        fn(self, *args, **kwargs)
+
+    return kept
+
+
+class Optimizer(Cell, StepParts):
     """Base of the optimisers.
 
     ``opt(gradients)`` takes the gradients in the order of `parameters` and changes these in place. A subclass
@@ -81,7 +134,8 @@ class Optimizer(Cell):
         A fixed rate; a 1-d Tensor or a sequence gives the rate of each step (the last one goes on); a
         callable or `LearningRateSchedule` is asked at each step with the number of steps made so far.
     parameters : iterable of Parameter, or iterable of dict
-        What is trained. Dicts form groups: 'params', and optionally 'lr' and 'weight_decay' of their own; one
+        What is trained. Dicts form groups: 'params', and optionally 'lr' and 'weight_decay' of their own, and
+        'grad_centralization', True to have the mean over all axes but the first taken off the gradients; one
         more dict with only 'order_params' sets the order in which gradients come.
     weight_decay : float, default 0.0
         This times the parameter is added to its gradient. Without groups, parameters with 'beta' or 'gamma'
@@ -107,6 +161,7 @@ class Optimizer(Cell):
     """
 
     global_step: Parameter
+    _decay_in_gradient: bool = True  # or apart from it, by `_updated`
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
@@ -115,6 +170,7 @@ class Optimizer(Cell):
         self.loss_scale = check_number(f"{name}: loss_scale", loss_scale, positive=True)
         self._add_rate("learning_rate", learning_rate)
         self.global_step = self._state_scalar(np.int32(0), "global_step")
+        self.__dict__.update(_is_group=False, _ordered=False)
         trained, self._groups = self._grouped(parameters)
         # Not by `setattr`, which would register them: see the docstring of this file.
         self.__dict__["_parameters"] = trained
@@ -126,7 +182,7 @@ class Optimizer(Cell):
         """What is trained, in the order of the gradients."""
         return self.__dict__["_parameters"]
 
-    def _grouped(self, parameters: Any) -> tuple[ParameterTuple, list[_Group]]:
+    def _grouped(self, parameters: Any) -> tuple[ParameterTuple, list[Group]]:
         """Read the parameters or groups of them."""
         name = type(self).__name__
         if isinstance(parameters, (Tensor, str, Mapping)) or not isinstance(parameters, Iterable):
@@ -138,17 +194,18 @@ class Optimizer(Cell):
             raise ValueError(f"{name}: there are no parameters to train; does the Cell have trainable_params()?")
         if not any(isinstance(entry, Mapping) for entry in entries):
             trained = self._checked_parameters(entries)
-            return trained, [_Group(tuple(range(len(trained))), "learning_rate", None)]
+            return trained, [Group(tuple(range(len(trained))), "learning_rate", None, False)]
+        self.__dict__["_is_group"] = True
         order: list[Parameter] | None = None
         members: list[list[Parameter]] = []
-        settings: list[tuple[str, float]] = []
+        settings: list[tuple[str, float, bool]] = []
         for number, entry in enumerate(entries):
             if not isinstance(entry, Mapping):
                 raise TypeError(f"{name}: groups are dicts, entry {number} is {type(entry).__name__}")
-            if unknown := set(entry) - {"params", "lr", "weight_decay", "order_params"}:
+            if unknown := set(entry) - {"params", "lr", "weight_decay", "grad_centralization", "order_params"}:
                 raise ValueError(
                     f"{name}: group {number} has unknown keys {sorted(map(str, unknown))}; known: params, "
-                    "lr, weight_decay, order_params"
+                    "lr, weight_decay, grad_centralization, order_params"
                 )
             if "order_params" in entry:
                 order = list(entry["order_params"])
@@ -161,16 +218,20 @@ class Optimizer(Cell):
                 self._add_rate(rate, entry["lr"])
             decay = entry.get("weight_decay", self.weight_decay)
             members.append(group)
-            settings.append((rate, check_number(f"{name}: weight_decay of group {number}", decay)))
+            centralize = check_flag(
+                f"{name}: grad_centralization of group {number}", entry.get("grad_centralization", False)
+            )
+            settings.append((rate, check_number(f"{name}: weight_decay of group {number}", decay), centralize))
         trained = self._checked_parameters([p for group in members for p in group])
         if order is not None:
             if len(order) != len(trained) or {id(p) for p in order} != {id(p) for p in trained}:
                 raise ValueError(f"{name}: order_params must hold exactly the parameters of all groups")
             trained = ParameterTuple(order)
+            self.__dict__["_ordered"] = True
         place = {id(parameter): index for index, parameter in enumerate(trained)}
         return trained, [
-            _Group(tuple(place[id(p)] for p in group), rate, decay)
-            for group, (rate, decay) in zip(members, settings, strict=True)
+            Group(tuple(place[id(p)] for p in group), *setting)
+            for group, setting in zip(members, settings, strict=True)
         ]
 
     def _checked_parameters(self, parameters: list[Any]) -> ParameterTuple:
@@ -226,8 +287,10 @@ class Optimizer(Cell):
 
     # A step.
 
-    def get_lr(self) -> Tensor:
-        """Return the learning rate of the next step as a 0-d Float64 tensor; groups may have their own.
+    def get_lr(self) -> Any:
+        """Return the learning rate of the next step as a 0-d Float64 tensor.
+
+        Where groups have rates of their own it is a tuple, with one for each parameter.
 
         Examples
         --------
@@ -236,7 +299,10 @@ class Optimizer(Cell):
         >>> print(opt.get_lr())
         0.5
         """
-        return self._rate_at("learning_rate", self.global_step._detached())
+        step = self.global_step._detached()
+        if self.is_group_lr:
+            return tuple(self._rate_at(rate, step) for rate in self._by_parameter("rate"))
+        return self._rate_at("learning_rate", step)
 
     def _rate_at(self, attribute: str, step: Tensor) -> Tensor:
         rate = getattr(self, attribute)
@@ -294,6 +360,7 @@ class Optimizer(Cell):
         given = self._checked_gradients(gradients)
         step = self.global_step._detached()
         rates = [self._scaled(self._rate_at(group.rate, step), step) for group in self._groups]
+        decays = self.group_weight_decay if self._decay_in_gradient else [0.0] * len(self.parameters)
         for group, rate in zip(self._groups, rates, strict=True):
             rate_as: dict[Any, Tensor] = {}
             for index in group.indices:
@@ -304,15 +371,13 @@ class Optimizer(Cell):
                 value, gradient = parameter._detached(), given[index]
                 if self.loss_scale != 1.0:
                     gradient = gradient / self.loss_scale
-                decay = self._decay_of(parameter) if group.decay is None else group.decay
-                if decay:
+                if decay := decays[index]:
                     gradient = gradient + decay * value
+                if group.centralize:
+                    gradient = centralized(gradient)
                 parameter._rebind(self._updated(index, value, gradient, rate_as[dtype], step))
         self.global_step._rebind(step + 1)
         return True
-
-    def _decay_of(self, parameter: Parameter) -> float:
-        return self.weight_decay if self.weight_decay and self.decay_filter(parameter) else 0.0
 
     def _scaled(self, rate: Tensor, step: Tensor) -> Tensor:
         """Return the learning rate corrected for the step, which counts from 0."""

@@ -1,0 +1,262 @@
+"""What a step of an optimiser is made of, for classes that define a step of their own.
+
+A class derived from `Optimizer` may replace `construct`, and call these on the gradients: they do what the steps of the
+optimisers here do, one after another. What they read of the optimiser follows from its groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dualgrad import dtype as mstype
+from dualgrad import ops
+from dualgrad.parameter import Parameter, ParameterTuple
+from dualgrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dualgrad.nn.optimizer import Group
+
+__all__ = ["StepParts", "centralized"]
+
+
+def centralized(gradient: Tensor) -> Tensor:
+    """A gradient minus its mean over all axes but the first; one with a single axis stays."""
+    if gradient.ndim < 2:
+        return gradient
+    return gradient - gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True)
+
+
+class StepParts:
+    """The part of `Optimizer` that derived classes with a step of their own read and call."""
+
+    if TYPE_CHECKING:
+        weight_decay: float
+        loss_scale: float
+        global_step: Parameter
+        learning_rate: Any
+        _groups: list[Group]
+
+        @property
+        def parameters(self) -> ParameterTuple: ...
+        def decay_filter(self, parameter: Parameter) -> bool: ...
+        def _rate_at(self, attribute: str, step: Tensor) -> Tensor: ...
+
+    # What the groups say.
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the parameters came in groups."""
+        return self.__dict__["_is_group"]
+
+    @property
+    def is_group_lr(self) -> bool:
+        """Whether a group has a learning rate of its own."""
+        return any(group.rate != "learning_rate" for group in self._groups)
+
+    @property
+    def is_group_params_ordered(self) -> bool:
+        """Whether 'order_params' sets the order of the parameters."""
+        return self.__dict__["_ordered"]
+
+    @property
+    def dynamic_lr(self) -> bool:
+        """Whether a learning rate changes from step to step."""
+        rates = [getattr(self, group.rate) for group in self._groups]
+        return any(not isinstance(rate, Parameter) or rate.ndim > 0 for rate in rates)
+
+    @property
+    def dynamic_weight_decay(self) -> bool:
+        """Whether the weight decay changes from step to step: it does not."""
+        return False
+
+    @property
+    def group_params(self) -> list[Parameter]:
+        """The parameters of all groups, in the order of the gradients."""
+        return list(self.parameters)
+
+    def _by_parameter(self, setting: str) -> list[Any]:
+        found: list[Any] = [None] * len(self.parameters)
+        for group in self._groups:
+            for index in group.indices:
+                found[index] = getattr(group, setting)
+        return found
+
+    @property
+    def group_lr(self) -> list[Any]:
+        """The learning rate of each parameter: a Parameter, or what computes it."""
+        return [getattr(self, rate) for rate in self._by_parameter("rate")]
+
+    @property
+    def group_weight_decay(self) -> list[float]:
+        """The weight decay of each parameter."""
+        return [
+            (self.weight_decay if self.decay_filter(parameter) else 0.0) if decay is None else decay
+            for parameter, decay in zip(self.parameters, self._by_parameter("decay"), strict=True)
+        ]
+
+    @property
+    def group_grad_centralization(self) -> list[bool]:
+        """Whether the gradient of each parameter is centralised."""
+        return self._by_parameter("centralize")
+
+    @property
+    def decay_flags(self) -> tuple[bool, ...]:
+        """Whether the weight of each parameter decays: by its group, or else by its name."""
+        if self.is_group:
+            return tuple(decay > 0 for decay in self.group_weight_decay)
+        return tuple(self.decay_filter(parameter) for parameter in self.parameters)
+
+    @property
+    def exec_weight_decay(self) -> bool:
+        """Whether any weight decays."""
+        return any(self.group_weight_decay)
+
+    @property
+    def grad_centralization_flags(self) -> tuple[bool, ...]:
+        """`group_grad_centralization` as a tuple."""
+        return tuple(self.group_grad_centralization)
+
+    @property
+    def param_length(self) -> int:
+        """How many parameters there are."""
+        return len(self.parameters)
+
+    @property
+    def need_scale(self) -> bool:
+        """Whether gradients are divided by `loss_scale`."""
+        return self.loss_scale != 1.0
+
+    @property
+    def reciprocal_scale(self) -> Tensor:
+        """One over `loss_scale`, a 0-d Float32 tensor."""
+        return Tensor(1.0 / self.loss_scale, mstype.float32)
+
+    @property
+    def global_step_increase_tensor(self) -> Tensor:
+        """What a step adds to `global_step`."""
+        return Tensor(1, mstype.int32)
+
+    # All of these are objects without a state, so each may be a new one.
+
+    @property
+    def assignadd(self) -> ops.AssignAdd:
+        """``assignadd(parameter, tensor)`` adds to a parameter."""
+        return ops.AssignAdd()
+
+    @property
+    def map_(self) -> ops.HyperMap:
+        """Maps a function over tuples."""
+        return ops.HyperMap()
+
+    map_reverse = hyper_map = hyper_map_reverse = map_
+
+    @property
+    def optim_filter(self) -> tuple[bool, ...]:
+        """Which parameters this process steps: all."""
+        return (True,) * len(self.parameters)
+
+    @property
+    def use_parallel(self) -> bool:
+        """Whether parameters are divided among processes: they are not."""
+        return False
+
+    @property
+    def target(self) -> str:
+        """Where parameters are stepped."""
+        return "CPU"
+
+    @property
+    def unique(self) -> bool:
+        """Whether indices of sparse gradients are made unique; there are no sparse gradients."""
+        return self.__dict__.get("_unique", True)
+
+    @unique.setter
+    def unique(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"{type(self).__name__}: unique must be a bool, got {type(value).__name__}")
+        self.__dict__["_unique"] = value
+
+    # Parts of a step.
+
+    def get_lr_parameter(self, param: Any) -> Any:
+        """Return what holds or computes the learning rate of a parameter, or a list of these for a list.
+
+        Parameters
+        ----------
+        param : Parameter or list of Parameter
+            From those that are trained.
+
+        Returns
+        -------
+        Parameter, callable, or list of them
+
+        Raises
+        ------
+        TypeError
+            If `param` is something else.
+        ValueError
+            If a parameter is not trained by this optimiser.
+
+        Examples
+        --------
+        >>> from dualgrad import Parameter, nn
+        >>> w, b = Parameter([1.0], name="w"), Parameter([0.0], name="b")
+        >>> opt = nn.SGD([{"params": [w], "lr": 0.5}, {"params": [b]}], 0.125)
+        >>> print(*[rate.asnumpy() for rate in opt.get_lr_parameter([w, b])])
+        0.5 0.125
+        """
+        name = type(self).__name__
+        if isinstance(param, Parameter):
+            return self.get_lr_parameter([param])[0]
+        if not isinstance(param, list):
+            raise TypeError(f"{name}.get_lr_parameter: expected a Parameter or a list, got {type(param).__name__}")
+        place = {id(parameter): index for index, parameter in enumerate(self.parameters)}
+        rates = self.group_lr
+        for each in param:
+            if not isinstance(each, Parameter):
+                raise TypeError(f"{name}.get_lr_parameter: an entry is a {type(each).__name__}; expected a Parameter")
+            if id(each) not in place:
+                raise ValueError(f"{name}.get_lr_parameter: parameter '{each.name}' is not trained by this optimiser")
+        return [rates[place[id(each)]] for each in param]
+
+    def get_weight_decay(self) -> Any:
+        """Return the weight decay for scaled gradients: a number, or with groups a tuple with one for each parameter.
+
+        It is multiplied by `loss_scale`, which `scale_grad` divides by afterwards.
+        """
+        if self.is_group:
+            return tuple(decay * self.loss_scale for decay in self.group_weight_decay)
+        return self.weight_decay * self.loss_scale
+
+    def decay_weight(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return the scaled gradients, to each its decay times its parameter added; `scale_grad` comes after it.
+
+        Examples
+        --------
+        >>> from dualgrad import Parameter, Tensor, nn
+        >>> opt = nn.SGD([Parameter([2.0], name="w")], 0.5, weight_decay=0.25)
+        >>> print(*opt.decay_weight((Tensor([1.0]),)))
+        [1.5]
+        """
+        return tuple(
+            gradient + decay * self.loss_scale * parameter._detached() if decay else gradient
+            for gradient, parameter, decay in zip(gradients, self.parameters, self.group_weight_decay, strict=True)
+        )
+
+    def gradients_centralization(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return the gradients; where a group asks for it, minus their means over all axes but the first."""
+        flags = self.group_grad_centralization
+        return tuple(centralized(g) if flag else g for g, flag in zip(gradients, flags, strict=True))
+
+    def scale_grad(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return the gradients divided by `loss_scale`."""
+        return tuple(g / self.loss_scale for g in gradients) if self.need_scale else tuple(gradients)
+
+    def flatten_gradients(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return the gradients as they are: parameters are not joined in memory."""
+        return tuple(gradients)
+
+    def broadcast_params(self, optim_result: Any) -> Any:
+        """Return the argument: one process has all parameters."""
+        return optim_result
