@@ -10,6 +10,7 @@ from dualgrad.nn import (
     convolution,
     images,
     layers,
+    loss_scale,
     losses,
     normalisation,
     optimizer,
@@ -31,6 +32,7 @@ from dualgrad.nn.containers import *
 from dualgrad.nn.convolution import *
 from dualgrad.nn.images import *
 from dualgrad.nn.layers import *
+from dualgrad.nn.loss_scale import *
 from dualgrad.nn.losses import *
 from dualgrad.nn.normalisation import *
 from dualgrad.nn.optimizer import *
@@ -53,6 +55,7 @@ _MODULES = (
     convolution,
     images,
     layers,
+    loss_scale,
     losses,
     normalisation,
     optimizer,

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.nn.cell import Cell
 from dualgrad.nn.layers import Identity
-from dualgrad.parameter import Parameter
+from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
-__all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithLossCell"]
+__all__ = [
+    "ForwardValueAndGrad",
+    "ParameterUpdate",
+    "TrainOneStepCell",
+    "WithEvalCell",
+    "WithGradCell",
+    "WithLossCell",
+]
 
 
 class WithLossCell(Cell):
@@ -92,6 +100,125 @@ class ForwardValueAndGrad(Cell):
             weights = self.network.trainable_params()
         output = self.network(*(inputs[:-1] if self.sens_param else inputs))
         return output, self.grad(self.network, weights)(*inputs)
+
+
+class WithGradCell(Cell):
+    """The gradients of a network's loss by its trainable parameters.
+
+    Parameters
+    ----------
+    network : Cell
+        The network.
+    loss_fn : callable, optional
+        Takes the output and the label; without it the network returns the loss.
+    sens : Tensor, optional
+        The sensitivity of the loss.
+
+    Returns
+    -------
+    tuple of Tensor
+        When called: one gradient for each parameter.
+
+    Raises
+    ------
+    TypeError
+        If `network` is no Cell.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> net = nn.Dense(1, 1, "ones", "zeros")
+    >>> print(*nn.WithGradCell(net, nn.MSELoss())(Tensor([[3.0]]), Tensor([[1.0]])))
+    [[12.]] [4.]
+    """
+
+    def __init__(self, network: Cell, loss_fn: Any = None, sens: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(network, Cell):
+            raise TypeError(f"WithGradCell: network must be a Cell, got {type(network).__name__}")
+        self.network = network
+        self.loss_fn = loss_fn
+        self.weights = ParameterTuple(network.trainable_params())
+        self.grad = ops.GradOperation(get_by_list=True, sens_param=sens is not None)
+        self.sens = sens
+        self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.network_with_loss.set_train()
+
+    def construct(self, *inputs: Any) -> Any:
+        sens = () if self.sens is None else (self.sens,)
+        return self.grad(self.network_with_loss, self.weights)(*inputs, *sens)
+
+
+class WithEvalCell(Cell):
+    """A network with its loss, as metrics need them: ``(loss, output, label)``.
+
+    Parameters
+    ----------
+    network : Cell
+        The network.
+    loss_fn : callable
+        Takes the output and the label.
+    add_cast_fp32 : bool, default False
+        Whether output and label are converted to Float32 before.
+
+    Raises
+    ------
+    TypeError
+        If `add_cast_fp32` is no bool.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> net = nn.WithEvalCell(nn.Dense(1, 1, "ones", "zeros"), nn.MSELoss())
+    >>> print(*net(Tensor([[3.0]]), Tensor([[1.0]])))
+    4.0 [[3.]] [[1.]]
+    """
+
+    def __init__(self, network: Cell, loss_fn: Any, add_cast_fp32: bool = False) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(add_cast_fp32, bool):
+            raise TypeError(f"WithEvalCell: add_cast_fp32 must be a bool, got {type(add_cast_fp32).__name__}")
+        self._network = network
+        self._loss_fn = loss_fn
+        self.add_cast_fp32 = add_cast_fp32
+
+    def construct(self, data: Any, label: Any) -> tuple[Any, Any, Any]:
+        output = self._network(data)
+        if self.add_cast_fp32:
+            output, label = (ops.cast(each, mstype.float32) for each in (output, label))
+        return self._loss_fn(output, label), output, label
+
+
+class ParameterUpdate(Cell):
+    """Gives a Parameter the value that it is called with, and returns that.
+
+    Parameters
+    ----------
+    param : Parameter
+        Whose value changes.
+
+    Raises
+    ------
+    TypeError
+        If `param` is no Parameter.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> w = Parameter([1.0], name="w")
+    >>> print(nn.ParameterUpdate(w)(Tensor([2.0])), w.asnumpy())
+    [2.] [2.]
+    """
+
+    def __init__(self, param: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise TypeError(f"ParameterUpdate: param must be a Parameter, got {type(param).__name__}")
+        self._param = param
+
+    def construct(self, x: Any) -> Any:
+        ops.assign(self._param, x)
+        return x
 
 
 class TrainOneStepCell(Cell):

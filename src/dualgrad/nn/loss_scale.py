@@ -1,0 +1,216 @@
+"""Training steps with a scaled loss: for gradients of narrow types, which would vanish or overflow otherwise.
+
+The loss is multiplied by a scale before it is differentiated, and the gradients are divided by it. A step whose
+gradients are not finite changes no parameter. The scale is a Parameter, so a recorded step changes it as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dualgrad import dtype as mstype
+from dualgrad import ops
+from dualgrad._nests import tensors_in
+from dualgrad.nn.cell import Cell
+from dualgrad.nn.optimizer import check_number
+from dualgrad.nn.wrap import TrainOneStepCell
+from dualgrad.ops._arguments import integer
+from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
+
+__all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell"]
+
+
+class FixedLossScaleUpdateCell(Cell):
+    """Leaves the scale of a loss as it is; for `TrainOneStepWithLossScaleCell`.
+
+    Parameters
+    ----------
+    loss_scale_value : float
+        The scale.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no positive number.
+
+    Examples
+    --------
+    >>> from dualgrad import nn
+    >>> nn.FixedLossScaleUpdateCell(1024.0).get_loss_scale()
+    1024.0
+    """
+
+    def __init__(self, loss_scale_value: float) -> None:
+        super().__init__()
+        self.loss_scale_value = check_number(
+            f"{type(self).__name__}: loss_scale_value", loss_scale_value, positive=True
+        )
+
+    def get_loss_scale(self) -> float:
+        """Return the scale at first."""
+        return self.loss_scale_value
+
+    def construct(self, loss_scale: Any, overflow: Any) -> Any:
+        return overflow
+
+
+class DynamicLossScaleUpdateCell(FixedLossScaleUpdateCell):
+    """Lowers the scale of a loss after an overflow, and raises it after many steps without one.
+
+    After an overflow the scale becomes ``max(scale / scale_factor, 1)``; after `scale_window` steps without one, or
+    since the last time it was raised, ``scale * scale_factor``.
+
+    Parameters
+    ----------
+    loss_scale_value : float
+        The scale at first.
+    scale_factor : int or float
+        By what it changes.
+    scale_window : int
+        After how many steps it is raised.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a setting is no positive number.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter, Tensor, nn
+    >>> update, scale = nn.DynamicLossScaleUpdateCell(8.0, 2, 3), Parameter(8.0, name="scale")
+    >>> update(scale, Tensor(True))
+    Tensor(shape=[], dtype=Bool, value= True)
+    >>> scale.asnumpy().item()
+    4.0
+    """
+
+    def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
+        super().__init__(loss_scale_value)
+        name = type(self).__name__
+        self.scale_factor = check_number(f"{name}: scale_factor", scale_factor, positive=True)
+        self.scale_window = integer(name, "scale_window", scale_window)
+        if self.scale_window < 1:
+            raise ValueError(f"{name}: scale_window must be positive, got {scale_window}")
+        self.minimum_loss_scale = 1.0
+        self.cur_iter = _count(1, "current_iterator_step")
+        self.last_overflow_iter = _count(0, "last_overflow_iterator_step")
+
+    def construct(self, loss_scale: Any, overflow: Any) -> Any:
+        scale, step, last = loss_scale._detached(), self.cur_iter._detached(), self.last_overflow_iter._detached()
+        raised = step - last >= self.scale_window
+        lowered = ops.maximum(scale / self.scale_factor, self.minimum_loss_scale)
+        larger = ops.where(raised, scale * self.scale_factor, scale)
+        ops.assign(loss_scale, ops.where(overflow, lowered, larger))
+        ops.assign(self.last_overflow_iter, ops.where(ops.logical_or(overflow, raised), step, last))
+        ops.assign(self.cur_iter, step + 1)
+        return overflow
+
+
+def _count(value: int, name: str) -> Parameter:
+    return Parameter(Tensor(value, mstype.int32), name=name, requires_grad=False)
+
+
+class TrainOneStepWithLossScaleCell(TrainOneStepCell):
+    """One step of training with a scaled loss; nothing is changed if a gradient is not finite.
+
+    Parameters
+    ----------
+    network : Cell
+        Returns the loss, a single tensor.
+    optimizer : Optimizer
+        Takes the gradients by its parameters.
+    scale_sense : Cell or Tensor
+        A `DynamicLossScaleUpdateCell` or `FixedLossScaleUpdateCell`; or the scale, of shape () or (1,), which
+        `set_sense_scale` may change.
+
+    Returns
+    -------
+    tuple of Tensor
+        When called: the loss, whether the gradients overflow, and the scale in this step.
+
+    Raises
+    ------
+    TypeError
+        If `scale_sense` is neither Cell nor Tensor.
+    ValueError
+        If its shape is neither () nor (1,).
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> net = nn.Dense(1, 1, "ones", "zeros")
+    >>> loss, opt = nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.125)
+    >>> step = nn.TrainOneStepWithLossScaleCell(loss, opt, nn.DynamicLossScaleUpdateCell(1024.0, 2, 1000))
+    >>> print(*step(Tensor([[1.0]]), Tensor([[3.0]])), net.weight.asnumpy())
+    4.0 False 1024.0 [[1.5]]
+    """
+
+    def __init__(self, network: Cell, optimizer: Any, scale_sense: Any) -> None:
+        super().__init__(network, optimizer)
+        self.loss_scaling_manager = None
+        if isinstance(scale_sense, Cell):
+            self.loss_scaling_manager = scale_sense
+            scale_sense = Tensor(scale_sense.get_loss_scale(), mstype.float32)  # type: ignore[attr-defined]
+        if not isinstance(scale_sense, Tensor):
+            raise TypeError(
+                f"TrainOneStepWithLossScaleCell: scale_sense must be a Cell or Tensor, got {type(scale_sense).__name__}"
+            )
+        if scale_sense.shape not in ((), (1,)):
+            raise ValueError(
+                f"TrainOneStepWithLossScaleCell: scale_sense has shape {scale_sense.shape}; expected () or (1,)"
+            )
+        self.scale_sense = Parameter(scale_sense, name="scale_sense", requires_grad=False)
+
+    def set_sense_scale(self, sens: Tensor) -> None:
+        """Set the scale.
+
+        Raises
+        ------
+        TypeError
+            If it is no Tensor.
+        ValueError
+            If it has another shape.
+        """
+        if not isinstance(sens, Tensor):
+            raise TypeError(f"set_sense_scale: expected a Tensor, got {type(sens).__name__}")
+        self.scale_sense.set_data(sens)
+
+    def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Tensor, Any]:
+        """Return a status for `get_overflow_status`, and the second argument: gradients themselves are looked at."""
+        return Tensor(False), compute_input
+
+    def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
+        """Return whether a number in tensors, or a pytree of them, is not finite: a 0-d bool tensor."""
+        found = Tensor(False)
+        for each in tensors_in(compute_output):
+            found = ops.logical_or(found, ops.logical_not(ops.all(ops.isfinite(each))))
+        return found
+
+    def process_loss_scale(self, overflow: Any) -> Any:
+        """Have the scale changed after a step, if it was given as a Cell; return `overflow`."""
+        if self.loss_scaling_manager is None:
+            return overflow
+        return self.loss_scaling_manager(self.scale_sense, overflow)
+
+    def construct(self, *inputs: Any) -> Any:
+        scale = self.scale_sense._detached()
+        factor = scale.reshape(())
+
+        def scaled(*inputs: Any) -> tuple[Any, Any]:
+            loss = self.network(*inputs)
+            return loss * factor.astype(loss.dtype), loss
+
+        (_, loss), gradients = ops.value_and_grad(scaled, None, self.weights, has_aux=True)(*inputs)
+        gradients = self.grad_reducer(tuple(g / factor.astype(g.dtype) for g in gradients))
+        overflow = self.process_loss_scale(self.get_overflow_status(Tensor(False), gradients))
+        self._step_unless(overflow, gradients)
+        return loss, overflow, scale
+
+    def _step_unless(self, overflow: Any, gradients: Any) -> None:
+        """Make a step, and undo it where the gradients overflow: by a choice of values, which can be recorded."""
+        changed = [*self.optimizer.parameters, *self.optimizer.get_parameters()]
+        before = [parameter._detached() for parameter in changed]
+        self.optimizer(gradients)
+        for parameter, value in zip(changed, before, strict=True):
+            parameter._rebind(ops.where(overflow, value, parameter._detached()))
