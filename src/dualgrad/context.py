@@ -28,12 +28,14 @@ from .parallel import (
 )
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "ParallelMode", "get_auto_parallel_context", "get_context", "mode",
-    "reset_auto_parallel_context", "set_auto_parallel_context", "set_context", "set_device",
+    "COMPATIBLE", "GRAPH_MODE", "LAX", "PYNATIVE_MODE", "STRICT", "ParallelMode", "get_auto_parallel_context",
+    "get_context", "mode", "reset_auto_parallel_context", "set_auto_parallel_context", "set_context", "set_device",
 ]  # fmt: skip
 
 GRAPH_MODE: Final = 0
 PYNATIVE_MODE: Final = 1
+# Levels of Python's syntax that MindSpore's compiler takes; here all of Python is taken.
+STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 _TARGETS: Final = ("CPU", "GPU", "Ascend")
 

@@ -13,7 +13,7 @@ import pytest
 
 import dualgrad as dg
 import dualgrad.mindspore
-from dualgrad.mindspore._table import CHILDREN, MODULES
+from dualgrad.mindspore._table import CHILDREN, MODULES, RENAMED, TYPES, TYPES_IN
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +68,29 @@ def test_names_are_those_of_dualgrad(path):
             exec(f"from {name_of(path)} import {name} as found", space)
             assert space["found"] is getattr(source, name)
             assert name in dir(view)
+
+
+@pytest.mark.parametrize("path", RENAMED)
+def test_names_that_are_others_in_dualgrad(path):
+    parent, _, name = path.rpartition(".")
+    found = getattr(import_module(name_of(parent)), name)
+    *module, last = RENAMED[path].split(".")
+    try:
+        owner = import_module(".".join(module))
+    except ModuleNotFoundError:  # a class
+        owner = getattr(import_module(".".join(module[:-1])), module[-1])
+    assert found is getattr(owner, last)
+
+
+@pytest.mark.parametrize("path", TYPES_IN)
+@pytest.mark.parametrize("name", TYPES)
+def test_types_that_no_tensor_has_raise_where_they_are_used(path, name):
+    dtype = getattr(import_module(name_of(path)), name)
+    assert dtype is getattr(import_module("mindspore"), name)
+    with pytest.raises((AttributeError, TypeError), match=name):
+        dg.Tensor([1.0], dtype)
+    with pytest.raises(AttributeError, match=f"{name}: dualgrad has no such name"):
+        dtype.numpy  # noqa: B018
 
 
 def test_star_imports_have_every_name():

@@ -17,7 +17,7 @@ def settings(monkeypatch):
 
 @pytest.mark.parametrize("name", context.__all__)
 def test_names_are_found_at_the_top_and_in_context(name):
-    if name != "mode":
+    if name not in ("mode", "STRICT", "COMPATIBLE", "LAX"):  # words that say too little at the top
         assert getattr(dg, name) is getattr(context, name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from dualgrad.mindspore._placeholders import Placeholder
-from dualgrad.mindspore._table import CHILDREN, MODULES
+from dualgrad.mindspore._table import CHILDREN, MODULES, RENAMED, TYPES, TYPES_IN
 
 __all__ = ["AliasModule", "install", "uninstall"]
 
@@ -51,6 +52,38 @@ def _offered(source: ModuleType, name: str) -> bool:
     return not isinstance(value, ModuleType) and str(getattr(value, "__module__", "")).startswith("dualgrad.")
 
 
+def _looked_up(path: str, name: str) -> tuple[Any] | None:
+    """What a module offers under a name, as the only entry of a tuple; None if there is nothing."""
+    if name[:2] == "__":
+        return None
+    if target := RENAMED.get(f"{path}.{name}".lstrip(".")):
+        return (_found(target),)
+    if name in TYPES and path in TYPES_IN:
+        return (_type(name),)
+    for source in _sources_of(path):
+        if _offered(source, name):
+            return (getattr(source, name),)
+    return None
+
+
+@functools.cache
+def _type(name: str) -> Placeholder:
+    """The placeholder for a type: one object, since types are compared."""
+    return Placeholder(f"{_ROOT}.{name}", _lacking("", name))
+
+
+def _found(target: str) -> Any:
+    """The object of a dotted name: the longest part that is a module, and attributes."""
+    module, _, rest = target.rpartition(".")
+    while not _exists(module):
+        module, _, name = module.rpartition(".")
+        rest = f"{name}.{rest}"
+    value = sys.modules.get(module) or import_module(module)
+    for part in rest.split("."):
+        value = getattr(value, part)
+    return value
+
+
 def _public_names(path: str) -> list[str]:
     """The names that a module offers to star imports, `dir` and suggestions."""
     found: dict[str, None] = {}
@@ -83,13 +116,11 @@ class AliasModule(ModuleType):
             return import_module(f"{self.__name__}.{name}")
         if name == "__all__":
             return _public_names(path)
-        if name[:2] != "__":
-            for source in _sources_of(path):
-                if _offered(source, name):
-                    value = getattr(source, name)
-                    setattr(self, name, value)
-                    return value
-        raise AttributeError(_lacking(path, name))
+        found = _looked_up(path, name)
+        if found is None:
+            raise AttributeError(_lacking(path, name))
+        setattr(self, name, found[0])
+        return found[0]
 
     def __setattr__(self, name: str, value: object) -> None:
         # Python gives each imported submodule to the module above. A placeholder is none: `hasattr` stays False.

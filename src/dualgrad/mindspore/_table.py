@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CHILDREN", "MODULES"]
+__all__ = ["CHILDREN", "MODULES", "RENAMED", "TYPES", "TYPES_IN"]
 
 _ROWS: Final = """
 .                            . dtype modes context train common
@@ -117,6 +117,16 @@ def _rows() -> dict[str, tuple[str, ...]]:
 
 
 MODULES: Final = _rows()
+
+# Names that are others in dualgrad.
+RENAMED: Final = {
+    "from_numpy": "dualgrad.tensor.Tensor.from_numpy",
+    "nn.layer.activation._activation": "dualgrad.nn.activations._BY_NAME",
+}
+
+# Types that no tensor has here. Ported code has them in defaults of arguments, so that reading them is no use of them.
+TYPES: Final = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "hifloat8", "qint4x2", "string")
+TYPES_IN: Final = ("", "common", "common.dtype")
 
 # The names of the modules directly below each.
 CHILDREN: Final[dict[str, list[str]]] = {path: [] for path in MODULES}

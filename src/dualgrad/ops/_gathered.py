@@ -24,6 +24,7 @@ from ..transforms.taylor import derivative as derivative
 from ..transforms.taylor import jet as jet
 from ..transforms.vectorize import vmap as vmap
 from . import collective, dispatch, effects, hooks, index, linalg, math, neural, random, signal
+from . import collective as _collective
 from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
 
@@ -97,6 +98,7 @@ from .signal._spectra import *
 from .signal.fft import *
 
 _MODULES = (
+    _collective,
     *math.MODULES,
     *_SHAPES,
     *index.MODULES,
@@ -109,7 +111,6 @@ _MODULES = (
     effects,
     hooks,
     dispatch,
-    collective,
 )
 
 _NAMES = [
