@@ -64,6 +64,7 @@ LAYERS = (
     "communication",
     "train",
     "mint",
+    "experimental",
     "mindspore",
     "",  # the package itself
 )

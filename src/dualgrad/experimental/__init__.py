@@ -1,0 +1,5 @@
+"""What MindSpore calls experimental: optimisers and schedules that are used as in PyTorch."""
+
+from dualgrad.experimental import optim
+
+__all__ = ["optim"]

@@ -1,0 +1,6 @@
+"""Optimisers and schedules that are used as in PyTorch; `dualgrad.nn` has those of MindSpore."""
+
+from dualgrad.experimental.optim import lr_scheduler, optimizers
+from dualgrad.experimental.optim.optimizers import *
+
+__all__ = [*optimizers.__all__, "lr_scheduler"]

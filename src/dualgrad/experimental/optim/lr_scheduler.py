@@ -1,0 +1,317 @@
+"""Schedules that set the learning rates of an optimiser, one step for each epoch (or as often as they are called)."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dualgrad.experimental.optim.optimizers import Optimizer
+from dualgrad.parameter import Parameter
+
+__all__ = [
+    "ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
+    "PolynomialLR", "ReduceLROnPlateau", "StepLR",
+]  # fmt: skip
+
+
+def _rates_of(where: str, optimizer: Any) -> list[Parameter]:
+    """The learning rates of the groups of an optimiser."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(
+            f"{where}: expected an optimizer of dualgrad.experimental.optim, got {type(optimizer).__name__}"
+        )
+    return [group["lr"] for group in optimizer.param_groups]
+
+
+class LRScheduler:
+    """Base of the schedules: a derived class says what the rate of a group is after a number of steps.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set; those that it has are the first ones.
+    last_epoch : int, default -1
+        How many steps were made before; -1 starts anew.
+
+    Raises
+    ------
+    TypeError
+        If it is no such optimiser.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> schedule = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> for _ in range(2):
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
+        self._rates = _rates_of(type(self).__name__, optimizer)
+        self.optimizer = optimizer
+        self.base_lrs = [float(rate.asnumpy()) for rate in self._rates]
+        self.last_epoch = last_epoch
+        self.step()
+
+    def step(self) -> None:
+        """Set the rates of the next epoch."""
+        self.last_epoch += 1
+        for number, (rate, base) in enumerate(zip(self._rates, self.base_lrs, strict=True)):
+            rate.set_data(self._rate(base, self.last_epoch, number))
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rates as they are."""
+        return [float(rate.asnumpy()) for rate in self._rates]
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        """The rate of a group after `epoch` steps, from its first one."""
+        raise NotImplementedError(f"{type(self).__name__} must define _rate(self, base, epoch, group)")
+
+
+class LambdaLR(LRScheduler):
+    """The first rate times a function of the epoch.
+
+    Parameters
+    ----------
+    optimizer, last_epoch
+        As in `LRScheduler`.
+    lr_lambda : callable or list of callable
+        Takes the number of the epoch; one for all groups, or one for each.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        groups = len(_rates_of("LambdaLR", optimizer))
+        self._functions: list[Callable[[int], float]] = (
+            list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
+        )
+        if len(self._functions) != groups or not all(callable(function) for function in self._functions):
+            raise ValueError(f"LambdaLR: expected a function, or one for each of the {groups} groups")
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        return base * self._functions[group](epoch)
+
+
+class StepLR(LRScheduler):
+    """The first rate times `gamma` for each `step_size` epochs.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> schedule = optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> [schedule.get_last_lr()[0] for _ in range(5) if schedule.step() is None]
+    [1.0, 0.5, 0.5, 0.25, 0.25]
+    """
+
+    def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.5, last_epoch: int = -1) -> None:
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        return base * self.gamma ** (epoch // self.step_size)
+
+
+class MultiStepLR(LRScheduler):
+    """The first rate times `gamma` for each of the `milestones` that was reached."""
+
+    def __init__(self, optimizer: Any, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones = sorted(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        return base * self.gamma ** bisect_right(self.milestones, epoch)
+
+
+class ExponentialLR(LRScheduler):
+    """The first rate times `gamma` for each epoch."""
+
+    def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        return base * self.gamma**epoch
+
+
+class PolynomialLR(LRScheduler):
+    """The first rate times (1 - epoch / total_iters) to a power; 0 after `total_iters` epochs."""
+
+    def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        return base * (1.0 - min(epoch, self.total_iters) / self.total_iters) ** self.power
+
+
+class CosineAnnealingLR(LRScheduler):
+    """From the first rate to `eta_min` along half a wave of the cosine, whose length is `T_max` epochs."""
+
+    def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        return self.eta_min + (base - self.eta_min) * (1.0 + math.cos(math.pi * epoch / self.T_max)) / 2.0
+
+
+class LinearLR(LRScheduler):
+    """The first rate times a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs."""
+
+    def __init__(
+        self, optimizer: Any, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        share = min(epoch, self.total_iters) / self.total_iters
+        return base * (self.start_factor + (self.end_factor - self.start_factor) * share)
+
+
+class ConstantLR(LRScheduler):
+    """The first rate times `factor` for `total_iters` epochs, and then the first rate."""
+
+    def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        return base * (self.factor if epoch < self.total_iters else 1.0)
+
+
+class ReduceLROnPlateau:
+    """Reduce the rates when a number has not improved for more than `patience` epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set.
+    mode : str, default 'min'
+        'min' or 'max' is better.
+    factor : float, default 0.1
+        What the rates are multiplied by, below 1.
+    patience : int, default 10
+        How many epochs may pass without improvement.
+    threshold : float, default 1e-4
+        What counts as improvement.
+    threshold_mode : str, default 'rel'
+        Whether `threshold` is a share of the best value ('rel') or a difference ('abs').
+    cooldown : int, default 0
+        For so many epochs after a reduction nothing is counted.
+    min_lr : float or list of float, default 0
+        The rates do not fall below it.
+    eps : float, default 1e-8
+        Smaller changes are left out.
+
+    Raises
+    ------
+    TypeError
+        If it is no such optimiser.
+    ValueError
+        If a setting is out of its range.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> schedule = optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+    >>> for loss in (3.0, 3.0, 3.0):
+    ...     schedule.step(loss)
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        optimizer: Any,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        self._rates = _rates_of("ReduceLROnPlateau", optimizer)
+        for name, value, known in (("mode", mode, ("min", "max")), ("threshold_mode", threshold_mode, ("rel", "abs"))):
+            if value not in known:
+                raise ValueError(f"ReduceLROnPlateau: got {name}={value!r}; expected {known[0]!r} or {known[1]!r}")
+        if not factor < 1.0:
+            raise ValueError(f"ReduceLROnPlateau: factor must be below 1, got {factor}")
+        limits = list(min_lr) if isinstance(min_lr, list | tuple) else [min_lr] * len(self._rates)
+        if len(limits) != len(self._rates):
+            raise ValueError(f"ReduceLROnPlateau: got {len(limits)} min_lr for {len(self._rates)} groups")
+        self.optimizer = optimizer
+        self.mode = mode
+        self.factor = factor
+        self.patience = patience
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+        self.cooldown = cooldown
+        self.min_lrs = limits
+        self.eps = eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = 0
+        self.cooldown_counter = 0
+        self.last_epoch = 0
+
+    def step(self, metrics: Any) -> None:
+        """Take the number of an epoch, and reduce the rates if it is time."""
+        value = float(metrics)
+        self.last_epoch += 1
+        if self._better(value):
+            self.best = value
+            self.num_bad_epochs = 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for rate, least in zip(self._rates, self.min_lrs, strict=True):
+                former = float(rate.asnumpy())
+                new = max(former * self.factor, least)
+                if former - new > self.eps:
+                    rate.set_data(new)
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rates as they are."""
+        return [float(rate.asnumpy()) for rate in self._rates]
+
+    def _better(self, value: float) -> bool:
+        if math.isinf(self.best):
+            return value != self.best
+        sign = 1.0 if self.mode == "min" else -1.0
+        margin = self.threshold * abs(self.best) if self.threshold_mode == "rel" else self.threshold
+        return sign * value < sign * self.best - margin
