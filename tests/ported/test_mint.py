@@ -263,6 +263,11 @@ def test_functions(call):
     compared(eval(f"mint.{call}", {**SPACE, "mint": mint}), CALLS[call])
 
 
+@pytest.mark.parametrize("call", ["count_nonzero(A)", "argmax(A)", "argmin(A, 0)", "arange(3)", "argsort(ROW)"])
+def test_places_and_counts_have_64_bits(call):
+    assert eval(f"mint.{call}", {**SPACE, "mint": mint}).dtype == dg.int64
+
+
 @pytest.mark.parametrize("call", LAYERS)
 def test_functions_of_layers(call):
     compared(eval(f"functional.{call}", {**SPACE, "functional": functional}), LAYERS[call])

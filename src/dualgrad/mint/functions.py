@@ -47,7 +47,7 @@ _ROWS = """
     clamp(input, min=None, max=None)
     clip(input, min=None, max=None)
     concat(tensors, dim=0)
-    count_nonzero(input, dim=None) = count_nonzero(input, dim)
+    count_nonzero(input, dim=None) = count_nonzero(input, dim, dtype=int)
     cross(input, other, dim=None)
     cummax(input, dim)
     cummin(input, dim)
