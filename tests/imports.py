@@ -45,6 +45,7 @@ LAYERS = (
     "ops.signal",
     "ops.neural",
     "ops.random",
+    "ops.composed",
     "loops",
     "ops",  # what is beside the folders
     "common",

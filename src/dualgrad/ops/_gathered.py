@@ -23,7 +23,7 @@ from ..transforms.linearization import linearize as linearize
 from ..transforms.taylor import derivative as derivative
 from ..transforms.taylor import jet as jet
 from ..transforms.vectorize import vmap as vmap
-from . import collective, dispatch, effects, hooks, index, linalg, math, neural, random, signal
+from . import collective, composed, dispatch, effects, hooks, index, linalg, math, neural, random, signal
 from . import collective as _collective
 from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
@@ -36,6 +36,9 @@ from .axes._joining import *
 from .axes._order import *
 from .axes._turning import *
 from .collective import *
+from .composed.numbers import *
+from .composed.scalars import *
+from .composed.shapes import *
 from .dispatch import *
 from .effects import *
 from .hooks import *
@@ -107,6 +110,7 @@ _MODULES = (
     *signal.MODULES,
     *neural.MODULES,
     *random.MODULES,
+    *composed.MODULES,
     _looping,
     effects,
     hooks,
