@@ -4,6 +4,7 @@ from dualgrad.nn import (
     activations,
     adaptive,
     attention,
+    basic,
     cell,
     classification,
     containers,
@@ -12,6 +13,7 @@ from dualgrad.nn import (
     layers,
     loss_scale,
     losses,
+    margins,
     normalisation,
     optimizer,
     optimizers,
@@ -26,6 +28,7 @@ from dualgrad.nn import (
 from dualgrad.nn.activations import *
 from dualgrad.nn.adaptive import *
 from dualgrad.nn.attention import *
+from dualgrad.nn.basic import *
 from dualgrad.nn.cell import *
 from dualgrad.nn.classification import *
 from dualgrad.nn.containers import *
@@ -34,6 +37,7 @@ from dualgrad.nn.images import *
 from dualgrad.nn.layers import *
 from dualgrad.nn.loss_scale import *
 from dualgrad.nn.losses import *
+from dualgrad.nn.margins import *
 from dualgrad.nn.normalisation import *
 from dualgrad.nn.optimizer import *
 from dualgrad.nn.optimizers import *
@@ -49,6 +53,7 @@ _MODULES = (
     activations,
     adaptive,
     attention,
+    basic,
     cell,
     classification,
     containers,
@@ -57,6 +62,7 @@ _MODULES = (
     layers,
     loss_scale,
     losses,
+    margins,
     normalisation,
     optimizer,
     optimizers,

@@ -30,12 +30,14 @@ from dualgrad.tensor import Tensor
 __all__ = [
     "GELU",
     "GLU",
+    "FastGelu",
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
     "SiLU",
     "Sigmoid",
     "Softmax",
+    "Softmax2d",
     "Softmin",
     "Softplus",
     "Softsign",
@@ -278,9 +280,40 @@ class Softsign(Cell):
         return ops.softsign(x)
 
 
+class FastGelu(Cell):
+    """A quick form of GELU, ``x * sigmoid(1.702 * x)``.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.FastGelu()(Tensor([0.0, 100.0])))
+    [  0. 100.]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.fast_gelu(x)
+
+
+class Softmax2d(Cell):
+    """Softmax over the channels of an image (N, C, H, W) or (C, H, W).
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> print(nn.Softmax2d()(ops.zeros((4, 1, 1))).ravel())
+    [0.25 0.25 0.25 0.25]
+    """
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: the input has shape {x.shape}; expected (N, C, H, W) or (C, H, W)")
+        return ops.softmax(x, -3)
+
+
 _BY_NAME: dict[str, type[Cell]] = {
     "celu": CELU,
     "elu": ELU,
+    "fast_gelu": FastGelu,
     "gelu": GELU,
     "glu": GLU,
     "hardtanh": Hardtanh,
@@ -298,6 +331,7 @@ _BY_NAME: dict[str, type[Cell]] = {
     "sigmoid": Sigmoid,
     "silu": SiLU,
     "softmax": Softmax,
+    "softmax2d": Softmax2d,
     "softmin": Softmin,
     "softplus": Softplus,
     "softshrink": SoftShrink,

@@ -12,7 +12,10 @@ from dualgrad.ops.neural._sliding import channels_first, numbers
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LayerNorm"]
+__all__ = [
+    "LRN", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
+    "InstanceNorm3d", "LayerNorm", "SyncBatchNorm",
+]  # fmt: skip
 
 
 class _BatchNorm(Cell):
@@ -273,3 +276,180 @@ class GroupNorm(Cell):
 
     def extend_repr(self) -> str:
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation of inputs with any number of axes; statistics are those of this process.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics
+        As in `BatchNorm1d`.
+    process_groups : None
+        Only None is there: statistics are not shared between processes.
+    dtype : type, default float32
+        Type of the parameters.
+
+    Raises
+    ------
+    NotImplementedError
+        If groups of processes are given.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.SyncBatchNorm(3)(ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    axes = 2, 3, 4, 5
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        process_groups: Any = None,
+        dtype: Any = mstype.float32,
+    ) -> None:
+        if process_groups is not None:
+            raise NotImplementedError(
+                "SyncBatchNorm: process_groups is given; statistics are those of one process here"
+            )
+        initial = gamma_init, beta_init, moving_mean_init, moving_var_init
+        super().__init__(num_features, eps, momentum, affine, *initial, use_batch_statistics, dtype=dtype)
+
+
+class _InstanceNorm(Cell):
+    """Normalisation of each channel of each sample."""
+
+    n = 1
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.num_features = numbers(name, "num_features", num_features, 1)[0]
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
+        self.eps = eps
+        self.momentum = momentum
+        shape = (self.num_features,)
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim != self.n + 2 or x.shape[1] != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__}: the input has shape {x.shape}; expected (N, {self.num_features}) and {self.n} "
+                "further axes"
+            )
+        return ops.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalise each channel of each sample of an input (N, C, L), then scale and shift it.
+
+    Parameters
+    ----------
+    num_features : int
+        The number of channels.
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float, default 0.1
+        Accepted so that ported code runs: statistics are those of the sample.
+    affine : bool, default True
+        Whether scale and shift are trained.
+    gamma_init, beta_init : str, number, Tensor or Initializer
+        Initial values: 'ones' and 'zeros'.
+    dtype : type, default float32
+        Type of the parameters.
+
+    Attributes
+    ----------
+    gamma, beta : Parameter
+        Scale and shift, shape (num_features,).
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.InstanceNorm1d(1, eps=0.0)(Tensor([[[1.0, 3.0]]])))
+    [[[-1.  1.]]]
+    """
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalise each channel of each sample of an input (N, C, H, W), then scale and shift it.
+
+    Parameters, attributes and errors are those of `InstanceNorm1d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.InstanceNorm2d(3)(ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    n = 2
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalise each channel of each sample of an input (N, C, D, H, W), then scale and shift it.
+
+    Parameters, attributes and errors are those of `InstanceNorm1d`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.InstanceNorm3d(3)(ops.ones((2, 3, 2, 4, 4))).shape
+    (2, 3, 2, 4, 4)
+    """
+
+    n = 3
+
+
+class LRN(Cell):
+    """Local response normalisation; see `ops.lrn`.
+
+    Parameters
+    ----------
+    depth_radius, bias, alpha, beta, norm_region
+        As in `ops.lrn`.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.LRN()(ops.ones((1, 3, 2, 2))).shape
+    (1, 3, 2, 2)
+    """
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS",
+    ) -> None:
+        super().__init__()
+        self._settings = depth_radius, bias, alpha, beta, norm_region
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return ops.lrn(input_x, *self._settings)

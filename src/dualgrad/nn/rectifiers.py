@@ -26,6 +26,7 @@ __all__ = [
     "ReLU6",
     "SeLU",
     "SoftShrink",
+    "Threshold",
 ]
 
 
@@ -290,3 +291,27 @@ class SoftShrink(Cell):
 
     def extend_repr(self) -> str:
         return f"lambd={self.lambd}"
+
+
+class Threshold(Cell):
+    """x where it is above a threshold, a number elsewhere.
+
+    Parameters
+    ----------
+    threshold, value : number
+        The threshold, and the number.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.Threshold(1.0, 7.0)(Tensor([0.5, 2.0])))
+    [7. 2.]
+    """
+
+    def __init__(self, threshold: Any, value: Any) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return ops.threshold(input_x, self.threshold, self.value)

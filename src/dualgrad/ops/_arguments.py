@@ -40,6 +40,12 @@ class Primitive:
 
     A class without settings, which does what a function does, names it: ``class Real(Primitive, of=real)``. Its
     docstring follows from that of the function.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> isinstance(ops.Gather(), ops.Primitive)
+    True
     """
 
     __slots__: tuple[str, ...] = ()

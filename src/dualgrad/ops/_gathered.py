@@ -36,6 +36,7 @@ from .axes._joining import *
 from .axes._order import *
 from .axes._turning import *
 from .collective import *
+from .composed.networks import *
 from .composed.numbers import *
 from .composed.scalars import *
 from .composed.shapes import *

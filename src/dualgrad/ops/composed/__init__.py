@@ -1,9 +1,10 @@
 """Operators that are short compositions of others, under the names that ported code uses."""
 
-from . import numbers, scalars, shapes
+from . import networks, numbers, scalars, shapes
 
 MODULES = (
     scalars,
     shapes,
     numbers,
+    networks,
 )
