@@ -10,14 +10,20 @@ The tracing hook also reports each instruction of users' code. It is slow. It is
 the code that uses the name may not have run. If a debugger holds this hook, the instructions are not known and all
 names count.
 
+The garbage collector may run at any time. The functions in `gc.callbacks` and the finalizers that it calls are no part
+of the execution. Two functions of this module stand at the ends of that list. They tell when a collection begins and
+when it ends.
+
 The module of a piece of code decides how far it is trusted. This package, NumPy and the stateless part of the standard
 library are constant. The rest of the standard library (clocks, files, random numbers, threads) cannot be repeated.
 """
+import gc
 import sys
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.long cimport PyLong_FromVoidPtr
 from cpython.object cimport PyObject
+from cpython.pythread cimport PyThread_get_thread_ident
 
 from ..arrays.array cimport DG_DEBUG
 
@@ -150,13 +156,52 @@ cdef str why_not_repeatable(object f):
     return name
 
 
+# -------------------------------------------------------------------------------------------------------- collections
+
+cdef unsigned long collector = 0    # the thread on which the garbage collector runs; 0: it does not run
+
+
+def collection_begins(str phase, dict info):
+    """The first of `gc.callbacks`."""
+    global collector
+    if phase == "start":
+        collector = PyThread_get_thread_ident()
+
+
+def collection_ends(str phase, dict info):
+    """The last of `gc.callbacks`."""
+    global collector
+    if phase == "stop":
+        collector = 0
+
+
+cdef int watch_collections() except -1:
+    """Put the two functions where they belong: others may have joined the list."""
+    cdef list callbacks = gc.callbacks
+    if callbacks and callbacks[0] is collection_begins and callbacks[-1] is collection_ends:
+        return 0
+    for function in (collection_begins, collection_ends):
+        if function in callbacks:
+            callbacks.remove(function)
+    callbacks.insert(0, collection_begins)
+    callbacks.append(collection_ends)
+    return 0
+
+
+cdef bint collecting() noexcept:
+    """Whether the garbage collector runs on this thread."""
+    return collector != 0 and collector == PyThread_get_thread_ident()
+
+
 # ----------------------------------------------------------------------------------------------------------- the hook
 
 cdef int on_event(PyObject *argument, PyFrameObject *frame, int what, PyObject *detail) except -1:
     cdef Executed e = <Executed>argument
     cdef void *code
     cdef void *around
-    if what == PyTrace_CALL:
+    if collecting():
+        pass
+    elif what == PyTrace_CALL:
         code = dg_code_of(frame)
         around = <void *>dg_globals_of(frame)
         if DG_DEBUG and (<str>(<object>code).co_filename).endswith(".pyx"):
@@ -257,6 +302,8 @@ cdef int compiled_function_called(Executed e, PyFrameObject *frame, PyObject *f)
 
 cdef int on_trace(PyObject *argument, PyFrameObject *frame, int what, PyObject *detail) except -1:
     cdef Executed e = <Executed>argument
+    if collecting():
+        return 0
     if what == PyTrace_CALL:
         around = <object>dg_globals_of(frame)
         if PyDict_CheckExact(around) and trust_of(<dict>around) == USERS and not of_scipy(<dict>around):
@@ -275,6 +322,7 @@ cdef class Executed:
 
     cdef int start(self) except -1:
         """Set the profiling hook, and the tracing hook if instructions are wanted and it is free."""
+        watch_collections()
         self.former = <void *>dg_profile_function()
         self.former_argument = dg_profile_argument()
         if self.traced and traceable():
