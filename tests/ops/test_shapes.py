@@ -87,7 +87,8 @@ SEQUENCES = {
     "take": lambda x: np.take(x, [0, 2], 1),
     "pad": lambda x: np.pad(x, 2),
     "pad by a number": lambda x: np.pad(x, ((0, 1), (2, 0), (1, 1)), constant_values=3.0),
-    "pad some axes": lambda x: np.pad(x, {-1: (1, 2), 0: 1}),
+    # Older versions of NumPy take no dict.
+    "pad some axes": lambda x: np.pad(x, {-1: (1, 2), 0: 1} if isinstance(x, Tensor) else ((1, 1), (0, 0), (1, 2))),
     "pad reflect": lambda x: np.pad(x, ((5, 6),), mode="reflect"),
     "pad wrap": lambda x: np.pad(x, (1, 2), "wrap"),
     "pad symmetric": lambda x: np.pad(x, 3, "symmetric"),

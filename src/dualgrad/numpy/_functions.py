@@ -81,7 +81,7 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def _of_function(original: Any) -> Callable[..., Any]:
     handler = FUNCTIONS[original]
-    signature = inspect.signature(original if handler is on_numbers else handler)
+    signature = _signature_of(original if handler is on_numbers else handler)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         plain = beside_tensors(tensors_among((*args, *kwargs.values())))
@@ -90,6 +90,14 @@ def _of_function(original: Any) -> Callable[..., Any]:
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__doc__ = f"NumPy's `{original.__name__}` on tensors: ``{_without_types(signature)}``."
     return function
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """Signature of a function; of a compiled one that has none (before NumPy 2.4), that of any call."""
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return inspect.signature(lambda *args, **kwargs: None)
 
 
 def _without_types(signature: inspect.Signature) -> inspect.Signature:
