@@ -6,7 +6,7 @@ program, a few at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,36 @@ from .colour import Colouring
 from .patterns import Pattern
 from .sweeps import backward, forward, split, twice
 
-__all__ = ["Sweeps"]
+__all__ = ["Sweeps", "recorded_sweeps"]
 
 _AT_ONCE = 8  # sweeps in one program
 _LONG = 4096  # elements from which on sweeps are operations of their own rather than samples of one
 _SAMPLES = 1 << 20  # elements of a batch of sweeps
+
+
+def recorded_sweeps(
+    name: str,
+    fn: Callable[..., Any],
+    n_args: int,
+    positions: tuple[int, ...],
+    kind: str,
+    unrolled: bool,
+    recorded: bool,
+) -> Callable[..., list[Tensor]]:
+    """A function of the arguments and seeds that returns the products."""
+    sweep = {"columns": forward, "rows": backward, "stars": twice}[kind]
+    per_seed = 1 if kind == "rows" else len(positions)
+
+    def sweeps(*given: Any) -> list[Tensor]:
+        args, seeds = given[:n_args], given[n_args:]
+        product = sweep(fn, args, positions)
+        groups = [seeds[i : i + per_seed] for i in range(0, len(seeds), per_seed)]
+        if unrolled:
+            return [product(*group) for group in groups]
+        return [vmap(product)(*groups[0])]
+
+    sweeps.__qualname__ = f"{name} of {getattr(fn, '__qualname__', type(fn).__name__)}"
+    return jit(sweeps) if recorded else sweeps
 
 
 class Sweeps:
@@ -40,6 +65,7 @@ class Sweeps:
         colouring: Colouring,
         pattern: Pattern,
         seed_dtype: Any,
+        at_once: int | None = None,
     ) -> None:
         self.colouring = colouring
         self._shape = pattern.shape
@@ -48,14 +74,17 @@ class Sweeps:
         directions = colouring.kind != "rows"
         self._length = pattern.shape[1 if directions else 0]
         pieces = [args[p].shape for p in positions] if directions else None
-        self._unrolled = max(pattern.shape) >= _LONG
-        self._sweep = self._compiled(name, fn, len(args), positions, not pattern.branches)
-        self._chunks = self._chunked(pieces)
+        self.unrolled = max(pattern.shape) >= _LONG
+        self._sweep = recorded_sweeps(
+            name, fn, len(args), positions, colouring.kind, self.unrolled, not pattern.branches
+        )
+        self.chunks = self._chunked(pieces, at_once)
 
-    def _chunked(self, pieces: list[tuple[int, ...]] | None) -> list[tuple[range, list[Tensor]]]:
+    def _chunked(self, pieces: list[tuple[int, ...]] | None, at_once: int | None) -> list[tuple[range, list[Tensor]]]:
         """The colours of each program, and its seeds."""
         count = self.colouring.count
-        most = _AT_ONCE if self._unrolled else max(1, _SAMPLES // max(*self._shape, 1))
+        most = _AT_ONCE if self.unrolled else max(1, _SAMPLES // max(*self._shape, 1))
+        most = min(most, at_once or most)
         chunks: list[tuple[range, list[Tensor]]] = []
         if not count:
             return chunks
@@ -68,43 +97,27 @@ class Sweeps:
             part += [nothing] * (width - len(part))  # one program serves all chunks
             colours = range(first, min(first + width, count))
             arrays: list[np.ndarray] = []
-            for seed in [np.stack(part)] if not self._unrolled else part:
+            for seed in [np.stack(part)] if not self.unrolled else part:
                 arrays += split(seed.astype(self._seed_dtype), pieces)
             chunks.append((colours, [Tensor(a) for a in arrays]))
         return chunks
 
-    def _compiled(
-        self, name: str, fn: Callable[..., Any], n_args: int, positions: tuple[int, ...], recorded: bool
-    ) -> Callable[..., list[Tensor]]:
-        """A function of the arguments and seeds that returns the products."""
-        kind = self.colouring.kind
-        sweep = {"columns": forward, "rows": backward, "stars": twice}[kind]
-        per_seed = 1 if kind == "rows" else len(positions)
-        unrolled = self._unrolled
-
-        def sweeps(*given: Any) -> list[Tensor]:
-            args, seeds = given[:n_args], given[n_args:]
-            product = sweep(fn, args, positions)
-            groups = [seeds[i : i + per_seed] for i in range(0, len(seeds), per_seed)]
-            if unrolled:
-                return [product(*group) for group in groups]
-            return [vmap(product)(*groups[0])]
-
-        sweeps.__qualname__ = f"{name} of {getattr(fn, '__qualname__', type(fn).__name__)}"
-        return jit(sweeps) if recorded else sweeps
-
     def _products(self, args: tuple[Any, ...]) -> Iterator[tuple[range, list[Tensor]]]:
         """For each chunk its colours and products, one vector each, or the rows of a matrix."""
-        for colours, seeds in self._chunks:
+        for colours, seeds in self.chunks:
             yield colours, self._sweep(*args, *seeds)
 
     def values(self, args: tuple[Any, ...]) -> np.ndarray:
         """The entries in the order of the pattern, as a NumPy array."""
+        return self.assembled(self._products(args))
+
+    def assembled(self, products_of: Iterable[tuple[range, list[Tensor]]]) -> np.ndarray:
+        """The same, from the products of all chunks, in their order."""
         plan = self.colouring
         out: np.ndarray | None = None
-        for colours, products in self._products(args):
+        for colours, products in products_of:
             tables = [x._numpy() for x in products]
-            columns: Any = tables if self._unrolled else tables[0]
+            columns: Any = tables if self.unrolled else tables[0]
             if out is None:
                 out = uninitialized(columns[0].dtype, len(plan.target))
             for k, column in zip(colours, columns, strict=False):
@@ -121,7 +134,7 @@ class Sweeps:
         parts = []
         for colours, products in self._products(args):
             for i, k in enumerate(colours):
-                column = products[i] if self._unrolled else products[0][i]
+                column = products[i] if self.unrolled else products[0][i]
                 parts.append(gather(column, Tensor(plan.source[plan.bounds[k] : plan.bounds[k + 1]]), 0))
         if not parts:
             return Tensor(np.empty(0, self._dtype))

@@ -84,7 +84,7 @@ class SparsePlan:
         self.pattern = pattern
         self._derivative, self._name = derivative, derivative._name
         self._fn, self._args = derivative.fn, args
-        self._positions = positions = derivative._positions
+        self._positions = positions = derivative.positions
         self._symmetric = derivative._symmetric
         self._kinds = [kind_of(x) for x in args]
         self._indices = pattern.indices.astype(np.int32, copy=False)
@@ -95,9 +95,15 @@ class SparsePlan:
         self._sweeps = self._coloured(args, method) if isinstance(method, Colouring) else None
         self._differentiable = self._sweeps  # made when it is asked for
 
-    def _coloured(self, args: tuple[Any, ...], colouring: Colouring) -> Sweeps:
+    def _coloured(self, args: tuple[Any, ...], colouring: Colouring, at_once: int | None = None) -> Sweeps:
         seed_dtype = self._result if colouring.kind == "rows" else self._dtype
-        return Sweeps(self._name, self._fn, args, self._positions, colouring, self.pattern, seed_dtype)
+        return Sweeps(self._name, self._fn, args, self._positions, colouring, self.pattern, seed_dtype, at_once)
+
+    def sweeps(self, at_once: int) -> Sweeps:
+        """The products of a plan by colours, at most so many in one program."""
+        if self._sweeps is None:
+            raise ValueError(f"{self._name}: the plan has no colours; prepare it with another mode than 'entries'")
+        return self._coloured(self._args, self._sweeps.colouring, at_once)
 
     @property
     def colours(self) -> np.ndarray:
@@ -132,8 +138,11 @@ class SparsePlan:
 
     def values(self, *args: Any) -> np.ndarray:
         """The entries in the order of the pattern, as a NumPy array."""
-        args = self._checked(args)
-        values = self._values(args)
+        args = self.checked(args)
+        return self.confirmed(args, self._values(args))
+
+    def confirmed(self, args: tuple[Any, ...], values: np.ndarray) -> np.ndarray:
+        """The entries at arguments that are checked, compared with a derivative where the pattern is not sure."""
         if not self.pattern.sure:
             self._compare(args, values)
         return values
@@ -146,7 +155,7 @@ class SparsePlan:
 
     def entries(self, *args: Any) -> Tensor:
         """The entries in the order of the pattern, as a Tensor that can be differentiated again: by coloured sweeps."""
-        args = self._checked(args)
+        args = self.checked(args)
         if not self.pattern.sure:
             numbers = tuple([x._detached() if isinstance(x, Tensor) else x for x in args])
             self._compare(numbers, self._values(numbers))
@@ -165,10 +174,14 @@ class SparsePlan:
         ValueError
             If the arguments are not of the kind the plan was prepared for, or the check fails.
         """
-        sparse = scipy_sparse("a sparse matrix", _INSTEAD)
         values = self.values(*args)
         if check:
             self.check(*args, values=values)
+        return self.matrix(values)
+
+    def matrix(self, values: np.ndarray) -> Any:
+        """The matrix of entries in the order of the pattern."""
+        sparse = scipy_sparse("a sparse matrix", _INSTEAD)
         if values.dtype == np.float16:  # SciPy has no such matrices
             values = values.astype(np.float32)
         # The plan keeps its arrays to itself: SciPy's methods may change a matrix in place.
@@ -182,7 +195,7 @@ class SparsePlan:
         ValueError
             If they differ: the pattern does not hold at these arguments.
         """
-        args = self._checked(args)
+        args = self.checked(args)
         self._compare(args, self._values(args) if values is None else values)
 
     def _compare(self, args: tuple[Any, ...], values: np.ndarray) -> None:
@@ -208,12 +221,13 @@ class SparsePlan:
     def suits(self, *args: Any) -> bool:
         """Whether the plan is good for these arguments: shapes, types, integers and captured index arrays."""
         try:
-            self._checked(args)
+            self.checked(args)
         except ValueError:
             return False
         return True
 
-    def _checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with tensors for arrays; an error if the plan was prepared for others."""
         if len(args) != len(self._kinds):
             raise ValueError(f"{self._name}: the plan is for {len(self._kinds)} arguments, got {len(args)}")
         given = as_tensors(args)
@@ -275,7 +289,7 @@ class SparseDerivative:
             raise ValueError(f"{name}: ordering is {ordering!r}; expected 'best' or one of {', '.join(ORDERINGS)}")
         self.fn = fn
         self._name = name
-        self._positions = positions
+        self.positions = positions
         self._symmetric = symmetric
         self._mode = mode
         self._ordering = ordering
@@ -291,11 +305,11 @@ class SparseDerivative:
     def prepare(self, *args: Any) -> SparsePlan:
         """The plan for arguments of this kind: finds the pattern and colours it."""
         given = as_tensors(args)
-        for p in self._positions:
+        for p in self.positions:
             if p >= len(given) or not isinstance(given[p], Tensor) or not given[p].dtype.is_float:
                 what = described(given[p]) if p < len(given) else "missing"
                 raise TypeError(f"{self._name}: argument {p} is {what}; expected a Tensor of a float type")
-        if len({given[p].dtype for p in self._positions}) > 1:
+        if len({given[p].dtype for p in self.positions}) > 1:
             raise TypeError(f"{self._name}: the inputs have different types; convert them to one (x.astype(...))")
         accumulation = self._accumulated(given)
         colouring: Colouring | None = None
@@ -303,7 +317,7 @@ class SparseDerivative:
             pattern, result = accumulation.pattern, accumulation.dtype
         else:
             pattern = self._read_off(given)
-            result = given[self._positions[0]].dtype if self._symmetric else flat(self.fn(*given)).dtype
+            result = given[self.positions[0]].dtype if self._symmetric else flat(self.fn(*given)).dtype
         if accumulation is None or not self._surely_less(accumulation):
             if self._symmetric:
                 colouring = colour_hessian(pattern, self._ordering)
@@ -321,9 +335,9 @@ class SparseDerivative:
         if self._pattern is not None or self._mode not in ("auto", "entries") or self._ordering != "best":
             return None
         sweep = twice if self._symmetric else forward
-        shapes = [args[p].shape for p in self._positions]
-        directions = tuple(Tensor(np.ones(args[p].shape, args[p].dtype.numpy)) for p in self._positions)
-        program = captured(lambda full, seeds: sweep(self.fn, tuple(full), self._positions)(*seeds), args, directions)
+        shapes = [args[p].shape for p in self.positions]
+        directions = tuple(Tensor(np.ones(args[p].shape, args[p].dtype.numpy)) for p in self.positions)
+        program = captured(lambda full, seeds: sweep(self.fn, tuple(full), self.positions)(*seeds), args, directions)
         try:
             return accumulate(repr(self)[1:-1], program, shapes, self._symmetric)
         except UnsuitedError:
@@ -352,14 +366,14 @@ class SparseDerivative:
         if self._pattern is not None:
             pattern = self._given(args)
         else:
-            fn = grad(self.fn, self._positions) if self._symmetric else self.fn
-            pattern = jacobian_pattern(fn, *args, grad_position=self._positions)
+            fn = grad(self.fn, self.positions) if self._symmetric else self.fn
+            pattern = jacobian_pattern(fn, *args, grad_position=self.positions)
         return pattern.symmetric() if self._symmetric else pattern
 
     def _given(self, args: tuple[Any, ...]) -> Pattern:
         """The pattern the user gave."""
         pattern = Pattern.of(self._pattern).taken_over()
-        n = sum(args[p].size for p in self._positions)
+        n = sum(args[p].size for p in self.positions)
         if pattern.shape[1] != n or (self._symmetric and pattern.shape[0] != n):
             raise ValueError(f"{self._name}: the pattern has shape {pattern.shape}, but there are {n} variables")
         return pattern
