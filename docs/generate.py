@@ -26,6 +26,7 @@ from dualgrad import (
     _table,
     amp,
     dataset,
+    distributed,
     extend,
     native,
     nn,
@@ -147,7 +148,7 @@ def reference() -> dict[str, str]:
         names = [name for name in nn.__all__ if getattr(nn, name).__module__ == module.__name__]
         file = f"reference/nn.{module.__name__.rsplit('.', 1)[-1]}.rst"
         pages[file] = page(title_of(module), "dualgrad.nn", entries(nn, names), "In ``dualgrad.nn``.")
-    for module in (extend, testing, programs, native, sparse, compressed, sparsity, scipy, amp, dataset):
+    for module in (extend, testing, programs, native, sparse, compressed, sparsity, scipy, distributed, amp, dataset):
         name = module.__name__
         body = f".. automodule:: {name}\n\n{entries(module, module.__all__)}"
         pages[f"reference/{name.removeprefix('dualgrad.')}.rst"] = page(name, name, body)

@@ -60,6 +60,7 @@ LAYERS = (
     "amp",
     "programs",
     "serialization",
+    "distributed",
     "self_check",
     "testing",
     "communication",

@@ -83,7 +83,21 @@ def _product(x: Any, y: Any) -> Any:
 _OTHER_PRODUCTS.append(_product)
 
 if TYPE_CHECKING:
-    from . import amp, common, communication, dataset, log, mint, nn, operators, scipy, sparse, sparsity, train
+    from . import (
+        amp,
+        common,
+        communication,
+        dataset,
+        distributed,
+        log,
+        mint,
+        nn,
+        operators,
+        scipy,
+        sparse,
+        sparsity,
+        train,
+    )
     from .dataset import data_sink
     from .implicit import argmin, fixed_point, linear_solve, root
     from .operators import biharmonic, curl, derivatives, divergence, laplacian, linear_operator, mixed_partial
@@ -102,6 +116,7 @@ _LATER = {
     "communication": (),
     "sparse.compressed": ("sparse_hessian", "sparse_jacobian"),
     "dataset": ("data_sink",),
+    "distributed": (),
     "transforms.hessians": ("hessian", "hvp"),
     "log": (),
     "mint": (),
@@ -144,6 +159,7 @@ __all__ = [
     "dataset",
     "derivative",
     "derivatives",
+    "distributed",
     "divergence",
     "double",
     "dtype",

@@ -21,6 +21,7 @@ MODULES = (
     "dualgrad.amp",
     "dualgrad.dataset",
     "dualgrad.train",
+    "dualgrad.distributed",
 )
 # Base classes: their children have examples.
 WITHOUT_EXAMPLE = {"LossScaler", "Optimizer"}

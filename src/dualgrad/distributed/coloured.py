@@ -1,0 +1,156 @@
+"""Sparse Hessians and Jacobians by groups of colours, each group by a worker.
+
+The pattern and the colours are found here, once; a worker gets the seeds of some colours, and returns the products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..sparse.coloured import Sweeps, recorded_sweeps
+from ..sparse.compressed import SparseDerivative, SparsePlan
+from ..sparse.compressed import sparse_hessian as _sparse_hessian
+from ..sparse.compressed import sparse_jacobian as _sparse_jacobian
+from .backend import Backend, checked_count
+from .connect import connected
+from .functions import packed, unpacked
+
+__all__ = ["sparse_hessian", "sparse_jacobian"]
+
+COLOURS = 8  # of a group, by default
+
+
+def sparse_hessian(
+    fn: Callable[..., Any],
+    backend: Backend | str | Any,
+    grad_position: int | tuple[int, ...] = 0,
+    *,
+    colours: int = COLOURS,
+    ordering: str = "best",
+    pattern: Any = None,
+) -> Callable[..., Any]:
+    """The Hessian of a function few of whose variables appear together, by groups of colours.
+
+    Parameters
+    ----------
+    fn, grad_position, ordering, pattern
+        As for `dualgrad.sparse_hessian`, whose mode is ``"stars"`` here.
+    backend : Backend, str, or an object of an engine
+        As for `connect`.
+    colours : int, default 8
+        Colours of a group.
+
+    Returns
+    -------
+    callable
+        Takes what `fn` takes and returns a ``scipy.sparse.csr_array``. The pattern and the colours are kept while they
+        suit the arguments.
+
+    Raises
+    ------
+    TypeError, ValueError, ImportError
+        As `dualgrad.sparse_hessian` does; TypeError also if `fn` cannot be sent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import distributed
+    >>> chain = lambda x: ((x[1:] - x[:-1] ** 2) ** 2).sum()
+    >>> H = distributed.sparse_hessian(chain, "local", colours=1)(dg.Tensor(np.ones(4)))
+    >>> H.toarray()
+    array([[ 8., -4.,  0.,  0.],
+           [-4., 10., -4.,  0.],
+           [ 0., -4., 10., -4.],
+           [ 0.,  0., -4.,  2.]])
+    """
+    derivative = _sparse_hessian(fn, grad_position, mode="stars", ordering=ordering, pattern=pattern)
+    return _by_groups("sparse_hessian", derivative, fn, backend, checked_count("sparse_hessian", "colours", colours))
+
+
+def sparse_jacobian(
+    fn: Callable[..., Any],
+    backend: Backend | str | Any,
+    grad_position: int | tuple[int, ...] = 0,
+    *,
+    mode: str = "columns",
+    colours: int = COLOURS,
+    ordering: str = "best",
+    pattern: Any = None,
+) -> Callable[..., Any]:
+    """The Jacobian of a function that is mostly zeros, by groups of colours.
+
+    Parameters
+    ----------
+    fn, grad_position, ordering, pattern
+        As for `dualgrad.sparse_jacobian`.
+    backend : Backend, str, or an object of an engine
+        As for `connect`.
+    mode : {"columns", "rows"}, default "columns"
+        Which are added up.
+    colours : int, default 8
+        Colours of a group.
+
+    Returns
+    -------
+    callable
+        As for `sparse_hessian`.
+
+    Raises
+    ------
+    TypeError, ValueError, ImportError
+        As `dualgrad.sparse_jacobian` does; TypeError also if `fn` cannot be sent.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import distributed
+    >>> distributed.sparse_jacobian(lambda x: x[1:] * x[:-1], "local")(dg.Tensor([1.0, 2.0, 3.0])).toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]], dtype=float32)
+    """
+    if mode not in ("columns", "rows"):
+        raise ValueError(f"sparse_jacobian: mode is {mode!r}; expected 'columns' or 'rows'")
+    derivative = _sparse_jacobian(fn, grad_position, mode=mode, ordering=ordering, pattern=pattern)
+    return _by_groups("sparse_jacobian", derivative, fn, backend, checked_count("sparse_jacobian", "colours", colours))
+
+
+def _by_groups(name: str, derivative: SparseDerivative, fn: Any, backend: Any, colours: int) -> Callable[..., Any]:
+    kept: list[tuple[SparsePlan, Sweeps]] = []
+
+    def matrix(*args: Any) -> Any:
+        if not kept or not kept[0][0].suits(*args):
+            plan = derivative.prepare(*args)
+            kept[:] = [(plan, plan.sweeps(colours))]
+        plan, sweeps = kept[0]
+        given = plan.checked(args)
+        setting = len(given), derivative.positions, sweeps.colouring.kind, sweeps.unrolled, not plan.pattern.branches
+        with connected(name, backend) as engine:
+            content = engine.share(packed(name, fn))
+            groups = [seeds for _, seeds in sweeps.chunks]
+            products = engine.map(_products, groups, content.handle, content.digest, name, setting, given)
+        values = sweeps.assembled(zip([group for group, _ in sweeps.chunks], products, strict=True))
+        return plan.matrix(plan.confirmed(given, values))
+
+    return matrix
+
+
+class _Sweeps:
+    """A function as a worker has it: its sweeps, recorded."""
+
+    def __init__(self, fn: Any, _: Any) -> None:
+        self.fn = fn
+        self.recorded: dict[Any, Any] = {}
+
+    def call(self, name: str, setting: tuple[Any, ...]) -> Callable[..., Any]:
+        if setting not in self.recorded:
+            n_args, positions, kind, unrolled, recorded = setting
+            self.recorded[setting] = recorded_sweeps(name, self.fn, n_args, positions, kind, unrolled, recorded)
+        return self.recorded[setting]
+
+
+def _products(
+    seeds: list[Any], content: bytes, digest: str, name: str, setting: tuple[Any, ...], args: tuple[Any, ...]
+) -> list[Any]:
+    return unpacked(content, digest, _Sweeps).call(name, setting)(*args, *seeds)

@@ -1,0 +1,138 @@
+"""Dask: workers of a cluster, on this machine or on many.
+
+Shards are results of tasks, each bound to a worker. When that worker dies, Dask runs the task again elsewhere, and
+whatever was asked of the shard; a task whose workers have died several times is reported. What is given as arrays is
+part of the task, so the scheduler has a copy of it; rows that are loaded are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .backend import Backend, WorkerDiedError, checked_count, checked_threads, run
+from .packages import needed
+from .processes import environment, processors_here
+
+__all__ = ["OnDask", "started"]
+
+_SMALL = 1 << 16  # bytes of parameters that go with every task; of more there is one copy, which workers pass on
+
+
+def _made(maker: Callable[[], Any]) -> Any:
+    return maker()
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+def _combined(combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    return combine(a, b)
+
+
+class OnDask(Backend):
+    """The workers of a client."""
+
+    def __init__(self, client: Any, workers: int | None, threads_per_worker: int | None, cluster: Any = None) -> None:
+        for package in ("cloudpickle", "threadpoolctl"):
+            needed("connect('dask')", package)
+        self.client = client
+        self._cluster = cluster
+        info = client.scheduler_info(n_workers=-1)["workers"]
+        if not info or (workers is not None and len(info) != checked_count("connect", "workers", workers)):
+            raise ValueError(f"connect: the client of Dask has {len(info)} workers; {workers or 1} are wanted")
+        hosts = [worker["host"] for worker in info.values()]
+        most = max(hosts.count(host) for host in set(hosts))
+        super().__init__("dask", len(info), checked_threads(threads_per_worker, most))
+
+    def map(self, task: Callable[..., Any], items: Sequence[Any], *shared: Any) -> list[Any]:
+        return self._gathered(self._submitted(task, items, shared))
+
+    def reduce(
+        self, task: Callable[..., Any], combine: Callable[[Any, Any], Any], items: Sequence[Any], *shared: Any
+    ) -> Any:
+        """Workers add up in pairs; one sum comes back."""
+        left = self._submitted(task, items, shared)
+        while len(left) > 1:
+            odd = left[-1:] if len(left) % 2 else []
+            left = [self._submit(_combined, combine, a, b) for a, b in zip(left[::2], left[1::2], strict=False)] + odd
+        return self._gathered(left)[0]
+
+    def place(self, makers: Sequence[Callable[[], Any]]) -> list[Any]:
+        addresses = list(self.client.scheduler_info(n_workers=-1)["workers"])
+        handles = [
+            self._submit(_made, maker, workers=[addresses[k % len(addresses)]], allow_other_workers=True)
+            for k, maker in enumerate(makers)
+        ]
+        self._waited(handles)
+        return handles
+
+    def close(self) -> None:
+        if self._cluster is not None and not self.closed:
+            self.client.close()
+            self._cluster.close()
+        super().close()
+
+    def _sent(self, content: bytes) -> Any:
+        return self._submit(_itself, content)
+
+    def _submitted(self, task: Callable[..., Any], items: Sequence[Any], shared: tuple[Any, ...]) -> list[Any]:
+        """A task for each item, where the item is."""
+        future = type(self)._future()
+        sizeof = needed("connect('dask')", "dask.sizeof").sizeof
+        given = [x if isinstance(x, future) or _size(sizeof, x) <= _SMALL else self._submit(_itself, x) for x in shared]
+        return [self._submit(run, self.threads_per_worker, task, item, *given) for item in items]
+
+    def _submit(self, *call: Any, **where: Any) -> Any:
+        dask = needed("connect('dask')", "dask")
+        # Rows that are given are large on purpose.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": 1 << 62}):
+            return self.client.submit(*call, pure=False, **where)
+
+    def _waited(self, futures: list[Any]) -> None:
+        distributed = needed("connect('dask')", "distributed")
+        distributed.wait(futures)
+        for future in futures:
+            if future.status == "error":
+                self._gathered([future])
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        distributed = needed("connect('dask')", "distributed")
+        try:
+            return self.client.gather(futures)
+        except distributed.scheduler.KilledWorker as error:
+            raise WorkerDiedError(f"{self.name}: workers died again and again at one task; {error}") from error
+
+    @staticmethod
+    def _future() -> type:
+        return needed("connect('dask')", "distributed").Future
+
+
+def _size(sizeof: Callable[[Any], int], x: Any) -> int:
+    """Bytes of an argument: those of its tensors count."""
+    from .._nests import tensors_in
+
+    return sum(t.size * t.dtype.numpy.itemsize for t in tensors_in(x)) + sizeof(x)
+
+
+def started(workers: int | None, threads_per_worker: int | None, options: dict[str, Any]) -> OnDask:
+    """A cluster of processes on this machine, each with one task at a time."""
+    distributed = needed("connect('dask')", "distributed")
+    count = processors_here() if workers is None else checked_count("connect", "workers", workers)
+    threads = checked_threads(threads_per_worker, count)
+    settings = {
+        "n_workers": count,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+        "env": environment(threads),
+    } | options
+    cluster = distributed.LocalCluster(**settings)
+    try:
+        client = distributed.Client(cluster)
+        client.wait_for_workers(count)
+        return OnDask(client, None, threads, cluster)
+    except BaseException:
+        cluster.close()
+        raise
