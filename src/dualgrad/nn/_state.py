@@ -113,7 +113,11 @@ class State(Members):
         ------
         AttributeError
             If there is none.
+        TypeError
+            If the path is not a str.
         """
+        if not isinstance(target, str):
+            raise TypeError(f"{type(self).__name__}.get_buffer: target must be a str, got {type(target).__name__}")
         path, _, name = target.rpartition(".")
         cell = self.get_sub_cell(path)
         if name not in cell._buffers:

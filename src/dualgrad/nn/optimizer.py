@@ -98,9 +98,13 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     >>> opt.init_learning_rate, opt.init_args
     (0.5, {'momentum': 0.5})
     """
+    if not callable(fn):
+        raise TypeError(f"opt_init_args_register: fn must be an __init__, got {type(fn).__name__}")
 
     @functools.wraps(fn)
     def kept(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not isinstance(self, Cell):
+            raise TypeError(f"opt_init_args_register: only a Cell has such an __init__, got {type(self).__name__}")
         bound = inspect.signature(fn).bind(self, *args, **kwargs)
         bound.apply_defaults()
         _, *names = bound.arguments
