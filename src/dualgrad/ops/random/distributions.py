@@ -9,7 +9,7 @@ numbers and refuse those that carry a derivative.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,7 +33,7 @@ __all__ = [
     "standard_laplace", "standard_normal", "uniform",
 ]  # fmt: skip
 
-Source = Callable[[], np.random.Generator]
+Source: TypeAlias = "Callable[[], np.random.Generator]"  # text: numpy.random is imported when it is used
 """Where numbers come from, asked for at each draw."""
 
 
