@@ -23,8 +23,8 @@ from ..transforms.linearization import linearize as linearize
 from ..transforms.taylor import derivative as derivative
 from ..transforms.taylor import jet as jet
 from ..transforms.vectorize import vmap as vmap
-from . import collective, composed, dispatch, effects, hooks, index, linalg, math, neural, random, signal
 from . import collective as _collective
+from . import composed, dispatch, effects, hooks, index, linalg, math, neural, random, signal
 from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
 
