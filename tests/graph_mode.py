@@ -33,6 +33,7 @@ import functools
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -197,6 +198,8 @@ class Rehearsal:
     def _rehearse(self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict, fn: Any) -> Any:
         calls = Calls()
         counted = calls.counted(call)
+        if alive is not None and key not in self._plans:  # the key has its id, which another Cell may get
+            weakref.finalize(alive, self._plans.pop, key, None).atexit = False
 
         def as_recorded() -> Any:
             calls.clear()
