@@ -349,9 +349,12 @@ def composed() -> str:
         for name in sorted(things.keys() - {cls for cls, function in owners.items() if function}, key=str.lower):
             functions = [name, *things[name]]
             methods = [name for name in functions if hasattr(dg.Tensor, name)]
-            classes = [cls for cls, function in owners.items() if function == name]
+            classes = [alias for cls, function in owners.items() if function == name for alias in (cls, *things[cls])]
             lines.append([names_cell(functions, classes, methods), _summary(getattr(ops, name))])
         text += f"\n### {title_of(module)}\n\n{table(['operator', 'computes'], lines)}"
+        known = {*things, *(other for others in things.values() for other in others)}
+        if others := [f"`{name}`" for name in names if name not in known and callable(getattr(ops, name))]:
+            text += f"\nFunctions of Python itself: {', '.join(others)}.\n"
     return text
 
 
