@@ -552,6 +552,7 @@ class Transformer(Cell):
         tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None,
     ) -> Tensor:
+        src, tgt = operand("Transformer", src), operand("Transformer", tgt)
         axis = 0 if self.batch_first or src.ndim == 2 else 1
         if src.ndim == 3 and src.shape[axis] != tgt.shape[axis]:
             raise ValueError(f"Transformer: src has shape {src.shape} and tgt {tgt.shape}; expected one batch")
