@@ -26,7 +26,7 @@ MODULES = (
 # Base classes: their children have examples.
 WITHOUT_EXAMPLE = {"LossScaler", "Optimizer"}
 # Classes whose objects come from functions; users do not call the constructor.
-RETURNED = {"Primitive", "Report"}
+RETURNED = {"Primitive", "Report", "Starts"}
 
 
 def public():
