@@ -27,7 +27,7 @@ Examples
 >>> Dens(2, 3)
 Traceback (most recent call last):
     ...
-AttributeError: mindspore.nn.Dens: dualgrad has no such name. Did you mean Dense?
+AttributeError: mindspore.nn.Dens: dualgrad has no such name. Did you mean Dense or BiDense?
 >>> dualgrad.mindspore.uninstall()
 """
 
