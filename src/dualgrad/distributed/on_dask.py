@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .backend import Backend, WorkerDiedError, checked_count, checked_threads, run
+from .backend import Backend, WorkerDiedError, called, checked_count, checked_threads, combined, run
 from .packages import needed
 from .processes import environment, processors_here
 
@@ -19,16 +19,8 @@ __all__ = ["OnDask", "started"]
 _SMALL = 1 << 16  # bytes of parameters that go with every task; of more there is one copy, which workers pass on
 
 
-def _made(maker: Callable[[], Any]) -> Any:
-    return maker()
-
-
 def _itself(x: Any) -> Any:
     return x
-
-
-def _combined(combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    return combine(a, b)
 
 
 class OnDask(Backend):
@@ -53,16 +45,13 @@ class OnDask(Backend):
         self, task: Callable[..., Any], combine: Callable[[Any, Any], Any], items: Sequence[Any], *shared: Any
     ) -> Any:
         """Workers add up in pairs; one sum comes back."""
-        left = self._submitted(task, items, shared)
-        while len(left) > 1:
-            odd = left[-1:] if len(left) % 2 else []
-            left = [self._submit(_combined, combine, a, b) for a, b in zip(left[::2], left[1::2], strict=False)] + odd
-        return self._gathered(left)[0]
+        parts = self._submitted(task, items, shared)
+        return self._gathered([combined(lambda a, b: self._submit(called, combine, a, b), parts)])[0]
 
     def place(self, makers: Sequence[Callable[[], Any]]) -> list[Any]:
         addresses = list(self.client.scheduler_info(n_workers=-1)["workers"])
         handles = [
-            self._submit(_made, maker, workers=[addresses[k % len(addresses)]], allow_other_workers=True)
+            self._submit(called, maker, workers=[addresses[k % len(addresses)]], allow_other_workers=True)
             for k, maker in enumerate(makers)
         ]
         self._waited(handles)

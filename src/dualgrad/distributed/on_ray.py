@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .backend import Backend, Handle, WorkerDiedError, checked_count, checked_threads, run
+from .backend import Backend, Handle, WorkerDiedError, called, checked_count, checked_threads, combined, run
 from .packages import needed
 from .processes import environment, processors_here
 
@@ -34,14 +34,6 @@ class _Object(Handle):
 
 
 _KEPT = 64  # objects of which a process keeps what it has read
-
-
-def _made(maker: Callable[[], Any]) -> Any:
-    return maker()
-
-
-def _combined(combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    return combine(a, b)
 
 
 class OnRay(Backend):
@@ -82,16 +74,11 @@ class OnRay(Backend):
         self, task: Callable[..., Any], combine: Callable[[Any, Any], Any], items: Sequence[Any], *shared: Any
     ) -> Any:
         """Workers add up in pairs; one sum comes back."""
-        left = self._submitted(task, items, shared)
-        while len(left) > 1:
-            odd = left[-1:] if len(left) % 2 else []
-            left = [
-                self._task(_combined).remote(combine, a, b) for a, b in zip(left[::2], left[1::2], strict=False)
-            ] + odd
-        return self._gathered(left)[0]
+        parts = self._submitted(task, items, shared)
+        return self._gathered([combined(lambda a, b: self._task(called).remote(combine, a, b), parts)])[0]
 
     def place(self, makers: Sequence[Callable[[], Any]]) -> list[Any]:
-        refs = [self._task(_made).remote(maker) for maker in makers]
+        refs = [self._task(called).remote(maker) for maker in makers]
         self._gathered_any(refs)
         return [_Object(ref) for ref in refs]
 
