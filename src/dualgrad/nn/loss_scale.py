@@ -204,13 +204,18 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         (_, loss), gradients = ops.value_and_grad(scaled, None, self.weights, has_aux=True)(*inputs)
         gradients = self.grad_reducer(tuple(g / factor.astype(g.dtype) for g in gradients))
         overflow = self.process_loss_scale(self.get_overflow_status(Tensor(False), gradients))
-        self._step_unless(overflow, gradients)
+        step_unless(overflow, self.optimizer, gradients)
         return loss, overflow, scale
 
-    def _step_unless(self, overflow: Any, gradients: Any) -> None:
-        """Make a step, and undo it where the gradients overflow: by a choice of values, which can be recorded."""
-        changed = [*self.optimizer.parameters, *self.optimizer.get_parameters()]
-        before = [parameter._detached() for parameter in changed]
-        self.optimizer(gradients)
-        for parameter, value in zip(changed, before, strict=True):
-            parameter._rebind(ops.where(overflow, value, parameter._detached()))
+
+def step_unless(overflow: Any, optimizer: Any, gradients: Any) -> Any:
+    """Make a step, and undo it where the gradients overflow: by a choice of values, which can be recorded.
+
+    Returns what the optimiser does.
+    """
+    changed = [*optimizer.parameters, *optimizer.get_parameters()]
+    before = [parameter._detached() for parameter in changed]
+    done = optimizer(gradients)
+    for parameter, value in zip(changed, before, strict=True):
+        parameter._rebind(ops.where(overflow, value, parameter._detached()))
+    return done

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dualgrad.dataset import Dataset
-from dualgrad.nn import Cell, WithLossCell
+from dualgrad.nn import Cell, WithEvalCell, WithLossCell
 from dualgrad.parallel import ParallelMode, get_auto_parallel_context
 from dualgrad.tensor import Tensor
 from dualgrad.train.callback import CallbackManager, InternalCallbackParam, RunContext, as_list, call
@@ -16,19 +16,6 @@ from dualgrad.train.metrics import Loss, get_metrics
 from dualgrad.train.steps import build_train_network
 
 __all__ = ["Model"]
-
-
-class _EvalStep(Cell):
-    """The loss, the output of a network and the label."""
-
-    def __init__(self, network: Cell, loss_fn: Any) -> None:
-        super().__init__(auto_prefix=False)
-        self._network = network
-        self._loss_fn = loss_fn
-
-    def construct(self, data: Any, label: Any) -> tuple[Any, Any, Any]:
-        output = self._network(data)
-        return self._loss_fn(output, label), output, label
 
 
 class Model:
@@ -120,7 +107,7 @@ class Model:
             return network, indexes
         if self._loss_fn is None:
             raise ValueError("Model: got metrics, and neither eval_network nor loss_fn; give one of them")
-        return _EvalStep(self._network, self._loss_fn), [0, 1, 2]
+        return WithEvalCell(self._network, self._loss_fn), [0, 1, 2]
 
     @property
     def train_network(self) -> Cell:

@@ -7,6 +7,7 @@ from typing import Any
 from dualgrad import ops
 from dualgrad.amp import all_finite, auto_mixed_precision
 from dualgrad.nn import Cell, TrainOneStepCell, WithLossCell
+from dualgrad.nn.loss_scale import step_unless
 from dualgrad.nn.optimizer import Optimizer
 from dualgrad.train.loss_scale import LossScaleManager
 
@@ -36,14 +37,10 @@ class ScaledStep(Cell):
 
         gradients, (loss,) = ops.grad(scaled, None, self.optimizer.parameters, has_aux=True)(*inputs)
         finite = all_finite(gradients)
-        # The step is made, and taken back where it was none: a recorded program has no branches here.
-        changed = (*self.optimizer.parameters, *self.optimizer.get_parameters())
-        before = [parameter._detached() for parameter in changed]
-        done = self.optimizer(scaler.unscale(gradients))
-        for parameter, former in zip(changed, before, strict=True):
-            parameter._rebind(ops.where(finite, parameter._detached(), former))
+        overflow = ops.logical_not(finite)
+        done = step_unless(overflow, self.optimizer, scaler.unscale(gradients))
         scaler.adjust(finite)
-        return ops.depend(loss, done), ops.logical_not(finite), scale
+        return ops.depend(loss, done), overflow, scale
 
 
 def build_train_network(
