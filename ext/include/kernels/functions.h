@@ -9,11 +9,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#if !defined(__GNUC__)
-#define __attribute__(x)
-#endif
-
-#define DG_INLINE static inline __attribute__((always_inline))
+#include "vector/compiler.h"
 
 /* exp(r) * 2^k for |r| <= ln2 / 2, without branches so that the compiler vectorises it. 2^k is applied in two halves so
  * that subnormal results are right. */

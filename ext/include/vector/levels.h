@@ -2,8 +2,8 @@
  *
  * A maker is a macro that defines one function; its first parameter, the level, ends the function's name. `DG_EACH_LEVEL`
  * calls it for the baseline of the compiler (v1) and, where the processor may have more, for vectors of 32 bytes with
- * multiply-add (v3) and for vectors of 64 bytes (v4). `DG_CHOOSE` takes one of them: when a loop is looked up, not when it
- * is called. So no loader has to know how to choose, and every compiler that knows `target` does.
+ * multiply-add (v3) and for vectors of 64 bytes (v4). `DG_CHOOSE` takes one of them: of loops when they are looked up, of
+ * the few functions that are called by name at each call. So no loader has to know how to choose.
  *
  * The environment variable DUALGRAD_KERNELS asks for a lower level: `x86-64-v3` or `baseline`.
  */
@@ -12,13 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(__GNUC__) || defined(__clang__)
-#define DG_GNU 1 /* attributes, vectors and builtins of GCC */
-#else
-#define DG_GNU 0
-#define __attribute__(x)
-#endif
+#include "vector/compiler.h"
 
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 #define DG_HAS_LEVELS 1

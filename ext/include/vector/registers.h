@@ -19,8 +19,6 @@
 #include "vector/levels.h"
 #include "vector/loop.h"
 
-#define DG_INLINE static inline __attribute__((always_inline))
-
 #if defined(__GNUC__) && !defined(__clang__)
 #define DG_UNROLL _Pragma("GCC unroll 32")
 #define DG_UNROLL_8 _Pragma("GCC unroll 8")
