@@ -30,7 +30,7 @@ def _start() -> None:
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log a message for whoever looks for a mistake; arguments as in `logging.debug`.
+    """Log a message of level DEBUG; arguments as in `logging.debug`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sums in a fixed order: whoever adds up which blocks, the bits are the same, and each block counts once."""
+"""Sums in a fixed order: the bits do not depend on which worker adds up which blocks, and each block counts once."""
 
 import numpy as np
 import pytest

@@ -114,7 +114,7 @@ class TimeMonitor(Callback):
     TypeError
         If a setting has the wrong type.
     ValueError
-        If `data_size` is not positive; at the end of an epoch, if nobody has said how many steps it has.
+        If `data_size` is not positive; at the end of an epoch, if the number of its steps is not known.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class TimeMonitor(Callback):
         told = run_context.original_args()
         steps = told.get("batch_num") or self.data_size
         if not steps:
-            raise ValueError("TimeMonitor: nobody says how many steps an epoch has; give data_size")
+            raise ValueError("TimeMonitor: the number of steps of an epoch is not known; give data_size")
         taken = (time.time() - self.epoch_time) * 1e3
         text = (
             f"{str(told.get('mode', '')).title()} epoch time: {taken:5.3f} ms, per step time: {taken / steps:5.3f} ms"
