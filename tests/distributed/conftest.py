@@ -10,7 +10,7 @@ import shard_cases
 import dualgrad as dg
 from dualgrad import distributed
 
-PACKAGES = {"joblib": "joblib", "dask": "distributed", "ray": "ray", "mpi": "mpi4py"}
+PACKAGES = {"joblib": "joblib", "dask": "dask", "ray": "ray", "mpi": "mpi4py"}
 
 
 def needs(engine):
