@@ -100,14 +100,6 @@ def test_the_second_derivative_goes_through_the_hook_again(way):
 
 
 @ways
-def test_a_hook_that_keeps_a_value_of_the_function(way):
-    """It may read one in a first derivative; in a second, what it does with that would be lost, so it is refused."""
-    f = lambda x: 4 * way(lambda g: g * g * x, x * x)
-    assert_close(dg.grad(f)(f64(X)), 16 * X * 2 * X)
-    assert_raises(RuntimeError, lambda: repeated_grad(f, 2)(f64(X)), "grad", "stop_gradient")
-
-
-@ways
 @with_effects
 def test_it_sees_the_sum_of_all_cotangents(way):
     met = []

@@ -277,16 +277,10 @@ cdef tuple links_of(Tape tape):
 cdef int release(Tape tape, list outer) except -1:
     """A closed tape that stays alive: of what it depends on the claims are remembered, not values or levels, so that
     tapes never refer to each other in a circle."""
-    remember_outer(tape, outer)
+    tape.claim().outer = [(<Node>link).level.claim() for link in outer if (<Value>link).kind == NODE]
     tape.leaf_links = None
     tape.linked = None
     tape.parameter_leaves = None
-    return 0
-
-
-cdef int remember_outer(Tape tape, list outer) except -1:
-    """Note what a closed tape depends on, so that using its values raises while an outer derivative may need them."""
-    tape.claim().outer = [(<Node>link).level.claim() for link in outer if (<Value>link).kind == NODE]
     return 0
 
 
@@ -308,7 +302,6 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
         seeds[i] = v
         retain = retain or v.kind == NODE
     if (not tape.exact or TAPE_BACKWARD) and outer_reverse(current_level()):
-        remember_outer(tape, links)     # before rules run, which may have kept values of the tape
         gradients.extend(taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, value_slots, exported))
         return retain
     if not retain:
