@@ -41,6 +41,10 @@ cdef int LOAD_METHOD = opcode.opmap.get("LOAD_METHOD", -1)
 cdef int LOAD_GLOBAL = opcode.opmap["LOAD_GLOBAL"]
 cdef int LOAD_ATTR = opcode.opmap["LOAD_ATTR"]
 cdef int IS_OP = opcode.opmap["IS_OP"]
+# From Python 3.13 on it follows what is called, before the arguments; earlier the load of what is called has a flag.
+cdef int PUSH_NULL = opcode.opmap["PUSH_NULL"] if PY_VERSION_HEX >= 0x030D0000 else -1
+cdef set CONSTANTS = {opcode.opmap[name] for name in (
+    "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT") if name in opcode.opmap}
 cdef set NAMES = {opcode.opmap[name] for name in (
     "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
     if name in opcode.opmap}
@@ -90,7 +94,7 @@ cdef set DYNAMIC = {
     "getattr", "setattr", "delattr", "hasattr", "vars", "dir", "__dict__", "__getattribute__", "__setattr__",
     "__delattr__", "__slots__", "__closure__", "__code__", "__defaults__", "__kwdefaults__",
     "cell_contents", "attrgetter", "methodcaller", "format_map", "__format__", "__reduce__", "__reduce_ex__",
-    "format",
+    "format", "getattr_static", "_lazy_load_getattr_static",
     "__getstate__", "__setstate__", "__annotations__", "__match_args__", "__dir__", "getmembers", "update_wrapper",
 }
 # Names that no guard can follow.
@@ -155,6 +159,7 @@ cdef Names read_names(object code, object offsets):
                 called = called or op == LOAD_METHOD or (op == LOAD_ATTR and LOAD_METHOD < 0 and arg & 1)
             continue
         if chain is not None:
+            called = called or op == PUSH_NULL
             owner.setdefault(head, set()).add((*chain, CALLED) if called else tuple(chain))
             chain = None
         if (USE[op] == GLOBAL or USE[op] == FREE) and i in known:
@@ -242,7 +247,7 @@ cdef Py_ssize_t constant_of_call(object code, list ops, Py_ssize_t i) except -2:
     at = i
     i += 1
     if i < n and ops[i][0] not in CALLS:
-        i = i + 1 if ops[i][0] == LOAD_CONST else after_chain(ops, i)
+        i = i + 1 if ops[i][0] in CONSTANTS else after_chain(ops, i)
     return at if 0 <= i < n and ops[i][0] in CALLS else -1
 
 
@@ -286,7 +291,7 @@ cdef int note_identity_test(Names n, tuple names, list ops, Py_ssize_t i) except
     """Note the second operand of `is`: a constant does not matter, a global is kept by its name."""
     cdef int op, arg
     op, arg = ops[i - 1]
-    if op == LOAD_CONST:
+    if op in CONSTANTS:
         return 0
     n.identities.add(names[arg >> 1] if op == LOAD_GLOBAL else None)
     return 0

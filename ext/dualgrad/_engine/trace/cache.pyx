@@ -111,7 +111,11 @@ cdef class Recorded:
         place = place_of(self, self)
         if place is not None:
             return found_at, place              # the decorated function of a module or class
-        return restored, (self.__wrapped__, self.pure, dict(vars(self)))
+        attributes = dict(vars(self))
+        own = attributes.get("__annotate__")    # from Python 3.14 on; a local function, which no name finds
+        if own is not None and own is getattr(self.__wrapped__, "__annotate__", None):
+            del attributes["__annotate__"]
+        return restored, (self.__wrapped__, self.pure, attributes)
 
     def __copy__(self):
         return restored(self.__wrapped__, self.pure, vars(self))
@@ -120,6 +124,8 @@ cdef class Recorded:
 def restored(fn, bint pure, dict attributes):
     """A recorded function that was copied or pickled, without its programs."""
     r = Recorded(fn, pure)
+    if getattr(fn, "__annotate__", None) is not None:
+        r.__annotate__ = fn.__annotate__
     vars(r).update(attributes)
     return r
 

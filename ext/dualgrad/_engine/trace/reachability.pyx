@@ -335,6 +335,9 @@ cdef class Reach(Walk):
         parts = LEAVES.get(address(kind))
         if parts is not None:
             return self.made_of_parts(x, parts, label)
+        if kind is types.CellType:                  # in some classes, and in tuples of a closure
+            self.guards.pointer(dg_cell_at(<PyObject *>x), x, label)
+            return self.meet(<object>PyCell_GET(<PyObject *>x), label) if PyCell_GET(<PyObject *>x) is not NULL else 0
         if kind is UFUNC and "O" not in x.types[0]:
             return 0
         if is_a(x, CACHED_PROPERTY):
