@@ -51,6 +51,22 @@ def test_a_first_call_makes_no_array_in_between():
         assert_same(a, b)
 
 
+def test_what_no_other_object_holds_is_not_computed():
+    """Where Python reads a number, the call goes on eagerly, and deferred arrays that were dropped stay so."""
+
+    def f(x):
+        ops.expand_dims(x, 1) * x[:50]
+        y = ops.sin(x)
+        return y if float(x[0]) < 0 else -y
+
+    recorded = dg.jit(f)
+    largest_array(True)
+    with pytest.warns(UserWarning, match="runs eagerly"):
+        found = recorded(Tensor(X))
+    assert largest_array(False) < 2 * X.nbytes
+    assert_same(found, ops.sin(Tensor(X)))
+
+
 @pytest.mark.usefixtures("deferred")
 def test_numbers_that_python_is_given():
     """Of what depends on arguments: the call goes on eagerly, and everything it had deferred is there."""

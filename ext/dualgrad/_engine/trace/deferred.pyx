@@ -20,6 +20,9 @@ from ..primitives.execute cimport Tracer, active_tracer, run
 from ..primitives.opcodes cimport N_OPS
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape, find_loop, is_elementwise
 
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject *x)   # an argument of type object would hold a reference itself
+
 
 def defer_from(Py_ssize_t nbytes):
     """Defer arrays of at least `nbytes` on this thread; returns the former limit."""
@@ -112,7 +115,7 @@ cdef class DeferredValues:
         self.waiting = {}
         while deferred:
             p = deferred.pop()
-            if (<PyObject *>p.out).ob_refcnt > 1:
+            if Py_REFCNT(<PyObject *>p.out) > 1:
                 needed.append(p)
             else:
                 p.operands = None
@@ -131,7 +134,7 @@ cdef class DeferredValues:
                     inside[x.slot] = inside.get(x.slot, 0) + 1
         x = None
         return [slot for slot, p in self.waiting.items()
-                if (<PyObject *>(<DeferredValue>p).out).ob_refcnt > 1 + <Py_ssize_t>inside.get(slot, 0)]
+                if Py_REFCNT(<PyObject *>(<DeferredValue>p).out) > 1 + <Py_ssize_t>inside.get(slot, 0)]
 
     cdef int fill_in(self, list slots, list arrays) except -1:
         """Give deferred arrays the data that a program has computed."""
