@@ -59,9 +59,9 @@ static void dg_free(void *p, size_t n)
     free(p);
 }
 
-static void *dg_slab_alloc(size_t size) { return malloc(size); }
+static inline void *dg_slab_alloc(size_t size) { return malloc(size); }
 
-static void dg_slab_free(void *p) { free(p); }
+static inline void dg_slab_free(void *p) { free(p); }
 
 #else
 
@@ -201,7 +201,7 @@ static void dg_slab_unlist(dg_slab *s)
 }
 
 /* One object; all callers use the same size. */
-static void *dg_slab_alloc(size_t size)
+static inline void *dg_slab_alloc(size_t size)
 {
     void *p = NULL;
     dg_slab *s;
@@ -231,7 +231,7 @@ static void *dg_slab_alloc(size_t size)
     return p;
 }
 
-static void dg_slab_free(void *p)
+static inline void dg_slab_free(void *p)
 {
     dg_slab *s = (dg_slab *)((uintptr_t)p & ~(uintptr_t)(DG_HUGE - 1)), *out = NULL;
     DG_LOCK();
@@ -251,20 +251,29 @@ static void dg_slab_free(void *p)
 
 #endif
 
-#define DG_OBJECT_HEAD 80               /* the fields of an array object before its inline shape and data */
+#define DG_OBJECT_HEAD (sizeof(PyObject) + 64)  /* the fields of an array object before its inline shape and data */
+
+/* Without GIL the interpreter may look at an object that another thread frees, so its memory must be the interpreter's. */
+#ifdef Py_GIL_DISABLED
+#define DG_OBJECT_ALLOC(size) PyObject_Malloc(size)
+#define DG_OBJECT_FREE(p) PyObject_Free(p)
+#else
+#define DG_OBJECT_ALLOC(size) dg_slab_alloc(size)
+#define DG_OBJECT_FREE(p) dg_slab_free(p)
+#endif
 
 /* tp_alloc of a type whose objects come from the slabs. */
 static PyObject *dg_object_alloc(PyTypeObject *type, Py_ssize_t items)
 {
     const size_t size = ((size_t)type->tp_basicsize + 15) & ~(size_t)15;
-    void *p = dg_slab_alloc(size);
+    void *p = DG_OBJECT_ALLOC(size);
     (void)items;
     if (!p) return PyErr_NoMemory();
     memset(p, 0, DG_OBJECT_HEAD); /* the rest is written before it is read */
     return PyObject_Init((PyObject *)p, type);
 }
 
-static void dg_object_free(void *p) { dg_slab_free(p); }
+static void dg_object_free(void *p) { DG_OBJECT_FREE(p); }
 
 static inline void dg_use_slabs(PyTypeObject *type)
 {
