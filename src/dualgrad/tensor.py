@@ -256,6 +256,16 @@ class Tensor(TensorMethods):
         """The conjugate transpose of the last two axes."""
         return self.adjoint()
 
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes in the other order."""
+        return self.swapaxes(-2, -1)
+
+    @property
+    def device(self) -> str:
+        """Where the elements are: always 'CPU'."""
+        return "CPU"
+
     # ------------------------------------------------------------------------------------------------
     # printing
 

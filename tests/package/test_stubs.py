@@ -8,6 +8,7 @@ written by hand, and `.ci/run lint` compares them with the modules. When other m
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import dualgrad as dg
@@ -18,6 +19,7 @@ from dualgrad.ops.math import elementwise
 STUB = Path(dg.__file__).with_name("_methods.pyi")
 HEAD = '''"""The methods of `Tensor` that `dualgrad.ops` attaches, for type checkers and editors."""
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,10 @@ from .tensor import Tensor
 
 class TensorMethods(ElementwiseMethods):
 '''
+
+
+HIDDEN = re.compile(r"\b(bool|float|int)\b")
+"""Types that have the name of a method."""
 
 
 def attached():
@@ -44,11 +50,15 @@ def declaration(name, function):
             arguments.append("*")
         starred = starred or p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY)
         mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        text = "self" if i == 0 else f"{mark}{p.name}: {p.annotation}"
+        text = "self" if i == 0 else f"{mark}{p.name}: {spelled(p.annotation)}"
         if p.default is not p.empty:
             text += f" = {p.default!r}" if isinstance(p.default, int | float | str | None) else " = ..."
         arguments.append(text)
-    return f"def {name}({', '.join(arguments)}) -> {inspect.signature(function).return_annotation}: ..."
+    return f"def {name}({', '.join(arguments)}) -> {spelled(inspect.signature(function).return_annotation)}: ..."
+
+
+def spelled(annotation):
+    return HIDDEN.sub(r"builtins.\1", str(annotation))
 
 
 def text():

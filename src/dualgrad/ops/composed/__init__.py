@@ -1,10 +1,11 @@
 """Operators that are short compositions of others, under the names that ported code uses."""
 
-from . import networks, numbers, scalars, shapes
+from . import methods, networks, numbers, scalars, shapes
 
 MODULES = (
     scalars,
     shapes,
     numbers,
     networks,
+    methods,
 )

@@ -339,16 +339,21 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     >>> print(x)
     [1. 0. 0.]
     """
-    new = replaced(t, index, value)
+    rewritten("t[index] = value", t, replaced(t, index, value))
+
+
+def rewritten(name: str, t: Tensor, new: Tensor) -> Tensor:
+    """Point the handle of `t` at a new value, unless a derivative would end in a tensor that outlives it."""
     serial = new._level_serial
     if serial > 0 and (t._is_parameter or serial > t._birth):
         what = "a Parameter" if t._is_parameter else "a tensor that was made outside of the function"
         raise RuntimeError(
-            f"t[index] = value: a value that is being differentiated cannot be written into {what} (shape "
-            f"{t.shape}); make the tensor inside the function (a copy: t.copy()), or build the result with "
-            "ops.where, ops.concat or ops.tensor_scatter_update"
+            f"{name}: a value that is being differentiated cannot be written into {what} (shape {t.shape}); make the "
+            "tensor inside the function (a copy: t.copy()), or build the result with ops.where, ops.concat or "
+            "ops.tensor_scatter_update"
         )
     t._rebind(new)
+    return t
 
 
 def replaced(t: Tensor, index: Any, value: Any) -> Tensor:

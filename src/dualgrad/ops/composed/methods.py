@@ -1,0 +1,366 @@
+"""Methods of `Tensor` that have no function of their own, and those that change a tensor in place.
+
+A method whose name ends with an underscore computes a new value of the tensor's own shape and type and points the
+handle at it, as ``t[index] = value`` does: what was computed from the old value keeps it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtype as _dtype
+from ..._engine.transforms import tensor as _engine
+from ...dtype import as_dtype
+from ...tensor import Tensor
+from .._arguments import (
+    dropped,
+    expanded,
+    integer,
+    kept,
+    lengths,
+    new_shape,
+    one_axis,
+    operand,
+    to_shape,
+    total,
+    unpacked,
+)
+from ..index._scatter import index_add, scatter, scatter_add, tensor_scatter_add
+from ..index.choice import clamp, masked_fill
+from ..index.gather import gather_elements
+from ..index.indexing import replaced, rewritten
+from ..index.sorting import sort
+from ..index.updates import (
+    index_fill,
+    tensor_scatter_max,
+    tensor_scatter_min,
+    tensor_scatter_mul,
+    tensor_scatter_sub,
+)
+from ..linalg.determinants import det, slogdet
+from ..math import elementwise as _rows
+from ..math.arithmetic import div
+from ..math.products import addmm
+from ..neural._thresholds import hardshrink, softshrink
+from ..random.distributions import _ones, _uniform, _whole
+from ..random.drawing import _source, randn
+from ..shape._repeating import tile
+from ..shape.creation import full, ones, zeros
+from .shapes import expand, reverse_sequence, view_as
+
+__all__: list[str] = []
+
+
+# ---------------------------------------------------------------------------------------------- facts and types
+
+
+def _number_of_elements(x: Tensor) -> int:
+    return x.size
+
+
+def _number_of_axes(x: Tensor) -> int:
+    return x.ndim
+
+
+def _is_contiguous(x: Tensor) -> bool:
+    return True
+
+
+def _is_signed(x: Tensor) -> bool:
+    return x.dtype.numpy.kind in "ifc"
+
+
+def _stride(x: Tensor, dim: int | None = None) -> Any:
+    """Elements from one to the next along each axis."""
+    steps = [math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
+    return tuple(steps) if dim is None else steps[one_axis("stride", dim, x.shape)]
+
+
+def _same(x: Tensor) -> Tensor:
+    return +x
+
+
+def _typed(name: str) -> Callable[[Tensor], Tensor]:
+    target = as_dtype(getattr(_dtype, name), where=name)
+
+    def method(x: Tensor) -> Tensor:
+        return _engine.convert(x, target.num)
+
+    return method
+
+
+def _to(x: Tensor, dtype: Any) -> Tensor:
+    """Convert to a type."""
+    return x.astype(dtype)
+
+
+def _type(x: Tensor, dtype: Any = None) -> Any:
+    """Convert to a type; without one the name of the own type."""
+    return str(x.dtype) if dtype is None else x.astype(dtype)
+
+
+# ------------------------------------------------------------------------------------------------- other tensors
+
+
+def _new_zeros(x: Tensor, size: Any, dtype: Any = None) -> Tensor:
+    return zeros(size, x.dtype if dtype is None else dtype)
+
+
+def _new_ones(x: Tensor, size: Any, dtype: Any = None) -> Tensor:
+    return ones(size, x.dtype if dtype is None else dtype)
+
+
+def _new_full(x: Tensor, size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
+    return full(size, fill_value, dtype=x.dtype if dtype is None else dtype)
+
+
+def _fill(x: Tensor, value: Any) -> Tensor:
+    """A tensor of the same shape and type, full of a number."""
+    return full(x.shape, value, dtype=x.dtype)
+
+
+def _expand(x: Tensor, *size: Any) -> Tensor:
+    return expand(x, unpacked(size))
+
+
+def _repeat(x: Tensor, *repeats: Any) -> Tensor:
+    """Copies of the whole tensor along each axis; more numbers than axes stand for new axes in front."""
+    times = lengths("repeat", unpacked(repeats))
+    if len(times) < x.ndim:
+        raise ValueError(f"repeat: {times} for a tensor of shape {x.shape}; expected a number for each axis")
+    return tile(x, times)
+
+
+def _sum_to_size(x: Tensor, *size: Any) -> Tensor:
+    """Sum over axes so that the shape is one that broadcasts to the own shape."""
+    shape = new_shape("sum_to_size", unpacked(size))
+    lead = x.ndim - len(shape)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(shape, x.shape[max(lead, 0) :], strict=False)):
+        raise ValueError(f"sum_to_size: {shape} does not broadcast to the shape {x.shape} of the tensor")
+    axes = (*range(lead), *[lead + k for k, n in enumerate(shape) if n != x.shape[lead + k]])
+    return to_shape(total(x, axes, False), shape)
+
+
+def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The k-th smallest elements along an axis, and where they are."""
+    axis = one_axis("kthvalue", dim, x.shape)
+    if not 1 <= integer("kthvalue", "k", k) <= x.shape[axis]:
+        raise ValueError(f"kthvalue: k is {k} for axis {dim} of shape {x.shape}; expected 1 up to its length")
+    place = np.full(kept(x.shape, (axis,)), k - 1)
+    values, places = [gather_elements(part, axis, place) for part in sort(x, axis)]
+    if not keepdim:
+        values, places = [to_shape(part, dropped(x.shape, (axis,))) for part in (values, places)]
+    return values, places
+
+
+def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    """Elements at index tensors replaced, or added to."""
+    if not accumulate:
+        return replaced(x, tuple(indices), values)
+    many: list[np.ndarray] = []
+    for part in [operand("index_put", part) for part in indices]:
+        many += np.nonzero(part._numpy()) if part.dtype.is_bool else (part._numpy(),)
+    shape = np.broadcast_shapes(*[part.shape for part in many])
+    points = np.stack([np.broadcast_to(part, shape) for part in many], -1)
+    rest = x.shape[len(many) :]
+    new = operand("index_put", values)
+    return tensor_scatter_add(x, points, expanded(new.astype(x.dtype), (*shape, *rest)))
+
+
+def _reverse_sequence(x: Tensor, seq_lengths: Any, seq_dim: int = 0, batch_dim: int = 0) -> Tensor:
+    return reverse_sequence(x, seq_lengths, seq_dim, batch_dim)
+
+
+# ------------------------------------------------------------------------------------------------------ in place
+
+
+def _written(name: str, x: Tensor, new: Any) -> Tensor:
+    """Give a tensor a new value of its own shape and type."""
+    new = operand(name, new)
+    if new.shape != x.shape:
+        raise ValueError(f"{name}: the new value has shape {new.shape}; expected that of the tensor, {x.shape}")
+    return rewritten(name, x, new if new.dtype is x.dtype else new.astype(x.dtype))
+
+
+def _of_itself(name: str, function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    def method(x: Tensor) -> Tensor:
+        return _written(name, x, function(x))
+
+    return method
+
+
+def _with_other(name: str, function: Callable[[Tensor, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
+    def method(x: Tensor, other: Any) -> Tensor:
+        return _written(name, x, function(x, other))
+
+    return method
+
+
+def _add_(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    return _written("add_", x, x + (other if alpha == 1 else other * alpha))
+
+
+def _sub_(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    return _written("sub_", x, x - (other if alpha == 1 else other * alpha))
+
+
+def _div_(x: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    return _written("div_", x, div(x, other, rounding_mode=rounding_mode))
+
+
+def _addmm_(x: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return _written("addmm_", x, addmm(x, mat1, mat2, beta=beta, alpha=alpha))
+
+
+def _clamp_(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    return _written("clamp_", x, clamp(x, min, max))
+
+
+def _masked_fill_(x: Tensor, mask: Any, value: Any) -> Tensor:
+    return _written("masked_fill_", x, masked_fill(x, mask, value))
+
+
+def _index_fill_(x: Tensor, dim: int, index: Any, value: Any) -> Tensor:
+    return _written("index_fill_", x, index_fill(x, dim, index, value))
+
+
+def _index_add_(x: Tensor, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
+    return _written("index_add_", x, index_add(x, index, source if alpha == 1 else source * alpha, dim))
+
+
+def _index_put_(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    return _written("index_put_", x, _index_put(x, indices, values, accumulate))
+
+
+def _scatter_(x: Tensor, dim: int, index: Any, src: Any) -> Tensor:
+    return _written("scatter_", x, scatter(x, dim, index, src))
+
+
+def _scatter_add_(x: Tensor, dim: int, index: Any, src: Any) -> Tensor:
+    return _written("scatter_add_", x, scatter_add(x, dim, index, src))
+
+
+def _copy_(x: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    return _written("copy_", x, expanded(operand("copy_", src), x.shape))
+
+
+def _fill_(x: Tensor, value: Any) -> Tensor:
+    new = operand("fill_", value).astype(x.dtype)
+    if new.ndim:
+        raise ValueError(f"fill_: the value has shape {new.shape}; expected a single number")
+    return _written("fill_", x, expanded(new, x.shape))
+
+
+def _zero_(x: Tensor) -> Tensor:
+    return _written("zero_", x, zeros(x.shape, x.dtype))
+
+
+def _normal_(x: Tensor, mean: Any = 0, std: Any = 1, *, generator: None = None) -> Tensor:
+    _own_source("normal_", generator)
+    return _written("normal_", x, mean + std * randn(x.shape, dtype=x.dtype))
+
+
+def _uniform_(x: Tensor, from_: Any = 0, to: Any = 1, *, generator: None = None) -> Tensor:
+    _own_source("uniform_", generator)
+    return _written("uniform_", x, from_ + (to - from_) * _uniform(_source(None), x.shape, x.dtype))
+
+
+def _exponential_(x: Tensor, lambd: float = 1, *, generator: None = None) -> Tensor:
+    _own_source("exponential_", generator)
+    return _written("exponential_", x, -_rows.log1p(-_uniform(_source(None), x.shape, x.dtype)) / lambd)
+
+
+def _bernoulli_(x: Tensor, p: Any = 0.5, *, generator: None = None) -> Tensor:
+    _own_source("bernoulli_", generator)
+    return _written("bernoulli_", x, _ones("bernoulli_", x.shape, p, _source(None)))
+
+
+def _random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: None = None) -> Tensor:
+    _own_source("random_", generator)
+    if to is None:
+        digits = {"float16": 11, "float32": 24, "float64": 53}.get(x.dtype.numpy.name)
+        to = np.iinfo(x.dtype.numpy).max if digits is None else 2**digits + 1
+    return _written("random_", x, _whole("random_", _source(None), x.shape, from_, to, _dtype.int64))
+
+
+def _own_source(name: str, generator: None) -> None:
+    if generator is not None:
+        raise TypeError(f"{name}: a generator is given; numbers come from the source that dualgrad.set_seed seeds")
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "numel": _number_of_elements,
+    "nelement": _number_of_elements,
+    "dim": _number_of_axes,
+    "ndimension": _number_of_axes,
+    "is_contiguous": _is_contiguous,
+    "is_signed": _is_signed,
+    "stride": _stride,
+    "clone": _same,
+    "contiguous": _same,
+    "value": _same,
+    **{
+        name: _typed(kind)
+        for name, kind in {
+            "bool": "bool_",
+            "byte": "uint8",
+            "short": "int16",
+            "int": "int32",
+            "long": "int64",
+            "half": "float16",
+            "float": "float32",
+            "double": "float64",
+        }.items()
+    },
+    "to": _to,
+    "type": _type,
+    "new_zeros": _new_zeros,
+    "new_ones": _new_ones,
+    "new_empty": _new_zeros,
+    "new_full": _new_full,
+    "fill": _fill,
+    "expand": _expand,
+    "repeat": _repeat,
+    "reshape_as": view_as,
+    "sum_to_size": _sum_to_size,
+    "kthvalue": _kthvalue,
+    "index_put": _index_put,
+    "reverse_sequence": _reverse_sequence,
+    "hardshrink": hardshrink,
+    "soft_shrink": softshrink,
+    "matrix_determinant": det,
+    "log_matrix_determinant": slogdet,
+    "scatter_sub": tensor_scatter_sub,
+    "scatter_mul": tensor_scatter_mul,
+    "scatter_max": tensor_scatter_max,
+    "scatter_min": tensor_scatter_min,
+    # in place
+    **{
+        f"{name}_": _of_itself(f"{name}_", getattr(_rows, name))
+        for name in ("exp", "log", "floor", "sign", "sigmoid", "tanh", "erfinv")
+    },
+    **{f"{name}_": _with_other(f"{name}_", getattr(_rows, name)) for name in ("mul", "remainder", "floor_divide")},
+    "add_": _add_,
+    "sub_": _sub_,
+    "div_": _div_,
+    "addmm_": _addmm_,
+    "clamp_": _clamp_,
+    "masked_fill_": _masked_fill_,
+    "index_fill_": _index_fill_,
+    "index_add_": _index_add_,
+    "index_put_": _index_put_,
+    "scatter_": _scatter_,
+    "scatter_add_": _scatter_add_,
+    "copy_": _copy_,
+    "fill_": _fill_,
+    "zero_": _zero_,
+    "normal_": _normal_,
+    "uniform_": _uniform_,
+    "exponential_": _exponential_,
+    "bernoulli_": _bernoulli_,
+    "random_": _random_,
+}
