@@ -129,3 +129,19 @@ def test_where_initial_values_are_used():
 def test_errors(error, call):
     with pytest.raises(error):
         call()
+
+
+def test_ported_initialisers_register_themselves():
+    """The names that subclasses outside of the package are written with."""
+    from dualgrad.common import initializer as module
+
+    @module._register("ported_ramp")
+    class PortedRamp(module.Initializer):
+        def _initialize(self, arr):
+            fan_in, fan_out = module._calculate_fan_in_and_fan_out(arr.shape)
+            module._assignment(arr, np.full(arr.shape, fan_in * 10.0 + fan_out))
+
+    for name in "ported_ramp", "portedramp":
+        assert np.array_equal(module.initializer(name, (2, 3, 5, 7)).asnumpy(), np.full((2, 3, 5, 7), 1120.0))
+    number = np.zeros(())
+    assert module._assignment(number, 3.0) == number == 3.0

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dualgrad import _initial_values
 from dualgrad._initial_values import *  # noqa: F403
+from dualgrad._initial_values import _fans
+from dualgrad._initial_values import _named as _register  # noqa: F401  subclasses of ported code register themselves
 from dualgrad.dtype import float32
 from dualgrad.tensor import Tensor, initialized
 
@@ -49,3 +53,14 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
     [0.5 0.5]
     """
     return initialized(init, shape, dtype)
+
+
+def _assignment(arr: np.ndarray, num: Any) -> np.ndarray:
+    """Fill an array in place with a number or an array that broadcasts; ported initialisers end with this."""
+    arr[...] = num
+    return arr
+
+
+def _calculate_fan_in_and_fan_out(shape: Sequence[int]) -> tuple[int, int]:
+    """The numbers of inputs and of outputs of an element of a weight (out, in, ...)."""
+    return _fans("_calculate_fan_in_and_fan_out", tuple(shape))

@@ -49,6 +49,8 @@ from dualgrad.nn.reducers import *
 from dualgrad.nn.schedules import *
 from dualgrad.nn.wrap import *
 
+from dualgrad.nn import probability as probability  # isort: skip
+
 _MODULES = (
     activations,
     adaptive,
