@@ -197,3 +197,15 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_refused(case):
     assert_raises(*case)
+
+
+@pytest.mark.parametrize("make", [lambda: ops.StandardNormal(3), lambda: ops.UniformReal(3)], ids=["normal", "uniform"])
+def test_a_source_that_a_function_makes_is_made_anew_at_every_call(make):
+    """A recording would go on with the source of its first call, so such a function runs eagerly and says so."""
+    drawn = lambda x: x + make()((3,))
+    expected = drawn(ops.zeros((3,))).asnumpy()
+    recorded = dg.jit(drawn)
+    with pytest.warns(UserWarning, match="runs eagerly: a source of random numbers"):
+        assert_close(recorded(ops.zeros((3,))), expected)
+    for _ in range(3):
+        assert_close(recorded(ops.zeros((3,))), expected)

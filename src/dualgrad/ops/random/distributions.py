@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._engine.primitives.execute import unrepeatable
 from ..._engine.transforms import tensor as _engine
 from ...dtype import DType, as_dtype
 from ...leaving import stay
@@ -683,7 +684,8 @@ def poisson(shape: Any, mean: Any, seed: int | None = None) -> Tensor:
 
 
 def _own(seed: Any, seed2: Any) -> Source:
-    """A source with seeds of its own, which goes on from draw to draw."""
+    """A source with seeds of its own, which goes on from draw to draw; a recording cannot make it anew."""
+    unrepeatable("a source of random numbers with seeds of its own is made")
     numbers = [integer("random numbers", "a seed", k) for k in (seed, seed2)]
     generator = np.random.default_rng([k & (2**64 - 1) for k in numbers])
     return lambda: generator
