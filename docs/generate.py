@@ -39,6 +39,7 @@ from dualgrad import (
 )
 from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import Row
+from dualgrad.nn.probability import distribution
 from dualgrad.sparse import compressed
 
 DOCS = Path(__file__).parent
@@ -64,6 +65,10 @@ TOP = {
     "Random numbers": ["set_seed", "get_seed"],
     "Checkpoints": ["save_checkpoint", "load_checkpoint", "load_param_into_net"],
 }  # fmt: skip
+
+# The modules that have a page each.
+MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, distributed, amp, dataset,
+           distribution)  # fmt: skip
 
 
 def title_of(module: ModuleType) -> str:
@@ -148,7 +153,7 @@ def reference() -> dict[str, str]:
         names = [name for name in nn.__all__ if getattr(nn, name).__module__ == module.__name__]
         file = f"reference/nn.{module.__name__.rsplit('.', 1)[-1]}.rst"
         pages[file] = page(title_of(module), "dualgrad.nn", entries(nn, names), "In ``dualgrad.nn``.")
-    for module in (extend, testing, programs, native, sparse, compressed, sparsity, scipy, distributed, amp, dataset):
+    for module in MODULES:
         name = module.__name__
         body = f".. automodule:: {name}\n\n{entries(module, module.__all__)}"
         pages[f"reference/{name.removeprefix('dualgrad.')}.rst"] = page(name, name, body)
