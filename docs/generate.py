@@ -61,6 +61,10 @@ TOP = {
     "Memory": ["recompute"],
     "Tensors and parameters": ["Tensor", "tensor", "Parameter", "ParameterTuple", "register_pytree"],
     "Modes": ["set_context", "get_context", "jit", "mutable", "set_num_threads", "get_num_threads"],
+    "Names of MindSpore without a meaning here": ["ms_function", "jit_class", "ms_class", "lazy_inline", "no_inline",
+                                                  "JitConfig", "ParallelMode", "set_auto_parallel_context",
+                                                  "get_auto_parallel_context", "reset_auto_parallel_context",
+                                                  "set_device"],
     "A look inside": ["explain", "profile", "check_finite", "LeavesDerivativeError"],
     "Random numbers": ["set_seed", "get_seed"],
     "Checkpoints": ["save_checkpoint", "load_checkpoint", "load_param_into_net"],
@@ -68,7 +72,7 @@ TOP = {
 
 # The modules that have a page each.
 MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, distributed, amp, dataset,
-           distribution)  # fmt: skip
+           distribution, dg.train, dg.communication, dg.log, dg.mint, dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
 
 
 def title_of(module: ModuleType) -> str:
