@@ -53,7 +53,7 @@ import measure  # noqa: E402
 TOP = {
     "Derivatives": ["grad", "value_and_grad", "ops.GradOperation", "jvp", "vjp", "linearize", "jacfwd", "jacrev",
                     "hessian", "hvp", "sparse_jacobian", "sparse_hessian", "derivative", "jet", "vmap", "get_grad",
-                    "ops.stop_gradient"],
+                    "ops.stop_gradient", "Function", "custom_vjp"],
     "Differential operators": ["laplacian", "biharmonic", "mixed_partial", "linear_operator", "derivatives",
                                "divergence", "curl", "operators.Plan", "operators.Way"],
     "Loops": ["scan", "while_loop", "fori_loop", "cond"],

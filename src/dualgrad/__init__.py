@@ -52,6 +52,7 @@ from .pytrees import register_pytree
 from .random import get_seed, set_seed
 from .tensor import Tensor, tensor
 from .threads import get_num_threads, set_num_threads
+from .transforms.custom import Function, custom_vjp
 from .transforms.gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .transforms.linearization import linearize
 from .transforms.recompute import recompute
@@ -136,6 +137,7 @@ _LATER = {
 __all__ = [
     "GRAPH_MODE",
     "PYNATIVE_MODE",
+    "Function",
     "JitConfig",
     "LeavesDerivativeError",
     "Model",
@@ -155,6 +157,7 @@ __all__ = [
     "cond",
     "context",
     "curl",
+    "custom_vjp",
     "data_sink",
     "dataset",
     "derivative",

@@ -9,6 +9,7 @@ from dualgrad.nn import (
     classification,
     containers,
     convolution,
+    grad,
     images,
     layers,
     loss_scale,
@@ -33,6 +34,7 @@ from dualgrad.nn.cell import *
 from dualgrad.nn.classification import *
 from dualgrad.nn.containers import *
 from dualgrad.nn.convolution import *
+from dualgrad.nn.grad import *
 from dualgrad.nn.images import *
 from dualgrad.nn.layers import *
 from dualgrad.nn.loss_scale import *
@@ -60,6 +62,7 @@ _MODULES = (
     classification,
     containers,
     convolution,
+    grad,
     images,
     layers,
     loss_scale,

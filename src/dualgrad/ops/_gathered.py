@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..loops import looping as _looping
 from ..tensor import Tensor
+from ..transforms.custom import custom_vjp as custom_vjp
 from ..transforms.gradient import GradOperation as GradOperation
 from ..transforms.gradient import get_grad as get_grad
 from ..transforms.gradient import grad as grad
@@ -119,7 +120,7 @@ _MODULES = (
 )
 
 _NAMES = [
-    "GradOperation", "derivative", "get_grad", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jet", "jvp",
+    "GradOperation", "custom_vjp", "derivative", "get_grad", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jet", "jvp",
     "linearize", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 _NAMES += sorted({name for module in _MODULES for name in module.__all__} - {*_NAMES})
