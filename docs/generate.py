@@ -66,6 +66,7 @@ TOP = {
                                                   "get_auto_parallel_context", "reset_auto_parallel_context",
                                                   "set_device"],
     "A look inside": ["explain", "profile", "check_finite", "LeavesDerivativeError"],
+    "Ported code": ["porting.follow", "PortingWarning"],
     "Random numbers": ["set_seed", "get_seed"],
     "Checkpoints": ["save_checkpoint", "load_checkpoint", "load_param_into_net"],
 }  # fmt: skip

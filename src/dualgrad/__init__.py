@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys as _sys
 from typing import TYPE_CHECKING, Any
 
-from . import context, dtype, numpy, ops
+from . import context, dtype, numpy, ops, porting
 from ._engine.arrays.array import install as _install
 from ._engine.assembly import check as _check_engine
 from ._engine.transforms.tensor import OTHER_PRODUCTS as _OTHER_PRODUCTS
@@ -48,6 +48,7 @@ from .loops import cond, fori_loop, scan, while_loop
 from .modes import JitConfig, jit, jit_class, lazy_inline, ms_class, ms_function, mutable, no_inline
 from .numpy import _protocol as _protocol
 from .parameter import Parameter, ParameterTuple
+from .porting import PortingWarning
 from .pytrees import register_pytree
 from .random import get_seed, set_seed
 from .tensor import Tensor, tensor
@@ -144,6 +145,7 @@ __all__ = [
     "ParallelMode",
     "Parameter",
     "ParameterTuple",
+    "PortingWarning",
     "Tensor",
     "amp",
     "argmin",
@@ -209,6 +211,7 @@ __all__ = [
     "numpy",
     "operators",
     "ops",
+    "porting",
     "profile",
     "recompute",
     "register_pytree",

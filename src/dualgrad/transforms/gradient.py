@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .. import porting
 from .._engine.transforms.calls import CellCall
 from .._engine.transforms.custom import call_custom
 from .._engine.transforms.forward import run_jvp
@@ -51,9 +52,14 @@ class GradOperation:
     sens_param
         The gradient function takes a sensitivity: its last positional argument, or the keyword `sens`.
         Without it the gradient is that of the sum of all elements of all outputs.
+    complex_gradients : {'jax', 'mindspore'}, optional
+        The convention of complex gradients; by default that of `dualgrad.porting.follow`, which is JAX's until it is
+        set.
 
     Raises
     ------
+    ValueError
+        If the convention is not known.
     TypeError
         If a flag is not a bool; when a gradient is computed, if the function returns no tensor at all.
 
@@ -71,21 +77,32 @@ class GradOperation:
     Tensor(shape=[1], dtype=Float32, value= [ 6.00000000e+00])
     """
 
-    __slots__ = ("_last", "get_all", "get_by_list", "sens_param")
+    __slots__ = ("_last", "complex_gradients", "get_all", "get_by_list", "sens_param")
 
-    def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
+    def __init__(
+        self,
+        get_all: bool = False,
+        get_by_list: bool = False,
+        sens_param: bool = False,
+        *,
+        complex_gradients: str | None = None,
+    ) -> None:
         for flag, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
                 raise TypeError(f"GradOperation: {flag} is {value!r}; expected True or False")
         self.get_all = get_all
         self.get_by_list = get_by_list
         self.sens_param = sens_param
+        if complex_gradients is not None:
+            porting.checked_convention("GradOperation", complex_gradients)
+        self.complex_gradients = complex_gradients
         # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
         self._last: tuple[Any, Any] = (None, None)
 
     def __call__(self, fn: Callable, weights: Any = None) -> Callable:
         last, function = self._last
-        if fn is last and weights is None:
+        ported = porting.warned or (self.complex_gradients or porting.convention) != "jax"
+        if fn is last and weights is None and not ported:
             return function
         if not callable(fn):
             check_callable("GradOperation", fn)  # type: ignore[unreachable]
@@ -96,6 +113,8 @@ class GradOperation:
         function = GradientFunction(
             fn, self.get_all, self.get_by_list, self.sens_param, parameters, single, parameters_of
         )
+        if ported:
+            return _Ported(function, self)
         if weights is None and isinstance(fn, CellCall):
             self._last = (fn, function)
         return function
@@ -103,6 +122,32 @@ class GradOperation:
     def __repr__(self) -> str:
         flags = f"get_all={self.get_all}, get_by_list={self.get_by_list}, sens_param={self.sens_param}"
         return f"GradOperation({flags})"
+
+
+class _Ported:
+    """A gradient function of `GradOperation` in MindSpore's convention, or with warnings of differences."""
+
+    def __init__(self, gradient: Callable, operation: GradOperation) -> None:
+        self.gradient = gradient
+        self.operation = operation
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        operation = self.operation
+        conjugated = (operation.complex_gradients or porting.convention) == "mindspore"
+        if conjugated and operation.sens_param:
+            if "sens" in kwargs:
+                kwargs["sens"] = porting.conjugated(kwargs["sens"])
+            elif args:
+                args = (*args[:-1], porting.conjugated(args[-1]))
+        gradients = self.gradient(*args, **kwargs)
+        if conjugated:
+            gradients = porting.conjugated(gradients)
+        if porting.warned:
+            inputs = args[:-1] if operation.sens_param and "sens" not in kwargs else args
+            if operation.get_all:
+                porting.note_nests("GradOperation", inputs)
+            porting.note_gradients("GradOperation", inputs, gradients, conjugated)
+        return gradients
 
 
 _NO_WEIGHTS: list[Parameter] = []  # one object, so that new gradient functions have equal keys
@@ -137,10 +182,19 @@ def _make(
             else:
                 raise TypeError(f"{name}: the sensitivity is missing; with sens_param=True it is the last argument")
             sens = as_input(name, "the sensitivity", sens)
+        conjugated = porting.convention == "mindspore"
+        if conjugated and sens is not None:
+            sens = porting.conjugated(sens)
         args = inputs_at(name, positions, args)
         value, aux, inputs, by_weights = run_gradient(
             name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
         )
+        if conjugated:
+            inputs, by_weights = porting.conjugated(inputs), porting.conjugated(by_weights)
+        if porting.warned:
+            differentiated = tuple(args[p] for p in positions)
+            porting.note_nests(name, differentiated)
+            porting.note_gradients(name, differentiated, (inputs, by_weights), conjugated)
         gradients = _arranged(inputs, by_weights)
         if not with_value:
             return (gradients, aux) if has_aux else gradients

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtype as _dtype
+from ... import porting
 from ..._engine.transforms import tensor as _engine
 from ...dtype import as_dtype
 from ...tensor import Tensor
@@ -68,6 +69,8 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
     x = operand("mean", x)
     if dtype is not None:
         x = _engine.convert(x, as_dtype(dtype, where="mean").num)
+    if porting.warned:
+        porting.note_mean(x)
     x = floating("mean", x)
     return _average(x, reduced_axes("mean", axis, x), keepdims)
 

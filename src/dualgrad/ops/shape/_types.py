@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import porting
 from ..._engine.transforms import tensor as _engine
 from ...dtype import as_dtype
 from ...tensor import Tensor
@@ -67,6 +68,8 @@ def _converted(name: str, x: Tensor, dtype: Any) -> Tensor:
             np.exceptions.ComplexWarning,
             stacklevel=3,
         )
+    if porting.warned:
+        porting.note_cast(name, x, target.is_int)
     return _engine.convert(x, target.num)
 
 
