@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Tensor(TensorMethods):
         follow.
     shape, init
         Without data: a tensor of this shape to be filled, zeros until then. `init` is a number or an
-        initializer.
+        initializer. With None in the shape it is a placeholder without a value, as `Cell.set_inputs` takes it.
 
     Raises
     ------
@@ -110,7 +110,10 @@ class Tensor(TensorMethods):
                     "Tensor: expected data (a number, list, NumPy array or Tensor), got None; pass shape= "
                     "and dtype= for a tensor to be filled"
                 )
-            self._fill(shape, target or _dtype.float32, init)
+            if init is None and isinstance(shape, list | tuple) and None in shape:
+                _leave_open(self, tuple(shape), target or _dtype.float32)
+            else:
+                self._fill(shape, target or _dtype.float32, init)
             return
         if isinstance(input_data, Tensor) or holds_tensor(input_data):
             self._join(input_data, target)
@@ -404,6 +407,59 @@ class Tensor(TensorMethods):
             raise ValueError(f"set_data: the new value has shape {value.shape}; expected {self.shape}")
         self._rebind(value if value.dtype is self.dtype else value.astype(self.dtype))
         return self
+
+
+class Placeholder(Tensor):
+    """A tensor without a value, some of whose lengths are not known; whatever reads its numbers raises RuntimeError."""
+
+    __slots__ = ()
+    forms: ClassVar[dict[int, tuple[tuple[int, ...], DType]]] = {}  # by identity, since a Tensor has no attributes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths; -1 for those that are not known."""
+        return self.forms[id(self)][0]
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self.forms[id(self)][1]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Tensor(shape={[None if n < 0 else n for n in self.shape]}, dtype={self.dtype}, value= <none>)"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple:
+        return _placeholder, self.forms[id(self)]
+
+    def __copy__(self) -> Tensor:
+        return _placeholder(*self.forms[id(self)])
+
+    def __deepcopy__(self, memo: dict) -> Tensor:
+        return self.__copy__()
+
+    def __del__(self) -> None:
+        self.forms.pop(id(self), None)
+
+
+def _leave_open(t: Tensor, shape: tuple[Any, ...], dtype: DType) -> None:
+    """Make a tensor that has no value yet a placeholder."""
+    for n in shape:
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 0):
+            raise ValueError(f"Tensor: a length of the shape is {n!r}; expected an int that is not negative, or None")
+    t.__class__ = Placeholder
+    Placeholder.forms[id(t)] = (tuple([-1 if n is None else n for n in shape]), dtype)
+
+
+def _placeholder(shape: tuple[int, ...], dtype: DType) -> Tensor:
+    """A placeholder that was copied or pickled."""
+    return Tensor(shape=[None if n < 0 else n for n in shape], dtype=dtype)
 
 
 def _no_array(x: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What ported code asks of Cells beside calling them: buffers, the state, the phase; functions by types."""
 
 import copy
+import gc
 import itertools
 import pickle
 from collections import OrderedDict
@@ -248,6 +249,58 @@ def test_the_phase_is_settable():
     assert net.phase == "prefill"
     assert_close(net(f64([-1.0, 2.0])), np.array([0.0, 2.0]))
     assert_raises(TypeError, lambda: setattr(net, "phase", 3), "phase", "int")
+
+
+@pytest.mark.parametrize("shape", [[None], (None, 3), [2, None, None]])
+def test_placeholders(shape):
+    placeholder = Tensor(shape=shape, dtype=dg.float64)
+    assert placeholder.shape == tuple(-1 if n is None else n for n in shape)
+    assert (placeholder.dtype, placeholder.ndim) == (dg.float64, len(shape))
+    assert "None" in repr(placeholder)
+    assert isinstance(placeholder, Tensor)
+    for call in (
+        placeholder.asnumpy,
+        lambda: placeholder + 1,
+        lambda: ops.sin(placeholder),
+        lambda: dg.grad(lambda x: x * x)(placeholder),
+        lambda: nn.Dense(3, 1)(placeholder),
+        lambda: dg.jit(lambda x: x)(placeholder) + 1,
+    ):
+        assert_raises(RuntimeError, call, "placeholder", "value")
+    for twin in (copy.copy(placeholder), copy.deepcopy(placeholder), pickle.loads(pickle.dumps(placeholder))):
+        assert (twin.shape, twin.dtype) == (placeholder.shape, placeholder.dtype)
+    net = nn.Dense(3, 1)
+    assert net.get_inputs() is None
+    net.set_inputs(placeholder, None)
+    assert net.get_inputs() == (placeholder, None)
+    net.set_inputs(x=placeholder)
+    assert net.get_inputs() == {"x": placeholder}
+    assert_raises(ValueError, lambda: net.set_inputs(placeholder, x=placeholder), "both")
+    assert_raises(ValueError, lambda: Tensor(shape=[None, -2]), "-2")
+
+
+def test_placeholders_leave_nothing_behind():
+    forms = type(Tensor(shape=[None])).forms
+    gc.collect()
+    before = len(forms)
+    for _ in range(10):
+        assert Tensor(shape=[None, 1]).shape == (-1, 1)
+        assert Tensor(np.ones(2)).shape == (2,)
+    assert len(forms) == before
+
+
+def test_small_parts():
+    net = nn.Dense(2, 1, dtype=dg.float64)
+    net.bprop_debug = True
+    assert net.bprop_debug
+    assert_raises(TypeError, lambda: setattr(net, "bprop_debug", 1), "bprop_debug")
+    x, n = net.cast_inputs((f32([1.0, 2.0]), Tensor([1])), dg.float64)
+    assert (x.dtype, n.dtype) == (dg.float64, dg.int64)
+    assert_close(net.compile_and_run(x), net(x).asnumpy())
+    net.check_names_and_refresh_name()
+    twins = nn.CellList([nn.Dense(2, 1), nn.Dense(2, 1)])
+    twins[1].weight.name = twins[0].weight.name
+    assert_raises(ValueError, twins.check_names_and_refresh_name, "0.weight")
 
 
 NARROWEST = {

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from dualgrad._nests import mapped
+from dualgrad.dtype import as_dtype
+
 if TYPE_CHECKING:
     from dualgrad.nn.cell import Cell
 
@@ -79,7 +82,57 @@ class Flags:
         """Accepted and ignored: nothing has to be compiled before a call."""
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Accepted and ignored: inputs may have any shape at every call."""
+        """Keep what inputs look like, for `get_inputs`; they may have any shape at every call all the same.
+
+        Parameters
+        ----------
+        *inputs, **kwargs
+            Tensors, maybe placeholders such as ``Tensor(shape=[None, 3], dtype=float32)``, numbers or None.
+
+        Raises
+        ------
+        ValueError
+            If there are both.
+
+        Examples
+        --------
+        >>> from dualgrad import Tensor, float32, nn
+        >>> net = nn.Dense(3, 1)
+        >>> net.set_inputs(Tensor(shape=[None, 3], dtype=float32))
+        >>> net.get_inputs()[0].shape
+        (-1, 3)
+        """
+        if inputs and kwargs:
+            raise ValueError(f"{type(self).__name__}.set_inputs: inputs come by position or by keyword, not both")
+        self.__dict__["_inputs"] = kwargs or inputs
+
+    def get_inputs(self) -> Any:
+        """Return what `set_inputs` was given: a tuple or a dict; None if it was not called."""
+        return self.__dict__.get("_inputs")
+
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Cell: nothing has to be compiled before."""
+        return self(*args, **kwargs)  # type: ignore[operator]
+
+    def cast_inputs(self, inputs: tuple[Any, ...], dst_type: Any) -> tuple[Any, ...]:
+        """Return the inputs, tensors of floating types converted to a type."""
+        wanted = as_dtype(dst_type, where="cast_inputs")
+        return mapped(tuple(inputs), lambda t: t.astype(wanted) if t.dtype.is_float else t)
+
+    def check_names_and_refresh_name(self) -> None:
+        """Check that no two parameters have the same name, as `check_names` does."""
+        self.parameters_dict()
+
+    @property
+    def bprop_debug(self) -> bool:
+        """Whether a `bprop` can be debugged: it is ordinary Python, so it can; setting it has no effect."""
+        return self.__dict__.get("_bprop_debug", False)
+
+    @bprop_debug.setter
+    def bprop_debug(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"{type(self).__name__}: bprop_debug must be a bool, got {type(value).__name__}")
+        self.__dict__["_bprop_debug"] = value
 
     def set_jit_config(self, jit_config: Any) -> None:
         """Accepted and ignored: there is no compiler to configure."""

@@ -100,7 +100,8 @@ cdef bint is_plain_class(object kind) noexcept:
 cdef inline Value held(TensorBase t):
     """The value of a tensor by itself."""
     if t.value is None:
-        raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first")
+        raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first (a tensor "
+                           "whose shape holds None is a placeholder, which never has a value)")
     return t.value
 
 
