@@ -104,6 +104,8 @@ def test_what_replaces_a_buffer():
     assert dict(cell.named_buffers()) == {}
     assert_raises(AttributeError, lambda: cell.get_buffer("scale"), "buffer", "scale")
     assert_raises(AttributeError, lambda: cell.get_sub_cell("a.b"), "a.b")
+    assert_raises(TypeError, lambda: cell.get_sub_cell(3), "get_sub_cell", "int")
+    assert_raises(TypeError, lambda: cell.get_buffer(3), "get_buffer", "int")
     assert_raises(AttributeError, lambda: setattr(cell, "_buffers", {}), "_buffers")
 
 
@@ -156,6 +158,7 @@ def test_a_prefix_and_a_dict_that_is_filled():
     assert list(given) == ["there", "p.scale", "p.mean"]
     assert list(net.state_dict(destination=given, prefix="q.", keep_vars=True)) == [*given]
     assert_raises(TypeError, lambda: net.state_dict(prefix=3), "prefix", "int")
+    assert_raises(TypeError, lambda: net.state_dict([1]), "destination", "list")
     assert_raises(TypeError, lambda: net.state_dict({}, "", False, 1), "positional")
 
 

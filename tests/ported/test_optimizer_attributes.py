@@ -153,6 +153,8 @@ def test_arguments_are_kept():
     assert (around.init_params, around.init_args) == ({"params": params}, {"period": 5})
     assert not hasattr(around, "init_learning_rate")
     assert_raises(TypeError, lambda: Kept(params, other=1), "other")
+    assert_raises(TypeError, lambda: nn.opt_init_args_register(3), "opt_init_args_register", "int")
+    assert_raises(TypeError, lambda: Kept.__init__(3, params), "opt_init_args_register", "int")
 
 
 # -------------------------------------------------------------------------------------------------- training steps

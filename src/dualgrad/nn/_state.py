@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
@@ -131,6 +131,8 @@ class State(Members):
         ------
         AttributeError
             If there is none.
+        TypeError
+            If the path is not a str.
 
         Examples
         --------
@@ -138,6 +140,8 @@ class State(Members):
         >>> nn.SequentialCell(nn.Dense(2, 3), nn.Tanh()).get_sub_cell("1")
         Tanh()
         """
+        if not isinstance(target, str):
+            raise TypeError(f"{type(self).__name__}.get_sub_cell: target must be a str, got {type(target).__name__}")
         cell: Any = self
         for name in target.split(".") if target else ():
             if name not in cell._cells:
@@ -216,7 +220,7 @@ class State(Members):
         Raises
         ------
         TypeError
-            If there are more than three positional arguments, or `prefix` is no str.
+            If there are more than three positional arguments, `destination` is no dict, or `prefix` is no str.
 
         Examples
         --------
@@ -230,6 +234,8 @@ class State(Members):
         destination, prefix, keep_vars = given
         if not isinstance(prefix, str):
             raise TypeError(f"state_dict: prefix must be a str, got {type(prefix).__name__}")
+        if destination is not None and not isinstance(destination, MutableMapping):
+            raise TypeError(f"state_dict: destination must be a dict, got {type(destination).__name__}")
         state = OrderedDict() if destination is None else destination
         for _, hook in self._hooks_for_state("before_saving"):
             hook(self, prefix, keep_vars)

@@ -87,6 +87,11 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         The method, which sets the attributes `init_params`, a dict with "params"; `init_learning_rate`, None for a
         schedule; and `init_args`, a dict of all other arguments, before `fn` runs.
 
+    Raises
+    ------
+    TypeError
+        If `fn` cannot be called, or the object is no Cell.
+
     Examples
     --------
     >>> from dualgrad import Parameter, nn
