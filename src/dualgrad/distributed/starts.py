@@ -26,10 +26,13 @@ _BY_MATRIX = {"dogleg", "trust-exact"}
 class Starts:
     """What `multi_start` found.
 
-    Attributes
+    Parameters
     ----------
     results : tuple of scipy.optimize.OptimizeResult
         In the order of the starts; ``x`` is a flat vector, and ``unpacked`` its pytree of arrays.
+
+    Attributes
+    ----------
     best : scipy.optimize.OptimizeResult
         That with the least finite value; the first of several.
 

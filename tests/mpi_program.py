@@ -1,0 +1,104 @@
+"""What the tests have the processes of MPI execute: `mpirun -n 2 python -m mpi4py mpi_program.py task path`."""
+
+import os
+import pickle
+import sys
+
+import numpy as np
+from mpi4py import MPI
+from shard_cases import CHUNK, OTHERS, POINT, SUMS, X, Y, arrays_of, misfit
+
+import dualgrad as dg
+from dualgrad import distributed
+from dualgrad.distributed import Shards, SumOfShards
+
+WORLD = MPI.COMM_WORLD
+
+
+def table(path):
+    """Every operation in every process; all of them have the same bits."""
+    found = {}
+    with distributed.connect("mpi", threads_per_worker=1) as backend:
+        for name, (on, *_) in {**SUMS, **OTHERS}.items():
+            for deterministic in (False, True) if name in SUMS else (False,):
+                found[name, deterministic] = arrays_of(on(backend, deterministic))
+    bits = WORLD.allgather([a.tobytes() for arrays in found.values() for a in arrays])
+    assert all(each == bits[0] for each in bits)
+    if WORLD.Get_rank() == 0:
+        with open(path, "wb") as file:
+            pickle.dump(found, file)
+
+
+def other_arguments(path):
+    """Process 0 decides: others may come with other numbers, rows and functions."""
+    rank = WORLD.Get_rank()
+    with distributed.connect("mpi", threads_per_worker=1) as backend:
+        shards = Shards(backend, X + rank, Y, chunk=CHUNK)
+        total = SumOfShards(misfit if rank == 0 else lambda p, x, y: x.sum(1), shards)
+        point = {"w": POINT["w"] * (1 + rank), "b": POINT["b"] - rank}
+        found = arrays_of(total.value_and_grad(point))
+    bits = WORLD.allgather([a.tobytes() for a in found])
+    assert all(each == bits[0] for each in bits)
+    if rank == 0:
+        with open(path, "wb") as file:
+            pickle.dump(found, file)
+
+
+def failing(path):
+    """An error in one process is raised in all of them, and the next call is right."""
+
+    def fails_for_some_rows(p, x, y):
+        if float(y[-1]) == Y[-1]:  # in the last chunk
+            raise LookupError("these rows")
+        return misfit(p, x, y)
+
+    caught = None
+    with distributed.connect("mpi", threads_per_worker=1) as backend:
+        shards = Shards(backend, X, Y, chunk=CHUNK)
+        try:
+            SumOfShards(fails_for_some_rows, shards)(POINT)
+        except LookupError as error:
+            caught = str(error)
+        value = float(SumOfShards(misfit, shards)(POINT))
+    everyone = WORLD.allgather((caught, value))
+    if WORLD.Get_rank() == 0:
+        with open(path, "wb") as file:
+            pickle.dump(everyone, file)
+
+
+def descend(path, dies_at=None):
+    """Steps along the gradient with checkpoints; the last process may die on the way."""
+    with distributed.connect("mpi", threads_per_worker=1) as backend:
+        total = SumOfShards(misfit, Shards(backend, X, Y, chunk=CHUNK), deterministic=True)
+
+        def step(k, point):
+            if k == dies_at and WORLD.Get_rank() == WORLD.Get_size() - 1:
+                os._exit(9)
+            slope = total.value_and_grad(point)[1]
+            return {name: point[name] - 0.01 * slope[name] for name in point}
+
+        last = distributed.checkpointed(step, POINT, 9, path, every=2, backend=backend)
+    if WORLD.Get_rank() == 0:
+        with open(f"{path}.result", "wb") as file:
+            pickle.dump(arrays_of(last), file)
+
+
+def dying(path):
+    descend(path, dies_at=5)
+
+
+def sum_over_mpi(path):
+    """A plain sum is added up by MPI itself, in messages of one type."""
+    with distributed.connect(WORLD, threads_per_worker=1) as backend:
+        shards = Shards(backend, X.astype(np.float32), chunk=CHUNK)
+        point = dg.Tensor([0.5, 1.0, 2.0], dg.float64)
+        value, slope = SumOfShards(lambda p, x: (x * p) ** 2, shards).value_and_grad(point)
+    if WORLD.Get_rank() == 0:
+        with open(path, "wb") as file:
+            pickle.dump([value.asnumpy(), slope.asnumpy()], file)
+
+
+TASKS = {f.__name__: f for f in (table, other_arguments, failing, descend, dying, sum_over_mpi)}
+
+if __name__ == "__main__":
+    TASKS[sys.argv[1]](sys.argv[2])
