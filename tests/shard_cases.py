@@ -4,8 +4,6 @@ Each operation has a function of a backend and one that needs none. The latter i
 once, and where there is one by a closed formula or by a dense matrix of derivatives.
 """
 
-import os
-
 import numpy as np
 
 import dualgrad as dg
@@ -161,6 +159,31 @@ def of_weights(call):
     return on
 
 
+def of_one_weight(backend, deterministic):
+    net = Net()
+    total = SumOfShards(net, Shards(backend, X, Y, chunk=CHUNK), weights=net.outer, deterministic=deterministic)
+    v = Tensor(np.array([1.0, -1.0, 0.5, 2.0]))
+    return [total.value_and_grad()[1], total.hvp(v), total.hessian()]
+
+
+def of_one_weight_at_once():
+    """The network is linear in this weight, so the Hessian is 2 H^T H."""
+    net = Net()
+    hidden = np.tanh(X @ net.inner.asnumpy())
+    hessian = 2 * hidden.T @ hidden
+    slope = 2 * hidden.T @ (hidden @ net.outer.asnumpy() - Y)
+    return [slope, hessian @ np.array([1.0, -1.0, 0.5, 2.0]), hessian]
+
+
+def of_halves(backend, deterministic):
+    """float16 is added up as float32; the gradient has the type of the parameters."""
+    total = SumOfShards(
+        lambda p, x: x * p, Shards(backend, np.full(ROWS, 4.0, np.float16), chunk=CHUNK), deterministic=deterministic
+    )
+    value, slope = total.value_and_grad(Tensor(np.float16(1.0)))
+    return [value, slope.astype(dg.float64), Tensor(np.float64(slope.dtype == dg.float16))]
+
+
 def of_sum(call, fn=misfit, **settings):
     """A call of a sum over shards that are given."""
     return lambda backend, deterministic: call(
@@ -190,6 +213,8 @@ SUMS = {
         of_sum(lambda total: total.gauss_newton(POINT, ALONG), lambda p, x, y: model(p, x), loss=logistic),
         lambda: split(curved_gauss_newton() @ flat(ALONG)),
     ),
+    "one weight": (of_one_weight, of_one_weight_at_once),
+    "float16": (of_halves, lambda: [4.0 * ROWS, 4.0 * ROWS, 1.0]),
     "gradient by weights": (of_weights(lambda total, v: total.value_and_grad()), lambda: weights_at_once("gradient")),
     "hvp by weights": (of_weights(lambda total, v: total.hvp(v)), lambda: weights_at_once("product")),
     "gauss_newton by weights": (of_weights(lambda total, v: total.gauss_newton(v)), lambda: weights_at_once("gn")),
@@ -287,18 +312,3 @@ def assert_same(found, expected, error, name):
     for a, b in zip(found, expected, strict=True):
         assert np.shape(a) == np.shape(b), name
         np.testing.assert_allclose(a, b, rtol=error, atol=error * np.abs(b).max(initial=0.0), err_msg=name)
-
-
-# ------------------------------------------------------------------------------------------------ workers that die
-
-
-def loaded_until_killed(mark):
-    """Rows, and a function of them that kills its process where the file `mark` is; the file is gone then."""
-
-    def value(p, x, y):
-        if os.path.exists(mark):
-            os.remove(mark)
-            os._exit(9)
-        return misfit(p, x, y)
-
-    return value

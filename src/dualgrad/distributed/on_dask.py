@@ -1,8 +1,8 @@
 """Dask: workers of a cluster, on this machine or on many.
 
-Shards are results of tasks, each bound to a worker. When that worker dies, Dask runs the task again elsewhere, and
-whatever was asked of the shard; a task whose workers have died several times is reported. What is given as arrays is
-part of the task, so the scheduler has a copy of it; rows that are loaded are not.
+Shards are results of tasks, and stay where they were made. When their worker dies, Dask runs the tasks again elsewhere,
+and whatever was asked of the shards; a task whose workers have died several times is reported. What is given as arrays
+is part of the task, so the scheduler has a copy of it; rows that are loaded are not.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class OnDask(Backend):
             needed("connect('dask')", package)
         self.client = client
         self._cluster = cluster
-        info = client.scheduler_info(n_workers=-1)["workers"]
+        info = client.nthreads()
         if not info or (workers is not None and len(info) != checked_count("connect", "workers", workers)):
             raise ValueError(f"connect: the client of Dask has {len(info)} workers; {workers or 1} are wanted")
-        hosts = [worker["host"] for worker in info.values()]
+        hosts = [address.rpartition(":")[0] for address in info]
         most = max(hosts.count(host) for host in set(hosts))
         super().__init__("dask", len(info), checked_threads(threads_per_worker, most))
 
@@ -49,11 +49,8 @@ class OnDask(Backend):
         return self._gathered([combined(lambda a, b: self._submit(called, combine, a, b), parts)])[0]
 
     def place(self, makers: Sequence[Callable[[], Any]]) -> list[Any]:
-        addresses = list(self.client.scheduler_info(n_workers=-1)["workers"])
-        handles = [
-            self._submit(called, maker, workers=[addresses[k % len(addresses)]], allow_other_workers=True)
-            for k, maker in enumerate(makers)
-        ]
+        # The scheduler gives each to the worker that has least. A task that is bound to one waits for ever if it dies.
+        handles = [self._submit(called, maker) for maker in makers]
         self._waited(handles)
         return handles
 
@@ -73,11 +70,11 @@ class OnDask(Backend):
         given = [x if isinstance(x, future) or _size(sizeof, x) <= _SMALL else self._submit(_itself, x) for x in shared]
         return [self._submit(run, self.threads_per_worker, task, item, *given) for item in items]
 
-    def _submit(self, *call: Any, **where: Any) -> Any:
+    def _submit(self, *call: Any) -> Any:
         dask = needed("connect('dask')", "dask")
         # Rows that are given are large on purpose.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": 1 << 62}):
-            return self.client.submit(*call, pure=False, **where)
+            return self.client.submit(*call, pure=False)
 
     def _waited(self, futures: list[Any]) -> None:
         distributed = needed("connect('dask')", "distributed")
@@ -107,6 +104,8 @@ def _size(sizeof: Callable[[Any], int], x: Any) -> int:
 
 def started(workers: int | None, threads_per_worker: int | None, options: dict[str, Any]) -> OnDask:
     """A cluster of processes on this machine, each with one task at a time."""
+    for package in ("cloudpickle", "threadpoolctl"):
+        needed("connect('dask')", package)
     distributed = needed("connect('dask')", "distributed")
     count = processors_here() if workers is None else checked_count("connect", "workers", workers)
     threads = checked_threads(threads_per_worker, count)

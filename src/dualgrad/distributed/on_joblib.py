@@ -58,7 +58,7 @@ class OnJoblib(Backend):
     """Processes of loky."""
 
     def __init__(self, workers: int | None, threads_per_worker: int | None) -> None:
-        for package in ("joblib", "cloudpickle", "threadpoolctl"):
+        for package in ("cloudpickle", "threadpoolctl", "joblib"):
             needed("connect('joblib')", package)
         count = processors_here() if workers is None else checked_count("connect", "workers", workers)
         super().__init__("joblib", count, checked_threads(threads_per_worker, count))

@@ -40,9 +40,9 @@ class OnRay(Backend):
     """The workers of a Ray instance; one is started if there is none."""
 
     def __init__(self, workers: int | None, threads_per_worker: int | None, options: dict[str, Any]) -> None:
-        self._ray = ray = needed("connect('ray')", "ray")
         for package in ("cloudpickle", "threadpoolctl"):
             needed("connect('ray')", package)
+        self._ray = ray = needed("connect('ray')", "ray")
         self._started = not ray.is_initialized()
         if self._started:
             count = processors_here() if workers is None else checked_count("connect", "workers", workers)

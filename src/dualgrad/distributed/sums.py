@@ -16,6 +16,7 @@ from .._engine.transforms.inputs import as_input
 from .._engine.transforms.pytrees import differentiable
 from .._engine.transforms.substitution import call_with
 from .._nests import arranged, matched, tensors_in
+from ..dtype import float16
 from ..modes import jit
 from ..ops.math.reductions import sum as _sum
 from ..parameter import Parameter
@@ -68,7 +69,8 @@ class SumOfShards:
     Notes
     -----
     A call sends the parameters (and direction) to each worker, and adds up one value and one gradient of each. Rows are
-    never sent. Chunks are added up by pairs, so the rounding error grows with the logarithm of their number.
+    never sent. Chunks are added up by pairs, so the rounding error grows with the logarithm of their number;
+    float16 is added up as float32.
 
     A function that changes between calls (a global, an attribute, a Parameter that is no weight) is sent again. Of a
     function that travels as a name, changes of its module are not seen by the workers.
@@ -161,7 +163,7 @@ class SumOfShards:
                 Tensor(basis[:, a:b].reshape(len(basis), *t.shape))
                 for a, b, t in zip(at[:-1], at[1:], leaves, strict=True)
             ]
-            products = self._total("columns", given, self._like(given, pieces))
+            products = self._total("columns", given, arranged(given, pieces))
             found.append(np.concatenate([p.asnumpy().reshape(len(basis), -1) for p in products], 1))
         return Tensor(np.concatenate(found).T)
 
@@ -191,7 +193,9 @@ class SumOfShards:
         return given, arranged(given, matched(name, structure, v, "the direction"))
 
     def _like(self, given: Any, leaves: list[Tensor]) -> Any:
-        """Results as a gradient is arranged."""
+        """Results as a gradient is arranged, in the types of the parameters (float16 is added up as float32)."""
+        pairs = zip(leaves, tensors_in(given), strict=True)
+        leaves = [x.astype(float16) if t.dtype == float16 else x for x, t in pairs]
         if self._weights is not None:
             return leaves[0] if self._single else tuple(leaves)
         return arranged(given, leaves)
