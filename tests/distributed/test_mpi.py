@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shard_cases import OTHERS, SUMS, X, arrays_of, assert_same
+from shard_cases import CHUNK, OTHERS, POINT, SUMS, X, Y, arrays_of, assert_same, misfit
 
 from dualgrad import distributed
+from dualgrad.distributed import Shards, SumOfShards
 
 PROGRAM = str(Path(__file__).parents[1] / "mpi_program.py")
 
@@ -56,22 +57,29 @@ def test_every_operation(workers, tmp_path):
         assert_same(found[name, False], at_once(), error, name)
 
 
-def test_process_0_decides(tmp_path):
-    found = result_of("other_arguments", 2, tmp_path / "found")
-    assert_same(found, SUMS["gradient"][1](), 1e-12, "gradient")
+@pytest.fixture(scope="module")
+def cases(paths, tmp_path_factory):
+    """What three processes have found, by case."""
+    return list(zip(*result_of("cases", 3, tmp_path_factory.mktemp("mpi") / "found"), strict=True))
 
 
-def test_an_error_of_one_process_is_raised_in_all(tmp_path):
-    caught = result_of("failing", 3, tmp_path / "found")
-    assert [message for message, _ in caught] == ["these rows"] * 3
-    np.testing.assert_allclose([value for _, value in caught], SUMS["value"][1](), rtol=1e-12)
+def test_process_0_decides(cases):
+    assert len(cases[0]) == 3
+    for found in cases[0]:
+        assert_same(found, SUMS["gradient"][1](), 1e-12, "gradient")
+        assert [a.tobytes() for a in found] == [a.tobytes() for a in cases[0][0]]
 
 
-def test_sums_of_several_types(tmp_path):
-    value, slope = result_of("sum_over_mpi", 2, tmp_path / "found")
+def test_an_error_of_one_process_is_raised_in_all(cases):
+    assert [message for message, _ in cases[1]] == ["these rows"] * 3
+    np.testing.assert_allclose([value for _, value in cases[1]], SUMS["value"][1](), rtol=1e-12)
+
+
+def test_sums_of_several_types(cases):
     x, p = X.astype(np.float32).astype(np.float64), np.array([0.5, 1.0, 2.0])
-    np.testing.assert_allclose(value, np.square(x * p).sum(), rtol=1e-12)
-    np.testing.assert_allclose(slope, 2 * np.square(x).sum(0) * p, rtol=1e-12)
+    for value, slope in cases[2]:
+        np.testing.assert_allclose(value, np.square(x * p).sum(), rtol=1e-12)
+        np.testing.assert_allclose(slope, 2 * np.square(x).sum(0) * p, rtol=1e-12)
 
 
 def test_a_process_that_dies_ends_the_run_and_another_number_goes_on(tmp_path):
@@ -82,9 +90,11 @@ def test_a_process_that_dies_ends_the_run_and_another_number_goes_on(tmp_path):
     assert path.exists()
     assert not (tmp_path / "run.ckpt.result").exists()
     assert run("descend", 2, path).returncode == 0
-    assert run("descend", 1, tmp_path / "whole.ckpt").returncode == 0
-    bits = [
-        [a.tobytes() for a in pickle.loads((tmp_path / f"{name}.ckpt.result").read_bytes())]
-        for name in ("run", "whole")
-    ]
-    assert bits[0] == bits[1]
+    point = POINT
+    with distributed.connect("local", threads_per_worker=1) as backend:
+        total = SumOfShards(misfit, Shards(backend, X, Y, chunk=CHUNK), deterministic=True)
+        for _ in range(9):
+            slope = total.value_and_grad(point)[1]
+            point = {name: point[name] - 0.01 * slope[name] for name in point}
+    found = pickle.loads((tmp_path / "run.ckpt.result").read_bytes())
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in arrays_of(point)]

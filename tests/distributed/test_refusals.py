@@ -255,7 +255,7 @@ def test_a_function_that_changes_is_sent_again(engine, backend_of):
         np.testing.assert_allclose(slope.asnumpy(), X.sum(0, keepdims=True), rtol=1e-5)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_threads_of_workers(threads, paths):
     with distributed.connect("joblib", workers=2, threads_per_worker=threads) as backend:
         found = backend.map(threads_of_process, [0, 1])
