@@ -10,8 +10,6 @@ from worker_tasks import killer, pids, task_that_kills
 from dualgrad import distributed
 from dualgrad.distributed import Shards, SumOfShards, WorkerDiedError
 
-pytestmark = pytest.mark.eager("workers are processes of their own, with a mode of their own")
-
 REPLACING = ["dask", pytest.param("ray", marks=pytest.mark.exhaustive)]
 ENGINES = ["joblib", *REPLACING]
 

@@ -6,8 +6,6 @@ from shard_cases import OTHERS, SUMS, arrays_of, assert_same
 
 from dualgrad import distributed
 
-pytestmark = pytest.mark.eager("workers are processes of their own, with a mode of their own")
-
 #: The default run has the quick ones; processes take seconds to start.
 QUICK = [("local", 1), ("local", 2), ("local", 3), ("joblib", 2), ("dask", 2)]
 SLOW = [("joblib", 1), ("joblib", 3), ("dask", 1), ("dask", 3), ("ray", 1), ("ray", 2), ("ray", 3)]

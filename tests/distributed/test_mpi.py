@@ -18,7 +18,6 @@ from dualgrad.distributed import Shards, SumOfShards
 PROGRAM = str(Path(__file__).parents[1] / "mpi_program.py")
 
 pytestmark = [
-    pytest.mark.eager("workers are processes of their own, with a mode of their own"),
     pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"),
     pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun"),
     pytest.mark.usefixtures("paths"),

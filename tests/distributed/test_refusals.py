@@ -12,8 +12,6 @@ import dualgrad as dg
 from dualgrad import Parameter, Tensor, distributed, nn, ops
 from dualgrad.distributed import Shards, SumOfShards
 
-pytestmark = pytest.mark.eager("messages name functions, which stand for others when calls are recorded")
-
 #: engine -> the packages that it needs, and the extra that installs them
 PACKAGES = {
     "joblib": (("joblib", "cloudpickle", "threadpoolctl"), "joblib"),

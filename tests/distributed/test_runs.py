@@ -8,8 +8,6 @@ import dualgrad as dg
 from dualgrad import Tensor, nn, ops
 from dualgrad.distributed import checkpointed
 
-pytestmark = pytest.mark.eager("a step changes Parameters and draws random numbers")
-
 
 class Interrupted(Exception):
     pass

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.trace.cache import recorded_call
 from .._engine.trace.capture import array_behind
 from .._engine.transforms.inputs import as_input
 from .._engine.transforms.pytrees import differentiable
@@ -273,6 +274,9 @@ def _numbers(p: Parameter) -> Tensor:
 # ---------------------------------------------------------------------------------------- what a worker computes
 
 
+_CALLS_TO_SETTLE = 12
+
+
 class _Summand:
     """A function as a worker has it: its derivatives on a chunk, recorded."""
 
@@ -280,7 +284,6 @@ class _Summand:
         self.fn, self.loss = content
         self.weights = weights
         self.recorded: dict[tuple[str, bool], Callable[..., Any]] = {}
-        self.seen: set[Any] = set()
 
     def outputs(self, weighted: bool) -> Callable[..., Any]:
         """`fn` as a function of parameters and rows."""
@@ -296,19 +299,16 @@ class _Summand:
     def call(self, kind: str, weighted: bool) -> Callable[..., Any]:
         found = self.recorded.get((kind, weighted))
         if found is None:
-            found = self.recorded[kind, weighted] = jit(_CALLS[kind](self.outputs(weighted), self.loss))
+            found = self.recorded[kind, weighted] = jit(_apart(_CALLS[kind](self.outputs(weighted), self.loss)))
         return found
 
     def arrays(self, kind: str, weighted: bool, args: tuple[Any, ...], settled: bool) -> Arrays:
-        """The results on a chunk. `settled`: by the program that all calls with these shapes end with."""
+        """The results on a chunk. `settled`: by the program that calls with these shapes end with."""
         call = self.call(kind, weighted)
         held = [(p, array_behind(p)) for p in _parameters_in(self.fn)]
         draws = get_state()
         if settled:
-            key = kind, weighted, tuple([(t.shape, str(t.dtype)) for t in tensors_in(args)])
-            for _ in range(0 if key in self.seen else 3):
-                call(*args)
-            self.seen.add(key)
+            _settle(call, args)
         result = [_wide(t.asnumpy()) for t in tensors_in(call(*args))]
         if get_state() != draws:
             raise ValueError(
@@ -322,6 +322,33 @@ class _Summand:
                     "return what is to be kept (of layers with running statistics, call set_train(False))"
                 )
         return result
+
+
+def _apart(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that shares its programs with no equal one, so that its own calls decide what is run."""
+    own = object()
+
+    def call(*args: Any, _own: object = own) -> Any:
+        return fn(*args)
+
+    return call
+
+
+def _settle(call: Any, args: tuple[Any, ...]) -> None:
+    """Call a recorded function until the next call is a replay, or is surely executed eagerly.
+
+    A call that is recorded adds up in other orders than a replay.
+    """
+    for _ in range(_CALLS_TO_SETTLE):
+        state = recorded_call(call.__wrapped__, args, {}, call.pure)
+        if state["program"] is not None or state["eager"] is not None:
+            return
+        call(*args)
+    raise ValueError(
+        "SumOfShards: deterministic=True needs a function that is recorded once for each shape of its arguments, and "
+        f"this one was recorded {_CALLS_TO_SETTLE} times: something that it reads changes; pass that as a parameter or "
+        "as rows"
+    )
 
 
 def _parameters_in(fn: Any) -> list[Parameter]:
