@@ -46,16 +46,17 @@ from ..math import elementwise as _rows
 from ..math.arithmetic import div
 from ..math.products import addmm
 from ..neural._thresholds import hardshrink, softshrink
-from ..random.distributions import _ones, _uniform, _whole
+from ..random._samples import _ones, _uniform, _whole
 from ..random.drawing import _source, randn
 from ..shape._repeating import tile
 from ..shape.creation import full, ones, zeros
-from .shapes import expand, reverse_sequence, view_as
+from .reversals import reverse_sequence
+from .shapes import expand, view_as
 
 __all__: list[str] = []
 
 
-# ---------------------------------------------------------------------------------------------- facts and types
+# -------------------------------------------------------------------------------------------- facts and types
 
 
 def _number_of_elements(x: Tensor) -> int:
@@ -103,7 +104,7 @@ def _type(x: Tensor, dtype: Any = None) -> Any:
     return str(x.dtype) if dtype is None else x.astype(dtype)
 
 
-# ------------------------------------------------------------------------------------------------- other tensors
+# ---------------------------------------------------------------------------------------------- other tensors
 
 
 def _new_zeros(x: Tensor, size: Any, dtype: Any = None) -> Tensor:
@@ -175,7 +176,7 @@ def _reverse_sequence(x: Tensor, seq_lengths: Any, seq_dim: int = 0, batch_dim: 
     return reverse_sequence(x, seq_lengths, seq_dim, batch_dim)
 
 
-# ------------------------------------------------------------------------------------------------------ in place
+# --------------------------------------------------------------------------------------------------- in place
 
 
 def _written(name: str, x: Tensor, new: Any) -> Tensor:

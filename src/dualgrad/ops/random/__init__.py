@@ -1,5 +1,5 @@
 """Random numbers."""
 
-from . import distributions, drawing
+from . import choices, distributions, drawing, seeded
 
-MODULES = (drawing, distributions)
+MODULES = (drawing, distributions, choices, seeded)

@@ -1,0 +1,248 @@
+"""Sorting, counting and bins."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtype as _dtype
+from ...tensor import Tensor
+from .._arguments import integer, operand, to_shape, total
+from ..index._indices import index_tensor, read
+from ..index.gather import gather_elements
+from ..index.segments import unsorted_segment_sum
+from ..index.sorting import sort, topk
+from ._classes import REQUIRED, Derived
+
+__all__ = ["InTopK", "bincount", "bucketize", "histc", "intopk", "msort", "top_k", "unique"]
+
+
+def msort(input: Any) -> Tensor:
+    """Elements sorted along the first axis.
+
+    Parameters
+    ----------
+    input : Tensor
+        At least one axis.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.msort(dg.Tensor([3.0, 1.0, 2.0])))
+    [1. 2. 3.]
+    """
+    return sort(input, 0)[0]
+
+
+def top_k(input_x: Any, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    """The largest elements along the last axis, and where they are; see `topk`.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        At least one axis.
+    k : int
+        How many.
+    sorted : bool, default True
+        Whether they are in order.
+
+    Returns
+    -------
+    tuple of Tensor
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.top_k(dg.Tensor([1.0, 3.0, 2.0]), 2)[0])
+    [3. 2.]
+    """
+    return topk(input_x, k, None, True, sorted)
+
+
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
+    """How often each of the numbers 0, 1, 2 ... is there, or the sums of weights of each.
+
+    Parameters
+    ----------
+    input : Tensor of int
+        A vector, no element negative.
+    weights : Tensor, optional
+        A weight for each element; derivatives go to them.
+    minlength : int, default 0
+        The least length of the result.
+
+    Returns
+    -------
+    Tensor
+        A vector, as long as the largest element and one more.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.bincount(dg.Tensor([0, 1, 1, 3])))
+    [1 2 0 1]
+    """
+    x = index_tensor("bincount", input)
+    if x.ndim != 1 or (x.size and int(x._numpy().min()) < 0):
+        raise ValueError(f"bincount: the input has shape {x.shape}; expected a vector of integers of 0 or more")
+    n = builtins.max(int(x._numpy().max(initial=-1)) + 1, integer("bincount", "minlength", minlength), 1)
+    each = Tensor.from_numpy(np.ones(x.shape, np.int64)) if weights is None else operand("bincount", weights)
+    return unsorted_segment_sum(each, x, n)
+
+
+def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
+    """How many elements lie in each of several intervals of equal length.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    bins : int, default 100
+        The number of intervals.
+    min, max : float, default 0.0
+        Where they begin and end; with equal numbers at the smallest and the largest element.
+
+    Returns
+    -------
+    Tensor
+        The type of `input`; slope 0.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.histc(dg.Tensor([1.0, 2.0, 1.0]), 4, 0.0, 3.0))
+    [0. 2. 1. 0.]
+    """
+    x = operand("histc", input)
+    if integer("histc", "bins", bins) < 1 or min > max:
+        raise ValueError(f"histc: {bins} intervals from {min} to {max}; expected one at least, and min up to max")
+    values = x._numpy()
+    if min == max:
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+        low, high = (low - 1, high + 1) if low == high else (low, high)
+    else:
+        low, high = min, max
+    counts = np.histogram(values[(values >= low) & (values <= high)], bins, (low, high))[0]
+    return Tensor.from_numpy(counts.astype(x.dtype.numpy))
+
+
+def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
+    """In which interval each element lies.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    boundaries : list or tuple of number, or Tensor
+        Where intervals end, ascending.
+    right : bool, default False
+        Whether an element that is equal to a boundary lies behind it.
+
+    Returns
+    -------
+    Tensor
+        Type Int32: the number of boundaries before.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.bucketize(dg.Tensor([0.0, 2.0, 9.0]), [1, 2, 3]))
+    [0 1 3]
+    """
+    x = operand("bucketize", input)
+    edges = np.asarray(boundaries._numpy() if isinstance(boundaries, Tensor) else boundaries)
+    column = to_shape(x, (*x.shape, 1))
+    passed = column >= edges if right else column > edges
+    return total(passed.astype(_dtype.int32), (x.ndim,), False)
+
+
+def intopk(x1: Any, x2: Any, k: int) -> Tensor:
+    """Whether the predictions of targets are among the k largest.
+
+    Parameters
+    ----------
+    x1 : Tensor
+        Predictions, shape (N, classes).
+    x2 : Tensor of int
+        Targets, shape (N,).
+    k : int
+        How many count.
+
+    Returns
+    -------
+    Tensor
+        Type Bool, shape (N,).
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.intopk(dg.Tensor([[0.1, 0.7, 0.2]]), dg.Tensor([2]), 2))
+    [ True]
+    """
+    x, target = operand("intopk", x1), index_tensor("intopk", x2)
+    if x.ndim != 2 or target.shape != x.shape[:1]:
+        raise ValueError(f"intopk: shapes {x.shape} and {target.shape}; expected (N, classes) and (N,)")
+    own = gather_elements(x, 1, to_shape(target, (target.size, 1)))
+    return total((x > own).astype(_dtype.int64), (1,), False) < k
+
+
+def unique(input: Any) -> tuple[Tensor, Tensor]:
+    """The different elements, in the order in which they come first, and which of them each element is.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+
+    Returns
+    -------
+    tuple of Tensor
+        The elements; derivatives go to the first one of equals. Their numbers, of the shape of `input`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> values, numbers = ops.unique(dg.Tensor([5, 2, 5]))
+    >>> print(values, numbers)
+    [5 2] [0 1 0]
+    """
+    x = operand("unique", input)
+    flat = to_shape(x, (x.size,))
+    _, first, which = np.unique(flat._numpy(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return read("unique", (0,), flat, first[order]), Tensor.from_numpy(place[which].reshape(x.shape).astype(np.int64))
+
+
+# ------------------------------------------------------------------------------------------ primitive classes
+
+
+class InTopK(Derived, function=intopk, k=REQUIRED, call="x1, x2", example="""
+>>> print(ops.InTopK(2)(dg.Tensor([[0.1, 0.7, 0.2]]), dg.Tensor([2])))
+[ True]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "bincount": bincount,
+    "histc": histc,
+    "msort": msort,
+    "top_k": top_k,
+    "unique": unique,
+}

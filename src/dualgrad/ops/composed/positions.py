@@ -1,0 +1,192 @@
+"""Positions of elements: masks, indices, pairs and combinations."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from .._arguments import integer, operand, operands, to_shape
+from ..axes._joining import cat
+from ..index._indices import index_tensor, read
+from ..shape._repeating import meshgrid
+
+__all__ = ["argwhere", "cartesian_prod", "combinations", "sequence_mask", "tril_indices", "triu_indices"]
+
+
+def sequence_mask(lengths: Any, maxlen: int | None = None) -> Tensor:
+    """Which elements of sequences are there: True for as many as each has.
+
+    Parameters
+    ----------
+    lengths : Tensor of int
+        Any shape.
+    maxlen : int, optional
+        Length of the new last axis; by default the largest length.
+
+    Returns
+    -------
+    Tensor
+        Type Bool.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.sequence_mask(dg.Tensor([1, 3])))
+    [[ True False False]
+     [ True  True  True]]
+    """
+    count = index_tensor("sequence_mask", lengths)
+    n = int(count._numpy().max(initial=0)) if maxlen is None else integer("sequence_mask", "maxlen", maxlen)
+    return to_shape(count, (*count.shape, 1)) > np.arange(n)
+
+
+def argwhere(input: Any) -> Tensor:
+    """The places of elements that are not 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape and type.
+
+    Returns
+    -------
+    Tensor
+        Type Int64, a row for each place.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.argwhere(dg.Tensor([[0.0, 2.0], [3.0, 0.0]])))
+    [[0 1]
+     [1 0]]
+    """
+    return Tensor.from_numpy(np.argwhere(operand("argwhere", input)._numpy()))
+
+
+def cartesian_prod(*inputs: Any) -> Tensor:
+    """All choices of one element from each vector, as rows.
+
+    Parameters
+    ----------
+    *inputs : Tensor
+        Vectors.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is no vector.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.cartesian_prod(dg.Tensor([1, 2]), dg.Tensor([5, 6])))
+    [[1 5]
+     [1 6]
+     [2 5]
+     [2 6]]
+    """
+    parts = operands("cartesian_prod", inputs)
+    if not parts or any(x.ndim != 1 for x in parts):
+        raise ValueError(f"cartesian_prod: expected vectors, got shapes {[x.shape for x in parts]}")
+    if len(parts) == 1:
+        return +parts[0]
+    grids = meshgrid(*parts, indexing="ij")
+    return cat(tuple([to_shape(g, (g.size, 1)) for g in grids]), 1)
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of r elements of a vector, as rows.
+
+    Parameters
+    ----------
+    input : Tensor
+        A vector.
+    r : int, default 2
+        How many elements are chosen.
+    with_replacement : bool, default False
+        Whether an element may be chosen again.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.combinations(dg.Tensor([1.0, 2.0, 3.0])))
+    [[1. 2.]
+     [1. 3.]
+     [2. 3.]]
+    """
+    x = operand("combinations", input)
+    if x.ndim != 1 or r < 0:
+        raise ValueError(f"combinations: the input has shape {x.shape}, r is {r}; expected a vector and r of 0 or more")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = np.array(list(choose(range(x.size), r)), np.int64).reshape(-1, r)
+    return read("combinations", (0,), x, places)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
+    """The places of a lower triangle: row numbers, and column numbers.
+
+    Parameters
+    ----------
+    row, col : int
+        The lengths of the matrix.
+    offset : int, default 0
+        The diagonal up to which elements belong to it.
+    dtype : type, default int64
+        Int32 or Int64.
+
+    Returns
+    -------
+    Tensor
+        Shape (2, number of elements).
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> print(ops.tril_indices(2, 2))
+    [[0 1 1]
+     [0 0 1]]
+    """
+    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
+    """The places of an upper triangle: row numbers, and column numbers.
+
+    Parameters and results are those of `tril_indices`; elements from the diagonal `offset` on belong to it.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> print(ops.triu_indices(2, 2))
+    [[0 0 1]
+     [0 1 1]]
+    """
+    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype)
+
+
+def _triangle(name: str, indices: Any, row: int, col: int, offset: int, dtype: Any) -> Tensor:
+    if row < 0 or col < 0:
+        raise ValueError(f"{name}: a matrix of shape ({row}, {col}); expected lengths of 0 or more")
+    found = Tensor.from_numpy(np.stack(indices(row, offset, col)).astype(np.int64))
+    return found if dtype is None else found.astype(dtype)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "argwhere": argwhere,
+}

@@ -1,0 +1,267 @@
+"""Random whole numbers, permutations, and choices among categories.
+
+Choices among categories are made by comparing uniform numbers, so they are part of a recorded program; their slope
+is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import dtype as _dtype
+from ..._engine.transforms import tensor as _engine
+from ...dtype import as_dtype
+from ...tensor import Tensor
+from .._arguments import floating, integer, operand
+from ..math.elementwise import exp
+from ..math.reductions import amax
+from ._samples import _categories, _ones, _own, _shuffled, _whole
+from .drawing import _source
+
+__all__ = [
+    "bernoulli", "multinomial", "multinomial_with_replacement", "randint", "randint_like", "random_categorical",
+    "randperm", "shuffle",
+]  # fmt: skip
+
+
+def randint(low: int, high: int, size: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
+    """Draw integers from `low` to `high`, without the last.
+
+    Parameters
+    ----------
+    low, high : int
+        The limits.
+    size : int or tuple of int
+        The shape.
+    seed : int, optional
+        As in `standard_normal`.
+    dtype : type, default int64
+        An integer type.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> print(ops.randint(3, 4, (2,)))
+    [3 3]
+    """
+    target = _dtype.int64 if dtype is None else as_dtype(dtype, where="randint")
+    return _whole("randint", _source(seed), size, low, high, target)
+
+
+def randint_like(input: Any, low: int, high: int, seed: int | None = None, *, dtype: Any = None) -> Tensor:
+    """Draw integers, as many as another tensor has elements.
+
+    Parameters
+    ----------
+    input : Tensor
+        Whose shape the result has, and its type if that is one of integers.
+    low, high, seed, dtype
+        As in `randint`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> print(ops.randint_like(ops.ones((2,)), 3, 4))
+    [3 3]
+    """
+    x = operand("randint_like", input)
+    own = x.dtype if x.dtype.is_int else None
+    return randint(low, high, x.shape, seed, dtype=own if dtype is None else dtype)
+
+
+def randperm(n: int, seed: int = 0, offset: int = 0, dtype: Any = _dtype.int64) -> Tensor:
+    """The numbers from 0 to n - 1 in random order.
+
+    Parameters
+    ----------
+    n : int
+        How many there are.
+    seed, offset : int, default 0
+        Draw from a source of its own with these seeds, unless both are 0.
+    dtype : type, default int64
+        The type.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> print(ops.sort(ops.randperm(4))[0])
+    [0 1 2 3]
+    """
+    count, target = integer("randperm", "n", n), as_dtype(dtype, where="randperm")
+    if count < 0:
+        raise ValueError(f"randperm: n is {n}; expected 0 or more")
+    source = _source(None) if seed == offset == 0 else _own(seed, offset)
+    return _engine.draw(lambda: source().permutation(count).astype(target.numpy))
+
+
+def shuffle(x: Any, seed: int | None = None) -> Tensor:
+    """The rows of a tensor in random order.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    seed : int, optional
+        As in `standard_normal`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> float(ops.shuffle(dg.Tensor([1.0, 2.0, 4.0])).sum())
+    7.0
+    """
+    return _shuffled("shuffle", x, _source(seed))
+
+
+# ---------------------------------------------------------------------------------------------------- choices
+
+
+def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Tensor:
+    """Draw ones with a probability, zeros else.
+
+    Parameters
+    ----------
+    input : Tensor
+        Whose shape and type the result has.
+    p : Tensor or float, default 0.5
+        The probability of a one; a shape that broadcasts to that of `input`. The slope by it is 0.
+    seed : int, optional
+        As in `standard_normal`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.bernoulli(ops.ones((3,)), dg.Tensor([0.0, 1.0, 1.0])))
+    [0. 1. 1.]
+    """
+    x = operand("bernoulli", input)
+    return _engine.convert(_ones("bernoulli", x.shape, p, _source(seed)), x._typenum)
+
+
+def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
+    """Draw categories by their weights.
+
+    Parameters
+    ----------
+    input : Tensor
+        Weights of the categories along the last axis, none negative; a vector or a matrix.
+    num_samples : int
+        How many are drawn for each row.
+    replacement : bool, default True
+        Whether a category may be drawn again.
+    seed : int, optional
+        As in `standard_normal`.
+
+    Returns
+    -------
+    Tensor
+        Type Int32, the numbers of the categories along the last axis.
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.multinomial(dg.Tensor([0.0, 3.0, 0.0]), 2))
+    [1 1]
+    """
+    name = "multinomial"
+    return _categories(name, input, num_samples, replacement, _source(seed)).astype(_dtype.int32)
+
+
+def multinomial_with_replacement(x: Any, seed: int, offset: int, numsamples: int, replacement: bool = False) -> Tensor:
+    """Draw categories by their weights, with replacement.
+
+    Parameters
+    ----------
+    x : Tensor
+        Weights, as `input` in `multinomial`.
+    seed, offset : int
+        Draw from a source of its own with these seeds, unless both are 0.
+    numsamples : int
+        As `num_samples` in `multinomial`.
+    replacement : bool, default False
+        Accepted so that ported code runs; without meaning.
+
+    Returns
+    -------
+    Tensor
+        Type Int64.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.multinomial_with_replacement(dg.Tensor([0.0, 3.0, 0.0]), 2, 5, 2))
+    [1 1]
+    """
+    source = _source(None) if seed == offset == 0 else _own(seed, offset)
+    return _categories("multinomial_with_replacement", x, numsamples, True, source)
+
+
+def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any = _dtype.int64) -> Tensor:
+    """Draw categories by logarithms of their weights.
+
+    Parameters
+    ----------
+    logits : Tensor
+        Logarithms of weights, shape (N, categories).
+    num_sample : int
+        How many are drawn for each row.
+    seed : int, default 0
+        Draw from a source of its own with this seed, unless it is 0.
+    dtype : type, default int64
+        Int32 or Int64.
+
+    Returns
+    -------
+    Tensor
+        Shape (N, num_sample).
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.random_categorical(dg.Tensor([[0.0, 1000.0]]), 2))
+    [[1 1]]
+    """
+    x = _engine.stop(floating("random_categorical", logits)).astype(_dtype.float64)
+    if x.ndim != 2 or not x.size:
+        raise ValueError(f"random_categorical: logits have shape {x.shape}; expected (N, categories)")
+    weights = exp(x - amax(x, -1, True))
+    source = _source(None) if seed == 0 else _own(seed, 0)
+    return _categories("random_categorical", weights, num_sample, True, source).astype(dtype)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "bernoulli": bernoulli,
+    "multinomial": multinomial,
+    "random_categorical": random_categorical,
+}
