@@ -3,6 +3,7 @@
 from dualgrad.nn import (
     activations,
     adaptive,
+    adaptive_pooling,
     attention,
     basic,
     cell,
@@ -24,10 +25,12 @@ from dualgrad.nn import (
     recurrent,
     reducers,
     schedules,
+    transformers,
     wrap,
 )
 from dualgrad.nn.activations import *
 from dualgrad.nn.adaptive import *
+from dualgrad.nn.adaptive_pooling import *
 from dualgrad.nn.attention import *
 from dualgrad.nn.basic import *
 from dualgrad.nn.cell import *
@@ -49,6 +52,7 @@ from dualgrad.nn.rectifiers import *
 from dualgrad.nn.recurrent import *
 from dualgrad.nn.reducers import *
 from dualgrad.nn.schedules import *
+from dualgrad.nn.transformers import *
 from dualgrad.nn.wrap import *
 
 from dualgrad.nn import probability as probability  # isort: skip
@@ -56,6 +60,7 @@ from dualgrad.nn import probability as probability  # isort: skip
 _MODULES = (
     activations,
     adaptive,
+    adaptive_pooling,
     attention,
     basic,
     cell,
@@ -77,6 +82,7 @@ _MODULES = (
     reducers,
     recurrent,
     schedules,
+    transformers,
     wrap,
 )
 __all__ = sorted(name for module in _MODULES for name in module.__all__)

@@ -83,6 +83,7 @@ from .neural._adaptive import *
 from .neural._classification import *
 from .neural._directions import *
 from .neural._divergences import *
+from .neural._pools import *
 from .neural._rectifiers import *
 from .neural._softmax import *
 from .neural._thresholds import *

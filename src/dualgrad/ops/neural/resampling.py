@@ -8,114 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import OP, Primitive, floating, integer, operand, total
-from ..index._indices import one_axis_pattern, read
+from .._arguments import Primitive, floating, integer, operand
 from ._adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from ._taps import Centres, Taps, _over_axes, cubic, linear, nearest
 
 __all__ = [
     "ResizeBicubic", "ResizeBilinear", "ResizeBilinearV2", "ResizeLinear1D", "ResizeNearestNeighbor",
     "ResizeNearestNeighborV2", "UpsampleNearest3D", "UpsampleTrilinear3D", "interpolate", "upsample",
 ]  # fmt: skip
 
-_ABSORB_MUL = OP["absorb_mul"]
-
-
-class Centres(NamedTuple):
-    """Where elements of the result lie in an image along one axis.
-
-    Attributes
-    ----------
-    length, size
-        Elements of the image and of the result.
-    scale
-        Elements of the image for one of the result.
-    shift
-        Where the centre of an element is: 0.5, or 0 where first elements, or also last ones, lie on each other.
-    """
-
-    length: int
-    size: int
-    scale: float
-    shift: float
-
-    @staticmethod
-    def of(length: int, size: int, corners: bool, half: bool, scale: float | None = None) -> Centres:
-        """Where corners lie on each other, the scale follows from the places between them."""
-        if corners:
-            return Centres(length, size, (length - 1) / (size - 1) if size > 1 else 0.0, 0.0)
-        return Centres(length, size, length / size if scale is None else scale, 0.5 if half else 0.0)
-
-    def places(self) -> np.ndarray:
-        """The places of the elements of the result, counted in elements of the image."""
-        return (np.arange(self.size) + self.shift) * self.scale - self.shift
-
-
-Taps = tuple[np.ndarray, np.ndarray | None]
-"""The neighbours of each element of the result, and their weights; None where there is one neighbour of weight 1."""
-
-
-def nearest(at: Centres, rounded: bool = False) -> Taps:
-    """The element in which a place lies; `rounded`: the one whose number is nearest."""
-    places = (np.arange(at.size) + at.shift) * at.scale
-    found = np.floor(places + 0.5) if rounded else np.floor(places)
-    return np.minimum(found, at.length - 1).astype(np.int64), None
-
-
-def linear(at: Centres) -> Taps:
-    """The two elements around a place; before the first centre and behind the last one there is one only."""
-    places = np.maximum(at.places(), 0.0)
-    first = np.minimum(np.floor(places).astype(np.int64), at.length - 1)
-    part = np.where(first < at.length - 1, places - first, 0.0)
-    return np.stack([first, np.minimum(first + 1, at.length - 1)], 1), np.stack([1.0 - part, part], 1)
-
-
-def cubic(at: Centres) -> Taps:
-    """The four elements around a place, with the weights of cubic convolution.
-
-    Where centres count, the parameter of the kernel is -0.5, and what is outside of the image has no weight, so that
-    those inside add up to 1. Elsewhere it is -0.75, and ends are repeated.
-    """
-    a = -0.5 if at.shift else -0.75
-    places = at.places()
-    first = np.floor(places)
-    d = np.abs((places - first)[:, None] + np.array([1.0, 0.0, -1.0, -2.0]))
-    near = ((a + 2) * d - (a + 3)) * d * d + 1
-    far = ((d - 5) * d + 8) * d * a - 4 * a
-    weights = np.where(d <= 1, near, np.where(d < 2, far, 0.0))
-    taps = first[:, None] + np.arange(-1, 3)
-    inside = np.clip(taps, 0, at.length - 1).astype(np.int64)
-    if at.shift:
-        weights = np.where(taps == inside, weights, 0.0)
-        weights /= weights.sum(1, keepdims=True)
-    return inside, weights
-
-
-def resampled(name: str, x: Tensor, axis: int, taps: Taps) -> Tensor:
-    """The weighted sums of neighbours along one axis."""
-    places, weights = taps
-    if weights is None:
-        return read(name, one_axis_pattern(x.shape, axis), x, places)
-    met = read(name, one_axis_pattern(x.shape, axis), x, places)
-    weights = weights.astype(x.dtype.numpy).reshape(*weights.shape, *(1,) * (x.ndim - axis - 1))
-    return total(_engine.binary_op(_ABSORB_MUL, weights, met), (axis + 1,), False)
-
-
-def _over_axes(name: str, x: Tensor, centres: list[Centres], how: Callable[[Centres], Taps]) -> Tensor:
-    """Resample the last axes."""
-    for axis, at in enumerate(centres, x.ndim - len(centres)):
-        x = resampled(name, x, axis, how(at))
-    return x
-
-
-# --------------------------------------------------------------------------------------------------- functions
-
 _POOLS = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
+
 _MODES: dict[str, tuple[tuple[int, ...], Callable[[Centres], Taps] | None]] = {
     # mode: the numbers of axes it is for, and how neighbours are found
     "nearest": ((1, 2, 3), nearest),
