@@ -14,6 +14,7 @@ typedef struct {
     PyObject *level;        /* the innermost open level */
     PyObject *tracer;       /* what rides along with execution: a recording, or a watch */
     PyObject *closed_call;  /* the innermost closed call that is running */
+    PyObject *environment;  /* what nodes of closed tapes stand for, while a rule of the user's runs */
     size_t largest;         /* bytes of the largest array made since this was last forgotten */
     Py_ssize_t deferred;    /* bytes from which on a recording defers an array */
     int depth;              /* of the pytree that is walked */
@@ -23,6 +24,6 @@ typedef struct {
     int deferring;          /* an eager call is running that may be deferred */
 } dg_thread;
 
-#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, 0, 1 << 16, 0, 1, 0, 0, 0}
+#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, NULL, 0, 1 << 16, 0, 1, 0, 0, 0}
 
 #endif

@@ -110,13 +110,16 @@ class Loop:
         self.keeps = under_reverse()
         return whole(self.name, self.first, self.forward, self.backward, (init, xs), False)
 
-    def may_be_rolled_up(self, init: Any) -> bool:
-        """Whether the loop is to be one instruction of the program that is being written down."""
+    def may_be_rolled_up(self, init: Any, truth: Callable[[Any], Any] | None = None) -> bool:
+        """Whether the loop is to be one instruction of the program that is being written down.
+
+        `truth` tells whether it goes on, where that is not run inside the closed call.
+        """
         if self.listed or not can_roll():
             return False
         if self.proceed is None:
             return self.n is not None and self.n > SHORT
-        return isinstance(self.truth(init), Tensor)
+        return isinstance((truth or self.truth)(init), Tensor)
 
     def at(self, i: int) -> int:
         """The number of the entry that step i is given."""
@@ -247,7 +250,7 @@ class Loop:
         n = self.n or 0
         init, xs, captured = self.split(tensors)
         sweep = Sweep(self, inside, init, xs, captured, wanted, cotangents)
-        if recording() and self.may_be_rolled_up(init):
+        if recording() and self.may_be_rolled_up(init, lambda carry: inside.run(captured, self.truth, carry)):
             found = self.rolled_back(sweep, init)
             if found is not None:
                 return [found[j] for j in wanted]

@@ -6,6 +6,7 @@ cdef extern from "memory/thread_local.h":
         PyObject *level
         PyObject *tracer
         PyObject *closed_call
+        PyObject *environment
         size_t largest
         Py_ssize_t deferred
         int depth

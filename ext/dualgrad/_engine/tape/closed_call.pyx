@@ -22,13 +22,13 @@ cdef class ClosedCall:
 
     cdef Value capture(self, object handle, Value outside):
         """The value inside of a handle that is read for the first time."""
-        cdef Value inside = without_closed(outside)
-        if self.again:
-            if outside.kind == NODE:    # of a closed tape too: its sweep may be what runs the function again
-                raise RuntimeError(f"{self.level.name}: the function reads a tensor now that it did not read when it "
-                                   f"was first run, so its derivative would be incomplete; let what it reads not "
-                                   f"change from run to run")
-        else:
+        cdef Value inside
+        if self.again and outside.kind == NODE:     # of a closed tape too: its sweep may run this
+            raise RuntimeError(f"{self.level.name}: the function reads a tensor now that it did not read when it was "
+                               f"first run, so its derivative would be incomplete; let what it reads not change from "
+                               f"run to run")
+        inside = without_closed(outside)
+        if not self.again:
             self.values.append(inside)
             if inside.kind == NODE and self.level.reverse:
                 inside = (<Tape>self.level).place(stripped(inside))

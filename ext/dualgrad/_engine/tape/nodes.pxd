@@ -1,8 +1,26 @@
 # Nodes of reverse tapes. See nodes.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Value
-from .tape cimport Tape
+from ..values.levels cimport Algebra, Level
+from .tape cimport Slots, Tape
 
+
+cdef class Environment:
+    cdef Tape tape
+    cdef Slots values                   # by slot
+    cdef object missing
+    cdef Level level
+    cdef Algebra quotient
+    cdef Environment outer              # of the rule in which this one runs
+
+
+cdef Environment closed_values(Tape tape, Slots values, object missing)
+cdef Environment lower_values(Level level, Algebra quotient)
+cdef Environment enter_environment(Environment environment)
+cdef int leave_environment(Environment environment) except -1
+cdef Environment current_environment()
+cdef Value lowered(Value v, Environment environment)
+cdef Value lowered_one_level(Value v, Level level, Algebra quotient)
 cdef Value without_closed(Value v)
 cdef Tape highest(list values)
 cdef Tape target_of(list operands, list results)

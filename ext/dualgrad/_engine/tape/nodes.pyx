@@ -1,15 +1,100 @@
-"""Nodes of reverse tapes: their tape, what is left of them when it closes, what a primitive does to them."""
+"""Nodes of reverse tapes: their tape, what is left of them when it closes, what a primitive does to them.
+
+Design
+------
+A node whose tape is closed is a plain value, or an error where an outer derivative might still need it. A rule of the
+user's is the exception: it runs while its tape, closed, is swept, and may have kept nodes of that tape, in a closure or
+an attribute. They stand for the values that the sweep has in their slots, which an `Environment` tells while the rule
+runs. Where a rule runs a level below that of the call, an environment says so, and what it has kept is lowered too.
+"""
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value
-from ..values.levels cimport Batch, Dual, Level, Node, bind, misuse, this_thread
+from ..arrays.thread cimport thread_state
+from ..values.algebra cimport truncated
+from ..values.levels cimport Algebra, Batch, Dual, Level, Node, bind, make_batch, misuse, this_thread
 from ..values.rules cimport dual_rule
-from .tape cimport Tape, record
+from .tape cimport Slots, Tape, record
+
+
+cdef class Environment:
+    """What values that were kept stand for while a rule runs.
+
+    Nodes of `tape`, a closed one: what `values` has in their slots. `missing` is the error for a node without a slot,
+    which no value stands for; where it is None, that is a constant. Values of `level`, an open one: what is left of
+    them in the quotient of its algebra, or only their primals where that is None.
+    """
+
+
+cdef Environment closed_values(Tape tape, Slots values, object missing):
+    """An environment that tells what nodes of a closed tape stand for."""
+    cdef Environment environment = Environment.__new__(Environment)
+    environment.tape = tape
+    environment.values = values
+    environment.missing = missing
+    return environment
+
+
+cdef Environment lower_values(Level level, Algebra quotient):
+    """An environment below a level."""
+    cdef Environment environment = Environment.__new__(Environment)
+    environment.level = level
+    environment.quotient = quotient
+    return environment
+
+
+cdef Environment enter_environment(Environment environment):
+    """A rule begins to run in an environment on this thread."""
+    environment.outer = current_environment()
+    Py_INCREF(environment)
+    thread_state().environment = <PyObject *>environment
+    return environment
+
+
+cdef int leave_environment(Environment environment) except -1:
+    """The rule has returned."""
+    thread_state().environment = NULL if environment.outer is None else <PyObject *>environment.outer
+    Py_DECREF(environment)
+    return 0
+
+
+cdef Environment current_environment():
+    cdef PyObject *environment = thread_state().environment
+    return None if environment is NULL else <Environment>environment
+
+
+cdef Value lowered(Value v, Environment environment):
+    """A value that was kept, as it is in an environment: the highest level is taken off first."""
+    if environment.outer is not None:
+        v = lowered(v, environment.outer)
+    return v if environment.level is None else lowered_one_level(v, environment.level, environment.quotient)
+
+
+cdef Value lowered_one_level(Value v, Level level, Algebra quotient):
+    """A value without the coefficients above the quotient's degree (None: the primal), batches kept around it."""
+    if v.kind == BATCH:
+        return make_batch((<Batch>v).level, lowered_one_level((<Batch>v).value, level, quotient))
+    if v.kind == NODE:
+        return (<Node>v).primal if (<Node>v).level is level else v
+    if v.kind == DUAL and (<Dual>v).level is level:
+        return <Value>(<Dual>v).parts[0] if quotient is None else truncated(v, level, quotient)
+    return v
 
 
 cdef Value plain_of_closed(Node v):
-    """A node whose tape is closed: a plain value, unless an outer derivative might still need it."""
+    """A node whose tape is closed: what it stands for in a rule that runs, else a plain value, unless an outer
+    derivative might still need it."""
+    cdef Environment environment = current_environment()
+    while environment is not None:
+        if environment.tape is v.level:
+            if v.slot < 0 and environment.missing is not None:
+                raise environment.missing
+            if v.slot < 0 or environment.values.p[v.slot] is NULL:      # dropped by a sweep that is the only one
+                return v.primal
+            return without_closed(environment.values.get(v.slot))
+        environment = environment.outer
     if v.level.depends_on_open():
         raise misuse(v.level)
     return v.primal
@@ -91,6 +176,12 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
         for i in range(n):
             work[i] = args[i]
             v = <Value>args[i]
+            if v.kind == NODE and not (<Node>v).level.open:
+                v = plain_of_closed(<Node>v)
+                if held is None:
+                    held = []
+                held.append(v)
+                work[i] = <PyObject *>v
             if v.kind != NODE:
                 if v.kind != ARRAY and holds_node(v):
                     inside = max(inside, (<Batch>v).level.serial if v.kind == BATCH else (<Dual>v).level.serial)
@@ -99,13 +190,6 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
                     tape = <Tape>(<Batch>v).level.tape
                 continue
             node = <Node>v
-            if not node.level.open:
-                v = plain_of_closed(node)
-                if held is None:
-                    held = []
-                held.append(v)
-                work[i] = <PyObject *>v
-                continue
             if node.level.thread != thread:
                 raise misuse(node.level)
             any_node = True

@@ -29,6 +29,7 @@ from ..primitives.opcodes cimport *
 from ..values.rules cimport add, jvp, look_at, vjp, vjp_tangent, zeros_like
 from .runs cimport (CustomRule, Run, SubTape, differ, elements_of, for_samples, functionals_of, inner_run_of, moves_in,
                     operands_of, params_of, results_in, shared_terms)
+from .nodes cimport Environment, closed_values, enter_environment, leave_environment
 from .tape cimport TapeEntry, Slots, Tape, resized
 from ..values.levels cimport make_dual, new_level, part
 from ..primitives.watch cimport Watch, active_watch
@@ -274,13 +275,21 @@ cdef class Cotangents(Visitor):
             sub = <SubTape>entry.params
             terms = (<SubTape>sub).pull(inner_run_of(run, e, <SubTape>sub), cts)
         elif entry.op == OP_CUSTOM:
-            terms = (<CustomRule>entry.params).pull(operands_of(self.tape, entry, self.primals),
-                                                    results_in(entry, self.primals), cts)
+            terms = self.by_custom_rule(entry, cts)
         else:
             terms = self.by_rule(entry, <Value>cts[0])
         if run.samples is not None:
             terms = shared_terms(run, entry, batched, terms)
         return spread(self, entry, self.adjoints, functionals_of(run, entry, terms) if moving else terms)
+
+    cdef list by_custom_rule(self, TapeEntry *entry, list cts):
+        """By a rule of the user's, which may have kept nodes of this tape."""
+        cdef Environment environment = enter_environment(closed_values(self.tape, self.primals, None))
+        try:
+            return (<CustomRule>entry.params).pull(operands_of(self.tape, entry, self.primals),
+                                                   results_in(entry, self.primals), cts)
+        finally:
+            leave_environment(environment)
 
     cdef list by_rule(self, TapeEntry *entry, Value ct):
         """By a primitive added while the program runs, whose rule is a function of all operands."""

@@ -55,6 +55,7 @@ cdef class Tape(Level):
     cdef bint holds_subtapes
     cdef list lines                     # of the user's code, for each instruction; None unless the level is watched
     cdef bint light                     # keeps nothing: its nodes only tell what depends on an input
+    cdef bint detached                  # and only to the rule that stands for the function
 
     cdef int free_entries(self) except -1
     cdef int note_closing(self, Py_ssize_t e) except -1
@@ -77,5 +78,6 @@ cdef void *resized(void *block, size_t nbytes) except NULL
 cdef Slots new_slots(Py_ssize_t n)
 cdef Tape new_tape(str name)
 cdef Tape new_light_tape(str name)
+cdef Tape new_detached_tape(str name)
 cdef Value stripped(Value v)
 cdef Value record(Tape tape, int op, object params, PyObject **args, int n)

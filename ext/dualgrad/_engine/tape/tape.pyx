@@ -317,7 +317,7 @@ cdef class Tape(Level):
 
     cdef int own(self, Value v) except -1:
         """On a light tape: an operand has to be a value of this tape, or a constant."""
-        if v.kind == NODE and (<Node>v).level is not self:
+        if v.kind == NODE and (<Node>v).level is not self and not self.detached:
             raise RuntimeError(f"{self.name}: the function uses a value of {(<Node>v).level.name} that it was not "
                                f"given as a tensor (a pullback made outside holds some); pass it as an argument, or "
                                f"make the pullback inside")
@@ -368,6 +368,13 @@ cdef Tape new_light_tape(str name):
     """A tape that keeps no instructions and no values."""
     cdef Tape tape = new_tape(name)
     tape.light = True
+    return tape
+
+
+cdef Tape new_detached_tape(str name):
+    """A light tape for a function that a rule stands for: other values are constants, and Python may have numbers."""
+    cdef Tape tape = new_light_tape(name)
+    tape.detached = True
     return tape
 
 

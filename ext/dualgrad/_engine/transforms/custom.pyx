@@ -7,10 +7,14 @@ instruction that calls the rule when it is swept. The rule need not be the trans
 marked as not exact (tape.pyx says what follows). In forward mode the tangent is the transpose of the rule, which is
 linear in its cotangent; Taylor coefficients follow degree by degree (`custom_forward`).
 
+A function may keep values for its rule, in an attribute or a closure. Its inputs are nodes of a light tape, and so is
+all it computes from them. While the rule runs, kept inputs and outputs stand for those the rule is given; what lies
+between is a constant, which a derivative of the rule would be wrong with, so there it is an error.
+
 A hook on a gradient is the identity with a rule of its own. That need not be linear (it may clip), so it is refused in
 forward mode.
 """
-from ..values.algebra cimport derived, make, truncated
+from ..values.algebra cimport derived, make
 from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
 from ..values.batch cimport leave
 from ..values.dual cimport coefficient
@@ -23,11 +27,13 @@ from ..values.rules cimport to_shape_of, typed, zeros_like
 from ..values.taylor cimport times
 from ..tape.runs cimport CustomRule, raise_reverse_only
 from ..tape.closed_call cimport ClosedCall
-from ..tape.nodes cimport highest, without_closed
-from ..tape.tape cimport Tape, stripped
+from ..tape.nodes cimport (
+    Environment, closed_values, enter_environment, highest, leave_environment, lower_values, lowered_one_level,
+    without_closed)
+from ..tape.tape cimport Slots, Tape, new_detached_tape, new_slots, stripped
 from .handles cimport TensorBase, current_closed_call, give_hooks, read, rebound, wrap
 from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, make_batch,
-                              new_level, pop_level, push_level, shape_of, type_of)
+                              pop_level, push_level, shape_of, type_of)
 
 
 cdef class GivenGradients(Pairing):
@@ -55,12 +61,18 @@ cdef class GivenGradients(Pairing):
 cdef GivenGradients GIVEN_GRADIENTS = GivenGradients()
 
 
-cdef list pulled_terms(str name, object backward, tuple template, list ins, object out, object dout):
+cdef list pulled_terms(str name, object backward, tuple template, list ins, object out, object dout, Tape within):
     """What the rule gives for each tensor among the inputs: tensors, or None for zero."""
-    cdef list terms = []
+    cdef list terms = [], outs = []
     cdef Py_ssize_t i
+    cdef Environment environment
     args = refilled(template, iter([wrap(<Value>v) for v in ins]))
-    result = backward(*args, out, dout)
+    tensors_in(out, outs)
+    environment = environment_of(within, name, ins + [read(<TensorBase>t) for t in outs])
+    try:
+        result = backward(*args, out, dout)
+    finally:
+        leave_environment(environment)
     if isinstance(result, TensorBase):
         result = (result,)
     if not isinstance(result, (tuple, list)):
@@ -72,6 +84,29 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
     for i in range(len(template)):
         GIVEN_GRADIENTS.walk(name, template[i], result[i], False, str(i), terms)
     return [None if term is None else of_shape(name, <TensorBase>term, <Value>v) for term, v in zip(terms, ins)]
+
+
+cdef Environment environment_of(Tape within, str name, list values):
+    """The environment of a rule, whose function has these inputs and outputs now."""
+    cdef Slots slots = new_slots(len(values))
+    cdef Py_ssize_t i
+    cdef object missing = None
+    for i in range(len(values)):
+        slots.put(i, <Value>values[i])
+        if missing is None and is_differentiated(<Value>values[i]):
+            missing = RuntimeError(f"{name}: the rule uses a value that the function computed and kept, and a "
+                                   f"derivative of the rule is being taken, in which that would count as a constant; "
+                                   f"compute it from the inputs in the rule, or return it from the function")
+    return enter_environment(closed_values(within, slots, missing))
+
+
+cdef bint is_differentiated(Value v):
+    """Whether an open level takes derivatives of a value."""
+    cdef Dual d
+    if v.kind == NODE:
+        return without_closed(v).kind == NODE or is_differentiated((<Node>v).primal)
+    d = dual_in(v)
+    return d is not None and (d.level.open or is_differentiated(<Value>d.parts[0]))
 
 
 cdef TensorBase of_shape(str name, TensorBase term, Value like):
@@ -103,14 +138,16 @@ cdef class CellRule(CustomRule):
     cdef tuple template             # the arguments of the call, with holes for tensors
     cdef object out_template
     cdef bint none_for_zero         # what the rule is given for an output that no cotangent reaches
+    cdef Tape within                # where the function ran
 
-    def __init__(self, str name, backward, tuple template, out_template, bint reverse_only=False):
+    def __init__(self, str name, backward, tuple template, out_template, bint reverse_only, within):
         self.none_for_zero = getattr(backward, "none_for_zero", False)
         self.name = name
         self.reverse_only = reverse_only
         self.backward = backward
         self.template = template
         self.out_template = out_template
+        self.within = within
 
     cdef list pull(self, list ins, list outs, list cts):
         cdef list terms = []
@@ -119,7 +156,7 @@ cdef class CellRule(CustomRule):
         out = refilled(self.out_template, iter([wrap(<Value>o) for o in outs]))
         dout = refilled(self.out_template, iter([wrap(<Value>ct) if ct is not None else None if self.none_for_zero
                                                  else wrap(zeros_like(<Value>o)) for o, ct in zip(outs, cts)]))
-        for i, term in enumerate(pulled_terms(self.name, self.backward, self.template, ins, out, dout)):
+        for i, term in enumerate(pulled_terms(self.name, self.backward, self.template, ins, out, dout, self.within)):
             if term is None:
                 terms.append(None)
                 continue
@@ -140,19 +177,26 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name, bint rever
 
     A rule that is `reverse_only` is no linear map of dout, and is refused in forward mode.
     """
-    cdef Level top = None
-    cdef Algebra algebra = None
-    cdef Dual d
-    cdef Value v
-    cdef Tape tape
-    cdef bint reverse = False
-    cdef list values = [], tensors = [], found = [], by_name = []
-    tensors_in(args, tensors)
+    cdef list by_name = []
     tensors_in(kwargs, by_name)
     for t in by_name:
         if (<TensorBase>t).parameter or read(<TensorBase>t).kind != ARRAY:
             raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own "
                             f"bprop, which is given positional inputs only; pass it by position")
+    return called(forward, backward, args, kwargs, name, reverse_only, new_detached_tape(name))
+
+
+cdef object called(object forward, object backward, tuple args, dict kwargs, str name, bint reverse_only, Tape within):
+    """`call_custom` on arguments that are known to be fit; `within` is for the levels that the function runs on."""
+    cdef Level top = None
+    cdef Algebra algebra = None
+    cdef Dual d
+    cdef Value v
+    cdef Tape tape
+    cdef Environment environment
+    cdef bint reverse = False
+    cdef list values = [], tensors = [], found = []
+    tensors_in(args, tensors)
     for t in tensors:
         v = without_closed(read(<TensorBase>t))
         values.append(v)
@@ -168,20 +212,25 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name, bint rever
     if reverse:
         top = highest(values)
     elif top is None:
-        return detached_call(forward, args, kwargs)
+        return detached_call(forward, args, kwargs, within)
     # one level down: the same call on the primals of the highest level
+    depend(within, top)
     template = emptied(args)
     primals = [stripped(<Value>v) if reverse else coefficient(<Value>v, top, 0) for v in values]
-    out = call_custom(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name,
-                      reverse_only)
+    environment = enter_environment(lower_values(top, None))
+    try:
+        out = called(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name,
+                     reverse_only, within)
+    finally:
+        leave_environment(environment)
     check_result(name, out)
     tensors_in(out, found)
     if not reverse:
         if reverse_only:
             raise_reverse_only(top.name, name)
-        return custom_forward(backward, template, values, out, found, top, algebra, name)
+        return custom_forward(backward, template, values, out, found, top, algebra, name, within)
     tape = <Tape>top
-    rule = CellRule(name, backward, template, emptied(out), reverse_only)
+    rule = CellRule(name, backward, template, emptied(out), reverse_only, within)
     found = tape.write(OP_CUSTOM, rule, values, [stripped(read(<TensorBase>t)) for t in found])
     return refilled(rule.out_template, iter([wrap(<Value>v) for v in found]))
 
@@ -237,24 +286,62 @@ cdef bint is_read(Node node) except -1:
     return False
 
 
-cdef object detached_call(object forward, tuple args, dict kwargs):
-    """The forward function itself, with no level to record on: its rule stands for all of it."""
-    cdef Level hidden = new_level("a function with its own rule")
+cdef int depend(Tape within, Level level) except -1:
+    """Note that values of a function that is about to run depend on a level."""
+    if within.claim().outer is None:
+        within.claim().outer = []
+    within.claim().outer.append(level.claim())
+    return 0
+
+
+cdef object detached_call(object forward, tuple args, dict kwargs, Tape within):
+    """The forward function itself: its rule stands for all of it, so nothing outside sees what it does."""
     cdef Level outer = current_level()
     cdef list found = []
-    push_level(hidden)
-    hidden.outer = None
+    cdef Py_ssize_t n = 0
+    if within.own_claim is not None:            # it is differentiated
+        args, n = inputs_within(within, args)
+    push_level(within)
+    within.outer = None
     try:
         out = forward(*args, **kwargs)
     finally:
-        hidden.outer = outer
-        pop_level(hidden)
+        within.outer = outer
+        pop_level(within)
     tensors_in(out, found)
-    return refilled(emptied(out), iter([wrap(constant_of(read(<TensorBase>t))) for t in found]))
+    return refilled(emptied(out), iter(outputs_of(within, found, n)))
 
+
+cdef tuple inputs_within(Tape within, tuple args):
+    """The arguments of a function as nodes, and the number of their tensors; its outputs have the next slots."""
+    cdef list tensors = []
+    cdef Value v
+    cdef Node node
+    cdef Py_ssize_t i
+    tensors_in(args, tensors)
+    for i in range(len(tensors)):
+        v = read(<TensorBase>tensors[i])
+        if is_inexact(type_of(v)):
+            node = within.place(v)
+            node.slot = i
+            tensors[i] = wrap(node)
+    return refilled(emptied(args), iter(tensors)), len(tensors)
+
+
+cdef list outputs_of(Tape within, list found, Py_ssize_t n):
+    """The outputs as constants; the nodes of those that the function computed now have slots, from n on."""
+    cdef Value v
+    cdef Py_ssize_t j
+    cdef list outputs = []
+    for j in range(len(found)):
+        v = read(<TensorBase>found[j])
+        if v.kind == NODE and (<Node>v).level is within and (<Node>v).slot < 0:
+            (<Node>v).slot = n + j
+        outputs.append(wrap(constant_of(v)))
+    return outputs
 
 cdef object custom_forward(object backward, tuple template, list values, object out, list found, Level top,
-                           Algebra algebra, str name):
+                           Algebra algebra, str name, Tape within):
     """The forward derivative of a function that has only a reverse rule: the transpose of that rule, which is linear
     in its cotangent.
 
@@ -276,7 +363,8 @@ cdef object custom_forward(object backward, tuple template, list values, object 
         ins = [lowered_one_level(<Value>v, top, below) for v in values]
         tangents = [moving(<Value>v, top, quotient) for v in values]
         outs = [wrap(gathered_outputs(top, below, parts)) for parts in results]
-        moved = transposed_rule(backward, template, ins, refilled(out_template, iter(outs)), outs, tangents, name)
+        moved = transposed_rule(backward, template, ins, refilled(out_template, iter(outs)), outs, tangents, name,
+                                within, lower_values(top, below))
         for parts, m in zip(results, moved):
             for i in algebra.of_degree[degree]:
                 t = m if algebra.dim == 2 else coefficient(<Value>m, top, i)
@@ -284,25 +372,24 @@ cdef object custom_forward(object backward, tuple template, list values, object 
     return refilled(out_template, iter([wrap(gathered_outputs(top, algebra, <list>parts)) for parts in results]))
 
 
-cdef list transposed_rule(object backward, tuple template, list ins, object out, list outs, list tangents, str name):
-    """The tangents of the outputs: the gradient of the rule by its cotangents, along the tangents of the inputs."""
+cdef list transposed_rule(object backward, tuple template, list ins, object out, list outs, list tangents, str name,
+                          Tape within, Environment lower):
+    """The tangents of the outputs: the gradient of the rule by its cotangents, along the tangents of the inputs.
+    `lower` is the environment of the rule."""
     out_template = emptied(out)
 
     def pulled(*douts):
-        terms = pulled_terms(name, backward, template, ins, out, refilled(out_template, iter(douts)))
+        enter_environment(lower)
+        try:
+            terms = pulled_terms(name, backward, template, ins, out, refilled(out_template, iter(douts)), within)
+        finally:
+            leave_environment(lower)
         return paired([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, ins)], along)
 
     zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in outs])
     along = [wrap(<Value>t) for t in tangents]
     moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
     return [(<TensorBase>m).value for m in moved]
-
-
-cdef Value lowered_one_level(Value v, Level level, Algebra quotient):
-    """A value without the coefficients above the quotient's degree, batches kept around it."""
-    if v.kind == BATCH:
-        return make_batch((<Batch>v).level, lowered_one_level((<Batch>v).value, level, quotient))
-    return truncated(v, level, quotient)
 
 
 cdef Value moving(Value v, Level level, Algebra quotient):

@@ -11,7 +11,7 @@ from cpython.mem cimport PyMem_RawFree
 from ..arrays.array cimport NODE, Value
 from ..tape.nested cimport SubForward
 from ..values.dual cimport entered, left
-from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release
+from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release, remember_outer
 from .leaves cimport check_result, collect_quietly, match_tangents, replaced, split_aux
 from .pytrees cimport in_place, tensors_of
 from ..primitives.execute cimport deferring, may_defer
@@ -216,6 +216,7 @@ cdef dict compose_forward(Tape tape, Level level, Algebra algebra, list inputs, 
     run.algebra = algebra
     leaf_slots, leaf_links = links_of(tape)
     operands = links + leaf_links
+    remember_outer(tape, operands)
     target = target_of(operands, [tape.values.get(slot) for slot, _ in outputs])
     if target is not None and not tape.exact:
         if algebra is not DUAL_NUMBERS:
@@ -239,7 +240,7 @@ cdef dict compose_forward(Tape tape, Level level, Algebra algebra, list inputs, 
     exported.update(zip(missing, values))
     for observer in observers:
         observer(report(tape))
-    release(tape, operands)
+    release(tape)
     return exported
 
 

@@ -11,7 +11,8 @@ cdef list NOTHING
 
 cdef bint outer_reverse(Level level)
 cdef tuple links_of(Tape tape)
-cdef int release(Tape tape, list outer) except -1
+cdef int remember_outer(Tape tape, list outer) except -1
+cdef int release(Tape tape) except -1
 cdef list paired(list outputs, list along)
 cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slots) except -1
 cdef list of_inputs(list originals, list gradients)

@@ -274,10 +274,15 @@ cdef tuple links_of(Tape tape):
     return [tape.leaf_slots[i] for i in kept], [tape.leaf_links[i] for i in kept]
 
 
-cdef int release(Tape tape, list outer) except -1:
-    """A closed tape that stays alive: of what it depends on the claims are remembered, not values or levels, so that
-    tapes never refer to each other in a circle."""
+cdef int remember_outer(Tape tape, list outer) except -1:
+    """Note what a closed tape depends on, before rules or hooks run, which may have kept values of it. The claims are
+    noted, not values or levels, so that tapes never refer to each other in a circle."""
     tape.claim().outer = [(<Node>link).level.claim() for link in outer if (<Value>link).kind == NODE]
+    return 0
+
+
+cdef int release(Tape tape) except -1:
+    """Drop what a closed tape that stays alive depends on."""
     tape.leaf_links = None
     tape.linked = None
     tape.parameter_leaves = None
@@ -295,6 +300,8 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
     cdef bint retain = len(links) > 0
     cdef char *needed
     cdef Value v
+    if links:
+        remember_outer(tape, links)
     run.tape = tape
     run.primals = tape.values
     for i in range(len(seeds)):
@@ -357,7 +364,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
         for observer, summary in zip(observers, reports):
             observer(summary)
     if retain:
-        release(tape, links)
+        release(tape)
     else:
         tape.clear()
     return value, aux, inputs, weights

@@ -19,6 +19,7 @@ from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.execute cimport Tracer, active_tracer, given_to_python, tracing
 from ..primitives.watch cimport user_line
 from ..tape.closed_call cimport ClosedCall
+from ..tape.nodes cimport current_environment, lowered
 from ..tape.tape cimport Tape
 from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, last_serial, ndim_of,
                               shape_of, shaped_array, size_of, type_of)
@@ -108,9 +109,9 @@ cdef inline Value held(TensorBase t):
 cdef inline Value current(TensorBase t):
     """The value of a tensor by itself; a recording learns where it comes from."""
     cdef Value v = held(t)
-    if v.kind == ARRAY and tracing():
-        return active_tracer().reference(t, <Array>v)
-    return v
+    if v.kind != ARRAY:
+        return v if thread_state().environment is NULL else lowered(v, current_environment())
+    return active_tracer().reference(t, <Array>v) if tracing() else v
 
 
 cdef Value base(TensorBase t):
@@ -167,9 +168,9 @@ cdef Value read(TensorBase t):
     cdef Value v
     if thread.closed_call is NULL and not t.parameter:
         v = held(t)
-        if v.kind == ARRAY and thread.tracer is not NULL:
-            return (<Tracer>thread.tracer).reference(t, <Array>v)
-        return v
+        if v.kind != ARRAY:
+            return v if thread.environment is NULL else lowered(v, current_environment())
+        return v if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
     return seen(t, current_closed_call(), LATER)
 
 
@@ -207,7 +208,9 @@ cdef Level carrier(Value v):
     cdef Level level
     if v.kind == NODE:
         level = (<Node>v).level
-        return level if level.depends_on_open() else carrier((<Node>v).primal)
+        if level.open and (<Tape>level).detached or not level.depends_on_open():
+            return carrier((<Node>v).primal)
+        return level
     if v.kind == DUAL:
         level = (<Dual>v).level
         if level.open:

@@ -236,5 +236,5 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     value = replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
     pull.out = value
-    release(tape, pull.links)
+    release(tape)
     return value, pull, aux

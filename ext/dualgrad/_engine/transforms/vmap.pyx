@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays.array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
 from ..values.batch cimport enter, leave, moved_axis
 from ..tape.nested cimport SubMap
-from .gradient cimport links_of, outer_reverse, release
+from .gradient cimport links_of, outer_reverse, release, remember_outer
 from ..primitives.execute cimport deferring, may_defer
 from ..primitives.opcodes cimport *
 from .containers cimport aligned_children, children_of, described
@@ -190,6 +190,7 @@ cdef int compose_map(Call call) except -1:
     cdef list leaf_slots, leaf_links, operands, results
     leaf_slots, leaf_links = links_of(call.tape)
     operands = call.links + leaf_links
+    remember_outer(call.tape, operands)
     target = target_of(operands, [call.tape.values.get(slot) for slot in call.slots])
     results = [leave(call.level, call.tape.values.get(slot)) for slot in call.slots]
     if target is not None:
@@ -207,5 +208,5 @@ cdef int compose_map(Call call) except -1:
     call.results.update(zip(call.slots, results))
     for observer in observers:
         observer(report(call.tape))
-    release(call.tape, operands)
+    release(call.tape)
     return 0
