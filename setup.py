@@ -61,7 +61,7 @@ DIRECTIVES = {
     "binding": True,
     "embedsignature": True,
     "embedsignature.format": "clinic",
-    "freethreading_compatible": True,
+    "freethreading_compatible": False,  # an interpreter without GIL switches it on: docs/installation.md
 }
 
 MACROS = [
