@@ -2,6 +2,7 @@
 
 import ctypes
 import ctypes.util
+import threading
 
 import numpy as np
 import pytest
@@ -139,6 +140,35 @@ def test_a_jvp_that_needs_itself_names_the_remedy():
     a, b = f64([[2.0, 1.0], [0.0, 3.0]]), f64([[1.0], [2.0]])
     assert dg.jvp(lambda b: solve(a, b), b, b)[1].shape == (2, 1)
     assert_raises(NotImplementedError, lambda: dg.grad(lambda b: solve(a, b))(b), "test_solve", "vjp")
+
+
+def test_threads_read_one_rule_at_once():
+    """The first thread reads the rule twice, one after the other, while the second one is inside of it."""
+    entered, left = threading.Event(), threading.Event()
+    found = {}
+
+    def slope(dx, out, x):
+        if threading.current_thread() is second:
+            entered.set()
+            assert left.wait(30)
+        elif not second.ident:
+            second.start()
+            assert entered.wait(30)
+        return dx * ops.cos(x)
+
+    sine = extend.primitive("test_threads_sine", np.sin, jvp=(slope,))
+
+    def work(name):
+        found[name] = [float(part) for part in ops.derivative(lambda x: sine(sine(x)), f64(0.3), 3)]
+
+    second = threading.Thread(target=work, args=("second",))
+    work("first")
+    left.set()
+    second.join()
+    expected = [float(part) for part in ops.derivative(lambda x: ops.sin(ops.sin(x)), f64(0.3), 3)]
+    assert set(found) == {"first", "second"}
+    for name in found:
+        np.testing.assert_allclose(found[name], expected, rtol=1e-14)
 
 
 def test_a_rule_that_hides_its_point_is_found_at_the_second_order():

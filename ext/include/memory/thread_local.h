@@ -14,9 +14,11 @@ typedef struct {
     PyObject *level;        /* the innermost open level */
     PyObject *tracer;       /* what rides along with execution: a recording, or a watch */
     PyObject *closed_call;  /* the innermost closed call that is running */
-    PyObject *environment;  /* what nodes of closed tapes stand for, while a rule of the user's runs */
+    PyObject *environment;  /* what kept values stand for while a rule of the user's runs */
+    PyObject *deferring_call; /* the outermost call that may defer; the frame that runs it holds it */
     size_t largest;         /* bytes of the largest array made since this was last forgotten */
     Py_ssize_t deferred;    /* bytes from which on a recording defers an array */
+    Py_ssize_t defers_above; /* bytes of a first large array up to which an eager call computes it at once */
     int depth;              /* of the pytree that is walked */
     int planning;           /* programs are planned */
     int checking;           /* every replay is run eagerly too */
@@ -24,6 +26,6 @@ typedef struct {
     int deferring;          /* an eager call is running that may be deferred */
 } dg_thread;
 
-#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, NULL, 0, 1 << 16, 0, 1, 0, 0, 0}
+#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, NULL, NULL, 0, 1 << 16, 0, 0, 1, 0, 0, 0}
 
 #endif

@@ -7,8 +7,10 @@ cdef extern from "memory/thread_local.h":
         PyObject *tracer
         PyObject *closed_call
         PyObject *environment
+        PyObject *deferring_call
         size_t largest
         Py_ssize_t deferred
+        Py_ssize_t defers_above
         int depth
         bint planning
         bint checking

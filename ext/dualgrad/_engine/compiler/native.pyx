@@ -3,10 +3,11 @@
 Design
 ------
 Who writes machine code is outside (`dualgrad.native`), and is told of a region when the region has run for some time.
-A region is as it was until the code is there: one reference is exchanged then, with the interpreter's lock held, and a
-run reads that reference once. So a run uses one form of the code from its beginning to its end. A region that nothing
-was made for is not asked about again.
+A region is as it was until the code is there: one reference is exchanged then, with the interpreter's lock held
+(without it, the region's critical section), and a run reads that reference once. So a run uses one form of the code
+from its beginning to its end. A region that nothing was made for is not asked about again.
 """
+cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
@@ -65,12 +66,29 @@ cdef double cost_of(RegionCode region) noexcept:
 
 cdef NativeCode native_of(RegionCode region):
     """The machine code that a region has; None while it has none. Asks for it when the time has come."""
-    if region.native is None and TIER is not None:
+    native = form_now(region)
+    if native is None and TIER is not None:
         region.heat += cost_of(region)
-        if region.heat >= PATIENCE:
-            region.native = False
+        if region.heat >= PATIENCE and exchange(region, None, False):
             ask_for(region)
-    return <NativeCode>region.native if type(region.native) is NativeCode else None
+            native = form_now(region)
+    return <NativeCode>native if type(native) is NativeCode else None
+
+
+cdef object form_now(RegionCode region):
+    """What a region has in place of its instructions."""
+    with cython.critical_section(region):
+        native = region.native
+    return native
+
+
+cdef bint exchange(RegionCode region, object former, object native) except -1:
+    """Give a region another form of its code; False if it does not have the former one."""
+    with cython.critical_section(region):
+        same = region.native is former
+        if same:
+            region.native = native
+    return same
 
 
 cdef int ask_for(RegionCode region) except -1:
@@ -91,7 +109,7 @@ cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
         return True
     native.stopped += 1
     if native.ran >= TRIES and 2 * native.stopped > native.ran:
-        region.native = False
+        exchange(region, native, False)
     return False
 
 
@@ -147,7 +165,8 @@ def publish_numbers(RegionCode region not None, list addresses, list calls, owne
         if made.calls[2 * i] is NULL:
             made.calls[2 * i] = <void *>region.code[<Py_ssize_t>calls[i]].fn
         made.calls[2 * i + 1] = region.code[<Py_ssize_t>calls[i]].data
-    region.native = made
+    with cython.critical_section(region):
+        region.native = made
 
 
 def publish_runs(RegionCode region not None, list runs, owner):
@@ -182,7 +201,8 @@ def publish_runs(RegionCode region not None, list runs, owner):
         at += 1
         n += 1
     made.count = n
-    region.native = made
+    with cython.critical_section(region):
+        region.native = made
 
 
 cdef dg_instruction instruction_of(dg_native *native) noexcept:

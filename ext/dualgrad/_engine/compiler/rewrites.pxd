@@ -86,8 +86,11 @@ cdef enum Rewrite:
     N_REWRITES
 
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+
 cdef long long *COUNTS
 
 cdef inline void note(Rewrite rewrite) noexcept:
     """Count a rewrite that has been done."""
-    COUNTS[<int>rewrite] += 1
+    dg_add_shared(&COUNTS[<int>rewrite], 1)

@@ -6,6 +6,8 @@ The threads of the library for products wait for work by spinning, for a while a
 processors from those of a region (measured: a training step on wide layers twice as slow). So it has one while a
 program runs that has threads of its own.
 """
+cimport cython
+
 import numpy as np
 
 from .executor cimport DG_MAX_THREADS
@@ -19,6 +21,7 @@ cdef int BLAS_THREADS               # what it had before
 cdef int BLAS_ALONE = 0             # programs under way that need it on one thread
 cdef int THREADS = 1
 cdef bint BLAS_SOUGHT = False
+cdef object COUNTED = object()          # held without GIL while programs are counted
 
 
 def set_num_threads(int n):
@@ -42,18 +45,20 @@ cdef int num_threads() noexcept:
 
 cdef int blas_alone() except -1:
     global BLAS_THREADS, BLAS_ALONE
-    if BLAS_ALONE == 0 and BLAS_GET is not NULL:
-        BLAS_THREADS = BLAS_GET()
-        BLAS_SET(1)
-    BLAS_ALONE += 1
+    with cython.critical_section(COUNTED):
+        if BLAS_ALONE == 0 and BLAS_GET is not NULL:
+            BLAS_THREADS = BLAS_GET()
+            BLAS_SET(1)
+        BLAS_ALONE += 1
     return 0
 
 
 cdef int blas_back() except -1:
     global BLAS_ALONE
-    BLAS_ALONE -= 1
-    if BLAS_ALONE == 0 and BLAS_SET is not NULL:
-        BLAS_SET(BLAS_THREADS)
+    with cython.critical_section(COUNTED):
+        BLAS_ALONE -= 1
+        if BLAS_ALONE == 0 and BLAS_SET is not NULL:
+            BLAS_SET(BLAS_THREADS)
     return 0
 
 

@@ -18,9 +18,7 @@ from .registry cimport PRIMITIVES, Primitive, op_name
 
 
 SYNCHRONOUS = True
-cdef object CALL = None         # the outermost call that may defer; another thread may put its own there
 cdef object LIMITS = WeakKeyDictionary()    # call -> bytes of a first large array from which it saved nothing
-cdef Py_ssize_t LIMIT = 0       # of this call; a wrong one costs time alone
 
 
 cdef class Tracer:
@@ -88,7 +86,7 @@ cdef Array execute(int op, object params, PyObject **args, int n):
         return traced(<Tracer>thread.tracer, op, params, args, n)
     out = run(op, params, args, n)
     if (thread.deferring and out.owner and out.size * out.itemsize >= thread.deferred
-            and out.size * out.itemsize > LIMIT):
+            and out.size * out.itemsize > thread.defers_above):
         return HOOKS.defer(out)
     return out
 
@@ -96,18 +94,18 @@ cdef Array execute(int op, object params, PyObject **args, int n):
 def saves_nothing(Py_ssize_t nbytes):
     """Computing each array at once takes less time than what the call that runs has deferred, after a first large array
     of so many bytes: it defers nothing after such an array from now on."""
-    if CALL is not None:
-        LIMITS[CALL] = max(nbytes, <object>LIMITS.get(CALL, 0))
+    cdef PyObject *call = thread_state().deferring_call
+    if call is not NULL:
+        LIMITS[<object>call] = max(nbytes, <object>LIMITS.get(<object>call, 0))
 
 
 cpdef object deferring(object call, tuple args, dict kwargs):
     """The results of an outermost call. What of its deferred values is still held when it ends is computed then."""
-    global CALL, LIMIT
     cdef dg_thread *thread = thread_state()
     cdef Tracer tracer
     if isinstance(call, FunctionType):
-        CALL = call
-        LIMIT = LIMITS.get(call, 0) if LIMITS else 0
+        thread.deferring_call = <PyObject *>call
+        thread.defers_above = LIMITS.get(call, 0) if LIMITS else 0
     thread.deferring = True
     try:
         return call(*args, **kwargs)
@@ -117,8 +115,8 @@ cpdef object deferring(object call, tuple args, dict kwargs):
         if tracer is not None:
             stop_tracing(tracer)
             tracer.evaluate_deferred()
-        CALL = None
-        LIMIT = 0
+        thread.deferring_call = NULL
+        thread.defers_above = 0
 
 
 def synchronize(bint on):

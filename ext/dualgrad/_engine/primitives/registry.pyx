@@ -40,6 +40,10 @@ cdef extern from "kernels/foreign.h":
         int operands
     void dg_foreign_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps, void *data) noexcept nogil
 
+cdef extern from "memory/shared.h":
+    void dg_set_flag(bint *flag) noexcept
+    bint dg_flag(bint *flag) noexcept
+
 cdef extern from "kernels/scalar.h":
     dg_loop dg_scalar_loop(int is_double, int arity)
 
@@ -336,15 +340,32 @@ cdef str np_name(Array a):
 cdef Loop *find_loop(int op, int typenum) except NULL:
     """The inner loop of a primitive for a type; looked up once."""
     cdef Loop *loop = &LOOPS[op][typenum]
-    cdef int arity
-    if loop.known:
+    cdef Loop found
+    if dg_flag(&loop.known):
         return loop
+    memset(&found, 0, sizeof(found))
+    look_up(op, typenum, &found)
+    keep_loop(&found, loop)
+    return loop
+
+
+cdef int keep_loop(const Loop *found, Loop *loop) noexcept:
+    """Put a loop into a table. Two threads may look for one at once; both find the same."""
+    loop.fn = found.fn
+    loop.data = found.data
+    loop.out_typenum = found.out_typenum
+    loop.asks = found.asks
+    dg_set_flag(&loop.known)
+    return 0
+
+
+cdef int look_up(int op, int typenum, Loop *loop) except -1:
+    """Look for the inner loop of a primitive for a type."""
     row = row_of(op)
-    arity = row.arity
+    cdef int arity = row.arity
     loop.out_typenum = cnp.NPY_BOOL if row.result == "bool" else typenum
     if op >= N_OPS:
-        find_given_loop(KERNELS[op], arity, typenum, loop)
-        return loop
+        return find_given_loop(KERNELS[op], arity, typenum, loop)
     loop.fn = dg_own_loop(op, typenum)
     if (loop.fn is NULL and row.ufunc is not None and not (row.c is not None and typenum == NPY_HALF)
             and not (is_complex(typenum) and row.name in REAL_ONLY)
@@ -355,8 +376,7 @@ cdef Loop *find_loop(int op, int typenum) except NULL:
             loop.fn = NULL
         elif op == OP_POW and not is_inexact(typenum):      # integers have no negative powers
             make_foreign(loop, arity)
-    loop.known = True
-    return loop
+    return 0
 
 
 cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) except -1:
@@ -372,7 +392,6 @@ cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) exce
             make_foreign(loop, arity)
         else:
             loop.fn = NULL
-    loop.known = True
     return 0
 
 
@@ -406,11 +425,13 @@ cdef object no_loop(int op, int typenum):
 cdef int numpy_loop(object ufunc, int typenum, Loop *loop) except -1:
     """Look for a ufunc's loop for operands and result of one type; `fn` is NULL if it has none."""
     cdef int operands = ufunc.nin + ufunc.nout
+    cdef Loop found
+    memset(&found, 0, sizeof(found))
     signature = bytes([typenum] * operands)
-    if dg_find_loop(ufunc, signature, operands, &loop.fn, &loop.data) != 0:
-        loop.fn = NULL
-    loop.known = True
-    return 0
+    if dg_find_loop(ufunc, signature, operands, &found.fn, &found.data) != 0:
+        found.fn = NULL
+    found.out_typenum = loop.out_typenum
+    return keep_loop(&found, loop)
 
 
 cdef int broadcast_shape(int op, PyObject **args, int n, Py_ssize_t *shape) except -1:

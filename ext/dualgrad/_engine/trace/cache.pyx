@@ -12,7 +12,12 @@ ordinary one.
 Programs are kept by function. The key of a Cell is its identity, that of a function its code, globals and closure, that
 of a gradient function its function and settings. A Cell holds its own programs, so that they are freed with it. The
 cache is bounded in functions and in bytes; the least recently used functions are dropped first.
+
+Threads share functions. What is known of one is read and changed under its critical section, which does nothing where
+the GIL guards it; user code runs outside.
 """
+cimport cython
+
 import types
 import weakref
 from collections import OrderedDict
@@ -43,7 +48,7 @@ cdef enum:
 
 # Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
 FUNCTIONS = OrderedDict()
-cdef Function NEWEST = None         # the last one called, unless it belongs to a Cell
+cdef void *NEWEST = NULL            # where the last one called is, unless it belongs to a Cell; maybe freed
 cdef long long EPOCH = 0            # how often all programs were forgotten
 
 
@@ -65,19 +70,26 @@ cdef class Recorded:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args, **kwargs):
+        cdef Function function = None
         if not is_outermost():
             return self.__wrapped__(*args, **kwargs)
-        if self.known is self.__wrapped__ and not kwargs:
-            result = replay_latest(self.function, self.known, args)
+        with cython.critical_section(self):
+            known = self.known
+            if known is self.__wrapped__ and not kwargs:
+                function = self.function
+        if function is not None:
+            result = replay_latest(function, known, args)
             if result is not NotImplemented:
-                return self.known(*args) if result is FAILED else result
+                return known(*args) if result is FAILED else result
         key, alive, name = self.key()
         result = call_by_key(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
         # A method is a new object at each call; its state is compared by its key only.
         if isinstance(self.__wrapped__, (types.FunctionType, CellCall, Transformed)):
-            self.function = known_as((self.pure, key), alive)
-            self.known = None if self.function is None else self.__wrapped__
-            self.others += self.known is not None and belongs_to_another(self.function, self.known)
+            function = known_as((self.pure, key), alive)
+            with cython.critical_section(self):
+                self.function = function
+                self.known = None if function is None else self.__wrapped__
+                self.others += function is not None and belongs_to_another(function, self.__wrapped__)
         return result
 
     cdef tuple key(self):
@@ -132,7 +144,9 @@ def restored(fn, bint pure, dict attributes):
 
 cdef bint belongs_to_another(Function function, object call):
     """Whether the program that was replayed last is that of another function."""
-    cdef Specialisation special = function.latest
+    cdef Specialisation special
+    with cython.critical_section(function):
+        special = function.latest
     return (special is not None and special.confirmed is not None and function.alive is None
             and special.confirmed.call is not call)
 
@@ -160,8 +174,11 @@ cdef Function function_for_key(object key, object alive, object name, bint pure)
     """The Function of a key, or a new one."""
     cdef Function function = known_as(key, alive)
     if function is not None:
-        if function is not NEWEST and key in FUNCTIONS:
-            FUNCTIONS.move_to_end(key)
+        if <void *>function is not NEWEST:
+            try:
+                FUNCTIONS.move_to_end(key)
+            except KeyError:
+                pass                        # it was dropped, maybe by another thread
         return function
     function = new_function(name, alive)
     function.pure = pure
@@ -183,7 +200,10 @@ cdef int shrink() except -1:
     for function in functions():
         total += function.bytes
     while FUNCTIONS and (len(FUNCTIONS) > CACHE_SIZE or (total > CACHE_BYTES and len(FUNCTIONS) > 1)):
-        _, found = FUNCTIONS.popitem(last=False)
+        try:
+            _, found = FUNCTIONS.popitem(last=False)
+        except KeyError:
+            break                           # another thread has dropped the last one
         function = found() if isinstance(found, weakref.ref) else found
         total -= 0 if function is None else function.bytes
     return 0
@@ -196,7 +216,7 @@ cdef object call_by_key(object key, object alive, object name, object call, tupl
     cdef Function function = function_for_key((pure, key), alive, name, pure)
     cdef Py_ssize_t before = function.bytes
     if alive is None:
-        NEWEST = function
+        NEWEST = <void *>function
     result = replay_or_record(function, call, args, kwargs, fn)
     if function.bytes > before:
         shrink()
@@ -207,17 +227,19 @@ cdef object replay_latest(Function function, object call, tuple args):
     """Replay the program of the last replay if this call surely has its signature and its guards hold, else
     NotImplemented; FAILED if the call must be eager. `call` must be the function that was recorded, unless it is a Cell
     or None: then the key of the function has been compared."""
-    cdef Specialisation special = function.latest
+    cdef Specialisation special
     cdef Recording confirmed
-    if special is None or function.epoch != EPOCH or replays_are_checked():
+    if function.epoch != EPOCH or replays_are_checked():
         return NotImplemented
-    confirmed = special.confirmed
-    if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None) \
-            or not special.fits(args):
-        return NotImplemented
-    inputs = [x for x in args if isinstance(x, TensorBase)]
-    if not still_valid(confirmed, inputs):
-        return NotImplemented
+    with cython.critical_section(function):
+        special = function.latest
+        confirmed = None if special is None else special.confirmed
+        if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None) \
+                or not special.fits(args):
+            return NotImplemented
+        inputs = [x for x in args if isinstance(x, TensorBase)]
+        if not still_valid(confirmed, inputs):
+            return NotImplemented
     result = try_replay(confirmed, inputs)
     if result is not NotImplemented and result is not FAILED:
         special.replays += 1
@@ -230,6 +252,7 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
     cdef Recording confirmed
     cdef Signature g
     cdef tuple key
+    cdef bint valid
     if function.eager:
         return call(*args, **kwargs)
     if not kwargs:
@@ -240,43 +263,64 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
     key = g.key()
     if key is None:
         return call(*args, **kwargs)
-    special = function.specialisations.get(key)
+    with cython.critical_section(function):
+        special = specialisation_for(function, key, g)
+        confirmed = None if special is None else special.confirmed
+        valid = confirmed is not None and still_valid(confirmed, g.inputs) and arguments_not_reached(confirmed, g)
     if special is None:
-        special = Specialisation()
-        special.note_leaves(g)
-        function.specialisations[key] = special
-        function.misses += 1
-        if function.misses > MISSES and only_numbers_differ(function.specialisations):
-            go_eager(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a "
-                     f"program is recorded for one value; pass a Tensor instead of a number", None)
-            return call(*args, **kwargs)
-        if len(function.specialisations) > SPECIALISATIONS:
-            function.specialisations.popitem(last=False)
-        return record_call(function, special, call, g, fn)
-    if key in function.specialisations:         # another thread may have dropped it
-        function.specialisations.move_to_end(key)
-    confirmed = special.confirmed
+        return call(*args, **kwargs)
     if confirmed is not None:
-        if still_valid(confirmed, g.inputs) and arguments_not_reached(confirmed, g):
+        if valid:
             if replays_are_checked():
                 return checked_replay(function.name, confirmed, g.inputs, call, args, kwargs)
             result = try_replay(confirmed, g.inputs)
             if result is FAILED:
                 return call(*args, **kwargs)
             if result is not NotImplemented:
-                special.replays += 1
-                function.latest = special
+                with cython.critical_section(function):
+                    special.replays += 1
+                    function.latest = special
                 return result
-        change = change_in_words(confirmed.guards)
-        special.confirmed = None
-        special.failures = 0
-        if special.replays < WORTH:
-            special.changes += 1
-        if special.changes > MISSES:
-            go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls "
-                     f"each; pass it as an argument", None)
+        with cython.critical_section(function):
+            drop(function, special, confirmed)
+        if function.eager:
             return call(*args, **kwargs)
     return record_call(function, special, call, g, fn)
+
+
+cdef Specialisation specialisation_for(Function function, tuple key, Signature g):
+    """What is known of the calls with a signature; None if the function runs eagerly from now on."""
+    cdef Specialisation special = function.specialisations.get(key)
+    if special is not None:
+        if key in function.specialisations:     # another thread may have dropped it
+            function.specialisations.move_to_end(key)
+        return special
+    special = Specialisation()
+    special.note_leaves(g)
+    function.specialisations[key] = special
+    function.misses += 1
+    if function.misses > MISSES and only_numbers_differ(function.specialisations):
+        go_eager(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a program is "
+                 f"recorded for one value; pass a Tensor instead of a number", None)
+        return None
+    if len(function.specialisations) > SPECIALISATIONS:
+        function.specialisations.popitem(last=False)
+    return special
+
+
+cdef int drop(Function function, Specialisation special, Recording confirmed) except -1:
+    """Drop a program whose guards do not hold. The function runs eagerly from now on if they fail again and again."""
+    if special.confirmed is not confirmed:          # another thread has done that
+        return 0
+    change = change_in_words(confirmed.guards)
+    special.confirmed = None
+    special.failures = 0
+    if special.replays < WORTH:
+        special.changes += 1
+    if special.changes > MISSES:
+        go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls each; "
+                 f"pass it as an argument", None)
+    return 0
 
 
 cdef class Repeated:
@@ -385,16 +429,20 @@ cdef tuple place_among(list met, object x):
 
 def cell_called(CellCall cell, tuple args, dict kwargs):
     """A Cell is called in Graph mode, or while recording."""
-    cdef Function function = <Function>cell.known
+    cdef Function function
     if not is_outermost():
         return cell.construct(*args, **kwargs)
+    with cython.critical_section(cell):
+        function = <Function>cell.known
     if function is not None and function.pure == cell.pure and not kwargs:
         result = replay_latest(function, None, args)
         if result is not NotImplemented:
             return cell.construct(*args) if result is FAILED else result
     key = "cell", id(cell)
     result = call_by_key(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
-    cell.known = known_as((cell.pure, key), cell)
+    function = known_as((cell.pure, key), cell)
+    with cython.critical_section(cell):
+        cell.known = function
     return result
 
 
@@ -420,7 +468,7 @@ def programs():
         if function.eager:
             found.append((function.name, False, "eager"))
             continue
-        for special in function.specialisations.values():
+        for special in list(function.specialisations.values()):
             r = special.last if special.confirmed is None else special.confirmed
             if r is not None:
                 found.append((function.name, special.confirmed is not None, str(r.program)
@@ -432,7 +480,7 @@ def forget_programs():
     """Empty the cache, and drop the programs that functions and Cells hold."""
     global NEWEST, EPOCH
     FUNCTIONS.clear()
-    NEWEST = None
+    NEWEST = NULL
     EPOCH += 1
 
 

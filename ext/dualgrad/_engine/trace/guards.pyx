@@ -15,8 +15,9 @@ classes runs, so these cannot hide their contents.
 
 A guard keeps a reference to the object it found, so that no other object gets the same address.
 """
+cimport cython
 cimport numpy as cnp
-from cpython.dict cimport PyDict_GetItem, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
+from cpython.dict cimport PyDict_Next, PyDict_Size
 from cpython.bytes cimport PyBytes_CheckExact
 from cpython.complex cimport PyComplex_CheckExact
 from cpython.contextvars cimport PyContextVar_Get
@@ -133,17 +134,16 @@ cdef class Entries(Guard):
     cdef object names
 
     cdef bint holds(self) except -1:
-        cdef PyObject *now
-        cdef PyObject *before
+        cdef dict found = <dict>self.found
         for name in self.names:
-            now = PyDict_GetItem(self.d, name)
-            before = PyDict_GetItem(self.found, name)
+            now = self.d.get(name, ABSENT)
+            before = found.get(name, ABSENT)
             if now is before:
                 continue
-            if now is NULL or before is NULL or not self.alike(<object>now, <object>before):
+            if now is ABSENT or before is ABSENT or not self.alike(now, before):
                 self.changed = name
                 return False
-            (<dict>self.found)[name] = <object>now
+            found[name] = now
         self.value = 0 if self.word is NULL else self.word[0]
         return True
 
@@ -160,17 +160,17 @@ cdef class Attributes(Guard):
     cdef bint holds(self) except -1:
         cdef PyObject *key
         cdef PyObject *now
-        cdef PyObject *before
         cdef Py_ssize_t i = 0, met = 0
         cdef dict found = <dict>self.found
-        while PyDict_Next(self.d, &i, &key, &now):
-            if not self.counts(<object>key):
-                continue
-            before = PyDict_GetItem(found, <object>key)
-            if before is NULL or (now is not before and not self.alike(<object>now, <object>before)):
-                self.changed = <object>key
-                return False
-            met += 1
+        with cython.critical_section(self.d):
+            while PyDict_Next(self.d, &i, &key, &now):
+                if not self.counts(<object>key):
+                    continue
+                before = found.get(<object>key, ABSENT)
+                if before is ABSENT or (<object>now is not before and not self.alike(<object>now, before)):
+                    self.changed = <object>key
+                    return False
+                met += 1
         if met != len(found):
             self.changed = next((name for name in found if name not in self.d), None)
             return False
@@ -187,14 +187,15 @@ cdef class Items(Guard):
         cdef Py_ssize_t i = 0, k = 0
         cdef tuple found = <tuple>self.found
         cdef object d = self.holder
-        if PyDict_Size(d) * 2 != len(found):
-            return False
         if is_a(d, OrderedDict):
             return self.same_items(items_of(d), found)
-        while PyDict_Next(d, &i, &key, &now):
-            if not self.alike(<object>key, found[k]) or not self.alike(<object>now, found[k + 1]):
+        with cython.critical_section(d):
+            if PyDict_Size(d) * 2 != len(found):
                 return False
-            k += 2
+            while PyDict_Next(d, &i, &key, &now):
+                if not self.alike(<object>key, found[k]) or not self.alike(<object>now, found[k + 1]):
+                    return False
+                k += 2
         self.value = 0 if self.word is NULL else self.word[0]
         return True
 
@@ -280,8 +281,7 @@ cdef class Raising(Guard):
     cdef object numpy_settings
 
     cdef bint holds(self) except -1:
-        cdef PyObject *p = PyDict_GetItemWithError(WARNINGS, "filters")
-        cdef object now = None if p is NULL else <object>p
+        cdef object now = WARNINGS.get("filters")
         cdef object numpy_settings = settings_of_numpy()
         if now is self.filters and numpy_settings is self.numpy_settings and type(now) is list \
                 and dg_has_items(<PyObject *>now, <PyObject *>self.entries):
@@ -353,12 +353,11 @@ cdef class Guards:
     cdef int entries(self, dict d, object names, object holder, object label) except -1:
         """Guard the presence, absence and values of some names in a dict."""
         cdef Entries g = Entries()
-        cdef PyObject *p
         cdef dict found = {}
         for name in names:
-            p = PyDict_GetItem(d, name)
-            if p is not NULL:
-                found[name] = <object>p
+            now = d.get(name, ABSENT)
+            if now is not ABSENT:
+                found[name] = now
         g.d = d
         g.names = names
         g.word = dg_version_of(<PyObject *>d)

@@ -221,8 +221,7 @@ cdef bint saves_time(Program program) except -1:
 cdef tuple plan_of(Program program, bint worth_it):
     """The plan of an equal program, or a new one if it is worth it, None to execute the steps one by one; and whether
     that saves time."""
-    global PLANS
-    cdef list plans = PLANS             # another thread may put another list there
+    cdef list plans = PLANS[:]          # another thread may put others there
     for known in plans:
         if program.same_as(<Program>(<tuple>known)[0]):
             break
@@ -232,7 +231,7 @@ cdef tuple plan_of(Program program, bint worth_it):
     if known is None or known[1] is None:
         known = (program, make_plan(program) if worth_it or known is not None else None, saves_time(program))
     if not plans or known is not plans[0]:
-        PLANS = [known, *[each for each in plans if each is not former][:KEPT_PLANS - 1]]
+        PLANS[:] = [known, *[each for each in plans if each is not former][:KEPT_PLANS - 1]]
     return (<tuple>known)[1:]
 
 

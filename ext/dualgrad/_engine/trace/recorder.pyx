@@ -36,11 +36,14 @@ from ..transforms.handles cimport TensorBase
 from ..values.levels cimport next_serial
 from ..primitives.watch cimport user_line
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+
 cdef extern from "Python.h":
     bint PyGC_Disable()
     bint PyGC_Enable()
 
-cdef int TRACES = 0
+cdef long long TRACES = 0           # recordings so far
 cdef enum:
     KEPT_BYTES = 1 << 22            # of results kept, so that equal steps need not compute them
     FEW = 8                         # operands of most steps
@@ -60,9 +63,7 @@ cdef Array without_repeats(Array a):
 cdef class Recorder(Tracer):
 
     def __cinit__(self):
-        global TRACES
-        TRACES += 1
-        self.trace = TRACES
+        self.trace = <int>dg_add_shared(&TRACES, 1)
         self.start = next_serial()
         self.program = Program()
         self.handles = {}

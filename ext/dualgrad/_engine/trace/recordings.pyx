@@ -14,6 +14,8 @@ A program is valid while its guards hold. Each run reads the captured tensors ag
 captured tensor, the tensor must still hold the same array. A pure function (`jit(f, pure=True)`) has no guards: its
 user says that it needs none.
 """
+cimport cython
+
 import warnings
 from collections import OrderedDict
 from time import perf_counter
@@ -114,9 +116,13 @@ cdef class Specialisation:
 cdef object record_call(Function function, Specialisation special, object call, Signature g, object fn):
     """Call and record a function. The recording goes to `special`, as `last` or `confirmed`."""
     cdef Recorder recorder = Recorder()
-    cdef Recording made = Recording(), former = special.last
-    cdef bint held = former is not None and former.guards is not None and still_valid(former, g.inputs)
-    cdef str change = None if held or former is None else change_in_words(former.guards)
+    cdef Recording made = Recording(), former
+    cdef bint held
+    cdef str change
+    with cython.critical_section(function):
+        former = special.last
+        held = former is not None and former.guards is not None and still_valid(former, g.inputs)
+        change = None if held or former is None else change_in_words(former.guards)
     if not function.pure:
         made.executed = Executed()
         made.executed.traced = function.traced
@@ -126,33 +132,38 @@ cdef object record_call(Function function, Specialisation special, object call, 
     made.seconds = perf_counter() - start
     if recorder.failed is None and g.changed():
         recorder.failed = "a list or dict that it was given is changed"
+    with cython.critical_section(function):
+        judge(function, special, made, former, held, change, call if fn is None else fn, recorder, g)
+    return result
+
+
+cdef int judge(Function function, Specialisation special, Recording made, Recording former, bint held, str change,
+               object start, Recorder recorder, Signature g) except -1:
+    """Keep a recording as `last` or `confirmed`, or run the function eagerly from now on. `held`: the guards of the
+    former recording held before the call; else `change` says what had changed."""
     if recorder.failed is not None:
-        go_eager(function, recorder.failed, recorder.line)
-        return result
-    if not function.pure and not find_guards(function, special, made, former if held else None,
-                                             call if fn is None else fn, recorder, g):
-        return result
+        return go_eager(function, recorder.failed, recorder.line)
+    if not function.pure and not find_guards(function, special, made, former if held else None, start, recorder, g):
+        return 0
     made.fixed = recorder.fixed
     if made.agreed >= 2 and (function.pure or made.guarded):
         if made.guards is not None and made.guards.bytes > TIMED_BYTES and seconds_to_check(made.guards) > made.seconds:
-            go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed takes "
-                     f"longer than the call; hold such data in Tensors", None)
-            return result
-        accept(function, special, made)
-        return result
+            return go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed "
+                            f"takes longer than the call; hold such data in Tensors", None)
+        return accept(function, special, made)
     special.last = made
     if former is None:
-        return result
+        return 0
     if not held and former.guards is not None:      # a guarded object changed between the calls
         special.changes += 1
         if special.changes > MAX_CHANGES:
             go_eager(function, f"{change or 'a tensor'} has changed {MAX_CHANGES} times, after few calls each; pass it "
                      f"as an argument", None)
-        return result
+        return 0
     special.failures += 1
     if special.failures >= MAX_FAILURES:
         go_eager(function, "recordings of it differ, so something else than its arguments decides what it does", None)
-    return result
+    return 0
 
 
 cdef double seconds_to_check(Guards guards) except -1:

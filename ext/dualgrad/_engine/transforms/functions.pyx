@@ -253,9 +253,6 @@ cdef object described(object x):
         return f"a {type(x).__name__} of {len(x)}"
     return "None" if x is None else f"a {type(x).__name__}"
 
-cdef list LIFTING = []              # primitives whose jvp is being read in an algebra, with the level
-
-
 cdef Value by_rule(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
     """A primitive whose derivative is a function, degree by degree, lowest first.
 
@@ -267,14 +264,16 @@ cdef Value by_rule(Functions given, object params, PyObject **args, int n, Level
     out[0] = bind_list(given.op, params, primals)
     if given.implicit:
         return by_residual(given, params, args, n, level, algebra, primals, out)
-    if (given.op, level.serial) in LIFTING:
+    if level.lifting is None:
+        level.lifting = []
+    if given.op in level.lifting:
         raise NotImplementedError(f"{given.name}: its jvp applies {given.name} to what it differentiates, so Taylor "
                                   f"coefficients cannot be found from it; give residual and correction instead of jvp")
-    LIFTING.append((given.op, level.serial))
+    level.lifting.append(given.op)
     try:
         return by_jvp(given, params, args, n, level, algebra, out)
     finally:
-        LIFTING.pop()
+        level.lifting.pop()
 
 
 cdef Value by_residual(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra,

@@ -20,6 +20,7 @@ cdef class Level:
     cdef unsigned long thread
     cdef Level outer                    # the level that was innermost when this one was opened
     cdef Claim own_claim
+    cdef list lifting                   # primitives whose jvp is being read in an algebra of this level
     cdef list stacks                    # of a forward transform: for each block the level of its batch, or None
     cdef Claim claim(self)
     cdef bint depends_on_open(self)

@@ -44,6 +44,10 @@ cdef extern from "memory/pool.h":
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *o) noexcept
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+    long long dg_read_shared(long long *counter) noexcept
+
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
 
@@ -51,13 +55,11 @@ cdef long long SERIAL = 0
 
 
 cdef long long next_serial() noexcept:
-    global SERIAL
-    SERIAL += 1
-    return SERIAL
+    return dg_add_shared(&SERIAL, 1)
 
 
 cdef long long last_serial() noexcept:
-    return SERIAL
+    return dg_read_shared(&SERIAL)
 
 
 cdef unsigned long this_thread() noexcept nogil:
