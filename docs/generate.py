@@ -98,7 +98,7 @@ def entry(name: str, thing: Any) -> str:
 
 def own_members() -> list[str]:
     """What Tensor has besides the functions of `dualgrad.ops`."""
-    attached = {name for module in ops._gathered._MODULES for name in module.METHODS}
+    attached = {name for module in ops._gathered._modules() for name in module.METHODS}
     return [name for name in dir(dg.Tensor) if not name.startswith("_") and name not in attached]
 
 
@@ -169,7 +169,7 @@ def reference() -> dict[str, str]:
 def homes() -> Iterator[tuple[ModuleType, list[str]]]:
     """The modules of `dualgrad.ops`, and of their public names those that no module before them has."""
     seen = {name.removeprefix("ops.") for name in TOP["Derivatives"]}
-    for module in ops._gathered._MODULES:
+    for module in ops._gathered._modules():
         yield module, [name for name in module.__all__ if name not in seen]
         seen |= set(module.__all__)
 

@@ -53,7 +53,6 @@ from .pytrees import register_pytree
 from .random import get_seed, set_seed
 from .tensor import Tensor, tensor
 from .threads import get_num_threads, set_num_threads
-from .transforms.custom import Function, custom_vjp
 from .transforms.gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .transforms.linearization import linearize
 from .transforms.recompute import recompute
@@ -108,6 +107,7 @@ if TYPE_CHECKING:
     from .serialization import load_checkpoint, load_param_into_net, save_checkpoint
     from .sparse.compressed import sparse_hessian, sparse_jacobian
     from .train import Model
+    from .transforms.custom import Function, custom_vjp
     from .transforms.hessians import hessian, hvp
     from .transforms.jacobians import jacfwd, jacrev
 
@@ -118,6 +118,7 @@ _LATER = {
     "communication": (),
     "sparse.compressed": ("sparse_hessian", "sparse_jacobian"),
     "dataset": ("data_sink",),
+    "transforms.custom": ("Function", "custom_vjp"),
     "distributed": (),
     "transforms.hessians": ("hessian", "hvp"),
     "log": (),

@@ -6,9 +6,9 @@ of the program by `follow`. Each place of the user's code is named once for each
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from pathlib import Path
 from typing import Any, Final
 
 from ._engine.transforms import tensor as _engine
@@ -20,7 +20,7 @@ from .tensor import Tensor
 __all__ = ["PortingWarning", "follow"]
 
 CONVENTIONS: Final = ("jax", "mindspore")
-_PACKAGE: Final = str(Path(__file__).parent) + "/"
+_PACKAGE: Final = os.path.join(os.path.dirname(__file__), "")
 _CONJ: Final = _engine.OPCODES["conj"]
 _said: set[tuple[str, str, int]] = set()
 

@@ -1,5 +1,8 @@
 """Cells: the base class, containers, layers, activations, losses and optimisers."""
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
 from dualgrad.nn import (
     activations,
     adaptive,
@@ -55,7 +58,8 @@ from dualgrad.nn.schedules import *
 from dualgrad.nn.transformers import *
 from dualgrad.nn.wrap import *
 
-from dualgrad.nn import probability as probability  # isort: skip
+if TYPE_CHECKING:
+    from dualgrad.nn import probability as probability
 
 _MODULES = (
     activations,
@@ -86,3 +90,13 @@ _MODULES = (
     wrap,
 )
 __all__ = sorted(name for module in _MODULES for name in module.__all__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "probability":  # imported when it is asked for
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "probability"})

@@ -1,7 +1,7 @@
 """Operations on tensors: functions, primitive classes under MindSpore's names, and the methods of `Tensor`.
 
 Folders are layers, lowest first: `axes`, `index`, `shape`, `math`, `linalg`, then `signal`, `neural` and `random`;
-`_gathered.py` has the names of all.
+`composed` is the last. `_gathered.py` has the names of all.
 """
 
 import sys as _sys
@@ -21,11 +21,18 @@ __all__ = _gathered._NAMES
 # Programs and pickles may say `dualgrad.ops.creation`: files had no folders before. All their public names are here.
 _FOLDERS = tuple(f"{__name__}.{name}." for name in ("axes", "index", "shape", "math", "signal", "neural", "random"))
 _FORMER = [path.rpartition(".")[2] for path in _sys.modules if path.startswith(_FOLDERS)]
-for _name in (*_FORMER, "_norms", "loops", "misc"):
+for _name in (*_FORMER, "_norms", "convolution", "loops", "misc", "pooling"):
     globals().setdefault(_name, _sys.modules.setdefault(f"{__name__}.{_name}", _sys.modules[__name__]))
 
 
 def __getattr__(name: str) -> Any:
     if name in ("composite", "functional", "operations"):  # the same names once more, imported when asked for
         return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _gathered._FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(_gathered, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,13 +2,17 @@
 
 Each module lists its public names in `__all__` and its methods in `METHODS`. Some functions have the name of their
 folder or module (`ops.shape`, `ops.gather`). Here the function is meant, so folders are imported first and names after.
+The files that `_later.py` lists are imported when one of their names is first asked for.
 """
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from types import ModuleType as _Module
+from typing import TYPE_CHECKING, Any
+
 from ..loops import looping as _looping
 from ..tensor import Tensor
-from ..transforms.custom import custom_vjp as custom_vjp
 from ..transforms.gradient import GradOperation as GradOperation
 from ..transforms.gradient import get_grad as get_grad
 from ..transforms.gradient import grad as grad
@@ -24,8 +28,7 @@ from ..transforms.linearization import linearize as linearize
 from ..transforms.taylor import derivative as derivative
 from ..transforms.taylor import jet as jet
 from ..transforms.vectorize import vmap as vmap
-from . import collective as _collective
-from . import composed, dispatch, effects, hooks, index, linalg, math, neural, random, signal
+from . import _later, dispatch, effects, hooks, index, linalg, math, neural, random, signal
 from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
 
@@ -36,20 +39,6 @@ from .axes._diagonals import *
 from .axes._joining import *
 from .axes._order import *
 from .axes._turning import *
-from .collective import *
-from .composed.comparisons import *
-from .composed.counting import *
-from .composed.diagonals import *
-from .composed.margins import *
-from .composed.networks import *
-from .composed.numbers import *
-from .composed.positions import *
-from .composed.quantiles import *
-from .composed.reversals import *
-from .composed.scalars import *
-from .composed.shapes import *
-from .composed.sums import *
-from .composed.windows import *
 from .dispatch import *
 from .effects import *
 from .hooks import *
@@ -79,30 +68,18 @@ from .math.reductions import *
 from .math.sampled import *
 from .math.special import *
 from .math.statistics import *
-from .neural._adaptive import *
 from .neural._classification import *
 from .neural._directions import *
 from .neural._divergences import *
-from .neural._pools import *
 from .neural._rectifiers import *
 from .neural._softmax import *
 from .neural._thresholds import *
-from .neural._transposes import *
-from .neural._unpooling import *
 from .neural.activations import *
-from .neural.blocks import *
 from .neural.clipping import *
-from .neural.convolution import *
-from .neural.grids import *
 from .neural.layers import *
 from .neural.losses import *
 from .neural.normalisation import *
-from .neural.pooling import *
-from .neural.resampling import *
-from .random.choices import *
-from .random.distributions import *
 from .random.drawing import *
-from .random.seeded import *
 from .shape._padding import *
 from .shape._patches import *
 from .shape._repeating import *
@@ -115,7 +92,6 @@ from .signal._spectra import *
 from .signal.fft import *
 
 _MODULES = (
-    _collective,
     *math.MODULES,
     *_SHAPES,
     *index.MODULES,
@@ -124,7 +100,6 @@ _MODULES = (
     *signal.MODULES,
     *neural.MODULES,
     *random.MODULES,
-    *composed.MODULES,
     _looping,
     effects,
     hooks,
@@ -135,8 +110,71 @@ _NAMES = [
     "GradOperation", "custom_vjp", "derivative", "get_grad", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jet", "jvp",
     "linearize", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
-_NAMES += sorted({name for module in _MODULES for name in module.__all__} - {*_NAMES})
+_FILE_OF = {name: f".{file}" for file, names in _later.NAMES.items() for name in names.split()}
+_NAMES += sorted({*_FILE_OF, *(name for module in _MODULES for name in module.__all__)} - {*_NAMES})
+_FILE_OF["custom_vjp"] = "..transforms.custom"
+
+if TYPE_CHECKING:
+    from ..transforms.custom import custom_vjp as custom_vjp
+    from .collective import *
+    from .composed.comparisons import *
+    from .composed.counting import *
+    from .composed.diagonals import *
+    from .composed.margins import *
+    from .composed.networks import *
+    from .composed.numbers import *
+    from .composed.positions import *
+    from .composed.quantiles import *
+    from .composed.reversals import *
+    from .composed.scalars import *
+    from .composed.shapes import *
+    from .composed.sums import *
+    from .composed.windows import *
+    from .neural._adaptive import *
+    from .neural._pools import *
+    from .neural._transposes import *
+    from .neural._unpooling import *
+    from .neural.blocks import *
+    from .neural.convolution import *
+    from .neural.grids import *
+    from .neural.pooling import *
+    from .neural.resampling import *
+    from .random.choices import *
+    from .random.distributions import *
+    from .random.seeded import *
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(_import_module(_FILE_OF[name], __package__), name)
+    return found
+
+
+def _modules() -> list[_Module]:
+    """All files that have names of `dualgrad.ops`."""
+    return [*_MODULES, *(_import_module(f".{file}", __package__) for file in _later.NAMES)]
+
+
+class _Method:
+    """A method of `Tensor` whose file is not imported yet. The first one that is asked for brings all of them."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        for file in _later.METHODS:
+            for name, method in _import_module(f".{file}", __package__).METHODS.items():
+                if isinstance(vars(Tensor)[name], _Method):
+                    setattr(Tensor, name, method)
+        return vars(Tensor)[self.name].__get__(x, owner)
+
 
 for _module in _MODULES:
     for _name, _method in _module.METHODS.items():
         setattr(Tensor, _name, _method)
+for _file in _later.METHODS:
+    for _name in _later.METHODS[_file].split():
+        setattr(Tensor, _name, _Method(_name))

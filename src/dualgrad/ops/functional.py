@@ -11,3 +11,7 @@ __all__ = _gathered._NAMES
 def __getattr__(name: str) -> Any:
     """What is not copied here: names that are not in `__all__`, and those that come later."""
     return getattr(_gathered, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,15 +2,10 @@
 
 from . import (
     activations,
-    blocks,
     clipping,
-    convolution,
-    grids,
     layers,
     losses,
     normalisation,
-    pooling,
-    resampling,
 )
 
 MODULES = (
@@ -18,10 +13,5 @@ MODULES = (
     losses,
     layers,
     normalisation,
-    convolution,
-    pooling,
-    resampling,
-    grids,
-    blocks,
     clipping,
 )

@@ -1,5 +1,5 @@
 """Random numbers."""
 
-from . import choices, distributions, drawing, seeded
+from . import drawing
 
-MODULES = (drawing, distributions, choices, seeded)
+MODULES = (drawing,)
