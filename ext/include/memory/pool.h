@@ -33,7 +33,7 @@ static inline PyObject *dg_pool_take(dg_pool *pool, PyTypeObject *type)
 static inline void dg_pool_give(dg_pool *pool, PyTypeObject *type, PyObject *o)
 {
     PyTypeObject *own = Py_TYPE(o);
-    if (own == type && pool->n < DG_POOLED && !own->tp_finalize)
+    if (DG_POOLED && own == type && pool->n < DG_POOLED && !own->tp_finalize)
         pool->kept[pool->n++] = o;
     else
         own->tp_free(o);
