@@ -14,8 +14,10 @@
 #include <string.h>
 #include "vector/compiler.h"
 
-#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
+/* GCC knows the names of levels from version 12 on. On Windows it does not align its stack for vectors of 32 bytes. */
+#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12 && !defined(_WIN32)))
 #define DG_HAS_LEVELS 1
+#include "vector/processor.h"
 #define DG_TARGET_v3 __attribute__((target("arch=x86-64-v3")))
 #if defined(__clang__) /* it takes vectors of 32 bytes else */
 #define DG_TARGET_v4 __attribute__((target("arch=x86-64-v4"), min_vector_width(512)))
@@ -54,13 +56,8 @@
 static int dg_find_level(void)
 {
     const char *wish = getenv("DUALGRAD_KERNELS");
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
-        !__builtin_cpu_supports("bmi2") || (wish && !strcmp(wish, "baseline")))
-        return 0;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && !(wish && !strcmp(wish, "x86-64-v3")) ? 2 : 1;
+    const int found = wish && !strcmp(wish, "baseline") ? 1 : dg_find_x86_64();
+    return found < 3 ? 0 : found < 4 || (wish && !strcmp(wish, "x86-64-v3")) ? 1 : 2;
 }
 #endif
 
