@@ -9,6 +9,10 @@
 #define __attribute__(x)
 #endif
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#define DG_INLINE static __forceinline
+#else
 #define DG_INLINE static inline __attribute__((always_inline))
+#endif
 
 #endif

@@ -25,7 +25,13 @@
 
 typedef void (*dg_function)(void);
 
-#if DG_GNU
+#define DG_CHOOSE_FUNCTION(NAME) DG_CHOOSE_AS((dg_function), NAME)
+
+/* Functions of a vector in a register, where the compiler has such types and machine code passes them in the same way,
+ * which it does not on Windows. */
+#if DG_GNU && !defined(_WIN32)
+#define DG_EACH_WIDE(...) DG_EACH_LEVEL(DG_VECTOR_WIDE, __VA_ARGS__)
+#define DG_CHOOSE_WIDE(NAME) DG_CHOOSE_FUNCTION(NAME)
 #define DG_REGISTERS(LEVEL, T) typedef T dg_##T##_##LEVEL __attribute__((vector_size(DG_BYTES_##LEVEL)));
 DG_REGISTERS(v1, double)
 DG_REGISTERS(v3, double)
@@ -33,6 +39,9 @@ DG_REGISTERS(v4, double)
 DG_REGISTERS(v1, float)
 DG_REGISTERS(v3, float)
 DG_REGISTERS(v4, float)
+#else
+#define DG_EACH_WIDE(...)
+#define DG_CHOOSE_WIDE(NAME) ((dg_function)0)
 #endif
 
 /* KERNEL_is_hard finds the numbers that a kernel leaves to the C library; KERNEL_hard computes them. */
@@ -82,7 +91,7 @@ DG_REGISTERS(v4, float)
         return KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(DG_FUSES_##LEVEL, x);               \
     }
 
-/* The same for a vector in a register, which machine code calls. */
+/* The same for a vector in a register. */
 #define DG_VECTOR_WIDE(LEVEL, NAME, T, KERNEL)                                                     \
     static dg_##T##_##LEVEL NAME##_##LEVEL(dg_##T##_##LEVEL v)                                     \
     {                                                                                              \

@@ -27,6 +27,10 @@
 #define DG_UNROLL _Pragma("clang loop unroll(full)")
 #define DG_UNROLL_8 _Pragma("clang loop unroll_count(8)")
 #define DG_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(_MSC_VER)
+#define DG_UNROLL
+#define DG_UNROLL_8
+#define DG_INDEPENDENT __pragma(loop(ivdep))
 #else
 #define DG_UNROLL
 #define DG_UNROLL_8

@@ -41,7 +41,7 @@ def _kernel(row: Row) -> list[str]:
     for tag, ctype, _ in _vectors(row):
         kernel = f"dgv_{row.name}{'' if tag == 'f64' else '_f'}"
         lines.append(f"DG_EACH_LEVEL(DG_VECTOR_LOOP, dg_{row.name}_{tag}, {ctype}, {kernel})")
-        lines.append(f"DG_EACH_LEVEL(DG_VECTOR_WIDE, dg_{row.name}_{tag}_wide, {ctype}, {kernel})")
+        lines.append(f"DG_EACH_WIDE(dg_{row.name}_{tag}_wide, {ctype}, {kernel})")
         if row.name not in CIRCLE:
             lines.append(f"DG_EACH_LEVEL(DG_VECTOR_ONE, {_function(row, tag)}, {ctype}, {kernel})")
     return lines
@@ -82,16 +82,16 @@ def kernels() -> str:
         for tag, ctype, suffix in (("f64", "double", ""), ("f32", "float", "f"))
     ]
     vectors = [(code, row) for code, row in rows if row.vector]
-    out += _functions("dg_own_function", vectors, _function)
-    out += _functions("dg_own_wide", vectors, lambda row, tag: f"dg_{row.name}_{tag}_wide")
+    out += _functions("dg_own_function", vectors, "DG_CHOOSE_FUNCTION", _function)
+    out += _functions("dg_own_wide", vectors, "DG_CHOOSE_WIDE", lambda row, tag: f"dg_{row.name}_{tag}_wide")
     return "\n".join(out)
 
 
-def _functions(name: str, rows: list[tuple[int, Row]], called: Callable[[Row, str], str]) -> list[str]:
+def _functions(name: str, rows: list[tuple[int, Row]], choose: str, called: Callable[[Row, str], str]) -> list[str]:
     """A function that looks up those of vector kernels."""
     out = [f"static dg_function {name}(int op, int typenum)", "{", "    switch (op) {"]
     for code, row in rows:
-        functions = [(num, f"DG_CHOOSE_AS((dg_function), {called(row, tag)})") for tag, _, num in _vectors(row)]
+        functions = [(num, f"{choose}({called(row, tag)})") for tag, _, num in _vectors(row)]
         picks = " : ".join(f"typenum == {num} ? {function}" for num, function in functions)
         out.append(f"    case {code}: return {picks} : (dg_function)0;")
     return [*out, "    }", "    return (dg_function)0;", "}", ""]
