@@ -142,6 +142,12 @@ class Toolchain:
             raise Unusable(
                 f"dualgrad is built from C sources, and no C compiler is there ({reason}): {INSTALL}"
             ) from None
+        # setuptools finds Microsoft's compiler and asks for no other. Only clang-cl makes all vector code.
+        wanted = os.environ.get("CC", "")
+        if Path(wanted).stem.lower() == "clang-cl":
+            self.compiler.cc = shutil.which(wanted)
+            if self.compiler.cc is None:
+                raise Unusable(f"the environment variable CC names {wanted}, and there is no such program: {INSTALL}")
         return "clang-cl" if Path(self.compiler.cc).stem.lower() == "clang-cl" else "msvc"
 
     def compile_trial(self):

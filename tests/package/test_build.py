@@ -56,13 +56,27 @@ def test_families_follow_from_macros():
 
 
 @pytest.mark.parametrize(("cc", "family"), [("C:/VC/bin/cl.exe", "msvc"), ("C:/LLVM/bin/clang-cl.exe", "clang-cl")])
-def test_microsofts_driver_gets_its_own_options(cc, family):
+def test_microsofts_driver_gets_its_own_options(cc, family, monkeypatch):
+    monkeypatch.delenv("CC", raising=False)
     found = toolchain.Toolchain(microsoft(cc))
     assert found.family == family
     assert found.link_flags() == []
     for debug in (False, True):
         assert all(flag.startswith("/") for flag in found.compile_flags(debug))
         assert "/std:c11" in found.compile_flags(debug)
+
+
+def test_clang_takes_the_place_of_microsofts_compiler_where_the_user_says_so(monkeypatch, tmp_path):
+    clang = tmp_path / "clang-cl.exe"
+    clang.write_text("")
+    clang.chmod(0o755)
+    monkeypatch.setenv("CC", str(clang))
+    compiler = microsoft("C:/VC/bin/cl.exe")
+    assert toolchain.Toolchain(compiler).family == "clang-cl"
+    assert compiler.cc == str(clang)
+    monkeypatch.setenv("CC", str(tmp_path / "nowhere" / "clang-cl.exe"))
+    with pytest.raises(toolchain.Unusable, match="nowhere"):
+        toolchain.Toolchain(microsoft("C:/VC/bin/cl.exe"))
 
 
 @pytest.mark.parametrize("family", toolchain.COMPILE)
