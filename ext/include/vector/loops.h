@@ -95,17 +95,15 @@ DG_REGISTERS(v4, float)
 #define DG_VECTOR_WIDE(LEVEL, NAME, T, KERNEL)                                                     \
     static dg_##T##_##LEVEL NAME##_##LEVEL(dg_##T##_##LEVEL v)                                     \
     {                                                                                              \
-        enum { bytes = DG_BYTES_##LEVEL, lanes = bytes / sizeof(T) };                              \
-        T __attribute__((aligned(bytes))) x[lanes], y[lanes];                                      \
+        enum { lanes = DG_BYTES_##LEVEL / sizeof(T) };                                             \
+        union { dg_##T##_##LEVEL v; T number[lanes]; } x = {v}, y;                                 \
         int64_t hard = 0;                                                                          \
-        memcpy(x, &v, bytes);                                                                      \
-        for (int i = 0; i < lanes; ++i) hard |= KERNEL##_is_hard(x[i]);                            \
-        DG_INDEPENDENT for (int i = 0; i < lanes; ++i) y[i] = KERNEL(DG_FUSES_##LEVEL, x[i]);      \
+        for (int i = 0; i < lanes; ++i) hard |= KERNEL##_is_hard(x.number[i]);                     \
+        DG_INDEPENDENT for (int i = 0; i < lanes; ++i) y.number[i] = KERNEL(DG_FUSES_##LEVEL, x.number[i]); \
         if (hard)                                                                                  \
             for (int i = 0; i < lanes; ++i)                                                        \
-                if (KERNEL##_is_hard(x[i])) y[i] = KERNEL##_hard(x[i]);                            \
-        memcpy(&v, y, bytes);                                                                      \
-        return v;                                                                                  \
+                if (KERNEL##_is_hard(x.number[i])) y.number[i] = KERNEL##_hard(x.number[i]);       \
+        return y.v;                                                                                \
     }
 
 /* Sine and cosine of one number: each of them costs as much as both. */
