@@ -254,7 +254,7 @@ def engine_objects():
 
     dg.vjp(function, X)
     found["closed tape"] = found["open tape"]
-    found["rule"] = custom.CellRule("rule", cube, (), None)
+    found["rule"] = custom.CellRule("rule", cube, (), None, False, None)
     found["slots"] = tape.Slots()
     found["algebra"] = algebra.jets(2)
     return found
