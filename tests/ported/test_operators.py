@@ -195,6 +195,18 @@ def test_values_are_those_of_numpy(name, args, settings, expected):
         np.testing.assert_allclose(one.asnumpy(), other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", np.typecodes["AllInteger"])
+@pytest.mark.parametrize("name", ["left_shift", "right_shift"])
+@pytest.mark.usefixtures("mode")
+def test_shifts_of_all_widths_are_those_of_numpy(kind, name):
+    """Also by the last bit, which 2**n does not reach in the type, and by more than there are bits."""
+    limits = np.iinfo(kind)
+    x = np.array([0, 1, 5, limits.max, limits.max // 3, limits.min, limits.min // 2, limits.min + 7], kind)
+    x, by = np.meshgrid(x, np.arange(min(limits.min, 0) and -1, limits.bits + 2).astype(kind))
+    found = getattr(ops, f"bitwise_{name}")(Tensor(x), Tensor(by))
+    np.testing.assert_array_equal(found.asnumpy(), getattr(np, name)(x, by), strict=True)
+
+
 def test_medians_leave_nan_out():
     value, place = ops.nanmedian(f64(NAN), 1)
     for row, v, k in zip(NAN, value.asnumpy(), place.asnumpy(), strict=True):

@@ -11,7 +11,7 @@ from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, alike, floating, integer, operand, together
-from ..index.choice import clamp
+from ..index.choice import clamp, where
 from ..math import elementwise as _rows
 from ..math.arithmetic import pow
 from ._classes import Derived
@@ -201,21 +201,24 @@ def bitwise_not(input: Any) -> Tensor:
 invert = bitwise_not
 
 
-def _shifted(name: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
+def _shifted(name: str, input: Any, other: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The integers, how far their bits move (0 where that is not within their width), and where it is."""
     x, y = together(name, input, other)
     if not (x.dtype.is_int and y.dtype.is_int):
         raise TypeError(f"{name}: operands of types {x.dtype} and {y.dtype}; expected integers")
     x, y = alike([x, y])
-    return x, pow(np.asarray(2, x.dtype.numpy), y)
+    there = (y >= 0) & (y < 8 * x.dtype.numpy.itemsize)
+    return x, where(there, y, 0), there
 
 
 def bitwise_left_shift(input: Any, other: Any) -> Tensor:
-    """Bits moved to the left: ``input * 2**other``.
+    """Bits moved to the left: ``input * 2**other``, as far as the type has bits.
 
     Parameters
     ----------
     input, other : Tensor or int
-        Integers, shapes that broadcast; `other` from 0 to less than the number of bits.
+        Integers, shapes that broadcast. Where `other` is negative, or not less than the number of bits, all bits are
+        moved out, as in NumPy.
 
     Returns
     -------
@@ -228,14 +231,14 @@ def bitwise_left_shift(input: Any, other: Any) -> Tensor:
     >>> print(ops.bitwise_left_shift(dg.Tensor([3]), 2), ops.bitwise_right_shift(dg.Tensor([13]), 2))
     [12] [3]
     """
-    x, power = _shifted("bitwise_left_shift", input, other)
-    return x * power
+    x, y, there = _shifted("bitwise_left_shift", input, other)
+    return where(there, x * pow(np.asarray(2, x.dtype.numpy), y), 0)
 
 
 def bitwise_right_shift(input: Any, other: Any) -> Tensor:
     """Bits moved to the right: ``input / 2**other``, rounded down.
 
-    The parameters are those of `bitwise_left_shift`; `other` leaves out the last bit.
+    The parameters are those of `bitwise_left_shift`. Where all bits are moved out, the sign is left: -1 or 0.
 
     Examples
     --------
@@ -244,7 +247,11 @@ def bitwise_right_shift(input: Any, other: Any) -> Tensor:
     >>> print(ops.bitwise_right_shift(dg.Tensor([-13]), 2))
     [-4]
     """
-    return _rows.floor_divide(*_shifted("bitwise_right_shift", input, other))
+    x, y, there = _shifted("bitwise_right_shift", input, other)
+    two = np.asarray(2, x.dtype.numpy)
+    half = y // 2  # 2**y itself may have no place in the type, the powers of both halves have
+    moved = _rows.floor_divide(_rows.floor_divide(x, pow(two, half)), pow(two, y - half))
+    return where(there, moved, -(x < 0).astype(x.dtype) if x.dtype.numpy.kind == "i" else 0)
 
 
 # ------------------------------------------------------------------------------------------ primitive classes
