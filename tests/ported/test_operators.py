@@ -21,6 +21,9 @@ TARGETS = np.array([0, 3, 1])
 WHOLE, OTHER = RNG.integers(-20, 20, 7), RNG.integers(1, 6, 7)
 SPECIAL = np.array([1.0, -2.0, 0.0, -0.0, np.inf, -np.inf, np.nan])
 
+PLANE = np.stack(np.meshgrid(SPECIAL, np.append(SPECIAL, 1e-9)), -1).view(complex).ravel()
+BYTES = [np.arange(np.iinfo(kind).min, np.iinfo(kind).max, 25, kind) for kind in "bB"]
+
 
 def diagonals(x, offset):
     return np.stack([np.diag(row, offset) for row in x.reshape(-1, x.shape[-1])]).reshape(
@@ -108,9 +111,13 @@ TABLE = {
         ((SPECIAL, SPECIAL), {"equal_nan": True}, np.isclose(SPECIAL, SPECIAL, equal_nan=True)),
         ((SPECIAL[:, None], SPECIAL), {}, np.isclose(SPECIAL[:, None], SPECIAL)),
         ((WHOLE, WHOLE + OTHER), {"atol": 2.5}, np.isclose(WHOLE, WHOLE + OTHER, atol=2.5)),
+        *[((PLANE[:, None], PLANE), {"equal_nan": k}, np.isclose(PLANE[:, None], PLANE, equal_nan=k)) for k in (0, 1)],
     ],
     "allclose": [((X, X + 1e-7), {}, np.array(True)), ((X, Y), {}, np.array(False))],
-    "approximate_equal": [((X, Y, 0.5), {}, np.abs(X - Y) < 0.5)],
+    "approximate_equal": [
+        ((X, Y, 0.5), {}, np.abs(X - Y) < 0.5),
+        *[((x[:, None], x, 30.0), {}, np.abs(x[:, None] * 1.0 - x) < 30) for x in BYTES],
+    ],
     "isneginf": [((SPECIAL,), {}, np.isneginf(SPECIAL))],
     "isposinf": [((SPECIAL,), {}, np.isposinf(SPECIAL))],
     "isreal": [((SPECIAL,), {}, np.isreal(SPECIAL)), ((X + 1j * np.round(Y),), {}, np.isreal(X + 1j * np.round(Y)))],

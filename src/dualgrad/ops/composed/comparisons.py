@@ -47,7 +47,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     """
     x, y = alike(together("isclose", input, other))
     exact = x == y
-    if x.dtype.is_float:
+    if x.dtype.is_float or x.dtype.is_complex:
         near = _rows.isfinite(y) & (_rows.abs(x - y) <= atol + rtol * _rows.abs(y))
         exact = exact | near
         if equal_nan:
@@ -99,7 +99,9 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5) -> Tensor:
     """
     if tolerance < 0:
         raise ValueError(f"approximate_equal: tolerance is {tolerance}; expected 0 or more")
-    x, y = together("approximate_equal", x, y)
+    x, y = alike(together("approximate_equal", x, y))
+    if x.dtype.is_int:  # a difference of integers may have no place in their type
+        return _rows.maximum(x, y).astype(_dtype.float64) - _rows.minimum(x, y).astype(_dtype.float64) < tolerance
     return _rows.abs(x - y) < tolerance
 
 
