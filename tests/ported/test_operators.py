@@ -157,6 +157,7 @@ TABLE = {
     "bincount": [
         ((OTHER,), {}, np.bincount(OTHER)),
         ((OTHER, X.ravel()[:7], 9), {}, np.bincount(OTHER, X.ravel()[:7], 9)),
+        *[((OTHER[:0], None, n), {}, np.bincount(OTHER[:0], None, n)) for n in (0, 2)],
     ],
     "histc": [
         ((X, 4, -1.0, 1.0), {}, np.histogram(X, 4, (-1, 1))[0] * 1.0),
@@ -164,7 +165,10 @@ TABLE = {
     ],
     "bucketize": [((X, [-1.0, 0.0, 0.5]), {}, np.digitize(X, [-1.0, 0.0, 0.5], right=True)),
                   ((WHOLE, [-3, 0, 5]), {"right": True}, np.digitize(WHOLE, [-3, 0, 5]))],
-    "intopk": [((X, TARGETS, k), {}, (X > X[range(3), TARGETS][:, None]).sum(1) < k) for k in (1, 2, 3)],
+    "intopk": [
+        *[((X, TARGETS, k), {}, (X > X[range(3), TARGETS][:, None]).sum(1) < k) for k in (1, 2, 3)],
+        ((np.tile(SPECIAL, (9, 1)), np.arange(-1, 8), 9), {}, np.isfinite([np.nan, *SPECIAL, np.nan])),
+    ],
     **{f"reduce_{name}": [((CUBE, axis), {}, f(CUBE, axis)) for axis in (1, (0, 2))]
        for name, f in (("sum", np.sum), ("mean", np.mean), ("max", np.max), ("min", np.min))},
     "pows": [((P, Y), {}, P**Y)],
@@ -317,6 +321,7 @@ REFUSED = {
     "quantile": (ValueError, lambda: ops.quantile(f64(X), 1.5), "0 to 1"),
     "negative": (ValueError, lambda: ops.bincount(Tensor([-1])), "0 or more"),
     "interval": (ValueError, lambda: ops.histc(f64(X), 0), "one at least"),
+    "range": (ValueError, lambda: ops.histc(f64(NAN)), "histc"),
     "tolerance": (ValueError, lambda: ops.approximate_equal(f64(X), f64(Y), -1.0), "tolerance"),
     "targets": (ValueError, lambda: ops.intopk(f64(X), np.array([1]), 2), "(N,)"),
 }

@@ -12,9 +12,11 @@ from ... import dtype as _dtype
 from ...tensor import Tensor
 from .._arguments import integer, operand, to_shape, total
 from ..index._indices import index_tensor, read
+from ..index.choice import where
 from ..index.gather import gather_elements
 from ..index.segments import unsorted_segment_sum
 from ..index.sorting import sort, topk
+from ..math import elementwise as _rows
 from ._classes import REQUIRED, Derived
 
 __all__ = ["InTopK", "bincount", "bucketize", "histc", "intopk", "msort", "top_k", "unique"]
@@ -95,9 +97,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     x = index_tensor("bincount", input)
     if x.ndim != 1 or (x.size and int(x._numpy().min()) < 0):
         raise ValueError(f"bincount: the input has shape {x.shape}; expected a vector of integers of 0 or more")
-    n = builtins.max(int(x._numpy().max(initial=-1)) + 1, integer("bincount", "minlength", minlength), 1)
+    n = builtins.max(int(x._numpy().max(initial=-1)) + 1, integer("bincount", "minlength", minlength))
     each = Tensor.from_numpy(np.ones(x.shape, np.int64)) if weights is None else operand("bincount", weights)
-    return unsorted_segment_sum(each, x, n)
+    return unsorted_segment_sum(each, x, n) if n else +each
 
 
 def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
@@ -129,6 +131,8 @@ def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Te
         raise ValueError(f"histc: {bins} intervals from {min} to {max}; expected one at least, and min up to max")
     values = x._numpy()
     if min == max:
+        if not np.isfinite(values).all():
+            raise ValueError(f"histc: elements that are not finite, and min and max are {min}; expected a range")
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
         low, high = (low - 1, high + 1) if low == high else (low, high)
     else:
@@ -169,7 +173,7 @@ def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
 
 
 def intopk(x1: Any, x2: Any, k: int) -> Tensor:
-    """Whether the predictions of targets are among the k largest.
+    """Whether the predictions of targets are among the k largest; False where one is not finite, or for no class.
 
     Parameters
     ----------
@@ -195,8 +199,12 @@ def intopk(x1: Any, x2: Any, k: int) -> Tensor:
     x, target = operand("intopk", x1), index_tensor("intopk", x2)
     if x.ndim != 2 or target.shape != x.shape[:1]:
         raise ValueError(f"intopk: shapes {x.shape} and {target.shape}; expected (N, classes) and (N,)")
-    own = gather_elements(x, 1, to_shape(target, (target.size, 1)))
-    return total((x > own).astype(_dtype.int64), (1,), False) < k
+    there = (target >= 0) & (target < x.shape[1])
+    if not x.shape[1]:
+        return there
+    own = gather_elements(x, 1, to_shape(where(there, target, 0), (target.size, 1)))
+    there = there & _rows.isfinite(to_shape(own, target.shape))
+    return there & (total((x > own).astype(_dtype.int64), (1,), False) < k)
 
 
 def unique(input: Any) -> tuple[Tensor, Tensor]:
