@@ -1,5 +1,7 @@
 """Methods of tensors that ported code uses: facts, types, other tensors, and what changes a tensor in place."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.special
@@ -180,9 +182,19 @@ def test_factors_and_kinds_of_rounding():
     expected = X.copy()
     expected[[2, 0]] += 3 * Y[:2]
     assert_close(f64(X).index_add_(0, PLACES, f64(Y[:2]), alpha=3.0), expected)
-    whole = Tensor([1, 2])
-    assert whole.add_(1.75).tolist() == [2, 3]
-    assert whole.dtype == dg.int64
+
+
+@pytest.mark.parametrize(("own", "other"), [*itertools.product("?biBefdFD", "?iBedD")][1:])
+def test_a_tensor_takes_numbers_of_its_kind_only(own, other):
+    """Nothing is cut off, as in NumPy; what `copy_` and `fill_` are given is converted."""
+    x, y = np.ones(2, own), np.ones(2, other)
+    if np.can_cast((Tensor(x) + Tensor(y)).dtype.numpy, own, "same_kind"):
+        np.testing.assert_array_equal(Tensor(x).add_(Tensor(y)).asnumpy(), (x + y).astype(own), strict=True)
+    else:
+        assert_raises(TypeError, lambda: Tensor(x).add_(Tensor(y)), "add_", "cannot hold")
+    if other != "D" or own in "?FD":
+        for changed in Tensor(x).copy_(Tensor(y)), Tensor(x).fill_(Tensor(y[0])):
+            np.testing.assert_array_equal(changed.asnumpy(), x, strict=True)
 
 
 def test_parameters_change_in_place():

@@ -1,7 +1,8 @@
 """Methods of `Tensor` that have no function of their own, and those that change a tensor in place.
 
 A method whose name ends with an underscore computes a new value of the tensor's own shape and type and points the
-handle at it, as ``t[index] = value`` does: what was computed from the old value keeps it.
+handle at it, as ``t[index] = value`` does: what was computed from the old value keeps it. A new value of another kind,
+floating numbers for a tensor of integers, is refused as in NumPy; `copy_` and `fill_` convert what they are given.
 """
 
 from __future__ import annotations
@@ -180,10 +181,15 @@ def _reverse_sequence(x: Tensor, seq_lengths: Any, seq_dim: int = 0, batch_dim: 
 
 
 def _written(name: str, x: Tensor, new: Any) -> Tensor:
-    """Give a tensor a new value of its own shape and type."""
+    """Give a tensor a new value of its own shape and type; one of another type, but the same kind, is converted."""
     new = operand(name, new)
     if new.shape != x.shape:
         raise ValueError(f"{name}: the new value has shape {new.shape}; expected that of the tensor, {x.shape}")
+    if not np.can_cast(new.dtype.numpy, x.dtype.numpy, "same_kind"):
+        raise TypeError(
+            f"{name}: the new value has type {new.dtype}, which the tensor, of type {x.dtype}, cannot hold; convert "
+            "one of them first (astype), or use the method without underscore"
+        )
     return rewritten(name, x, new if new.dtype is x.dtype else new.astype(x.dtype))
 
 
@@ -246,7 +252,7 @@ def _scatter_add_(x: Tensor, dim: int, index: Any, src: Any) -> Tensor:
 
 
 def _copy_(x: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    return _written("copy_", x, expanded(operand("copy_", src), x.shape))
+    return _written("copy_", x, expanded(operand("copy_", src).astype(x.dtype), x.shape))
 
 
 def _fill_(x: Tensor, value: Any) -> Tensor:
@@ -285,7 +291,7 @@ def _random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Non
     if to is None:
         digits = {"float16": 11, "float32": 24, "float64": 53}.get(x.dtype.numpy.name)
         to = np.iinfo(x.dtype.numpy).max if digits is None else 2**digits + 1
-    return _written("random_", x, _whole("random_", _source(None), x.shape, from_, to, _dtype.int64))
+    return _written("random_", x, _whole("random_", _source(None), x.shape, from_, to, _dtype.int64).astype(x.dtype))
 
 
 def _own_source(name: str, generator: None) -> None:
