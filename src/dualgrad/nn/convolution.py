@@ -303,7 +303,7 @@ class Conv2dTranspose(_Transposed):
         As in `Conv2d`.
     pad_mode : {'same', 'valid', 'pad'}, default 'same'
         'same': the output has the length of the input times the stride. 'valid': nothing is cut off. 'pad': as much as
-        `padding` says.
+        `padding` says. 'same' and 'valid' end with zeros where kernels are shorter than the stride.
     padding : int or tuple of int, default 0
         What is cut off on all sides, or (above, below, left, right).
     output_padding : int or tuple of int, default 0

@@ -182,7 +182,7 @@ def conv3d_transpose(
         Shape (C, O / group, KD, KH, KW).
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
         'valid': nothing is cut off. 'same': the output has the length of the input times the stride. 'pad': as much is
-        cut off as `padding` says.
+        cut off as `padding` says. 'valid' and 'same' end with zeros where kernels are shorter than the stride.
     padding : int or tuple of int, default 0
         What is cut off on all sides, or on both sides of each axis, or before and behind each axis.
     stride, dilation : int or tuple of int, default 1
@@ -230,12 +230,12 @@ def cut_of(
     extra = numbers(name, "output_padding", output_padding, n, 0)
     if mode != "pad" and any(extra):
         raise ValueError(f"{name}: output_padding is for pad_mode='pad' only")
-    if mode != "same":
+    if mode == "pad":
         return tuple([k for pair in ends for k in pair]), extra
     sizes = zip(kernel, numbers(name, "stride", stride, n), numbers(name, "dilation", dilation, n), strict=True)
     surplus = [d * (k - 1) + 1 - s for k, s, d in sizes]  # of the whole output over length times stride
     cut = [max(m, 0) // 2 if end == 0 else max(m, 0) - max(m, 0) // 2 for m in surplus for end in (0, 1)]
-    return tuple(cut), tuple([max(-m, 0) for m in surplus])
+    return tuple(cut) if mode == "same" else (0,) * (2 * n), tuple([max(-m, 0) for m in surplus])
 
 
 def _transposed(
