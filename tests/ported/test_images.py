@@ -183,6 +183,19 @@ def test_the_identity_samples_every_element_once(n, corners):
     assert_close(ops.affine_grid(f64(linear), x.shape, corners), expected, scale=1.0)
 
 
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("shape", [*itertools.product([1, 2], [1, 3]), (1, 1, 1), (2, 1, 3)])
+def test_points_of_the_identity_lie_symmetrically(shape, corners):
+    """Between the ends of each axis, in equal steps: a single one lies in the middle."""
+    n = len(shape)
+    grid = ops.affine_grid(f64(np.eye(n, n + 1)[None]), (1, 1, *shape), corners).asnumpy()[0]
+    for axis, m in enumerate(shape):
+        along = np.moveaxis(grid[..., n - 1 - axis], axis, 0).reshape(m, -1)
+        ends = (m - 1) / (m - 1 if corners and m > 1 else m)
+        np.testing.assert_allclose(along[[0, -1]].T, [[-ends, ends]] * along.shape[1], atol=1e-15)
+        np.testing.assert_allclose(np.diff(along, 2, axis=0), 0, atol=1e-15)
+
+
 def test_points_that_are_no_numbers_give_no_number_and_read_nothing():
     points = f64([[[[np.nan, 0.0], [1e300, 0.0]]]])
     assert_close(ops.grid_sample(f64(np.ones((1, 1, 2, 2))), points), [[[[np.nan, 0.0]]]])
