@@ -98,10 +98,20 @@ def test_derivatives_of_running_extremes_go_to_the_last_of_equals():
 
 def test_types():
     assert ops.cumprod(Tensor([True, True]), 0).dtype == dg.int64
-    assert_close(ops.cumprod(i32([2, 3]), 0), np.array([2, 6]), dtype=dg.int32)
     assert ops.cumprod(i32([2, 3]), 0, dtype=dg.float64).dtype == dg.float64
     assert ops.logcumsumexp(Tensor(np.zeros(2, np.float16)), 0).dtype == dg.float16
     assert ops.cummax(i32([1, 3, 2]), 0)[0].dtype == dg.int32
+
+
+@pytest.mark.parametrize("kind", np.typecodes["AllInteger"][:-2])
+def test_products_of_integers_go_beyond_their_type(kind):
+    """They are of type Int64, as those of NumPy; the primitive classes keep the type."""
+    x = np.array([[100, 3, 7], [90, 110, 100], [5, 120, 127]], kind)
+    for axis in (0, 1):
+        assert_close(ops.prod(Tensor(x), axis), np.prod(x, axis, np.int64), dtype=dg.int64)
+        assert_close(ops.cumprod(Tensor(x), axis), np.cumprod(x, axis, np.int64), dtype=dg.int64)
+    for found in ops.ReduceProd()(Tensor(x), 0), ops.CumProd()(Tensor(x), 0):
+        assert found.dtype.numpy == kind
 
 
 @pytest.mark.parametrize("name", ["cumprod", "logcumsumexp", "cummax", "cummin"])

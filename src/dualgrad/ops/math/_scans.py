@@ -92,7 +92,7 @@ def cumprod(x: Any, axis: Any = None, dtype: Any = None, **other: Any) -> Tensor
     Returns
     -------
     Tensor
-        Shape of `x` (one axis where `axis` is None) and type of `x` (Int64 for bools).
+        Shape of `x` (one axis where `axis` is None) and type of `x` (Int64 for integers and bools).
 
     Raises
     ------
@@ -114,6 +114,8 @@ def cumprod(x: Any, axis: Any = None, dtype: Any = None, **other: Any) -> Tensor
     x = operand("cumprod", x)
     if dtype is not None:
         x = _engine.convert(x, as_dtype(dtype, where="cumprod").num)
+    elif x.dtype.is_int:
+        x = _engine.convert(x, _dtype.int64.num)
     return _running_product("cumprod", x, axis)
 
 

@@ -134,7 +134,7 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
     Returns
     -------
     Tensor
-        Type of `x`; Int64 for bools.
+        Type of `x`; Int64 for integers and bools.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
     x = operand("prod", x)
     if dtype is not None:
         x = _engine.convert(x, as_dtype(dtype, where="prod").num)
-    elif x.dtype.is_bool:
+    elif x._typenum not in IS_FLOAT:
         x = _engine.convert(x, _dtype.int64.num)
     return _product(x, reduced_axes("prod", axis, x), keepdims)
 
@@ -268,7 +268,8 @@ class ReduceProd(Reduction, of=prod):
     __slots__ = ()
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:
-        return prod(x, axis, self.keep_dims)
+        x = operand("ReduceProd", x)
+        return prod(x, axis, self.keep_dims, dtype=None if x.dtype.is_bool else x.dtype)
 
 
 def _sum_method(x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
