@@ -125,7 +125,7 @@ SCATTER = [
     case("ScatterNd", "", lambda u: ops.ScatterNd()(POINTS, u, (3, 4)), normal(3)),
     *[
         case(name, "", lambda x, u, f=f: f(x, POINTS, u), M, normal(3))
-        for kind in ("add", "update", "sub", "mul", "max", "min")
+        for kind in ("add", "update", "sub", "mul", "div", "max", "min")
         for name in (f"tensor_scatter_{kind}", f"TensorScatter{kind.title()}")
         for f in (callable_named(name),)
     ],

@@ -100,6 +100,7 @@ ERRORS = {
     "order": (lambda: ops.unsorted_segment_max(Tensor([True]), i32([0]), 1), TypeError, ("Bool", "order")),
     "floats": (lambda: ops.unsorted_segment_sum(f64([1.0]), f64([0.0]), 1), TypeError, ("integers", "Float64")),
     "range": (lambda: ops.tensor_scatter_mul(f64([1.0]), i32([[1]]), f64([1.0])), IndexError, ("mul", "index 1")),
+    "divisor": (lambda: ops.tensor_scatter_div(i32([1]), i32([[0]]), f64([1.0])), TypeError, ("div", "Int32", "float")),
     "updates": (lambda: ops.tensor_scatter_max(f64([1.0]), i32([[0]]), f64([1.0, 2.0])), ValueError, ("max", "(2,)")),
     "fill": (lambda: ops.index_fill(f64([1.0]), 0, i32([1]), 1.0), IndexError, ("index_fill", "index 1")),
     "filling": (lambda: ops.index_fill(f64([1.0]), 0, i32([0]), f64([1.0])), ValueError, ("index_fill", "(1,)")),

@@ -238,6 +238,9 @@ def test_unique_elements_are_in_the_order_in_which_they_come(x):
 CLASSES = {
     # class: settings, function, its settings
     "AccumulateNV2": ((), "accumulate_n", {}, ((X, Y),)),
+    "Addcdiv": ((), "addcdiv", {}, (X, Y, P, np.array([2.0]))),
+    "Addcmul": ((), "addcmul", {}, (X, Y, P, np.array([2.0]))),
+    "LinSpace": ((), "linspace", {}, (0.5, 2.0, 4)),
     "ApproximateEqual": ((0.5,), "approximate_equal", {"tolerance": 0.5}, (X, Y)),
     "ArgMaxWithValue": ((1, True), "argmax_with_value", {"axis": 1, "keep_dims": True}, (X,)),
     "ArgMinWithValue": ((1,), "argmin_with_value", {"axis": 1}, (X,)),

@@ -7,6 +7,7 @@ level up: types are compared by identity, so there must be only one of each.
 import sys
 
 from dualgrad.common import initializer
+from dualgrad.common.sparse_tensor import COOTensor, CSRTensor, RowTensor
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.random import get_seed, set_seed
 from dualgrad.tensor import Tensor
@@ -19,4 +20,7 @@ for _module in (dtype, parameter, tensor):
     sys.modules[_module.__name__.replace("dualgrad", __name__, 1)] = _module
 del _module
 
-__all__ = ["Parameter", "ParameterTuple", "Tensor", "dtype", "get_seed", "initializer", "set_seed"]
+__all__ = [
+    "COOTensor", "CSRTensor", "Parameter", "ParameterTuple", "RowTensor", "Tensor", "dtype", "get_seed", "initializer",
+    "set_seed",
+]  # fmt: skip

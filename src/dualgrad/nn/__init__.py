@@ -13,9 +13,11 @@ from dualgrad.nn import (
     classification,
     containers,
     convolution,
+    factored,
     grad,
     images,
     layers,
+    layerwise,
     loss_scale,
     losses,
     margins,
@@ -24,10 +26,12 @@ from dualgrad.nn import (
     optimizers,
     padding,
     pooling,
+    proximal,
     rectifiers,
     recurrent,
     reducers,
     schedules,
+    stepwise,
     transformers,
     wrap,
 )
@@ -40,9 +44,11 @@ from dualgrad.nn.cell import *
 from dualgrad.nn.classification import *
 from dualgrad.nn.containers import *
 from dualgrad.nn.convolution import *
+from dualgrad.nn.factored import *
 from dualgrad.nn.grad import *
 from dualgrad.nn.images import *
 from dualgrad.nn.layers import *
+from dualgrad.nn.layerwise import *
 from dualgrad.nn.loss_scale import *
 from dualgrad.nn.losses import *
 from dualgrad.nn.margins import *
@@ -51,10 +57,12 @@ from dualgrad.nn.optimizer import *
 from dualgrad.nn.optimizers import *
 from dualgrad.nn.padding import *
 from dualgrad.nn.pooling import *
+from dualgrad.nn.proximal import *
 from dualgrad.nn.rectifiers import *
 from dualgrad.nn.recurrent import *
 from dualgrad.nn.reducers import *
 from dualgrad.nn.schedules import *
+from dualgrad.nn.stepwise import *
 from dualgrad.nn.transformers import *
 from dualgrad.nn.wrap import *
 
@@ -71,8 +79,10 @@ _MODULES = (
     classification,
     containers,
     convolution,
+    factored,
     grad,
     images,
+    layerwise,
     layers,
     loss_scale,
     losses,
@@ -82,10 +92,12 @@ _MODULES = (
     optimizers,
     padding,
     pooling,
+    proximal,
     rectifiers,
     reducers,
     recurrent,
     schedules,
+    stepwise,
     transformers,
     wrap,
 )

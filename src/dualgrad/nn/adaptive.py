@@ -68,7 +68,6 @@ class AdamWeightDecay(Optimizer):
         self.eps = check_number("AdamWeightDecay: eps", eps, positive=True)
         self.moments1 = self._state("adam_m")
         self.moments2 = self._state("adam_v")
-        self._decays = self.group_weight_decay
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         mean = self.beta1 * self.moments1[index]._detached() + (1.0 - self.beta1) * gradient

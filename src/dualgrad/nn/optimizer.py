@@ -171,6 +171,7 @@ class Optimizer(Cell, StepParts):
 
     global_step: Parameter
     _decay_in_gradient: bool = True  # or apart from it, by `_updated`
+    _decays: list[float]  # of each parameter, for `_updated`
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
@@ -183,6 +184,7 @@ class Optimizer(Cell, StepParts):
         trained, self._groups = self._grouped(parameters)
         # Not by `setattr`, which would register them: see the docstring of this file.
         self.__dict__["_parameters"] = trained
+        self._decays = self.group_weight_decay
 
     # Settings.
 
@@ -290,6 +292,14 @@ class Optimizer(Cell, StepParts):
         if not isinstance(parameter, Parameter):
             raise TypeError(f"decay_filter: expected a Parameter, got {type(parameter).__name__}")
         return "beta" not in parameter.name and "gamma" not in parameter.name
+
+    def _take_decays(self) -> list[float]:
+        """Return the weight decay of each parameter, and leave none: who takes them adds them to the gradients."""
+        taken = self.group_weight_decay
+        self.weight_decay = 0.0
+        self._groups = [group._replace(decay=None) for group in self._groups]
+        self._decays = self.group_weight_decay
+        return taken
 
     def extend_repr(self) -> str:
         return f"parameters={len(self.parameters)}, weight_decay={self.weight_decay}"

@@ -13,15 +13,15 @@ import numpy as np
 
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import OP, Primitive, one_axis, operand, to_shape
+from .._arguments import IS_FLOAT, OP, Primitive, one_axis, operand, to_shape
 from ..axes._joining import cat
 from ._indices import added, index_tensor, many_axes_pattern, one_axis_pattern, points_for, read
 from .choice import where
 from .segments import segment_extremes, segment_products
 
 __all__ = [
-    "TensorScatterMax", "TensorScatterMin", "TensorScatterMul", "TensorScatterSub", "index_fill", "tensor_scatter_max",
-    "tensor_scatter_min", "tensor_scatter_mul", "tensor_scatter_sub",
+    "TensorScatterDiv", "TensorScatterMax", "TensorScatterMin", "TensorScatterMul", "TensorScatterSub", "index_fill",
+    "tensor_scatter_div", "tensor_scatter_max", "tensor_scatter_min", "tensor_scatter_mul", "tensor_scatter_sub",
 ]  # fmt: skip
 
 _MAXIMUM, _MINIMUM = OP["maximum"], OP["minimum"]
@@ -88,6 +88,32 @@ def tensor_scatter_mul(input_x: Any, indices: Any, updates: Any) -> Tensor:
 def _multiplied(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
     x, rows, numbers, count = _rows(name, x, indices, updates)
     return x * to_shape(segment_products(rows, numbers, count), x.shape)
+
+
+def tensor_scatter_div(input_x: Any, indices: Any, updates: Any) -> Tensor:
+    """Divide by values at points; of a point that comes twice both are divisors.
+
+    Parameters, result and errors are those of `tensor_scatter_sub`; floating numbers only.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.tensor_scatter_div(ops.ones((3,)), dg.Tensor([[0], [0]]), dg.Tensor([5.0, 2.0])))
+    [0.1 1.  1. ]
+    """
+    return _divided("tensor_scatter_div", input_x, indices, updates)
+
+
+def _divided(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
+    x, updates = operand(name, x), operand(name, updates)
+    if x._typenum not in IS_FLOAT or updates._typenum not in IS_FLOAT:
+        raise TypeError(
+            f"{name}: got types {x.dtype} and {updates.dtype}; expected floating numbers. Convert them by "
+            ".astype(dualgrad.float32)"
+        )
+    x, rows, numbers, count = _rows(name, x, indices, updates)
+    return x / to_shape(segment_products(rows, numbers, count), x.shape)
 
 
 def tensor_scatter_max(input_x: Any, indices: Any, updates: Any) -> Tensor:
@@ -209,6 +235,13 @@ class TensorScatterMul(Primitive, of=tensor_scatter_mul):
 
     def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
         return _multiplied("TensorScatterMul", input_x, indices, updates)
+
+
+class TensorScatterDiv(Primitive, of=tensor_scatter_div):
+    __slots__ = ()
+
+    def __call__(self, input_x: Any, indices: Any, updates: Any) -> Tensor:
+        return _divided("TensorScatterDiv", input_x, indices, updates)
 
 
 class TensorScatterMax(Primitive, of=tensor_scatter_max):

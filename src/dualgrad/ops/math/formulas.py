@@ -14,7 +14,8 @@ from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, operand, operands
 
 __all__ = [
-    "AddN", "Lerp", "SquaredDifference", "addcdiv", "addcmul", "addn", "deg2rad", "lerp", "rad2deg",
+    "AddN", "Addcdiv", "Addcmul", "Lerp", "SquaredDifference", "addcdiv", "addcmul", "addn", "deg2rad", "lerp",
+    "rad2deg",
 ]  # fmt: skip
 
 _SQUARE, _SUB = OP["square"], OP["sub"]
@@ -206,6 +207,20 @@ class AddN(Primitive, of=addn):
 
     def __call__(self, x: Any) -> Tensor:
         return addn(x)
+
+
+class Addcdiv(Primitive, of=addcdiv):
+    __slots__ = ()
+
+    def __call__(self, input_data: Any, x1: Any, x2: Any, value: Any) -> Tensor:
+        return addcdiv(input_data, x1, x2, value)
+
+
+class Addcmul(Primitive, of=addcmul):
+    __slots__ = ()
+
+    def __call__(self, input_data: Any, x1: Any, x2: Any, value: Any) -> Tensor:
+        return addcmul(input_data, x1, x2, value)
 
 
 class Lerp(Primitive, of=lerp):

@@ -18,8 +18,8 @@ from ...tensor import Tensor
 from .._arguments import IS_FLOAT, Primitive, expanded, integer, new_shape, operand, type_or
 
 __all__ = [
-    "Eye", "Fill", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like", "linspace",
-    "ones", "ones_like", "zeros", "zeros_like",
+    "Eye", "Fill", "LinSpace", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like",
+    "linspace", "ones", "ones_like", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -404,6 +404,13 @@ class Fill(Primitive, of=fill):
 
     def __call__(self, type: Any, shape: Any, value: Any) -> Tensor:
         return fill(type, shape, value)
+
+
+class LinSpace(Primitive, of=linspace):
+    __slots__ = ()
+
+    def __call__(self, start: Any, stop: Any, num: int) -> Tensor:
+        return linspace(start, stop, num)
 
 
 class ZerosLike(Primitive, of=zeros_like):
