@@ -4,6 +4,7 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from ..tape.runs import CustomRule
+from ..tape.tape import Tape
 from .handles import TensorBase
 
 def call_custom(
@@ -26,5 +27,6 @@ class CellRule(CustomRule):
         backward: Callable[..., Any],
         template: tuple[Any, ...],
         out_template: Any,
-        reverse_only: bool = False,
+        reverse_only: bool,
+        within: Tape | None,
     ) -> None: ...
