@@ -91,6 +91,20 @@ def test_pieces_that_are_not_taken_do_not_overflow(name):
         assert np.isfinite(repeated_grad(f, order)(far).asnumpy()).all()
 
 
+@pytest.mark.parametrize("threshold", [-1.5, 0.5, 3.0, 20.0, 30.0])
+@pytest.mark.parametrize("beta", [1, 2.0, -0.5])
+def test_softplus_is_the_identity_beyond_its_threshold(beta, threshold):
+    """As MindSpore and PyTorch compute it; beyond 20 the two cannot be told apart in float32."""
+    x = np.linspace(-30.0, 30.0, 41)
+    cut = beta * x > threshold
+    f = lambda x: ops.softplus(x, beta, threshold)
+    assert_close(f(f64(x)), np.where(cut, x, np.logaddexp(0, beta * x) / beta), rtol=1e-8 if threshold >= 20 else 1e-12)
+    slope = np.where(cut, 1.0, 1 / (1 + np.exp(-beta * x)))
+    assert_close(dg.grad(f)(f64(x)), slope, rtol=1e-8 if threshold >= 20 else 1e-12)
+    if threshold >= 20:
+        assert_close(f(f64(x)), np.logaddexp(0, beta * x) / beta)
+
+
 def test_prelu_has_slopes_for_channels():
     x, w = np.array([[[-1.0, 2.0], [-3.0, 0.0]]]), np.array([0.25, 0.5])
     assert_close(ops.prelu(f64(x), f64(w)), [[[-0.25, 2.0], [-1.5, 0.0]]])
