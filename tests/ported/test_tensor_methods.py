@@ -75,6 +75,11 @@ VALUES = {
     "isclose": [(X, (Y, 0.5), {}, np.isclose(X, Y, 0.5))],
     "tensor_split": [(X, (2,), {}, tuple(np.array_split(X, 2)))],
     "logit": [(U, (), {}, scipy.special.logit(U))],
+    "select": [
+        (X, (X > 0, Y), {}, np.where(X > 0, X, Y)),
+        *[(X, (axis, k), {}, np.take(X, k, axis)) for axis in (-2, -1, 0, 1) for k in (-1, 0, 2)],
+        (X, (), {"dim": 1, "index": 2}, X[:, 2]),
+    ],
 }  # fmt: skip
 for _name, _f in (("mul", np.multiply), ("max", np.maximum), ("min", np.minimum), ("sub", np.subtract)):
     _expected = X.copy()
@@ -229,6 +234,9 @@ REFUSED = {
     "number": (ValueError, lambda: f64(X).fill_(f64(X)), "single"),
     "repeat": (ValueError, lambda: f64(X).repeat(2), "each axis"),
     "size": (ValueError, lambda: f64(X).sum_to_size(2, 4), "broadcast"),
+    "condition or place": (TypeError, lambda: f64(X).select(f64(X) > 0), "dim and index"),
+    "condition and place": (TypeError, lambda: f64(X).select(f64(X) > 0, dim=1), "both"),
+    "axis": (np.exceptions.AxisError, lambda: dg.mint.select(f64(X), 2, 0), "select"),
     "rank": (ValueError, lambda: f64(X).kthvalue(9), "length"),
 }
 

@@ -282,7 +282,7 @@ def select(input: Any, dim: int, index: int) -> Tensor:
     >>> print(dg.mint.select(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 0))
     [1. 3.]
     """
-    return input[(slice(None),) * (dim % input.ndim) + (index,)]
+    return input.select(dim, index)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import OP, Primitive, operand
+from .._arguments import OP, Primitive, integer, one_axis, operand
 
 __all__ = ["MaskedFill", "Select", "clamp", "clip", "clip_by_value", "masked_fill", "select", "where"]
 
@@ -268,8 +268,17 @@ def _where_method(self: Tensor, condition: Any, y: Any) -> Tensor:
     return _choose("where", condition, self, y)
 
 
-def _select_method(self: Tensor, condition: Any, y: Any) -> Tensor:
-    """The tensor where the condition holds, y elsewhere."""
+def _select_method(self: Tensor, condition: Any = None, y: Any = None, *, dim: Any = None, index: Any = None) -> Tensor:
+    """The tensor where the condition holds, y elsewhere; or one place of an axis: ``x.select(dim, index)``."""
+    if condition is None:
+        condition, y = dim, index
+    elif dim is not None or index is not None:
+        raise TypeError("select: expected a condition and y, or dim and index, got both")
+    if condition is None or y is None:
+        raise TypeError("select: expected a condition and y, or dim and index")
+    if isinstance(condition, int | np.integer) and not isinstance(condition, bool):
+        axis = one_axis("select", int(condition), self.shape)
+        return self[(*(slice(None),) * axis, integer("select", "index", y))]
     return _choose("select", condition, self, y)
 
 
