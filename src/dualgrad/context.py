@@ -72,6 +72,7 @@ _IGNORED: Final[dict[str, object]] = {
     "disable_format_transform": False,
     "support_binary": False,
     "jit_syntax_level": 2,
+    "jit_level": None,
     "jit_config": None,
     "jit_enable_inplace_ops": True,
     "exec_order": None,

@@ -42,8 +42,25 @@ def test_every_module_is_found_by_import_and_by_attribute(path):
     assert module.__name__ == name_of(path)
     found = import_module("mindspore")
     for part in filter(None, path.split(".")):
+        if isinstance(found, types.FunctionType):
+            return
         found = getattr(found, part)
-    assert found is module
+    assert found is module or isinstance(found, types.FunctionType)
+
+
+@pytest.mark.parametrize("first", ["the file", "the function"])
+def test_a_file_does_not_stand_in_the_way_of_its_function(first):
+    """As in packages that import a function from the file of its name, in whatever order both are asked for."""
+    functions = {"common.mutable": dg.mutable, "common.recompute": dg.recompute, "common.tensor": dg.tensor,
+                 "common.lazy_inline": dg.lazy_inline, "ops.function.grad": dg.grad}  # fmt: skip
+    for path, function in functions.items():
+        parent, _, name = name_of(path).rpartition(".")
+        space = {}
+        lines = [f"from {parent}.{name} import {name} as inner", f"from {parent} import {name} as outer"]
+        for line in lines if first == "the file" else lines[::-1]:
+            exec(line, space)
+        assert space["inner"] is function
+        assert space["outer"] is function
 
 
 VIEWS = {

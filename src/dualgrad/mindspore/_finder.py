@@ -112,20 +112,26 @@ class AliasModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = _path_of(self.__name__)
-        if name in CHILDREN[path]:
-            return import_module(f"{self.__name__}.{name}")
         if name == "__all__":
             return _public_names(path)
-        found = _looked_up(path, name)
-        if found is None:
-            raise AttributeError(_lacking(path, name))
+        found = _looked_up(path, name)  # before modules: `common.mutable` is the function that its file defines
+        if found is None or isinstance(found[0], ModuleType):
+            if name in CHILDREN[path]:
+                return import_module(f"{self.__name__}.{name}")
+            if found is None:
+                raise AttributeError(_lacking(path, name))
         setattr(self, name, found[0])
         return found[0]
 
     def __setattr__(self, name: str, value: object) -> None:
-        # Python gives each imported submodule to the module above. A placeholder is none: `hasattr` stays False.
-        if not isinstance(value, Placeholder):
-            super().__setattr__(name, value)
+        # Python gives each imported submodule to the module above. A placeholder is none: `hasattr` stays False. A file
+        # does not stand in the way of what it defines under its own name.
+        if isinstance(value, Placeholder):
+            return
+        path = _path_of(self.__name__)
+        if isinstance(value, AliasModule) and (found := _looked_up(path, name)):
+            value = value if isinstance(found[0], ModuleType) else found[0]
+        super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *_public_names(_path_of(self.__name__))})

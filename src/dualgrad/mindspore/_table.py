@@ -120,6 +120,8 @@ MODULES: Final = _rows()
 
 # Names that are others in dualgrad.
 RENAMED: Final = {
+    "_Function": "dualgrad.transforms.custom.Function",
+    "common._Function": "dualgrad.transforms.custom.Function",
     "from_numpy": "dualgrad.tensor.Tensor.from_numpy",
     "nn.layer.activation._activation": "dualgrad.nn.activations._BY_NAME",
 }

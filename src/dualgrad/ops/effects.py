@@ -1,7 +1,8 @@
 """Effects: assignment, their order, printing; and functions of Python values.
 
-`assign` and its kin point a Parameter's handle at a new value. Values are immutable, so a derivative that has
-yet to read the old one still does.
+`assign` and its kin point the handle of a Parameter or of another tensor at a new value. Values are immutable, so a
+derivative that has yet to read the old one still does. What a Parameter is given is a constant; other tensors take
+derivatives on, as their methods in place do (``x.add_(y)``).
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..parameter import Parameter
+from ..tensor import Tensor
 from ..transforms.gradient import stop_gradient
-from ._arguments import Primitive
+from ._arguments import Primitive, operand
+from .index.indexing import rewritten
 
 __all__ = [
     "Assign", "AssignAdd", "AssignSub", "Depend", "Print", "assign", "assign_add", "assign_sub", "constexpr", "depend",
@@ -20,25 +25,25 @@ __all__ = [
 ]  # fmt: skip
 
 
-def assign(variable: Any, value: Any) -> Parameter:
-    """Replace the value of a Parameter.
+def assign(variable: Any, value: Any) -> Tensor:
+    """Replace the value of a Parameter, or of another tensor.
 
     Parameters
     ----------
-    variable : Parameter
+    variable : Parameter or Tensor
         Whose value changes.
     value : Tensor, array or number
         Of the same shape; it is cast to the type of `variable`.
 
     Returns
     -------
-    Parameter
+    Parameter or Tensor
         `variable` itself.
 
     Raises
     ------
     TypeError
-        If `variable` is no Parameter, or its type cannot hold the value.
+        If `variable` is no tensor, or its type cannot hold the value.
     ValueError
         If the shapes differ.
 
@@ -50,28 +55,30 @@ def assign(variable: Any, value: Any) -> Parameter:
     >>> print(ops.assign(w, dg.Tensor([3.0, 4.0])).asnumpy())
     [3. 4.]
     """
-    return _parameter("assign", variable).set_data(value)
+    if isinstance(variable, Parameter):
+        return variable.set_data(value)
+    return _written("assign", variable, lambda x: operand("assign", value))
 
 
-def assign_add(variable: Any, value: Any) -> Parameter:
-    """Add to the value of a Parameter, in place.
+def assign_add(variable: Any, value: Any) -> Tensor:
+    """Add to the value of a Parameter or of another tensor, in place.
 
     Parameters
     ----------
-    variable : Parameter
+    variable : Parameter or Tensor
         Whose value changes.
     value : Tensor, array or number
         What is added.
 
     Returns
     -------
-    Parameter
+    Parameter or Tensor
         `variable` itself.
 
     Raises
     ------
     TypeError
-        If `variable` is no Parameter, or its type cannot hold the sum.
+        If `variable` is no tensor, or its type cannot hold the sum.
     ValueError
         If the sum has another shape.
 
@@ -83,29 +90,30 @@ def assign_add(variable: Any, value: Any) -> Parameter:
     >>> print(ops.assign_add(w, 10.0).asnumpy())
     [11. 12.]
     """
-    variable = _parameter("assign_add", variable)
-    return variable.set_data(variable._detached() + stop_gradient(value))
+    if isinstance(variable, Parameter):
+        return variable.set_data(variable._detached() + stop_gradient(value))
+    return _written("assign_add", variable, lambda x: x + value)
 
 
-def assign_sub(variable: Any, value: Any) -> Parameter:
-    """Subtract from the value of a Parameter, in place.
+def assign_sub(variable: Any, value: Any) -> Tensor:
+    """Subtract from the value of a Parameter or of another tensor, in place.
 
     Parameters
     ----------
-    variable : Parameter
+    variable : Parameter or Tensor
         Whose value changes.
     value : Tensor, array or number
         What is subtracted.
 
     Returns
     -------
-    Parameter
+    Parameter or Tensor
         `variable` itself.
 
     Raises
     ------
     TypeError
-        If `variable` is no Parameter, or its type cannot hold the difference.
+        If `variable` is no tensor, or its type cannot hold the difference.
     ValueError
         If the difference has another shape.
 
@@ -117,37 +125,46 @@ def assign_sub(variable: Any, value: Any) -> Parameter:
     >>> print(ops.assign_sub(w, dg.Tensor([1.0, 1.0])).asnumpy())
     [0. 1.]
     """
-    variable = _parameter("assign_sub", variable)
-    return variable.set_data(variable._detached() - stop_gradient(value))
+    if isinstance(variable, Parameter):
+        return variable.set_data(variable._detached() - stop_gradient(value))
+    return _written("assign_sub", variable, lambda x: x - value)
 
 
-def _parameter(name: str, variable: Any) -> Parameter:
-    if not isinstance(variable, Parameter):
-        raise TypeError(
-            f"{name}: the variable is a {type(variable).__name__}; expected a Parameter, since other tensors "
-            f"do not change"
+def _written(name: str, variable: Any, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """Give a tensor that is no Parameter the value that `change` makes of its own."""
+    if not isinstance(variable, Tensor):
+        raise TypeError(f"{name}: the variable is a {type(variable).__name__}; expected a Parameter or another Tensor")
+    new = change(variable)
+    if new.shape != variable.shape:
+        raise ValueError(
+            f"{name}: the variable has shape {variable.shape}, its new value {new.shape}; expected one shape"
         )
-    return variable
+    if not np.can_cast(new.dtype.numpy, variable.dtype.numpy, "same_kind"):
+        raise TypeError(
+            f"{name}: the variable is {variable.dtype}, which cannot hold {new.dtype} values; cast them first if the "
+            "loss is meant"
+        )
+    return rewritten(name, variable, new if new.dtype is variable.dtype else new.astype(variable.dtype))
 
 
 class Assign(Primitive, of=assign):
     __slots__ = ()
 
-    def __call__(self, variable: Any, value: Any) -> Parameter:
+    def __call__(self, variable: Any, value: Any) -> Tensor:
         return assign(variable, value)
 
 
 class AssignAdd(Primitive, of=assign_add):
     __slots__ = ()
 
-    def __call__(self, variable: Any, value: Any) -> Parameter:
+    def __call__(self, variable: Any, value: Any) -> Tensor:
         return assign_add(variable, value)
 
 
 class AssignSub(Primitive, of=assign_sub):
     __slots__ = ()
 
-    def __call__(self, variable: Any, value: Any) -> Parameter:
+    def __call__(self, variable: Any, value: Any) -> Tensor:
         return assign_sub(variable, value)
 
 
