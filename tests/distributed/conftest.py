@@ -1,23 +1,34 @@
 """Backends that the tests share: a process takes a second to start."""
 
-import importlib.util
 import os
 from pathlib import Path
 
 import pytest
 import shard_cases
+from work_engines import OF_DASK, needs
 
 import dualgrad as dg
 from dualgrad import distributed
 
-PACKAGES = {"joblib": "joblib", "dask": "dask", "ray": "ray", "mpi": "mpi4py"}
+
+def pytest_collection_modifyitems(config, items):
+    """Leave the tests with a cluster of Dask to `test_dask`, unless somebody asks for them without it."""
+    here = [item for item in items if item.path.parent == Path(__file__).parent]
+    with_dask = [item for item in here if has_a_cluster(item)]
+    if OF_DASK in os.environ:
+        others = [item for item in items if item not in with_dask]
+    else:
+        others = with_dask if any(item.path.name == "test_dask.py" for item in here) else []
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
 
 
-def needs(engine):
-    """Skip a test whose engine is not installed."""
-    package = PACKAGES.get(engine)
-    if package is not None and importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
+def has_a_cluster(item):
+    """Whether a test has a backend of Dask."""
+    return (
+        "backend_of" in item.fixturenames and hasattr(item, "callspec") and item.callspec.params.get("engine") == "dask"
+    )
 
 
 @pytest.fixture(scope="package")
