@@ -114,6 +114,7 @@ def started(workers: int | None, threads_per_worker: int | None, options: dict[s
         "threads_per_worker": 1,
         "processes": True,
         "dashboard_address": None,
+        "scheduler_kwargs": {"dashboard_address": ":0"},  # its page of health too has a port that is free
         "env": environment(threads),
     } | options
     cluster = distributed.LocalCluster(**settings)
