@@ -32,7 +32,8 @@ def test_a_missing_package_is_named(engine, package, monkeypatch):
 
 
 def test_the_library_that_mpi_needs_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    for name in "mpi4py", "mpi4py.MPI":
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match="an MPI library beside it"):
         distributed.connect("mpi")
 
