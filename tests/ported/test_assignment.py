@@ -18,7 +18,6 @@ X, Y = np.array([1.5, -0.5]), np.array([0.25, 2.0])
 
 def through(name):
     """Functions of two tensors: one writes into a tensor of its own, the other says it as a formula."""
-
     assign = getattr(ops, name)
 
     def written(x, y):
