@@ -1,8 +1,9 @@
 """Functions that travel: pickled once, unpickled once in each process, recorded there.
 
 A function is sent as cloudpickle writes it: by name if it is in a module that can be imported, else by value with what
-it captures. Programs are not sent, since a plan is made for the processor that runs it; the function is recorded in
-each process at its first calls there.
+it captures. Plans are not sent, since one is made for the processor that runs it. Of a function under `jit` that was
+called here the recordings go along, if all that they depend on goes along by value; they are planned where they arrive.
+Any other function is recorded in each process at its first calls there.
 
 Weights are not part of what is sent. Each call brings their values, so a function does not have to be sent again after
 every step, and a digest of its bytes tells whether anything else about it has changed.
@@ -19,10 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.trace.cache import Recorded
+from .._engine.transforms.naming import place_of
+from ..modes import jit
 from ..parameter import Parameter
 from .packages import needed
 
-__all__ = ["digest_of", "packed", "unpacked"]
+__all__ = ["digest_of", "packed", "recorded", "unpacked", "with_recordings"]
 
 _KEPT = 32  # functions of which a process keeps the programs
 _functions: OrderedDict[str, Any] = OrderedDict()
@@ -79,6 +83,31 @@ def packed(name: str, fn: Any, weights: Sequence[Parameter] = ()) -> bytes:
             "travels as the name of a function in a module; pass a Cell that holds them, or a method of one"
         )
     return file.getvalue()
+
+
+def with_recordings(fn: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A function and the recordings that go along with it; `packed` takes both, since they share tensors."""
+    if not isinstance(fn, Recorded) or _named_in_module(fn):
+        return fn, ()
+    return fn, tuple([data for data, watched in fn.recordings() if not any(map(_named_in_module, watched))])
+
+
+def recorded(content: tuple[Any, tuple[Any, ...]], _: Any) -> Callable[..., Any]:
+    """The function under `jit` that has arrived, with its recordings."""
+    fn, recordings = content
+    if not isinstance(fn, Recorded):
+        return jit(fn)
+    fn.take(recordings)
+    return fn
+
+
+def _named_in_module(fn: Any) -> bool:
+    """Whether a function travels as the name of one in a module, which may be another one at the other end."""
+    module = getattr(fn, "__module__", None) or ""
+    by_value = needed("a function that is sent", "cloudpickle").list_registry_pickle_by_value()
+    if module == "__main__" or any(module == m or module.startswith(f"{m}.") for m in by_value):
+        return False
+    return place_of(fn, fn) is not None or place_of(fn, getattr(fn, "of", fn)) is not None
 
 
 def unpacked(content: bytes, digest: str, make: Callable[[Any, list[Parameter]], Any]) -> Any:

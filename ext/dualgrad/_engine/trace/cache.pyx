@@ -36,6 +36,7 @@ from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, 
 from ..transforms.calls cimport CellCall
 from ..transforms.handles cimport TensorBase
 from ..transforms.transformed cimport Transformed
+from .travel cimport arrive, departing
 
 cdef enum:
     CACHE_SIZE = 256                # functions
@@ -118,6 +119,18 @@ cdef class Recorded:
         return dependence_on(r.guards, r.fixed + [
             (handle, (<TensorBase>handle).value) for slot, handle in zip(r.program.kinds, r.program.sources)
             if slot == FROM_HANDLE])
+
+    def recordings(self):
+        """The recordings that may go along to another process: (recording, functions that must go by value). They
+        belong into the pickle of the function."""
+        key, alive, _ = self.key()
+        function = known_as((self.pure, key), alive)
+        return [] if function is None else departing(function)
+
+    def take(self, tuple recordings):
+        """Keep recordings that came along, where all is as it was."""
+        key, alive, name = self.key()
+        arrive(function_for_key((self.pure, key), alive, name, self.pure), self.__wrapped__, recordings)
 
     def __reduce__(self):
         place = place_of(self, self)

@@ -36,6 +36,7 @@ cdef class Function:
     cdef Py_ssize_t bytes           # kept by confirmed recordings, besides their plans
 
 
+cdef int accept(Function function, Specialisation special, Recording made) except -1
 cdef object record_call(Function function, Specialisation special, object call, Signature g, object fn)
 cdef str change_in_words(Guards guards)
 cdef int go_eager(Function function, str why, object line) except -1

@@ -15,7 +15,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 import numpy as np
 
-from ..arrays.array cimport ARRAY, Array, shape_tuple
+from ..arrays.array cimport ARRAY, Array, copy_of, shape_tuple
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)
 from .recorder cimport Recorder
@@ -179,10 +179,45 @@ cdef class Leaf:
     cdef Array constant
     cdef bint again                 # it occurs at another place too
 
+    def __reduce__(self):
+        return leaf_again, (self.output, self.argument, self.handle,
+                            None if self.constant is None else self.constant.numpy(), self.again)
+
 
 cdef class SharedNode:
     """A list, dict or record: one object, even if it occurs at several places."""
     cdef object nest
+
+    def __reduce__(self):
+        return node_again, (self.nest,)
+
+
+def leaf_again(int output, int argument, handle, constant, bint again):
+    """A leaf that was pickled."""
+    cdef Leaf leaf = Leaf()
+    leaf.output = output
+    leaf.argument = argument
+    leaf.handle = handle
+    leaf.constant = None if constant is None else copy_of(constant)
+    leaf.again = again
+    return leaf
+
+
+def node_again(nest):
+    """A node that was pickled."""
+    cdef SharedNode node = SharedNode()
+    node.nest = nest
+    return node
+
+
+def template_again(nest, list outputs, bint repeats):
+    """A template that was pickled."""
+    cdef Template t = Template()
+    t.nest = nest
+    t.outputs = outputs
+    t.repeats = repeats
+    t.made = []
+    return t
 
 
 cdef Template template_of_results(Signature g, Recorder recorder, object x):
@@ -201,6 +236,9 @@ cdef Template template_of_results(Signature g, Recorder recorder, object x):
 
 
 cdef class Template:
+
+    def __reduce__(self):
+        return template_again, (self.nest, self.outputs, self.repeats)
 
     cdef object template(self, object x):
         if isinstance(x, TensorBase):

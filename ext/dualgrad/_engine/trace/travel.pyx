@@ -1,0 +1,262 @@
+"""Travel: recordings that go along with their function to another process.
+
+Design
+------
+A recording is what one signature has led to: the steps of a program, and guards. A guard is a place in memory, which
+means nothing elsewhere. So a recording goes along only if its guards hold when it leaves, and whatever they watch goes
+along too, in the same pickle: functions that are sent by value, with their closures, globals, lists, dicts and arrays.
+Then the copies on arrival are as the guards have found the originals. Nobody else has these copies, and the function
+does not change what it reads (else it would not have been recorded). What may be another thing in another process is
+compared on arrival, and has guards again: attributes of trusted modules, builtins, the context, mode and seed, and
+which warnings and floating-point events are errors. Versions are compared too.
+
+Plans stay: they are for one processor and hold addresses. The program is planned anew where it arrives.
+
+All other recordings stay too, and their functions are recorded anew at the other end: those with effects or draws, with
+primitives that were added while the program ran, with objects of users' classes, imports in the function, arguments
+that are no tensors, numbers or texts. So do pure functions, which have no guards that say what they depend on.
+"""
+cimport cython
+
+import builtins
+import hashlib
+import sys
+import types
+from collections import OrderedDict, deque
+
+import numpy as np
+
+from ..arrays.array cimport ARRAY, Array, copy_of
+from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program
+from ..primitives.opcodes cimport N_OPS
+from ..primitives.registry cimport EFFECTS, op_name
+from ..transforms.handles cimport TensorBase
+from ..transforms.transformed cimport Transformed
+from .executed cimport OURS, PURE, USERS, trust_of, trust_of_name
+from .guards cimport Guard, Guards
+from .kinds cimport number_or_text
+from .objects cimport PyFunction_Check, PyModule_Check, attributes_of_module, trust_of_class
+from .recordings cimport Function, Specialisation, accept
+from .replay cimport Recording
+
+cdef object LAYOUT = None
+# Arguments of these classes are compared by their values.
+cdef tuple BY_VALUE = (TensorBase, tuple, list, dict, float, complex, bool, int, str, bytes, type(None))
+# Guards that compare what is in the pickle. The others ask functions, or count registrations of this process.
+cdef tuple BY_CONTENT = ("Pointer", "Entries", "Attributes", "Items", "Sequence", "Numbers")
+cdef dict OF_PACKAGE = {"the context": "dualgrad.context", "the mode": "dualgrad.context",
+                        "the seed": "dualgrad.random"}
+
+
+cdef object layout():
+    """What has to be equal in two processes, so that opcodes and recorded Python mean the same."""
+    global LAYOUT
+    if LAYOUT is None:
+        names = " ".join([op_name(op) for op in range(N_OPS)])
+        LAYOUT = sys.version, np.__version__, hashlib.sha256(names.encode()).hexdigest()
+    return LAYOUT
+
+
+# ------------------------------------------------------------------------------------------------------- departure
+
+cdef list departing(Function function):
+    """The recordings of a function that may go along: (recording as plain data, functions that have to go by value)."""
+    cdef Recording r
+    cdef list found = [], watched, facts
+    if function.eager or function.pure:
+        return found
+    with cython.critical_section(function):
+        kept = [(key, (<Specialisation>one).confirmed) for key, one in function.specialisations.items()]
+    for key, confirmed in kept:
+        r = confirmed
+        if r is None or r.guards is None or r.reached is not None or r.shared or not key_by_value(key) \
+                or not program_travels(r.program) or not tensors_travel(r):
+            continue
+        watched = []
+        facts = []
+        if guards_travel(r.guards, watched, facts) and r.guards.hold():
+            found.append(((layout(), key, slots_of(r.program), r.program.steps, r.program.inputs, r.program.outputs,
+                           r.template, list(r.captured.values()), [handle for handle, _ in r.fixed], facts), watched))
+    return found
+
+
+cdef bint key_by_value(tuple key) except -1:
+    """Whether the key of a call means the same in another process."""
+    for part in key:
+        if isinstance(part, tuple) and len(<tuple>part) == 4:       # a tensor: type, shape, identity, position
+            if type(part[2]) is not int or part[2] != 0:
+                return False
+        elif not part_by_value(part):
+            return False
+    return True
+
+
+cdef bint part_by_value(object part) except -1:
+    if isinstance(part, tuple):
+        return all([part_by_value(x) for x in <tuple>part])
+    if isinstance(part, type):
+        return part in BY_VALUE
+    return type(part) in BY_VALUE
+
+
+cdef bint program_travels(Program p) except -1:
+    """Whether the steps are plain data, and all there is to do."""
+    cdef int op
+    if p.effects:
+        return False
+    for step in p.steps:
+        op = step[0]
+        if op >= N_OPS or EFFECTS[op] or not plain(step[1]):
+            return False
+    return True
+
+
+cdef bint plain(object x) except -1:
+    if type(x) is tuple:
+        return all([plain(item) for item in <tuple>x])
+    return x is None or type(x) in (bool, int, float, complex, str, bytes)
+
+
+cdef bint tensors_travel(Recording r) except -1:
+    """Whether the captured tensors hold arrays, and those that Python has read the ones of the recording."""
+    for t in r.captured.values():
+        if (<TensorBase>t).value is None or (<TensorBase>t).value.kind != ARRAY or (<TensorBase>t).hooks:
+            return False
+    for slot, source in zip(r.program.kinds, r.program.sources):
+        if slot == FROM_HANDLE and id(source) not in r.captured:
+            return False
+    for handle, a in r.fixed:
+        if (<TensorBase>handle).value is not a or id(handle) not in r.captured:
+            return False
+    return True
+
+
+cdef list slots_of(Program p):
+    """(kind, source, type, shape) of each slot."""
+    return [(kind, (<Array>source).numpy() if kind == FROM_CONSTANT else source, typenum, shape)
+            for kind, source, typenum, shape in zip(p.kinds, p.sources, p.typenums, p.shapes)]
+
+
+cdef bint guards_travel(Guards guards, list watched, list facts) except -1:
+    """Whether all that the guards watch goes along, or can be compared: users' functions among it are appended to
+    `watched`, what is compared to `facts`."""
+    cdef Guard g
+    for g in guards.quick + guards.slow:
+        kind = type(g).__name__
+        if kind == "Raising" or g.label == "the function that is recorded":
+            continue                            # made anew on arrival; the function has guards of its own
+        if kind not in BY_CONTENT:
+            return False
+        if g.label in OF_PACKAGE:
+            facts.append((g.label, state_of_package(g.label)))
+        elif PyModule_Check(g.holder):
+            name = attributes_of_module(g.holder).get("__name__")
+            if trust_of_name(name) not in (OURS, PURE):
+                return False
+            if isinstance(g.found, dict):       # else it is the class of the module
+                facts.append((name, {each: in_short(x) for each, x in (<dict>g.found).items()}))
+        elif g.holder is vars(builtins):
+            facts.append(("builtins", {each: in_short(x) for each, x in (<dict>g.found).items()}))
+        elif PyFunction_Check(g.holder):
+            if trust_of(g.holder.__globals__) == USERS:
+                watched.append(g.holder)
+        elif isinstance(g.holder, type):
+            if trust_of_class(g.holder) not in (OURS, PURE):
+                return False
+        elif g.holder is sys.modules or g.label == "the package":
+            return False
+        elif isinstance(g.holder, Transformed):
+            watched.append(g.holder)
+        elif not isinstance(g.holder, TensorBase) and type(g.holder) not in (
+                dict, list, OrderedDict, deque, np.ndarray, types.CellType):
+            return False
+        elif isinstance(g.holder, TensorBase) and type(g.holder).__module__.partition(".")[0] != "dualgrad":
+            return False
+    return True
+
+
+cdef object in_short(object x):
+    """A number or text, or the name of anything else."""
+    if number_or_text(x) or x is None:
+        return type(x).__name__, repr(x)
+    return type(x).__name__, str(getattr(x, "__module__", None)), str(getattr(x, "__qualname__", None))
+
+
+cdef object state_of_package(str label):
+    around = vars(sys.modules[OF_PACKAGE[label]])
+    return dict(around["_settings"]) if label == "the context" else around["_mode" if label == "the mode" else "_seed"]
+
+
+# --------------------------------------------------------------------------------------------------------- arrival
+
+cdef int arrive(Function function, object call, tuple recordings) except -1:
+    """Keep recordings that came along with a function, if all is here as it was there."""
+    cdef Recording r
+    cdef Specialisation special
+    cdef Guards guards
+    for version, key, slots, steps, inputs, outputs, template, captured, fixed, facts in recordings:
+        if version != layout() or function.eager or key in function.specialisations:
+            continue
+        guards = guards_on_arrival(facts)
+        if guards is None:
+            continue
+        r = Recording()
+        r.program = program_of(slots, steps, inputs, outputs)
+        r.template = template
+        r.call = call
+        r.guards = guards
+        r.guarded = True
+        r.captured = {}
+        r.shared = {}
+        for t in captured:
+            (<TensorBase>t).captured = True
+            r.captured[id(t)] = t
+        r.fixed = [(handle, (<TensorBase>handle).value) for handle in fixed]
+        r.agreed = 2
+        special = Specialisation()
+        function.specialisations[key] = special
+        accept(function, special, r)
+    return 0
+
+
+cdef Guards guards_on_arrival(list facts):
+    """Guards of the state that each process has of its own; None if it differs from where the recording was made."""
+    cdef Guards guards = Guards()
+    cdef Guard g
+    for name, before in facts:
+        if name in OF_PACKAGE:
+            if OF_PACKAGE[name] not in sys.modules or state_of_package(name) != before:
+                return None
+            around = vars(sys.modules[OF_PACKAGE[name]])
+            if name == "the context":
+                guards.content(around["_settings"], name)
+            else:
+                guards.entries(around, ("_mode",) if name == "the mode" else ("_seed",), around, name)
+            continue
+        if name not in sys.modules:
+            return None
+        around = attributes_of_module(sys.modules[name])
+        for each in before:
+            getattr(sys.modules[name], each, None)  # trusted modules may import the attribute
+        if {each: in_short(around[each]) for each in before if each in around} != before:
+            return None
+        guards.entries(around, tuple(before), around, f"an attribute of the module {name}")
+    guards.raising()
+    for g in guards.slow:
+        if type(g).__name__ == "Raising" and g.found != ([], ({}, None)):
+            return None
+    guards.gather_words()
+    return guards
+
+
+cdef Program program_of(list slots, list steps, list inputs, list outputs):
+    cdef Program p = Program()
+    for kind, source, typenum, shape in slots:
+        p.kinds.append(kind)
+        p.sources.append(copy_of(source) if kind == FROM_CONSTANT else source)
+        p.typenums.append(typenum)
+        p.shapes.append(shape)
+    p.steps.extend(steps)
+    p.inputs.extend(inputs)
+    p.outputs.extend(outputs)
+    return p
