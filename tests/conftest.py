@@ -18,7 +18,8 @@ from dualgrad.programs import verified
 
 pytest.register_assert_rewrite("support")
 
-collect_ignore_glob = ["places*.py"]  # tables that enter themselves when they are imported, without examples
+# tables that enter themselves when they are imported, and what mpirun starts; neither has examples
+collect_ignore_glob = ["places*.py", "mpi_program.py"]
 
 REHEARSAL = pytest.StashKey[Rehearsal]()
 

@@ -60,6 +60,7 @@ OTHERS = {
     "gpu_config": {"conv_fprop_algo": "performance"},
     "jit_syntax_level": 0,
     "jit_config": {"jit_level": "O0"},
+    "jit_level": "O0",
     "jit_enable_inplace_ops": False,
     "exec_order": "bfs",
 }
