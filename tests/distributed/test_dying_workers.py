@@ -5,10 +5,10 @@ import signal
 
 import pytest
 from shard_cases import CHUNK, POINT, ROWS, SUMS, X, Y, arrays_of, assert_same, loaded, misfit
-from worker_tasks import killer, pids, task_that_kills
+from worker_tasks import die_once, killer, pids, task_that_kills
 
 from dualgrad import distributed
-from dualgrad.distributed import Shards, SumOfShards, WorkerDiedError
+from dualgrad.distributed import Shards, SumOfShards, WorkerDiedError, map_samples
 
 REPLACING = ["dask", pytest.param("ray", marks=pytest.mark.exhaustive)]
 ENGINES = ["joblib", *REPLACING]
@@ -76,3 +76,18 @@ def test_joblib_reports_a_worker_that_dies_at_work(backend_of, mark, in_order):
         total.value_and_grad(POINT)
     assert not os.path.exists(mark), "nothing was killed"
     assert bits(total.value_and_grad(POINT)) == in_order
+
+
+def test_rows_that_are_mapped_are_complete_after_a_death(backend_of, mark):
+    """Results of a function of rows, of which one chunk ends its process."""
+    backend = backend_of("joblib", 2)
+
+    def squares(x):
+        die_once(mark)
+        return x * x
+
+    with pytest.raises(WorkerDiedError):
+        map_samples(squares, X, backend=backend, chunk=CHUNK)
+    found = map_samples(squares, X, backend=backend, chunk=CHUNK)
+    assert not os.path.exists(mark), "nothing was killed"
+    assert found.asnumpy().tobytes() == (X * X).tobytes()
