@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ BUSY = threading.RLock()
 
 _chosen: int | None = None  # what `set_threads` was told last
 _limits: Any = None  # keeps the setting of threadpoolctl alive
+_found: Any = None  # (number of imported modules, controller of the libraries among them)
 
 
 def processors_here() -> int:
@@ -61,11 +63,24 @@ def set_threads(count: int) -> None:
         _chosen = count
 
 
+def _libraries() -> Any:
+    """What sets the threads of the libraries that are loaded.
+
+    To look for them takes a millisecond or two, so that is done again only where modules were imported.
+    """
+    global _found
+    modules = len(sys.modules)
+    if _found is None or _found[0] != modules:
+        controller = needed("threads_per_worker", "threadpoolctl").ThreadpoolController()
+        _found = len(sys.modules), controller
+    return _found[1]
+
+
 @contextmanager
 def limited(count: int) -> Iterator[None]:
     """Inside the block recorded programs and NumPy's products run on so many threads."""
     former = get_num_threads()
-    with needed("threads_per_worker", "threadpoolctl").threadpool_limits(limits=count):
+    with _libraries().limit(limits=count):
         set_num_threads(count)
         try:
             yield
