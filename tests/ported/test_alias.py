@@ -110,6 +110,28 @@ def test_types_that_no_tensor_has_raise_where_they_are_used(path, name):
         dtype.numpy  # noqa: B018
 
 
+def test_functions_that_mindspore_keeps_for_itself():
+    utils, const, cache = (
+        import_module(f"mindspore.{path}") for path in ("numpy.utils", "numpy.utils_const", "ops._primitive_cache")
+    )
+    single = dg.Tensor([1.0], dg.float64)
+    assert utils._to_tensor(single) is single
+    number, whole, truth, row = utils._to_tensor(0.5, 2, True, [1.0, 2.0])
+    assert [t.dtype for t in (number, whole, truth, row)] == [dg.float32, dg.int32, dg.bool_, dg.float32]
+    assert row.tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="_to_tensor: got str"):
+        utils._to_tensor("1")
+    with pytest.raises(ValueError, match="too long: 5"):
+        const._raise_value_error("too long: ", 5)
+    with pytest.raises(TypeError, match="wrong"):
+        const._raise_type_error("wrong")
+    model = import_module("mindspore.train.model")
+    assert model._transfer_tensor_to_tuple(single) == (single,)
+    assert model._transfer_tensor_to_tuple([single]) == [single]
+    assert isinstance(model._StepSync(), dg.train.Callback)
+    assert cache._get_cache_prim(dg.ops.ReduceSum)(True)(dg.Tensor([1.0, 2.0])).tolist() == [3.0]
+
+
 def test_star_imports_have_every_name():
     space = {}
     exec("from mindspore.nn import *", space)

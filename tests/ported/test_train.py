@@ -299,6 +299,7 @@ WRONG = {
     "encryption": (ValueError, "not encrypted", lambda: train.CheckpointConfig(enc_key=b"1")),
     "append_info": (ValueError, "'colour' in append_info", lambda: train.CheckpointConfig(append_info=["colour"])),
     "ModelCheckpoint": (ValueError, "without '/'", lambda: train.ModelCheckpoint("a/b")),
+    "graph": (NotImplementedError, "load_checkpoint", lambda: train.GraphCell(None)),
     "export": (NotImplementedError, "MINDIR", lambda: train.export(NET, file_name="f", file_format="MINDIR")),
     "load": (NotImplementedError, "reads no graphs", lambda: train.load("f.mindir")),
 }  # fmt: skip

@@ -123,6 +123,17 @@ RENAMED: Final = {
     "_Function": "dualgrad.transforms.custom.Function",
     "common._Function": "dualgrad.transforms.custom.Function",
     "from_numpy": "dualgrad.tensor.Tensor.from_numpy",
+    "dataset.engine.datasets._set_training_dataset": "dualgrad.mindspore._helpers.keep_dataset",
+    "train.model._StepSync": "dualgrad.mindspore._helpers.StepSync",
+    "train.model._transfer_tensor_to_tuple": "dualgrad.mindspore._helpers.as_tuple",
+    "nn.GraphCell": "dualgrad.train.graphs.GraphCell",
+    "numpy.utils._to_tensor": "dualgrad.mindspore._helpers.tensors_of",
+    "numpy.utils_const._raise_type_error": "dualgrad.mindspore._helpers.raise_type_error",
+    "numpy.utils_const._raise_value_error": "dualgrad.mindspore._helpers.raise_value_error",
+    "ops._primitive_cache._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
+    "ops.function.nn_func._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
+    "ops.TensorAdd": "dualgrad.ops.Add",
+    "ops.operations.TensorAdd": "dualgrad.ops.Add",
     "nn.layer.activation._activation": "dualgrad.nn.activations._BY_NAME",
 }
 

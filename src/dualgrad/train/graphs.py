@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["export", "load"]
+from dualgrad.nn.cell import Cell
+
+__all__ = ["GraphCell", "export", "load"]
 
 
 def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> NoReturn:
@@ -74,3 +76,33 @@ def load(file_name: str, **kwargs: Any) -> NoReturn:
     raise NotImplementedError(
         f"load: dualgrad reads no graphs such as {file_name!r}. load_checkpoint reads parameters."
     )
+
+
+class GraphCell(Cell):
+    """Refused: a Cell made of a graph that `load` has read; there are no such files here.
+
+    Parameters
+    ----------
+    graph
+        What `load` returned.
+    **kwargs
+        Other settings of MindSpore's class.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+
+    Examples
+    --------
+    >>> from dualgrad.train import GraphCell
+    >>> GraphCell(None)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: GraphCell: dualgrad reads no graphs. Write the network as a Cell; ...
+    """
+
+    def __init__(self, graph: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "GraphCell: dualgrad reads no graphs. Write the network as a Cell; load_checkpoint reads parameters."
+        )
