@@ -259,12 +259,12 @@ def test_a_function_that_changes_is_sent_again(engine, backend_of):
 def test_threads_of_workers(threads, paths):
     with distributed.connect("joblib", workers=2, threads_per_worker=threads) as backend:
         found = backend.map(threads_of_process, [0, 1])
-        working = backend.map(threads_at_work, [0]) if os.path.exists("/proc/self/task") else [threads]
+        working = backend.map(threads_at_work, [0]) if os.path.exists("/proc/self/task") else [1]
     for own, libraries in found:
         assert own == threads
         assert libraries
         assert set(libraries) == {threads}
-    assert working == [threads]
+    assert 1 <= working[0] <= 2 * threads - 1  # the caller's, and those beside it of recorded programs and of NumPy
 
 
 def test_this_process_gets_its_threads_back():
