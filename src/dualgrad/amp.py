@@ -14,7 +14,6 @@ from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad._engine.transforms.pytrees import with_leaves
 from dualgrad._nests import mapped, tensors_in
-from dualgrad.nn import Cell
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
@@ -232,12 +231,12 @@ _LEVELS = ("O0", "O1", "O2", "O3", "auto")
 _warned = False
 
 
-def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = mstype.float16) -> Cell:
+def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: Any = mstype.float16) -> Any:
     """Return the network as it is: everything is computed in the types of its parameters and inputs.
 
     Parameters
     ----------
-    network : Cell
+    network : Cell or function
         The network.
     amp_level : str, default 'O0'
         'O0', 'O1', 'O2', 'O3' or 'auto'. The first asks for nothing; the others warn, once.
@@ -246,13 +245,13 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = msty
 
     Returns
     -------
-    Cell
+    Cell or function
         `network`.
 
     Raises
     ------
     TypeError
-        If `network` is not a Cell.
+        If `network` cannot be called.
     ValueError
         If the level is not known.
 
@@ -269,8 +268,8 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = msty
     True
     """
     global _warned
-    if not isinstance(network, Cell):
-        raise TypeError(f"auto_mixed_precision: network must be a Cell, got {type(network).__name__}")
+    if not callable(network):
+        raise TypeError(f"auto_mixed_precision: network must be a Cell or a function, got {type(network).__name__}")
     if amp_level not in _LEVELS:
         raise ValueError(f"auto_mixed_precision: got amp_level={amp_level!r}; expected one of {', '.join(_LEVELS)}")
     if amp_level != "O0" and not _warned:

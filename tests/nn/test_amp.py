@@ -95,6 +95,7 @@ def test_mixed_precision_changes_nothing_and_says_so_once(monkeypatch):
         warnings.simplefilter("always")
         for level in ("O0", "O2", "auto", "O3"):
             assert amp.auto_mixed_precision(net, level) is net
+            assert amp.auto_mixed_precision(net.construct, level) == net.construct
     assert [w.category for w in caught] == [UserWarning]
     assert "O2" in str(caught[0].message)
     assert net(Tensor(np.ones((1, 2), np.float32))).dtype is dg.float32
@@ -111,7 +112,7 @@ def test_mixed_precision_changes_nothing_and_says_so_once(monkeypatch):
         (ValueError, lambda: amp.DynamicLossScaler(0.5, 2, 2)),
         (TypeError, lambda: amp.DynamicLossScaler(2, 2.0, 2)),
         (ValueError, lambda: amp.DynamicLossScaler(2, 2, 0)),
-        (TypeError, lambda: amp.auto_mixed_precision(lambda x: x)),
+        (TypeError, lambda: amp.auto_mixed_precision(1.0)),
         (ValueError, lambda: amp.auto_mixed_precision(nn.Dense(1, 1), "O9")),
     ],
 )
