@@ -116,6 +116,16 @@ class Parameter(Tensor):
     # Identity: the name and whether the parameter is trained.
 
     @property
+    def cache_enable(self) -> bool:
+        """Whether the value is kept by a server of parameters: it is not."""
+        return False
+
+    @property
+    def layerwise_parallel(self) -> bool:
+        """Whether processes hold parts of the value: each has all of it."""
+        return False
+
+    @property
     def name(self) -> str:
         """The name, with the path of the Cells around the parameter in front."""
         return self._name

@@ -69,3 +69,8 @@ def test_this_process_is_the_only_one():
     parallel._device_number_check("data_parallel", 4)
     with pytest.raises(ValueError, match="there are 4 devices"):
         parallel._device_number_check("stand_alone", 4)
+
+
+def test_parameters_are_neither_divided_nor_kept_elsewhere():
+    parameter = dg.Parameter([1.0], name="w", layerwise_parallel=True)
+    assert (parameter.layerwise_parallel, parameter.cache_enable) == (False, False)
