@@ -11,7 +11,7 @@ import pytest
 from support import assert_close, assert_raises, f32, f64
 
 import dualgrad as dg
-from dualgrad import Parameter, Tensor, nn, ops
+from dualgrad import Parameter, ParameterTuple, Tensor, nn, ops
 
 
 class Normalised(nn.Cell):
@@ -150,6 +150,33 @@ def test_a_state_goes_from_net_to_net():
     for key, value in other.state_dict().items():
         assert_close(+value, state[key].asnumpy())
         assert value is not state[key]
+
+
+def test_members_of_tuples_are_part_of_the_state():
+    class Tupled(nn.Cell):
+        def __init__(self, *numbers):
+            super().__init__()
+            self.first = Parameter(f64([numbers[0]]), name="first")
+            self.all = ParameterTuple([self.first, *[Parameter(f64([n]), name=f"p{n}") for n in numbers[1:]]])
+
+    one, other = Tupled(1.0, 2.0, 3.0), Tupled(4.0, 5.0, 6.0)
+    assert list(one.state_dict()) == [path for path, _ in one.parameters_and_names()] == ["first", "all.1", "all.2"]
+    assert other.load_state_dict(one.state_dict()) == ([], [])
+    assert [p.asnumpy().item() for p in other.all] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("make", [nn.Adam, nn.AdaMax, nn.RMSProp, nn.Adagrad, lambda w: nn.Momentum(w, 0.1, 0.9)])
+def test_a_step_from_a_state_is_the_next_step(make):
+    gradients = [(f64([0.3, -2.0]),), (f64([1.0, 0.5]),), (f64([-0.2, 0.1]),)]
+    weights = [Parameter(f64([1.0, 2.0]), name="w") for _ in range(2)]
+    one, other = [make([w]) for w in weights]
+    for gradient in gradients[:2]:
+        one(gradient)
+    weights[1].set_data(weights[0] * 1.0)
+    assert other.load_state_dict(one.state_dict()) == ([], [])
+    one(gradients[2])
+    other(gradients[2])
+    np.testing.assert_array_equal(weights[1].asnumpy(), weights[0].asnumpy())
 
 
 def test_a_prefix_and_a_dict_that_is_filled():

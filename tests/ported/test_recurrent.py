@@ -7,7 +7,7 @@ import pytest
 from support import assert_close, assert_raises, f64
 
 import dualgrad as dg
-from dualgrad import nn, ops
+from dualgrad import Parameter, nn, ops
 
 pytestmark = pytest.mark.usefixtures("mode")
 KINDS = {"RNN": 1, "LSTM": 4, "GRU": 3}
@@ -154,6 +154,19 @@ def test_gradients_by_parameters_are_those_of_single_steps(kind):
 # ----------------------------------------------------------------------------------------------- surroundings
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_come_from_a_state_or_are_replaced(kind):
+    x = f64(RNG.standard_normal((STEPS, BATCH, INPUT)))
+    one, other = [getattr(nn, kind)(INPUT, HIDDEN, 2, bidirectional=True, dtype=dg.float64) for _ in range(2)]
+    assert np.abs((one(x)[0] - other(x)[0]).asnumpy()).max() > 1e-3
+    assert other.load_state_dict(one.state_dict()) == ([], [])
+    np.testing.assert_array_equal(other(x)[0].asnumpy(), one(x)[0].asnumpy())
+    for path, weight in list(one.parameters_and_names()):
+        setattr(one, path, Parameter(0.5 * weight, name=path))
+        other.parameters_dict()[path].set_data(0.5 * weight)
+    np.testing.assert_array_equal(other(x)[0].asnumpy(), one(x)[0].asnumpy())
+
+
 def test_names_and_first_values_of_parameters():
     layer = nn.LSTM(INPUT, 16, 2, bidirectional=True)
     expected = [
@@ -162,6 +175,7 @@ def test_names_and_first_values_of_parameters():
         for level, way in itertools.product((0, 1), ("", "_reverse"))
     ]
     assert [p.name for p in layer.get_parameters()] == expected
+    assert list(layer.state_dict()) == [path for path, _ in layer.parameters_and_names()] == expected
     assert [p.shape for p in layer.w_ih_list] == [(64, INPUT)] * 2 + [(64, 32)] * 2
     values = np.concatenate([p.asnumpy().ravel() for p in layer.get_parameters()])
     assert 0.24 < np.abs(values).max() <= 0.25

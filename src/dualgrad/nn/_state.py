@@ -182,8 +182,10 @@ class State(Members):
     # The state.
 
     def _named_state(self) -> Iterator[tuple[str, Tensor]]:
-        """The parameters and persistent buffers of this Cell by attribute."""
+        """The parameters, members of a ParameterTuple included, and persistent buffers of this Cell by attribute."""
+        own = {id(parameter) for parameter in self._params.values()}
         yield from self._params.items()
+        yield from [(path, parameter) for path, parameter in self._tuple_parameters() if id(parameter) not in own]
         for name, tensor in self._buffers.items():
             if tensor is not None and name not in self._passing:
                 yield name, tensor

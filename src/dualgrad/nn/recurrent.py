@@ -252,25 +252,41 @@ class _Recurrent(Cell):
         gates, self._parts, self._step = _STEPS[self.kind]
         rows, ways = gates * hidden_size, 2 if bidirectional else 1
         init = Uniform(1.0 / math.sqrt(hidden_size))
-        lists: dict[str, list[Parameter]] = {"weight_ih": [], "weight_hh": [], "bias_ih": [], "bias_hh": []}
-        for k in range(num_layers * ways):
-            layer, way = divmod(k, ways)
-            width = input_size if layer == 0 else hidden_size * ways
-            shapes = {
-                "weight_ih": (rows, width),
-                "weight_hh": (rows, hidden_size),
-                "bias_ih": (rows,),
-                "bias_hh": (rows,),
-            }
-            for what, shape in shapes.items():
-                if has_bias or not what.startswith("bias"):
-                    label = f"{what}_l{layer}{'_reverse' if way else ''}"
-                    lists[what].append(Parameter(initializer(init, shape, dtype), name=label))
-        self.w_ih_list = ParameterTuple(lists["weight_ih"])
-        self.w_hh_list = ParameterTuple(lists["weight_hh"])
-        if has_bias:
-            self.b_ih_list = ParameterTuple(lists["bias_ih"])
-            self.b_hh_list = ParameterTuple(lists["bias_hh"])
+        for what in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[: 4 if has_bias else 2]:
+            for k in range(num_layers * ways):
+                widths = {"weight_ih": input_size if k < ways else hidden_size * ways, "weight_hh": hidden_size}
+                shape = (rows, widths[what]) if what in widths else (rows,)
+                label = self._label(what, k)
+                self.insert_param_to_cell(label, Parameter(initializer(init, shape, dtype), name=label))
+
+    def _label(self, what: str, k: int) -> str:
+        """The attribute with one kind of weights, or biases, of one direction of one layer."""
+        layer, way = divmod(k, 2 if self.bidirectional else 1)
+        return f"{what}_l{layer}{'_reverse' if way else ''}"
+
+    def _all(self, what: str) -> ParameterTuple:
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        return ParameterTuple([getattr(self, self._label(what, k)) for k in range(count)])
+
+    @property
+    def w_ih_list(self) -> ParameterTuple:
+        """What the inputs are multiplied by."""
+        return self._all("weight_ih")
+
+    @property
+    def w_hh_list(self) -> ParameterTuple:
+        """What the states are multiplied by."""
+        return self._all("weight_hh")
+
+    @property
+    def b_ih_list(self) -> ParameterTuple:
+        """What is added to the products of inputs."""
+        return self._all("bias_ih")
+
+    @property
+    def b_hh_list(self) -> ParameterTuple:
+        """What is added to the products of states."""
+        return self._all("bias_hh")
 
     def construct(self, x: Tensor, hx: Any = None, seq_length: Any = None) -> tuple[Tensor, Any]:
         x = self._sequence(x)
@@ -297,9 +313,12 @@ class _Recurrent(Cell):
         self, k: int, x: Tensor, state: tuple[Tensor, ...], live: Tensor | None, reverse: bool
     ) -> tuple[tuple[Tensor, ...], Tensor]:
         """The last state and the outputs of one layer in one direction; a sequence that has ended keeps its state."""
-        bias_ih, bias_hh = (self.b_ih_list[k], self.b_hh_list[k]) if self.has_bias else (None, None)
-        gates = _product(x, self.w_ih_list[k].T, bias_ih)
-        weight, step = self.w_hh_list[k].T, self._step
+        weight_ih, weight_hh = [getattr(self, self._label(what, k)) for what in ("weight_ih", "weight_hh")]
+        bias_ih, bias_hh = None, None
+        if self.has_bias:
+            bias_ih, bias_hh = [getattr(self, self._label(what, k)) for what in ("bias_ih", "bias_hh")]
+        gates = _product(x, weight_ih.T, bias_ih)
+        weight, step = weight_hh.T, self._step
 
         def advance(state: tuple[Tensor, ...], given: Any) -> tuple[tuple[Tensor, ...], Tensor]:
             if live is None:
@@ -318,10 +337,9 @@ class _Recurrent(Cell):
         if x.ndim != 3 or x.shape[-1] != self.input_size or not x.size:
             order = "(batch, steps" if self.batch_first else "(steps, batch"
             raise ValueError(f"{name}: x has shape {x.shape}; expected {order}, {self.input_size})")
-        if x.dtype is not self.w_ih_list[0].dtype:
-            raise TypeError(
-                f"{name}: x has type {x.dtype}; expected {self.w_ih_list[0].dtype}, the type of the weights"
-            )
+        expected = getattr(self, self._label("weight_ih", 0)).dtype
+        if x.dtype is not expected:
+            raise TypeError(f"{name}: x has type {x.dtype}; expected {expected}, the type of the weights")
         return ops.swapaxes(x, 0, 1) if self.batch_first else x
 
     def _states(self, hx: Any, shape: tuple[int, ...], x: Tensor) -> tuple[Tensor, ...]:
@@ -386,9 +404,10 @@ class RNN(_Recurrent):
 
     Attributes
     ----------
+    weight_ih_l0, weight_ih_l0_reverse, ..., weight_hh_l0, ..., bias_ih_l0, ..., bias_hh_l0, ... : Parameter
+        For each layer and direction; uniform on ``+-1 / sqrt(hidden_size)``.
     w_ih_list, w_hh_list, b_ih_list, b_hh_list : ParameterTuple
-        One for each layer and direction, called 'weight_ih_l0', 'weight_ih_l0_reverse' ...; uniform on
-        ``+-1 / sqrt(hidden_size)``.
+        The same, kind by kind.
 
     Raises
     ------
