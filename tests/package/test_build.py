@@ -66,6 +66,13 @@ def test_microsofts_driver_gets_its_own_options(cc, family, monkeypatch):
         assert "/std:c11" in found.compile_flags(debug)
 
 
+def test_clang_is_asked_for_the_longest_vectors_where_there_are_such():
+    asked = {name: toolchain.flags_of_processor({**macros, "__x86_64__": "1"}) for name, macros in KNOWN.items()}
+    assert asked["clang"] == asked["Apple's clang"][1:] != []
+    assert asked["gcc"] == asked["mingw"] == []
+    assert toolchain.flags_of_processor(KNOWN["clang"]) == []  # another processor
+
+
 def test_clang_takes_the_place_of_microsofts_compiler_where_the_user_says_so(monkeypatch, tmp_path):
     clang = tmp_path / "clang-cl.exe"
     clang.write_text("")
