@@ -7,9 +7,11 @@
 #include "executor/instruction.h"
 #include "vector/registers.h"
 
-/* Elements of eight and four bytes, of any type. Both halves of a complex64 lie at multiples of four bytes. */
+/* Elements of so many bytes, of any type. Both halves of a complex64 lie at multiples of four bytes. */
 typedef uint64_t dg_eight __attribute__((aligned(4), may_alias));
 typedef uint32_t dg_four __attribute__((may_alias));
+typedef uint16_t dg_two __attribute__((may_alias));
+typedef uint8_t dg_one __attribute__((may_alias));
 
 /* Each number three times: what a trailing axis of coordinates needs. */
 #define DG_TRIPLE_OF(LEVEL, T)                                                            \
@@ -82,24 +84,54 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
     for (npy_intp i = 0; i < n; ++i, from += s, to += t) dg_copy_axes(in, axis + 1, from, to, rows);
 }
 
-/* where: a bool for each element, both choices, the result. */
-#define DG_SELECT_LOOP(T)                                                                              \
-    for (npy_intp i = 0; i < n; ++i) {                                                                 \
-        *(T *)r = *c ? *(const T *)x : *(const T *)y;                                                  \
-        c += in->step[0], x += in->step[1], y += in->step[2], r += in->step[3];                        \
+/* where: a bool for each element, both choices, the result. Both are read before one is taken: a branch would be foretold
+ * wrongly half of the time. One of the choices may be the same for all elements. */
+#define DG_SELECT_OF(LEVEL, T)                                                                         \
+    static void dg_select_##T##_##LEVEL(const char *c, const char *p, const char *q, char *to, npy_intp n, \
+                                        const npy_intp *step)                                          \
+    {                                                                                                  \
+        const npy_intp w = (npy_intp)sizeof(dg_##T);                                                   \
+        const dg_##T *x = (const dg_##T *)p, *y = (const dg_##T *)q;                                   \
+        dg_##T *r = (dg_##T *)to;                                                                      \
+        if (n <= 0) return;                                                                            \
+        if (step[0] == 1 && step[1] == w && step[2] == w && step[3] == w) {                            \
+            DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i)                                            \
+            {                                                                                          \
+                const dg_##T a = x[i], b = y[i];                                                       \
+                r[i] = c[i] ? a : b;                                                                   \
+            }                                                                                          \
+        } else if (step[0] == 1 && step[1] == w && step[2] == 0 && step[3] == w) {                     \
+            const dg_##T b = *y;                                                                       \
+            DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i)                                            \
+            {                                                                                          \
+                const dg_##T a = x[i];                                                                 \
+                r[i] = c[i] ? a : b;                                                                   \
+            }                                                                                          \
+        } else if (step[0] == 1 && step[1] == 0 && step[2] == w && step[3] == w) {                     \
+            const dg_##T a = *x;                                                                       \
+            DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i)                                            \
+            {                                                                                          \
+                const dg_##T b = y[i];                                                                 \
+                r[i] = c[i] ? a : b;                                                                   \
+            }                                                                                          \
+        } else {                                                                                       \
+            for (npy_intp i = 0; i < n; ++i, c += step[0], p += step[1], q += step[2], to += step[3]) { \
+                const dg_##T a = *(const dg_##T *)p, b = *(const dg_##T *)q;                           \
+                *(dg_##T *)to = *c ? a : b;                                                            \
+            }                                                                                          \
+        }                                                                                              \
     }
+DG_EACH_LEVEL(DG_SELECT_OF, eight)
+DG_EACH_LEVEL(DG_SELECT_OF, four)
+DG_EACH_LEVEL(DG_SELECT_OF, two)
+DG_EACH_LEVEL(DG_SELECT_OF, one)
 
 static void dg_select(const dg_instruction *in, const char *c, const char *x, const char *y, char *r, npy_intp n)
 {
-    if (in->item == 8) {
-        DG_SELECT_LOOP(dg_eight)
-    } else if (in->item == 4) {
-        DG_SELECT_LOOP(dg_four)
-    } else if (in->item == 2) {
-        DG_SELECT_LOOP(uint16_t)
-    } else {
-        DG_SELECT_LOOP(uint8_t)
-    }
+    if (in->item == 8) DG_CHOOSE(dg_select_eight)(c, x, y, r, n, in->step);
+    else if (in->item == 4) DG_CHOOSE(dg_select_four)(c, x, y, r, n, in->step);
+    else if (in->item == 2) DG_CHOOSE(dg_select_two)(c, x, y, r, n, in->step);
+    else DG_CHOOSE(dg_select_one)(c, x, y, r, n, in->step);
 }
 
 #endif
