@@ -28,8 +28,8 @@ typedef void (*dg_function)(void);
 #define DG_CHOOSE_FUNCTION(NAME) DG_CHOOSE_AS((dg_function), NAME)
 
 /* Functions of a vector in a register, where the compiler has such types and machine code passes them in the same way,
- * which it does not on Windows. */
-#if DG_GNU && !defined(_WIN32)
+ * which it does not on Windows; nor do functions that Clang has compiled (a call ended in a fault). */
+#if DG_GNU && !defined(__clang__) && !defined(_WIN32)
 #define DG_EACH_WIDE(...) DG_EACH_LEVEL(DG_VECTOR_WIDE, __VA_ARGS__)
 #define DG_CHOOSE_WIDE(NAME) DG_CHOOSE_FUNCTION(NAME)
 #define DG_REGISTERS(LEVEL, T) typedef T dg_##T##_##LEVEL __attribute__((vector_size(DG_BYTES_##LEVEL)));
