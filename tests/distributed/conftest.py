@@ -12,7 +12,7 @@ from dualgrad import distributed
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave the tests with a cluster of Dask to `test_dask`, unless somebody asks for them without it."""
+    """Deselect the tests with a cluster of Dask where `test_dask` is to run them, in a process of their own."""
     here = [item for item in items if item.path.parent == Path(__file__).parent]
     with_dask = [item for item in here if has_a_cluster(item)]
     if OF_DASK in os.environ:

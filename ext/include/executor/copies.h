@@ -84,8 +84,8 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
     for (npy_intp i = 0; i < n; ++i, from += s, to += t) dg_copy_axes(in, axis + 1, from, to, rows);
 }
 
-/* where: a bool for each element, both choices, the result. Both are read before one is taken: a branch would be foretold
- * wrongly half of the time. One of the choices may be the same for all elements. */
+/* where: a bool for each element, both choices, the result. The loop reads both choices and then takes one, since the
+ * processor would predict a branch wrongly half of the time. One of the choices may be the same for all elements. */
 #define DG_SELECT_OF(LEVEL, T)                                                                         \
     static void dg_select_##T##_##LEVEL(const char *c, const char *p, const char *q, char *to, npy_intp n, \
                                         const npy_intp *step)                                          \
