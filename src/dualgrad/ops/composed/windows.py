@@ -49,8 +49,7 @@ def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = N
     >>> print(ops.bartlett_window(4))
     [0.  0.5 1.  0.5]
     """
-    formula = lambda k, m: 1.0 - np.abs(2.0 * k / m - 1.0)  # noqa: E731
-    return _window("bartlett_window", window_length, periodic, dtype, formula)
+    return _window("bartlett_window", window_length, periodic, dtype, lambda k, m: 1.0 - np.abs(2.0 * k / m - 1.0))
 
 
 def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
@@ -75,8 +74,7 @@ def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None)
     >>> print(ops.hann_window(4))
     [0.  0.5 1.  0.5]
     """
-    formula = lambda k, m: 0.5 - 0.5 * np.cos(2 * np.pi * k / m)  # noqa: E731
-    return _window("hann_window", window_length, periodic, dtype, formula)
+    return _window("hann_window", window_length, periodic, dtype, lambda k, m: 0.5 - 0.5 * np.cos(2 * np.pi * k / m))
 
 
 def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
