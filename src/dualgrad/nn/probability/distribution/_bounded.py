@@ -31,10 +31,7 @@ class Uniform(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "low",
-        "high",
-    )
+    _names = ("low", "high")
 
     def __init__(
         self,
@@ -143,10 +140,7 @@ class Gamma(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "concentration",
-        "rate",
-    )
+    _names = ("concentration", "rate")
     _POSITIVE = (
         "concentration",
         "rate",
@@ -208,10 +202,7 @@ class Beta(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "concentration1",
-        "concentration0",
-    )
+    _names = ("concentration1", "concentration0")
     _POSITIVE = (
         "concentration1",
         "concentration0",
@@ -270,10 +261,7 @@ class LogNormal(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "loc",
-        "scale",
-    )
+    _names = ("loc", "scale")
     _POSITIVE = ("scale",)
 
     def __init__(
@@ -332,10 +320,7 @@ class HalfNormal(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "mean",
-        "sd",
-    )
+    _names = ("mean", "sd")
     _POSITIVE = ("sd",)
 
     def __init__(

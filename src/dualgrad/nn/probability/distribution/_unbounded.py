@@ -35,10 +35,7 @@ class Normal(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "mean",
-        "sd",
-    )
+    _names = ("mean", "sd")
     _POSITIVE = ("sd",)
 
     def __init__(
@@ -96,10 +93,7 @@ class Gumbel(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "loc",
-        "scale",
-    )
+    _names = ("loc", "scale")
     _POSITIVE = ("scale",)
 
     def __init__(
@@ -160,10 +154,7 @@ class Laplace(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "mean",
-        "sd",
-    )
+    _names = ("mean", "sd")
     _POSITIVE = ("sd",)
 
     def __init__(
@@ -216,10 +207,7 @@ class Cauchy(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "loc",
-        "scale",
-    )
+    _names = ("loc", "scale")
     _POSITIVE = ("scale",)
 
     def __init__(
@@ -269,10 +257,7 @@ class Logistic(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "loc",
-        "scale",
-    )
+    _names = ("loc", "scale")
     _POSITIVE = ("scale",)
 
     def __init__(
@@ -328,11 +313,7 @@ class StudentT(Distribution):
     (2, 3)
     """
 
-    _names = (
-        "df",
-        "mean",
-        "sd",
-    )
+    _names = ("df", "mean", "sd")
     _POSITIVE = (
         "df",
         "sd",
