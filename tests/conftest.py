@@ -4,6 +4,7 @@
 ``pytest --mode graph`` runs the whole suite in Graph mode, see graph_mode.py.
 """
 
+import gc
 import os
 from contextlib import nullcontext
 
@@ -51,6 +52,12 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         for marker in item.iter_markers("eager"):
             item.add_marker(pytest.mark.skip(reason=f"about eager execution: {marker.args[0]}"))
+
+
+def pytest_collection_finish():
+    """Leave all tests and modules out of later collections of garbage: many tests collect, and some count objects."""
+    gc.collect()
+    gc.freeze()
 
 
 def mode_of(item):
