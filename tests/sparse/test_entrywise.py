@@ -77,6 +77,7 @@ def real(case: Case) -> bool:
 CASES = [case for case in all_cases() if real(case)]
 
 
+@pytest.mark.rotated("case", key="operator")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_operator(case):
     """Jacobians both ways, and the Hessian of a function of the results that is curved everywhere."""
