@@ -385,13 +385,15 @@ def test_the_oldest_files_go(folder, monkeypatch):
     monkeypatch.setattr(_cache, "MOST_FILES", 8)
     monkeypatch.setattr(_cache, "SELDOM", 1)
     cache = _machine.machine().cache
+    folder.mkdir(mode=0o700)
+    (folder / "gone").symlink_to("nowhere")  # to the process that looks it is a file that another one has just deleted
     for k in range(9):
         cache.store(f"text {k}", b"code")
         os.utime(cache.path(f"text {k}"), (k, k))
     cache.store("text 9", b"code")
     assert [cache.load(f"text {k}") for k in range(10)][:2] == [None, None]
     assert cache.load("text 9") == b"code"
-    assert len(list(folder.iterdir())) <= 8
+    assert len(list(folder.glob("*.o"))) <= 8
 
 
 @pytest.mark.parametrize(("wish", "found"), [("0", None), ("/tmp/there", "/tmp/there"), ("", ...)])

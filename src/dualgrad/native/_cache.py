@@ -126,10 +126,11 @@ class Cache:
     def _prune(self) -> None:
         """Delete the oldest quarter where files are too many."""
         assert self.folder is not None
-        try:
-            files = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(self.folder)]
-        except OSError:
-            return
+        files = []
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):  # another process may have deleted it meanwhile
+                    files.append((entry.stat().st_mtime, entry.path))
         if len(files) <= MOST_FILES:
             return
         for _, path in sorted(files)[: MOST_FILES // 4]:
