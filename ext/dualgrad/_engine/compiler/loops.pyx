@@ -26,67 +26,109 @@ cdef enum:
 
 # ------------------------------------------------------------------------------------------------------ operands
 
+cdef class Parts:
+    """Parts side by side, each with a stride from number to number: entries of arrays, or copies of a state."""
+    cdef int n
+    cdef char **first               # where each part of number 0 lies
+    cdef Py_ssize_t *strides        # bytes
+
+    def __cinit__(self, int most):
+        self.first = <char **>PyMem_Malloc(max(1, most) * sizeof(char *))
+        self.strides = <Py_ssize_t *>PyMem_Malloc(max(1, most) * sizeof(Py_ssize_t))
+        if self.first is NULL or self.strides is NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        PyMem_Free(self.first)
+        PyMem_Free(self.strides)
+
+    cdef void add(self, char *first, Py_ssize_t stride) noexcept:
+        self.first[self.n] = first
+        self.strides[self.n] = stride
+        self.n += 1
+
+    cdef void point(self, char **at, Py_ssize_t number) noexcept:
+        """Where the parts of a number are."""
+        cdef int i
+        for i in range(self.n):
+            at[i] = self.first[i] + number * self.strides[i]
+
+
 cdef class Operands:
-    """The operands of a loop, side by side in memory, and where the entries of a step lie."""
-    cdef list arrays
-    cdef Repetition loop
-    cdef Stepper stepper
+    """The operands of a loop, and where the entries of a step lie."""
+    cdef list arrays                # held while their memory is read
+    cdef Parts entries
     cdef long long number           # of the entry
 
     cdef int take(self, Repetition loop, Stepper stepper, PyObject **args, int stacked_from) except -1:
         """Set what all steps share. Entries begin with input `stacked_from`."""
         cdef int k = stacked_from + len(loop.stacked)
-        self.loop = loop
-        self.stepper = stepper
+        cdef Array a
         self.arrays = []
+        self.entries = Parts(len(loop.stacked))
         for operand in loop.stacked:
-            self.arrays.append(None if operand is None else contiguous(<Array>args[<int>operand]))
+            if operand is None:
+                self.entries.add(<char *>&self.number, 0)
+                continue
+            a = self.held(args[<int>operand])
+            self.entries.add(a.data, a.size // max(a.shape[0], 1) * a.itemsize)
         for operand in loop.shared:
-            a = contiguous(<Array>args[<int>operand])
-            self.arrays.append(a)
-            stepper.ins[k] = (<Array>a).data
+            stepper.ins[k] = self.held(args[<int>operand]).data
             k += 1
         return 0
 
-    cdef int turn_to(self, Py_ssize_t number, int stacked_from) except -1:
+    cdef Array held(self, PyObject *arg):
+        """An operand in order in memory."""
+        cdef Array a = contiguous(<Array>arg)
+        self.arrays.append(a)
+        return a
+
+    cdef void turn_to(self, Py_ssize_t number, char **at) noexcept:
         """The entries of a number are the next inputs."""
-        cdef Array a
-        cdef int i
         self.number = number
-        for i in range(len(self.loop.stacked)):
-            if self.arrays[i] is None:
-                self.stepper.ins[stacked_from + i] = <char *>&self.number
-                continue
-            a = <Array>self.arrays[i]
-            self.stepper.ins[stacked_from + i] = a.data + number * (a.size // a.shape[0]) * a.itemsize
-        return 0
+        self.entries.point(at, number)
 
 
 cdef class State:
-    """What is carried from step to step, in one piece of memory."""
+    """What is carried from step to step: copies of it in one piece of memory."""
     cdef char *memory
-    cdef Py_ssize_t nbytes
-    cdef list offsets
+    cdef Py_ssize_t nbytes          # of a copy
+    cdef Parts parts
 
     def __cinit__(self, Body body not None, Py_ssize_t copies):
         cdef int i
-        self.offsets = []
-        for i in range(body.carried):
-            self.offsets.append(self.nbytes)
-            self.nbytes += aligned(body.nbytes_of(body.program.inputs[i]))
+        self.nbytes = state_bytes(body)
         self.memory = <char *>PyMem_Malloc(max(1, copies * self.nbytes))
         if self.memory is NULL:
             raise MemoryError()
+        self.parts = Parts(body.carried)
+        cdef char *at = self.memory
+        for i in range(body.carried):
+            self.parts.add(at, self.nbytes)
+            at += aligned(body.nbytes_of(body.program.inputs[i]))
 
     def __dealloc__(self):
         PyMem_Free(self.memory)
 
-    cdef int point(self, char **at, Py_ssize_t copy) except -1:
-        """Where the parts of a copy are."""
-        cdef int i
-        for i in range(len(self.offsets)):
-            at[i] = self.memory + copy * self.nbytes + <Py_ssize_t>self.offsets[i]
-        return 0
+
+cdef Py_ssize_t state_bytes(Body body) except -1:
+    cdef Py_ssize_t n = 0
+    cdef int i
+    for i in range(body.carried):
+        n += aligned(body.nbytes_of(body.program.inputs[i]))
+    return n
+
+
+cdef Parts stacked_results(Repetition loop, Array out):
+    """Where the entries of stacked results lie."""
+    cdef Body body = loop.body
+    cdef Parts parts = Parts(body.made)
+    cdef int k
+    cdef tuple result
+    for k in range(body.carried, body.carried + body.made):
+        result = <tuple>loop.results[k]
+        parts.add(out.data + <Py_ssize_t>result[2], body.nbytes_of(body.program.outputs[k]))
+    return parts
 
 
 cdef Array packed_results(Py_ssize_t nbytes):
@@ -148,7 +190,7 @@ cdef class Walker:
         if i % PATIENCE == 0:
             check_signals()
         if self.loop.stacked:
-            self.operands.turn_to(self.entry(i), self.loop.body.carried)
+            self.operands.turn_to(self.entry(i), self.stepper.ins + self.loop.body.carried)
         return self.stepper.step()
 
     cdef bint goes_on(self, Py_ssize_t i) noexcept:
@@ -164,21 +206,19 @@ cdef Array run_loop(Repetition loop, PyObject **args):
     cdef Stepper s = walker.stepper
     cdef State state = State(body, 2)
     cdef Array out = packed_results(loop.nbytes)
+    cdef Parts made = stacked_results(loop, out)
     cdef list start = first_of(0, body.carried, args)
-    cdef Py_ssize_t i = 0, nbytes
+    cdef Py_ssize_t i = 0
     cdef int k
     cdef tuple result
     walker.take(args)
     for k in range(body.carried):
         s.ins[k] = (<Array>start[k]).data
     while (holds(<Array>args[last_operand(loop)]) if i == 0 and body.proceeds else walker.goes_on(i)):
-        state.point(s.outs, i % 2)
-        for k in range(body.made):
-            result = <tuple>loop.results[body.carried + k]
-            nbytes = body.nbytes_of(body.program.outputs[body.carried + k])
-            s.outs[body.carried + k] = out.data + <Py_ssize_t>result[2] + walker.entry(i) * nbytes
+        state.parts.point(s.outs, i % 2)
+        made.point(s.outs + body.carried, walker.entry(i))
         walker.step(i)
-        state.point(s.ins, i % 2)
+        state.parts.point(s.ins, i % 2)
         i += 1
     for k in range(body.carried):
         result = <tuple>loop.results[k]
@@ -201,54 +241,36 @@ cdef class Backward:
     cdef Walker back
     cdef State cotangents
     cdef Array out
+    cdef Parts made                 # the entries of results in it
+    cdef char **state               # where the inputs of a step back lie that are the state before it
     cdef list start                 # the first carry,
     cdef list seed                  # and the cotangent of the last one
     cdef Py_ssize_t visited
 
-    cdef int visit(self, Py_ssize_t i, char **state) except -1:
-        """Take the cotangents back over step i, whose carry lies at `state`."""
-        cdef Repetition loop = self.back.loop
-        cdef Body body = loop.body
+    cdef int visit(self, Py_ssize_t i) except -1:
+        """Take the cotangents back over step i, from the state that `state` points to."""
+        cdef Body body = self.back.loop.body
         cdef Stepper s = self.back.stepper
-        cdef Py_ssize_t nbytes, entry = self.ahead.entry(i)
-        cdef int k, n = self.ahead.loop.body.carried
-        cdef tuple result
+        cdef Py_ssize_t entry = self.ahead.entry(i)
         if i % PATIENCE == 0:
             check_signals()
-        self.back.operands.turn_to(entry, body.carried + n)
-        for k in range(n):
-            s.ins[body.carried + k] = state[k]
-        self.cotangents.point(s.outs, self.visited % 2)
-        for k in range(body.made):
-            result = <tuple>loop.results[body.carried + k]
-            nbytes = body.nbytes_of(body.program.outputs[body.carried + k])
-            s.outs[body.carried + k] = self.out.data + <Py_ssize_t>result[2] + entry * nbytes
+        self.back.operands.turn_to(entry, self.state + self.ahead.loop.body.carried)
+        self.cotangents.parts.point(s.outs, self.visited % 2)
+        self.made.point(s.outs + body.carried, entry)
         s.step()
-        self.cotangents.point(s.ins, self.visited % 2)
+        self.cotangents.parts.point(s.ins, self.visited % 2)
         self.visited += 1
         return 0
 
     cdef int from_all(self, State kept, Py_ssize_t n) except -1:
         """All steps back, with all states there; the first one is the first carry."""
-        cdef char *few[64]
-        cdef char **state = few
         cdef Py_ssize_t i
-        cdef int k, carried = self.ahead.loop.body.carried
-        if carried > 64:
-            state = <char **>PyMem_Malloc(carried * sizeof(char *))
-            if state is NULL:
-                raise MemoryError()
-        try:
-            for i in range(n - 1, -1, -1):
-                if i:
-                    kept.point(state, i - 1)
-                else:
-                    for k in range(carried):
-                        state[k] = (<Array>self.start[k]).data
-                self.visit(i, state)
-        finally:
-            if state is not few:
-                PyMem_Free(state)
+        for i in range(n - 1, 0, -1):
+            kept.parts.point(self.state, i - 1)
+            self.visit(i)
+        if n:
+            self.point_to(self.state, None)
+            self.visit(0)
         return 0
 
     cdef int by_schedule(self, object schedule) except -1:
@@ -263,13 +285,14 @@ cdef class Backward:
             state = kept[start]
             self.point_to(s.ins, state)
             for i in range(start, stop):
-                moving.point(s.outs, i % 2)
+                moving.parts.point(s.outs, i % 2)
                 self.ahead.step(i)
-                moving.point(s.ins, i % 2)
+                moving.parts.point(s.ins, i % 2)
             if keep:
                 kept[stop] = self.copy_of(s.ins)
                 continue
-            self.visit(stop, s.ins)
+            memcpy(self.state, s.ins, body.carried * sizeof(char *))
+            self.visit(stop)
             if stop == start:
                 del kept[start]
         return 0
@@ -278,7 +301,8 @@ cdef class Backward:
         """Where the parts of a state are that is kept; None: the first carry."""
         cdef int k
         if state is not None:
-            return (<State>state).point(at, 0)
+            (<State>state).parts.point(at, 0)
+            return 0
         for k in range(self.ahead.loop.body.carried):
             at[k] = (<Array>self.start[k]).data
         return 0
@@ -289,7 +313,7 @@ cdef class Backward:
         cdef State copy = State(body, 1)
         cdef int k
         for k in range(body.carried):
-            memcpy(copy.memory + <Py_ssize_t>copy.offsets[k], at[k], body.nbytes_of(body.program.inputs[k]))
+            memcpy(copy.parts.first[k], at[k], body.nbytes_of(body.program.inputs[k]))
         return copy
 
     cdef object first_run(self, Py_ssize_t room, bint going):
@@ -310,10 +334,10 @@ cdef class Backward:
                 more = State(body, 2 * copies)
                 memcpy(more.memory, kept.memory, copies * kept.nbytes)
                 kept, copies = more, 2 * copies
-                kept.point(s.ins, i - 1)
-            kept.point(s.outs, i)
+                kept.parts.point(s.ins, i - 1)
+            kept.parts.point(s.outs, i)
             self.ahead.step(i)
-            kept.point(s.ins, i)
+            kept.parts.point(s.ins, i)
             i += 1
             going = n >= 0 or self.ahead.goes_on(i)
         return (n if n >= 0 else i), kept
@@ -322,9 +346,9 @@ cdef class Backward:
         """The number of steps, counted from step i on."""
         cdef Stepper s = self.ahead.stepper
         while True:
-            moving.point(s.outs, i % 2)
+            moving.parts.point(s.outs, i % 2)
             self.ahead.step(i)
-            moving.point(s.ins, i % 2)
+            moving.parts.point(s.ins, i % 2)
             i += 1
             if not self.ahead.goes_on(i):
                 return i
@@ -336,12 +360,14 @@ cdef Array run_reversed(Reversal r, PyObject **args):
     cdef Repetition forward = r.forward, backward = r.backward
     cdef Backward b = Backward()
     cdef Stepper s
-    cdef Py_ssize_t n, room, bytes_of_state
+    cdef Py_ssize_t n, room
     cdef int k
     cdef tuple result
     b.ahead = Walker(forward)
     b.back = Walker(backward)
     b.out = packed_results(backward.nbytes)
+    b.made = stacked_results(backward, b.out)
+    b.state = b.back.stepper.ins + backward.body.carried
     b.start = first_of(0, forward.body.carried, args)
     b.seed = first_of(r.first, backward.body.carried, args)
     b.cotangents = State(backward.body, 2)
@@ -350,8 +376,7 @@ cdef Array run_reversed(Reversal r, PyObject **args):
     s = b.back.stepper
     for k in range(backward.body.carried):
         s.ins[k] = (<Array>b.seed[k]).data
-    bytes_of_state = max(1, State(forward.body, 0).nbytes)
-    room = allowed(r.states, bytes_of_state)
+    room = allowed(r.states, max(1, state_bytes(forward.body)))
     n, kept = b.first_run(room, not forward.body.proceeds or holds(<Array>args[last_operand(forward)]))
     if kept is not None:
         b.from_all(<State>kept, n)

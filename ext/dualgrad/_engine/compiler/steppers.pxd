@@ -15,6 +15,7 @@ cdef class Stepper:
     cdef int n_in, n_out, threads
     cdef int *base_of               # of each input: the base of its memory, or NOT_DIRECT where nothing reads it
     cdef int *made_at               # of each output: the base whose memory it is, or NOT_DIRECT where it is copied
+    cdef bint copies                # whether there are such outputs
     cdef RegionCode numbers         # the only region, if it is one of single numbers
     cdef char **ins                 # where the inputs of the next step lie,
     cdef char **outs                # and its outputs

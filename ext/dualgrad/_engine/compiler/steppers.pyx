@@ -34,6 +34,14 @@ cdef Plan planned(Body body):
     return <Plan>body.plan
 
 
+cdef inline void place(char **bases, const int *base_of, char *const *at, int n) noexcept:
+    """Let bases be where inputs or outputs lie."""
+    cdef int i
+    for i in range(n):
+        if base_of[i] != NOT_DIRECT:
+            bases[base_of[i]] = at[i]
+
+
 cdef class Stepper:
 
     def __cinit__(self, Body body not None):
@@ -88,6 +96,8 @@ cdef class Stepper:
             self.made_at[i] = NOT_DIRECT
             if plan.whole[i] and made.pop(at.base, None) is not None:
                 self.made_at[i] = at.base
+            else:
+                self.copies = True
         for m in made.values():             # several outputs are parts of it
             a = new_array(m.form.typenum, m.form.ndim, m.form.shape)
             self.held[m.base - N_BASES] = a
@@ -102,12 +112,8 @@ cdef class Stepper:
         cdef int i
         if self.plan is None:
             return self.interpret()
-        for i in range(self.n_in):
-            if self.base_of[i] != NOT_DIRECT:
-                self.bases[self.base_of[i]] = self.ins[i]
-        for i in range(self.n_out):
-            if self.made_at[i] != NOT_DIRECT:
-                self.bases[self.made_at[i]] = self.outs[i]
+        place(self.bases, self.base_of, self.ins, self.n_in)
+        place(self.bases, self.made_at, self.outs, self.n_out)
         if self.numbers is not None:
             run_instructions(self.numbers, native_of(self.numbers), self.bases)
         else:
@@ -116,7 +122,7 @@ cdef class Stepper:
                     self.plan.run_region(region, self.bases, self.threads)
                 elif not self.plan.run_generic(region, self.bases, self.held):
                     raise changed_form()
-        for i in range(self.n_out):
+        for i in range(self.n_out if self.copies else 0):
             if self.made_at[i] == NOT_DIRECT:
                 self.copy_out(i)
         return 0
