@@ -228,12 +228,23 @@ def test_rows_that_were_not_added_up_are_noticed(backend, monkeypatch):
 def test_different_processors_are_refused_for_a_fixed_order(monkeypatch):
     import dualgrad.distributed.sums as sums
 
-    kinds = iter(["one kind", "another"])
+    kinds = iter([{"processor": "one kind"}, {"processor": "another"}])
     monkeypatch.setattr(sums, "processor", lambda: next(kinds))
     with distributed.connect("local", workers=2, threads_per_worker=1) as backend:
         total = SumOfShards(misfit, Shards(backend, X, Y, chunk=CHUNK), deterministic=True)
         with pytest.raises(ValueError, match=r"processors and libraries of one kind.*another \| one kind"):
             total(POINT)
+
+
+def test_libraries_that_one_worker_alone_has_loaded_do_not_matter(monkeypatch):
+    import dualgrad.distributed.sums as sums
+
+    kinds = iter([{"processor": "one"}, {"processor": "one", "openblas of scipy": "openblas 0.3 one"}])
+    monkeypatch.setattr(sums, "processor", lambda: next(kinds))
+    with distributed.connect("local", workers=2, threads_per_worker=1) as backend:
+        total = SumOfShards(misfit, Shards(backend, X, Y, chunk=CHUNK), deterministic=True)
+        at_once = misfit(POINT, Tensor(X), Tensor(Y)).sum()
+        np.testing.assert_allclose(total(POINT).asnumpy(), at_once.asnumpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("engine", ["local", "joblib"])

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,8 +105,10 @@ def reproducible() -> Iterator[None]:
             set_context(pynative_synchronize=before)
 
 
-def processor() -> str:
-    """What the last digits of a result depend on besides the program: instructions, and the libraries of kernels.
+def processor() -> dict[str, str]:
+    """What the last digits of a result depend on besides the program: the processor, and each library of kernels.
+
+    A library that the program needs is loaded wherever it ran; what other programs have loaded may differ.
 
     Examples
     --------
@@ -114,13 +117,17 @@ def processor() -> str:
     True
     """
     features = getattr(import_module("numpy._core._multiarray_umath"), "__cpu_features__", {})
-    libraries = needed("deterministic=True", "threadpoolctl").threadpool_info()
-    parts = [
-        platform.machine(),
-        os.environ.get("DUALGRAD_KERNELS", ""),
-        np.__version__,
-        *sorted(name for name, there in features.items() if there),
-        *sorted(f"{a.get('internal_api')} {a.get('version')} {a.get('architecture')}" for a in libraries
-                if a.get("user_api") == "blas"),
-    ]  # fmt: skip
-    return " ".join(parts)
+    own = [platform.machine(), os.environ.get("DUALGRAD_KERNELS", ""), np.__version__]
+    found = {"processor": " ".join([*own, *sorted(name for name, there in features.items() if there)])}
+    for library in needed("deterministic=True", "threadpoolctl").threadpool_info():
+        if library.get("user_api") == "blas":
+            kind = library.get("internal_api")
+            name = f"{kind} of {_owner(library.get('filepath', ''))}"
+            found[name] = f"{kind} {library.get('version')} {library.get('architecture')}"
+    return found
+
+
+def _owner(path: str) -> str:
+    """The package that brings a library along: a wheel has libraries of its own."""
+    folders = [part.partition(".")[0] for part in Path(path).parts[:-1]]
+    return next((name for name in reversed(folders) if name in ("numpy", "scipy")), "the system")

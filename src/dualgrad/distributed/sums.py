@@ -217,11 +217,12 @@ class SumOfShards:
             rows, *arrays = self.shards.reduce(_sum_of, added, *shared)
         else:
             (rows, *arrays), kinds = _finished(self.shards.reduce(_tree_of, _merged, self.shards.count, *shared))
-            if len(kinds) > 1:
-                raise ValueError(
-                    "SumOfShards: deterministic=True needs workers with processors and libraries of one kind; there "
-                    "are " + " | ".join(sorted(kinds))
-                )
+            for several in kinds.values():
+                if len(several) > 1:
+                    raise ValueError(
+                        "SumOfShards: deterministic=True needs workers with processors and libraries of one kind; "
+                        "there are " + " | ".join(sorted(several))
+                    )
         if int(rows) != self.shards.rows:
             raise RuntimeError(f"SumOfShards: {int(rows)} rows were added up; there are {self.shards.rows}")
         return [Tensor(a) for a in arrays]
@@ -434,18 +435,22 @@ def _sum_of(shard: Shard, content: bytes, digest: str, kind: str, weighted: bool
 
 def _tree_of(
     shard: Shard, count: int, content: bytes, digest: str, kind: str, weighted: bool, given: Any, *v: Any
-) -> tuple[Tree, set[str]]:
-    """The part of the tree over all chunks that a shard has, and the kind of processor."""
+) -> tuple[Tree, dict[str, set[str]]]:
+    """The part of the tree over all chunks that a shard has, and the kinds of processor and libraries."""
     tree = Tree(count)
     with reproducible():
         for number, arrays in _parts(shard, content, digest, kind, weighted, given, v, True):
             tree.add(number, arrays)
-    return tree, {processor()}
+    return tree, {name: {kind} for name, kind in processor().items()}
 
 
-def _merged(a: tuple[Tree, set[str]], b: tuple[Tree, set[str]]) -> tuple[Tree, set[str]]:
-    return a[0].merged(b[0]), a[1] | b[1]
+_Part = tuple[Tree, dict[str, set[str]]]
 
 
-def _finished(found: tuple[Tree, set[str]]) -> tuple[Arrays, set[str]]:
+def _merged(a: _Part, b: _Part) -> _Part:
+    names = sorted(a[1].keys() | b[1].keys())
+    return a[0].merged(b[0]), {name: a[1].get(name, set()) | b[1].get(name, set()) for name in names}
+
+
+def _finished(found: _Part) -> tuple[Arrays, dict[str, set[str]]]:
     return found[0].total(), found[1]
