@@ -3,8 +3,12 @@
 import os
 import pickle
 import sys
+from pathlib import Path
 
+import cloudpickle
 import numpy as np
+import shard_cases
+from arrivals import watched
 from mpi4py import MPI
 from shard_cases import CHUNK, OTHERS, POINT, SUMS, X, Y, arrays_of, misfit
 
@@ -62,10 +66,34 @@ def several_types(backend):
     return [value.asnumpy(), slope.asnumpy()]
 
 
+REPLAYED = ("value", "gradient", "hvp", "gauss_newton", "hessian by columns", "jacobian by rows", "sparse_hessian")
+
+
+def replays(backend, folder):
+    """How often each operation runs Python of its function: before process 0 has computed it alone, and after that."""
+    cloudpickle.register_pickle_by_value(shard_cases)
+    found = {}
+    for name in REPLAYED:
+        on, counts = {**SUMS, **OTHERS}[name][0], []
+        for again in (False, True):
+            if again and WORLD.Get_rank() == 0:
+                with distributed.connect("local", threads_per_worker=1) as here:
+                    for _ in range(2):  # recorded, and confirmed
+                        on(here, False)
+            with watched(backend, folder / f"{name} {again}") as count:
+                result = on(backend, False)
+                WORLD.Barrier()
+                counts.append(count())
+        found[name] = *counts, arrays_of(result)
+    cloudpickle.unregister_pickle_by_value(shard_cases)
+    return found
+
+
 def cases(path):
     """What each process has found, by process."""
     with distributed.connect(WORLD, threads_per_worker=1) as backend:
         found = [case(backend) for case in (other_arguments, failing, several_types)]
+        found.append(replays(backend, Path(path).parent / "watched"))
     everyone = WORLD.gather(found)
     if WORLD.Get_rank() == 0:
         with open(path, "wb") as file:

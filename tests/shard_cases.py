@@ -4,6 +4,8 @@ Each operation has a function of a backend and one that needs none. The latter i
 once, and where there is one by a closed formula or by a dense matrix of derivatives.
 """
 
+import math
+
 import numpy as np
 
 import dualgrad as dg
@@ -41,6 +43,11 @@ def misfit(p, x, y):
 
 def logistic(outputs, x, y):
     return ops.softplus(-outputs * y).sum()
+
+
+def periodic(p, x, y):
+    """It reads a module, which may be another one elsewhere."""
+    return ops.sin(math.tau * (x @ p["w"])) * p["b"]
 
 
 def features(x):
@@ -159,6 +166,14 @@ def of_weights(call):
     return on
 
 
+def of_weights_in_a_closure(backend, deterministic):
+    net = Net()
+    inner, outer = net.trainable_params()
+    fn = lambda x, y: (ops.tanh(x @ inner) @ outer - y) ** 2
+    shards = Shards(backend, X, Y, chunk=CHUNK)
+    return SumOfShards(fn, shards, weights=[inner, outer], deterministic=deterministic).value_and_grad()
+
+
 def of_one_weight(backend, deterministic):
     net = Net()
     total = SumOfShards(net, Shards(backend, X, Y, chunk=CHUNK), weights=net.outer, deterministic=deterministic)
@@ -216,6 +231,7 @@ SUMS = {
     "one weight": (of_one_weight, of_one_weight_at_once),
     "float16": (of_halves, lambda: [4.0 * ROWS, 4.0 * ROWS, 1.0]),
     "gradient by weights": (of_weights(lambda total, v: total.value_and_grad()), lambda: weights_at_once("gradient")),
+    "gradient by weights in a closure": (of_weights_in_a_closure, lambda: weights_at_once("gradient")),
     "hvp by weights": (of_weights(lambda total, v: total.hvp(v)), lambda: weights_at_once("product")),
     "gauss_newton by weights": (of_weights(lambda total, v: total.gauss_newton(v)), lambda: weights_at_once("gn")),
 }

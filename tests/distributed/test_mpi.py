@@ -81,6 +81,15 @@ def test_sums_of_several_types(cases):
         np.testing.assert_allclose(slope, 2 * np.square(x).sum(0) * p, rtol=1e-12)
 
 
+def test_processes_replay_what_process_0_has_computed(cases):
+    for found in cases[3]:
+        for name, (before, after, result) in found.items():
+            assert before > 0, "else what follows would show nothing"
+            assert after == 0, name
+            _, at_once, *error = {**SUMS, **OTHERS}[name]
+            assert_same(result, at_once(), *(error or [1e-12]), name)
+
+
 def test_a_process_that_dies_ends_the_run_and_another_number_goes_on(tmp_path):
     """The run that was killed has the numbers of one that was not, bit for bit."""
     path = tmp_path / "run.ckpt"

@@ -16,7 +16,7 @@ from work_engines import needs
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, distributed, nn, ops
 from dualgrad.distributed import functions
-from dualgrad.distributed.functions import packed, with_recordings
+from dualgrad.distributed.functions import own_recordings, packed
 
 pytestmark = pytest.mark.usefixtures("own_programs", "plain_warnings")
 
@@ -39,7 +39,7 @@ def called(fn, times=3):
 
 def sent(fn):
     """A function as bytes, as it is now."""
-    return packed("test", with_recordings(fn))
+    return packed("test", (fn, {("rows",): own_recordings(fn)}))
 
 
 # ------------------------------------------------------------------------------------------------- what goes along
@@ -91,7 +91,7 @@ WRAPPED = pytest.mark.eager("functions that the rehearsal has wrapped cannot be 
 def test_it_is_replayed_where_it_arrives(name):
     fn = called(dg.jit(TRAVELLING[name]()))
     content = sent(fn)
-    assert with_recordings(fn)[1]
+    assert own_recordings(fn)
     again = arrived(content)
     assert again is not fn
     assert again.depends_on(Tensor(ROWS)) is not None
@@ -167,7 +167,7 @@ def test_a_stale_recording_is_not_used(name, engine, backend_of):
     expected = numbers(held.function()(Tensor(ROWS)))
     assert expected != before
     content = sent(fn)
-    assert bool(with_recordings(fn)[1]) == (name == "parameter")  # whose numbers are no part of a recording
+    assert bool(own_recordings(fn)) == (name == "parameter")  # whose numbers are no part of a recording
     [(_, found)] = backend_of(engine, 2).map(calls_of_python, [0], content)
     np.testing.assert_allclose(np.frombuffer(found), np.frombuffer(expected), rtol=1e-14)
 
@@ -175,10 +175,10 @@ def test_a_stale_recording_is_not_used(name, engine, backend_of):
 def test_a_recording_of_numbers_that_have_changed_is_not_used():
     held = Held()
     fn = called(dg.jit(read(held)))
-    assert with_recordings(fn)[1]
+    assert own_recordings(fn)
     np.testing.assert_allclose(arrived(sent(fn))(Tensor(ROWS)).asnumpy(), 0.5 * ROWS.sum(1))
     held.w.set_data(np.array([3.0, 2.0, 1.0]))
-    assert not with_recordings(fn)[1]
+    assert not own_recordings(fn)
     np.testing.assert_allclose(arrived(sent(fn))(Tensor(ROWS)).asnumpy(), 3.0 * ROWS.sum(1))
 
 
@@ -232,10 +232,10 @@ def test_errors_of_numpy_are_noticed():
 
 def test_another_version_is_noticed():
     fn = called(dg.jit(closure()))
-    data = with_recordings(fn)[1]
+    data = own_recordings(fn)
     assert data
     other = tuple([(("another", *one[0][1:]), *one[1:]) for one in data])
-    content = packed("test", (fn, other))
+    content = packed("test", (fn, {("rows",): other}))
     assert arrived(content).depends_on(Tensor(ROWS)) is None
 
 
@@ -295,15 +295,15 @@ STAYING = {f.__name__: f for f in (pure, named, cell, draws, assigns, users_obje
 def test_what_may_be_another_thing_elsewhere_stays(name):
     fn = STAYING[name]()
     called(fn)
-    assert with_recordings(fn) == (fn, ())
+    assert own_recordings(fn) == ()
 
 
 def test_one_call_is_no_recording():
-    assert not with_recordings(called(dg.jit(closure()), times=1))[1]
+    assert not own_recordings(called(dg.jit(closure()), times=1))
 
 
 def test_an_argument_that_is_a_parameter_stays():
     fn, w = dg.jit(closure()), Parameter(ROWS, name="rows")
     for _ in range(3):
         fn(w)
-    assert not with_recordings(fn)[1]
+    assert not own_recordings(fn)

@@ -105,6 +105,8 @@ class Backend:
     ----------
     name, workers, threads_per_worker
         As given.
+    elsewhere : bool
+        Whether tasks run in other processes than this one; of this class true.
 
     Notes
     -----
@@ -120,6 +122,8 @@ class Backend:
     >>> print(distributed.map_samples(lambda x: x * x, [1.0, 2.0, 3.0], backend=Plain("plain", 1, 1)))
     [1. 4. 9.]
     """
+
+    elsewhere = True
 
     def __init__(self, name: str, workers: int, threads_per_worker: int) -> None:
         self.name = name
@@ -194,6 +198,8 @@ def ranges(count: int, parts: int) -> list[tuple[int, int]]:
 
 class InProcess(Backend):
     """Workers that take turns in one process: what other engines are compared with."""
+
+    elsewhere = False
 
     def __init__(self, workers: int | None = None, threads_per_worker: int | None = None) -> None:
         count = 1 if workers is None else checked_count("connect", "workers", workers)

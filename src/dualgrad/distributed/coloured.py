@@ -14,7 +14,7 @@ from ..sparse.compressed import sparse_hessian as _sparse_hessian
 from ..sparse.compressed import sparse_jacobian as _sparse_jacobian
 from .backend import Backend, checked_count
 from .connect import connected
-from .functions import packed, unpacked
+from .functions import Kept, Sending, as_sent, unpacked
 
 __all__ = ["sparse_hessian", "sparse_jacobian"]
 
@@ -127,30 +127,23 @@ def _by_groups(name: str, derivative: SparseDerivative, fn: Any, backend: Any, c
         given = plan.checked(args)
         setting = len(given), derivative.positions, sweeps.colouring.kind, sweeps.unrolled, not plan.pattern.branches
         with connected(name, backend) as engine:
-            content = engine.share(packed(name, fn))
             groups = [seeds for _, seeds in sweeps.chunks]
-            products = engine.map(_products, groups, content.handle, content.digest, name, setting, given)
+            products = engine.map(_products, groups, *Sending(name, _Sweeps, fn).to(engine), name, setting, given)
         values = sweeps.assembled(zip([group for group, _ in sweeps.chunks], products, strict=True))
         return plan.matrix(plan.confirmed(given, values))
 
     return matrix
 
 
-class _Sweeps:
-    """A function as a worker has it: its sweeps, recorded."""
+class _Sweeps(Kept):
+    """A function, and its sweeps along seeds."""
 
-    def __init__(self, fn: Any, _: Any) -> None:
-        self.fn = fn
-        self.recorded: dict[Any, Any] = {}
-
-    def call(self, name: str, setting: tuple[Any, ...]) -> Callable[..., Any]:
-        if setting not in self.recorded:
-            n_args, positions, kind, unrolled, recorded = setting
-            self.recorded[setting] = recorded_sweeps(name, self.fn, n_args, positions, kind, unrolled, recorded)
-        return self.recorded[setting]
+    def made(self, *kind: Any) -> Callable[..., Any]:
+        name, n_args, *setting = kind
+        return recorded_sweeps(name, self.fn, n_args, *setting)
 
 
 def _products(
-    seeds: list[Any], content: bytes, digest: str, name: str, setting: tuple[Any, ...], args: tuple[Any, ...]
+    seeds: list[Any], content: bytes, key: str, name: str, setting: tuple[Any, ...], args: tuple[Any, ...]
 ) -> list[Any]:
-    return unpacked(content, digest, _Sweeps).call(name, setting)(*args, *seeds)
+    return unpacked(content, key, _Sweeps).call(name, *setting)(*as_sent(args), *seeds)

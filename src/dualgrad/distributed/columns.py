@@ -17,7 +17,7 @@ from ..transforms.positions import check_callable
 from ..transforms.vectorize import vmap
 from .backend import Backend, checked_count
 from .connect import connected
-from .functions import packed, unpacked
+from .functions import Kept, Sending, as_sent, unpacked
 
 __all__ = ["hessian", "jacobian"]
 
@@ -140,22 +140,17 @@ def _blocks(
     """The products with all unit vectors, one after the other along the first axis."""
     blocks = [(start, min(start + count, size)) for start in range(0, size, count)]
     with connected(name, backend) as engine:
-        content = engine.share(packed(name, fn))
-        found = engine.map(_block, blocks, content.handle, content.digest, kind, size, (x, *args))
+        found = engine.map(_block, blocks, *Sending(name, _Products, fn).to(engine), kind, size, (x, *args))
     if not found:
         return np.zeros(0, x.dtype.numpy)
     return np.concatenate(found)
 
 
-class _Products:
-    """A function as a worker has it: its products with bases, recorded."""
+class _Products(Kept):
+    """A function, and its products with bases."""
 
-    def __init__(self, fn: Any, _: Any) -> None:
-        self.calls = {
-            "hessian": jit(lambda basis, x, *args: vmap(lambda v: hvp(_single(fn))(x, *args, v))(basis)),
-            "forward": jit(lambda basis, x, *args: vmap(lambda v: jvp(lambda x: fn(x, *args), x, v)[1])(basis)),
-            "reverse": jit(_rows_by(fn)),
-        }
+    def made(self, *kind: Any) -> Callable[..., Any]:
+        return jit(_PRODUCTS[kind[0]](self.fn))
 
 
 def _single(fn: Any) -> Callable[..., Tensor]:
@@ -169,6 +164,14 @@ def _single(fn: Any) -> Callable[..., Tensor]:
     return value
 
 
+def _columns_of_hessian(fn: Any) -> Callable[..., Tensor]:
+    return lambda basis, x, *args: vmap(lambda v: hvp(_single(fn))(x, *args, v))(basis)
+
+
+def _columns_by(fn: Any) -> Callable[..., Tensor]:
+    return lambda basis, x, *args: vmap(lambda v: jvp(lambda x: fn(x, *args), x, v)[1])(basis)
+
+
 def _rows_by(fn: Any) -> Callable[..., Tensor]:
     def rows(basis: Tensor, x: Tensor, *args: Any) -> Tensor:
         y, pull = vjp(lambda x: fn(x, *args), x)
@@ -177,13 +180,18 @@ def _rows_by(fn: Any) -> Callable[..., Tensor]:
     return rows
 
 
-def _block(
-    block: tuple[int, int], content: bytes, digest: str, kind: str, size: int, args: tuple[Any, ...]
-) -> np.ndarray:
-    call = unpacked(content, digest, _Products).calls[kind]
+_PRODUCTS: dict[str, Callable[[Any], Callable[..., Tensor]]] = {
+    "hessian": _columns_of_hessian,
+    "forward": _columns_by,
+    "reverse": _rows_by,
+}
+
+
+def _block(block: tuple[int, int], content: bytes, key: str, kind: str, size: int, args: tuple[Any, ...]) -> np.ndarray:
+    call = unpacked(content, key, _Products).call(kind)
     start, stop = block
-    x = args[0]
+    x, *rest = as_sent(args)
     basis = np.zeros((stop - start, size), x.dtype.numpy)
     basis[np.arange(stop - start), np.arange(start, stop)] = 1
     shaped = basis if kind == "reverse" else basis.reshape(stop - start, *x.shape)
-    return call(Tensor(shaped), *args).asnumpy()
+    return call(Tensor(shaped), x, *rest).asnumpy()

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.trace.cache import Recorded
 from .._nests import mapped, refilled, tensors_in
+from ..modes import jit
 from ..tensor import Tensor
 from .backend import Backend
 from .connect import connected
-from .functions import packed, recorded, unpacked, with_recordings
+from .functions import Kept, Sending, as_sent, own_recordings, unpacked
 from .shards import CHUNK, Shard, Shards
 
 __all__ = ["map_samples"]
@@ -83,16 +85,24 @@ def map_samples(
 def _mapped(fn: Any, shards: Shards, args: tuple[Any, ...]) -> Any:
     if not callable(fn):
         raise TypeError(f"map_samples: expected a function or Cell, got {type(fn).__name__}")
-    content = shards.backend.share(packed("map_samples", with_recordings(fn)))
-    parts = shards.map(_rows_of, content.handle, content.digest, tuple(args))
+    sending = Sending("map_samples", OfRows, fn, recordings={("rows",): own_recordings(fn)})
+    parts = shards.map(_rows_of, *sending.to(shards.backend), tuple(args))
     structure = parts[0][0]
     columns = zip(*[arrays for _, arrays in parts], strict=True)
     return refilled(structure, [Tensor(np.concatenate(arrays)) for arrays in columns])
 
 
-def _rows_of(shard: Shard, content: bytes, digest: str, args: tuple[Any, ...]) -> tuple[Any, list[np.ndarray]]:
+class OfRows(Kept):
+    """A function of rows."""
+
+    def made(self, *kind: Any) -> Callable[..., Any]:
+        return self.fn if isinstance(self.fn, Recorded) else jit(self.fn)
+
+
+def _rows_of(shard: Shard, content: bytes, key: str, args: tuple[Any, ...]) -> tuple[Any, list[np.ndarray]]:
     """The results of a shard: their structure, and the array of each tensor in it."""
-    fn = unpacked(content, digest, recorded)
+    fn = unpacked(content, key, OfRows).call("rows")
+    args = as_sent(args)
     parts: list[list[np.ndarray]] = []
     structure: Any = None
     for _, rows in shard.chunks():

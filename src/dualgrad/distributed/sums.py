@@ -27,8 +27,7 @@ from ..transforms.gradient import grad, jvp, value_and_grad, vjp
 from ..transforms.hessians import hvp
 from ..transforms.positions import checked_weights
 from ..transforms.vectorize import vmap
-from .backend import Content
-from .functions import packed, unpacked
+from .functions import Kept, Sending, as_sent, unpacked
 from .processes import processor, reproducible
 from .shards import Shard, Shards
 from .trees import Arrays, Tree, added
@@ -112,13 +111,13 @@ class SumOfShards:
             raise TypeError(f"SumOfShards: deterministic is {deterministic!r}; expected True or False")
         self.shards = shards
         self.deterministic = deterministic
-        self._fn, self._loss = fn, loss
+        self._fn = fn
         self._weights: list[Parameter] | None = None
         self._single = False
         if weights is not None:
             self._weights, self._single = checked_weights("SumOfShards", weights)
-        self._content: Content | None = None
-        self._sent()
+        self._sending = Sending("SumOfShards", _Summand, (fn, loss), self._weights or ())
+        self._sending.to(shards.backend)
 
     def __repr__(self) -> str:
         name = getattr(self._fn, "__qualname__", type(self._fn).__name__)
@@ -203,16 +202,9 @@ class SumOfShards:
 
     # ----------------------------------------------------------------------------------------------------- calls
 
-    def _sent(self) -> Content:
-        """The function as the workers have it now."""
-        content = packed("SumOfShards", (self._fn, self._loss), self._weights or ())
-        self._content = self.shards.backend.share(content, self._content)
-        return self._content
-
     def _total(self, kind: str, given: Any, *v: Any) -> list[Tensor]:
         """The sum over all rows of the tensors that a kind of call has for each chunk."""
-        sent = self._sent()
-        shared = (sent.handle, sent.digest, kind, self._weights is not None, given, *v)
+        shared = (*self._sending.to(self.shards.backend), kind, self._weights is not None, given, *v)
         if not self.deterministic:
             rows, *arrays = self.shards.reduce(_sum_of, added, *shared)
         else:
@@ -278,17 +270,12 @@ def _numbers(p: Parameter) -> Tensor:
 _CALLS_TO_SETTLE = 12
 
 
-class _Summand:
-    """A function as a worker has it: its derivatives on a chunk, recorded."""
-
-    def __init__(self, content: Any, weights: list[Parameter]) -> None:
-        self.fn, self.loss = content
-        self.weights = weights
-        self.recorded: dict[tuple[str, bool], Callable[..., Any]] = {}
+class _Summand(Kept):
+    """A function and a loss, and their derivatives on a chunk."""
 
     def outputs(self, weighted: bool) -> Callable[..., Any]:
-        """`fn` as a function of parameters and rows."""
-        fn, weights = self.fn, self.weights
+        """The function as one of parameters and rows."""
+        (fn, _), weights = self.fn, self.weights
         if not weighted:
             return fn
 
@@ -297,16 +284,14 @@ class _Summand:
 
         return with_weights
 
-    def call(self, kind: str, weighted: bool) -> Callable[..., Any]:
-        found = self.recorded.get((kind, weighted))
-        if found is None:
-            found = self.recorded[kind, weighted] = jit(_apart(_CALLS[kind](self.outputs(weighted), self.loss)))
-        return found
+    def made(self, *kind: Any) -> Callable[..., Any]:
+        name, weighted = kind
+        return jit(_apart(_CALLS[name](self.outputs(weighted), self.fn[1])))
 
     def arrays(self, kind: str, weighted: bool, args: tuple[Any, ...], settled: bool) -> Arrays:
         """The results on a chunk. `settled`: by the program that calls with these shapes end with."""
         call = self.call(kind, weighted)
-        held = [(p, array_behind(p)) for p in _parameters_in(self.fn)]
+        held = [(p, array_behind(p)) for p in _parameters_in(self.fn[0])]
         draws = get_state()
         if settled:
             _settle(call, args)
@@ -415,31 +400,32 @@ _CALLS: dict[str, Callable[[Any, Any], Callable[..., Any]]] = {
 
 
 def _parts(
-    shard: Shard, content: bytes, digest: str, kind: str, weighted: bool, given: Any, v: tuple[Any, ...], settled: bool
+    shard: Shard, content: bytes, key: str, kind: str, weighted: bool, given: Any, v: tuple[Any, ...], settled: bool
 ) -> Any:
     """For each chunk of a shard its number and [rows, arrays ...]."""
-    summand = unpacked(content, digest, _Summand)
+    summand = unpacked(content, key, _Summand)
+    given, *v = as_sent((given, *v))
     for number, rows in shard.chunks():
         arrays = summand.arrays(kind, weighted, (given, *v, *rows), settled)
         yield number, [np.array(len(rows[0]), np.int64), *arrays]
 
 
-def _sum_of(shard: Shard, content: bytes, digest: str, kind: str, weighted: bool, given: Any, *v: Any) -> Arrays:
+def _sum_of(shard: Shard, content: bytes, key: str, kind: str, weighted: bool, given: Any, *v: Any) -> Arrays:
     """The sum over a shard."""
     first = shard.first
     tree = Tree(-(-shard.rows // shard.chunk))
-    for number, arrays in _parts(shard, content, digest, kind, weighted, given, v, False):
+    for number, arrays in _parts(shard, content, key, kind, weighted, given, v, False):
         tree.add(number - first, arrays)
     return tree.total()
 
 
 def _tree_of(
-    shard: Shard, count: int, content: bytes, digest: str, kind: str, weighted: bool, given: Any, *v: Any
+    shard: Shard, count: int, content: bytes, key: str, kind: str, weighted: bool, given: Any, *v: Any
 ) -> tuple[Tree, dict[str, set[str]]]:
     """The part of the tree over all chunks that a shard has, and the kinds of processor and libraries."""
     tree = Tree(count)
     with reproducible():
-        for number, arrays in _parts(shard, content, digest, kind, weighted, given, v, True):
+        for number, arrays in _parts(shard, content, key, kind, weighted, given, v, True):
             tree.add(number, arrays)
     return tree, {name: {kind} for name, kind in processor().items()}
 

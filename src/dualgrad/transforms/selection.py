@@ -21,6 +21,8 @@ from .positions import check_callable, checked_position, checked_weights, inputs
 class Selection:
     """The settings `grad_position`, `weights` and `has_aux` of a transform, checked."""
 
+    _made_once = True  # a copy that is made of equal settings is equal
+
     def __init__(self, name: str, fn: Any, grad_position: Any, weights: Any, has_aux: Any) -> None:
         self.name = name
         self.positions, self.several = checked_position(name, grad_position, weights)
