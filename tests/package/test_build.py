@@ -3,6 +3,8 @@
 import ctypes
 import importlib.util
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+import dualgrad
 
 ROOT = Path(__file__).parents[2]
 
@@ -181,3 +185,15 @@ def test_a_build_without_compiler_says_so():
     lines = result.stderr.splitlines()
     assert len(lines) == 1
     assert "no C compiler '/nonexistent': install one" in lines[0]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_modules_run_with_old_versions_of_glibc():
+    """Whatever version they were linked with: wheels of any system get the tag manylinux_2_17."""
+    asked = {
+        (int(major), int(minor)): module.name
+        for module in Path(dualgrad.__file__).parent.rglob("*.so")
+        for major, minor in re.findall(rb"\0GLIBC_(\d+)\.(\d+)", module.read_bytes())
+    }
+    newest = max(asked)
+    assert newest <= (2, 17), f"{asked[newest]} asks for glibc {newest}"

@@ -54,6 +54,24 @@ static inline int dg_count(dg_counter *c) { return (int)InterlockedCompareExchan
 #include <signal.h>
 #include <stddef.h>
 
+/* Versions 2.32 and 2.34 of glibc moved these functions to another library, under new versions of their names. With their
+ * first versions, which are the same functions, a module that was linked on a new system runs on older ones, too. */
+#if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(__x86_64__)
+#define DG_FIRST_VERSION(NAME, VERSION) __asm__(".symver " #NAME "," #NAME "@GLIBC_" VERSION);
+#else
+#define DG_FIRST_VERSION(NAME, VERSION) __asm__(".symver " #NAME "," #NAME "@GLIBC_2.17");
+#endif
+#if __GLIBC_PREREQ(2, 32)
+DG_FIRST_VERSION(pthread_sigmask, "2.2.5")
+#endif
+#if __GLIBC_PREREQ(2, 34)
+DG_FIRST_VERSION(pthread_create, "2.2.5")
+DG_FIRST_VERSION(pthread_mutex_trylock, "2.2.5")
+DG_FIRST_VERSION(pthread_setaffinity_np, "2.3.4")
+#endif
+#endif
+
 typedef pthread_mutex_t dg_mutex;
 typedef pthread_cond_t dg_condition;
 typedef pthread_t dg_thread_id;
