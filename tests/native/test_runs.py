@@ -155,6 +155,16 @@ def test_places_that_stay_inside_are_no_arguments():
 
 
 @pytest.mark.skipif(wide_function(OPCODES["exp"], 12) == 0, reason="this compiler makes no functions of vectors")
+@pytest.mark.parametrize("by_address", [False, True])
+def test_functions_get_vectors_as_the_compiler_of_the_engine_passes_them(by_address, monkeypatch):
+    monkeypatch.setattr(_runs, "wide_by_address", lambda: by_address)
+    (run,) = [run for run in _runs.runs_of([*CHAIN, loop("exp", B, A), *CHAIN], BLOCK_ROWS) if run is not None]
+    text = "".join([part[1] for part in _runs.functions_of(run, 128) if part is not None])
+    assert text.count("@exp_double(ptr %operand)") == (2 if by_address else 0)
+    assert text.count("@exp_double(<2 x double> %") == (0 if by_address else 2)
+
+
+@pytest.mark.skipif(wide_function(OPCODES["exp"], 12) == 0, reason="this compiler makes no functions of vectors")
 def test_functions_are_part_of_a_run():
     (run,) = [run for run in _runs.runs_of([*CHAIN, loop("exp", B, A), *CHAIN], BLOCK_ROWS) if run is not None]
     assert run.count == 9

@@ -27,9 +27,19 @@ typedef void (*dg_function)(void);
 
 #define DG_CHOOSE_FUNCTION(NAME) DG_CHOOSE_AS((dg_function), NAME)
 
-/* Functions of a vector in a register, where the compiler has such types and machine code passes them in the same way,
- * which it does not on Windows; nor do functions that Clang has compiled (a call ended in a fault). */
-#if DG_GNU && !defined(__clang__) && !defined(_WIN32)
+/* Functions of a vector, where the compiler has such types and returns them as machine code does, which it does not on
+ * Windows. The operand comes in a register. Clang passes a long one on the stack where the flags of the whole file know no
+ * such registers, whatever the function's target says (up to version 22): there it comes by its address. */
+#if defined(__clang__)
+#define DG_WIDE_BY_ADDRESS 1
+#define DG_WIDE_OPERAND(T) const T *
+#define DG_WIDE_READ(v) (*(v))
+#else
+#define DG_WIDE_BY_ADDRESS 0
+#define DG_WIDE_OPERAND(T) T
+#define DG_WIDE_READ(v) (v)
+#endif
+#if DG_GNU && !defined(_WIN32)
 #define DG_EACH_WIDE(...) DG_EACH_LEVEL(DG_VECTOR_WIDE, __VA_ARGS__)
 #define DG_CHOOSE_WIDE(NAME) DG_CHOOSE_FUNCTION(NAME)
 #define DG_REGISTERS(LEVEL, T) typedef T dg_##T##_##LEVEL __attribute__((vector_size(DG_BYTES_##LEVEL)));
@@ -91,12 +101,12 @@ DG_REGISTERS(v4, float)
         return KERNEL##_is_hard(x) ? KERNEL##_hard(x) : KERNEL(DG_FUSES_##LEVEL, x);               \
     }
 
-/* The same for a vector in a register. */
+/* The same for a vector. */
 #define DG_VECTOR_WIDE(LEVEL, NAME, T, KERNEL)                                                     \
-    static dg_##T##_##LEVEL NAME##_##LEVEL(dg_##T##_##LEVEL v)                                     \
+    static dg_##T##_##LEVEL NAME##_##LEVEL(DG_WIDE_OPERAND(dg_##T##_##LEVEL) v)                    \
     {                                                                                              \
         enum { lanes = DG_BYTES_##LEVEL / sizeof(T) };                                             \
-        union { dg_##T##_##LEVEL v; T number[lanes]; } x = {v}, y;                                 \
+        union { dg_##T##_##LEVEL v; T number[lanes]; } x = {DG_WIDE_READ(v)}, y;                   \
         int64_t hard = 0;                                                                          \
         for (int i = 0; i < lanes; ++i) hard |= KERNEL##_is_hard(x.number[i]);                     \
         DG_INDEPENDENT for (int i = 0; i < lanes; ++i) y.number[i] = KERNEL(DG_FUSES_##LEVEL, x.number[i]); \

@@ -31,6 +31,7 @@ cdef extern from "kernels/kernels.h":
     dg_loop dg_own_loop(int op, int typenum)
     dg_function dg_own_function(int op, int typenum)
     dg_function dg_own_wide(int op, int typenum)
+    bint DG_WIDE_BY_ADDRESS
     int dg_level() noexcept
 
 cdef extern from "kernels/foreign.h":
@@ -285,6 +286,11 @@ def has_function(int op, int typenum):
 def wide_function(int op, int typenum):
     """Where the function of one vector begins that is compiled from the body of a loop; 0 if there is none."""
     return <size_t>dg_own_wide(op, typenum)
+
+
+def wide_by_address():
+    """Whether it takes the address of its operand instead of the vector."""
+    return DG_WIDE_BY_ADDRESS
 
 
 def wide_bytes():
