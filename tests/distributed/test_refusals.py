@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -264,6 +265,24 @@ def test_a_function_that_changes_is_sent_again(engine, backend_of):
         value, slope = of_weight.value_and_grad()
         np.testing.assert_allclose(value.asnumpy(), k * X.sum() + 2 * k * len(X), rtol=1e-5)
         np.testing.assert_allclose(slope.asnumpy(), X.sum(0, keepdims=True), rtol=1e-5)
+
+
+def test_a_module_that_a_worker_does_not_have_is_named(backend_of, monkeypatch):
+    module = types.ModuleType("not_elsewhere")
+    exec("def fn(p, x, y):\n    return x @ p\n", vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    total = SumOfShards(module.fn, Shards(backend_of("joblib", 2), X, Y, chunk=CHUNK))
+    with pytest.raises(ModuleNotFoundError, match=r"no module not_elsewhere.*register_pickle_by_value\(not_elsewhere"):
+        total(Tensor(np.ones(3)))
+
+
+def test_workers_that_read_the_main_program_again_are_explained(monkeypatch):
+    def refused(**settings):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setitem(sys.modules, "distributed", types.SimpleNamespace(LocalCluster=refused))
+    with pytest.raises(RuntimeError, match="under if __name__ == '__main__'"):
+        distributed.connect("dask", workers=1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

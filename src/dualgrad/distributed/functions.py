@@ -229,7 +229,14 @@ def _read(content: bytes) -> tuple[Any, list[Parameter]]:
                 weights[k] = Parameter(np.zeros(shape, dtype), name=name, requires_grad=requires_grad)
             return weights[k]
 
-    fn = Unpacker(io.BytesIO(content)).load()
+    try:
+        fn = Unpacker(io.BytesIO(content)).load()
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"a worker has no module {error.name}, and what is sent names something in it; install it there (on Dask: "
+            f"client.upload_file), or have it sent by value: cloudpickle.register_pickle_by_value({error.name})",
+            name=error.name,
+        ) from error
     return fn, [weights[k] for k in range(len(weights))]
 
 

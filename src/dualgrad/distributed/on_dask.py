@@ -117,7 +117,13 @@ def started(workers: int | None, threads_per_worker: int | None, options: dict[s
         "scheduler_kwargs": {"dashboard_address": ":0"},  # its page of health too has a port that is free
         "env": environment(threads),
     } | options
-    cluster = distributed.LocalCluster(**settings)
+    try:
+        cluster = distributed.LocalCluster(**settings)
+    except RuntimeError as error:
+        raise RuntimeError(
+            "connect('dask'): the processes of workers did not start; in a file that is run, call connect under "
+            "if __name__ == '__main__', since they read the file again"
+        ) from error
     try:
         client = distributed.Client(cluster)
         client.wait_for_workers(count)
