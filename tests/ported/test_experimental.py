@@ -120,7 +120,42 @@ SCHEDULES = {
         lambda o: lr_scheduler.LinearLR(o, 0.25, 0.75, 4), lambda base, k: base * np.interp(k, [0, 4], [0.25, 0.75])
     ),
     "ConstantLR": (lambda o: lr_scheduler.ConstantLR(o, 0.5, 3), lambda base, k: base * (0.5 if k < 3 else 1.0)),
+    "CosineAnnealingWarmRestarts": (
+        lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, 2, 2, 0.01), lambda base, k: restarted(base, k)
+    ),
+    "equal half waves": (
+        lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, 3),
+        lambda base, k: base * math.cos(math.pi * (k % 3) / 6) ** 2,
+    ),
+    "CyclicLR": (lambda o: lr_scheduler.CyclicLR(o, *BOUNDS, 2, 3), lambda base, k: cycling(base, k, 1.0)),
+    "lower cycles": (
+        lambda o: lr_scheduler.CyclicLR(o, *BOUNDS, 2, 3, "triangular2"),
+        lambda base, k: cycling(base, k, 1.0 if k < 5 else 0.5),
+    ),
+    "lower steps": (
+        lambda o: lr_scheduler.CyclicLR(o, *BOUNDS, 2, 3, "exp_range", 0.9), lambda base, k: cycling(base, k, 0.9**k)
+    ),
+    "a factor of steps": (
+        lambda o: lr_scheduler.CyclicLR(o, *BOUNDS, 2, 3, scale_fn=falling, scale_mode="iterations"),
+        lambda base, k: cycling(base, k, falling(k)),
+    ),
+    "a factor of cycles": (
+        lambda o: lr_scheduler.CyclicLR(o, *BOUNDS, 2, 3, scale_fn=falling),
+        lambda base, k: cycling(base, k, falling(1 if k < 5 else 2)),
+    ),
 }  # fmt: skip
+BOUNDS = [0.5, 0.2], [1.5, 1.2]
+
+
+def restarted(base, epoch):
+    """Half waves of 2, 4 and 8 epochs."""
+    begin, length = next((b, n) for b, n in ((0, 2), (2, 4), (6, 8)) if epoch < b + n)
+    return 0.01 + (base - 0.01) * math.cos(math.pi * (epoch - begin) / length / 2) ** 2
+
+
+def cycling(base, epoch, factor):
+    """Two steps up by 1, three down."""
+    return base + factor * np.interp(epoch, [0, 2, 5, 7, 10], [0, 1, 0, 1, 0])
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -137,7 +172,20 @@ def test_schedules_set_the_rates(name):
 
 
 def test_every_schedule_is_tested():
-    assert {*lr_scheduler.__all__} == {*SCHEDULES, "LRScheduler", "ReduceLROnPlateau"}
+    made = {
+        type(make(optim.SGD([{"params": [w]} for w in parameters()], 0.5))).__name__ for make, _ in SCHEDULES.values()
+    }
+    assert {*lr_scheduler.__all__} == {*made, "LRScheduler", "ReduceLROnPlateau"}
+
+
+def test_restarts_between_epochs():
+    schedule = lr_scheduler.CosineAnnealingWarmRestarts(optim.SGD(parameters(), lr=0.5), 2, 2, 0.01)
+    for epoch in (0.0, 0.25, 1.75, 2.0, 5.5, 7.25):
+        schedule.step(epoch)
+        assert schedule.get_last_lr() == [pytest.approx(restarted(0.5, epoch), rel=1e-12)]
+        assert schedule.last_epoch == int(epoch)
+    schedule.step()
+    assert schedule.get_last_lr() == [pytest.approx(restarted(0.5, 8.25), rel=1e-12)]
 
 
 @pytest.mark.parametrize("mode", ["min", "max"])
@@ -183,6 +231,19 @@ WRONG = {
     "mode": (ValueError, "mode='best'", lambda: lr_scheduler.ReduceLROnPlateau(optim.SGD(W, 0.1), "best")),
     "factor": (ValueError, "below 1", lambda: lr_scheduler.ReduceLROnPlateau(optim.SGD(W, 0.1), factor=1.0)),
     "limits": (ValueError, "2 min_lr", lambda: lr_scheduler.ReduceLROnPlateau(optim.SGD(W, 0.1), min_lr=[0, 0])),
+    "half a length": (
+        TypeError, "T_0 must be an int", lambda: lr_scheduler.CosineAnnealingWarmRestarts(optim.SGD(W, 0.1), 0.5)
+    ),
+    "no length": (
+        ValueError, "T_mult must be 1", lambda: lr_scheduler.CosineAnnealingWarmRestarts(optim.SGD(W, 0.1), 2, 0)
+    ),
+    "before the first": (
+        ValueError, "epoch must be 0",
+        lambda: lr_scheduler.CosineAnnealingWarmRestarts(optim.SGD(W, 0.1), 2).step(-0.5)
+    ),
+    "bounds": (ValueError, "2 base_lr", lambda: lr_scheduler.CyclicLR(optim.SGD(W, 0.1), [0, 0], 1)),
+    "cycles": (ValueError, "mode='round'", lambda: lr_scheduler.CyclicLR(optim.SGD(W, 0.1), 0, 1, mode="round")),
+    "factors": (ValueError, "scale_mode=", lambda: lr_scheduler.CyclicLR(optim.SGD(W, 0.1), 0, 1, scale_mode="x")),
     "base": (NotImplementedError, "must define _rate", lambda: lr_scheduler.LRScheduler(optim.SGD(W, 0.1))),
 }  # fmt: skip
 

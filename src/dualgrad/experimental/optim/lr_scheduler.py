@@ -11,8 +11,8 @@ from dualgrad.experimental.optim.optimizers import Optimizer
 from dualgrad.parameter import Parameter
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
-    "PolynomialLR", "ReduceLROnPlateau", "StepLR",
+    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
+    "LambdaLR", "LinearLR", "MultiStepLR", "PolynomialLR", "ReduceLROnPlateau", "StepLR",
 ]  # fmt: skip
 
 
@@ -175,6 +175,151 @@ class CosineAnnealingLR(LRScheduler):
 
     def _rate(self, base: float, epoch: int, group: int) -> float:
         return self.eta_min + (base - self.eta_min) * (1.0 + math.cos(math.pi * epoch / self.T_max)) / 2.0
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """From the first rate to `eta_min` along half a wave of the cosine, again and again.
+
+    Parameters
+    ----------
+    optimizer, last_epoch
+        As in `LRScheduler`.
+    T_0 : int
+        The length of the first half wave, in epochs.
+    T_mult : int, default 1
+        How many times as long each half wave is as the one before.
+    eta_min : float, default 0
+        Where each half wave would end.
+
+    Raises
+    ------
+    TypeError
+        If a length or factor is no int.
+    ValueError
+        If one is less than 1.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> schedule = optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2)
+    >>> [schedule.get_last_lr()[0] for epoch in (0, 1, 2, 2.5) if schedule.step(epoch) is None]
+    [1.0, 0.5, 1.0, 0.8535533905932737]
+    """
+
+    def __init__(
+        self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:  # fmt: skip
+        for name, value in (("T_0", T_0), ("T_mult", T_mult)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"CosineAnnealingWarmRestarts: {name} must be an int, got {type(value).__name__}")
+            if value < 1:
+                raise ValueError(f"CosineAnnealingWarmRestarts: {name} must be 1 or more, got {value}")
+        self.T_0 = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self._epoch: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def step(self, epoch: float | None = None) -> None:
+        """Set the rates of the next epoch, or of a given one, which may lie between two."""
+        if epoch is not None and epoch < 0:
+            raise ValueError(f"CosineAnnealingWarmRestarts.step: epoch must be 0 or more, got {epoch}")
+        self._epoch = self._epoch + 1 if epoch is None else epoch
+        self.last_epoch = math.floor(self._epoch) - 1  # one less, since the base counts on
+        super().step()
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        since, length = self._epoch, self.T_0
+        if self.T_mult == 1:
+            since %= length
+        while since >= length:
+            since, length = since - length, length * self.T_mult
+        return self.eta_min + (base - self.eta_min) * (1.0 + math.cos(math.pi * since / length)) / 2.0
+
+
+class CyclicLR(LRScheduler):
+    """Up from `base_lr` to `max_lr` and down again, along straight lines.
+
+    Parameters
+    ----------
+    optimizer, last_epoch
+        As in `LRScheduler`.
+    base_lr, max_lr : float or list of float
+        The bounds; one for all groups, or one for each.
+    step_size_up : int, default 2000
+        The steps of the way up.
+    step_size_down : int, optional
+        The steps of the way down; as many as up by default.
+    mode : str, default 'triangular'
+        What the height of a cycle is multiplied by: 'triangular' by 1, 'triangular2' by half as much in each cycle,
+        'exp_range' by ``gamma ** step``.
+    gamma : float, default 1
+        For 'exp_range'.
+    scale_fn : callable, optional
+        A factor in place of `mode`: a function of the number of the cycle, from 1, or of that of the step.
+    scale_mode : str, default 'cycle'
+        Which of them `scale_fn` is given: 'cycle' or 'iterations'.
+
+    Raises
+    ------
+    ValueError
+        If a name is not known, or there are not as many bounds as groups.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> schedule = optim.lr_scheduler.CyclicLR(optimizer, 1.0, 2.0, step_size_up=2)
+    >>> [schedule.get_last_lr()[0] for _ in range(5) if schedule.step() is None]
+    [1.5, 2.0, 1.5, 1.0, 1.5]
+    """
+
+    def __init__(
+        self, optimizer: Any, base_lr: Any, max_lr: Any, step_size_up: int = 2000, step_size_down: int | None = None,
+        mode: str = "triangular", gamma: float = 1.0, scale_fn: Callable[[int], float] | None = None,
+        scale_mode: str = "cycle", last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        groups = len(_rates_of("CyclicLR", optimizer))
+        lowest, self.max_lrs = [
+            list(bound) if isinstance(bound, list | tuple) else [bound] * groups for bound in (base_lr, max_lr)
+        ]
+        if len(lowest) != groups or len(self.max_lrs) != groups:
+            raise ValueError(
+                f"CyclicLR: got {len(lowest)} base_lr and {len(self.max_lrs)} max_lr for {groups} groups; expected a "
+                "number, or one for each group"
+            )
+        if mode not in ("triangular", "triangular2", "exp_range"):
+            raise ValueError(f"CyclicLR: got mode={mode!r}; expected 'triangular', 'triangular2' or 'exp_range'")
+        if scale_mode not in ("cycle", "iterations"):
+            raise ValueError(f"CyclicLR: got scale_mode={scale_mode!r}; expected 'cycle' or 'iterations'")
+        self.step_size_up = step_size_up
+        self.step_size_down = step_size_up if step_size_down is None else step_size_down
+        self.mode = mode
+        self.gamma = gamma
+        self._scale = scale_fn
+        self.scale_mode = scale_mode
+        self._lowest = lowest
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = lowest
+
+    def scale_fn(self, x: int) -> float:
+        """The factor of a cycle's height; `x` is the number of the cycle or of the step."""
+        if self._scale is not None:
+            return self._scale(x)
+        return {"triangular": 1.0, "triangular2": 0.5 ** (x - 1), "exp_range": self.gamma**x}[self.mode]
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        cycle, since = divmod(epoch, self.step_size_up + self.step_size_down)
+        if since <= self.step_size_up:
+            share = since / self.step_size_up
+        else:
+            share = 1.0 - (since - self.step_size_up) / self.step_size_down
+        by_cycle = self.scale_mode == "cycle" if self._scale is not None else self.mode != "exp_range"
+        height = (self.max_lrs[group] - self._lowest[group]) * self.scale_fn(cycle + 1 if by_cycle else epoch)
+        return self._lowest[group] + height * share
 
 
 class LinearLR(LRScheduler):
