@@ -14,23 +14,34 @@ from dualgrad.train.metrics.classification import (
     Top5CategoricalAccuracy,
     TopKCategoricalAccuracy,
 )
-from dualgrad.train.metrics.errors import MAE, MSE, Loss
+from dualgrad.train.metrics.confusion import ConfusionMatrix, ConfusionMatrixMetric
+from dualgrad.train.metrics.curves import ROC, auc
+from dualgrad.train.metrics.errors import MAE, MSE, Loss, Perplexity
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
+from dualgrad.train.metrics.similarity import CosineSimilarity, Dice
 
 __all__ = [
-    "F1", "MAE", "MSE", "Accuracy", "Fbeta", "Loss", "Metric", "Precision", "Recall", "Top1CategoricalAccuracy",
-    "Top5CategoricalAccuracy", "TopKCategoricalAccuracy", "get_metric_fn", "get_metrics", "names", "rearrange_inputs",
+    "F1", "MAE", "MSE", "ROC", "Accuracy", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice",
+    "Fbeta", "Loss", "Metric", "Perplexity", "Precision", "Recall", "Top1CategoricalAccuracy",
+    "Top5CategoricalAccuracy", "TopKCategoricalAccuracy", "auc", "get_metric_fn", "get_metrics", "names",
+    "rearrange_inputs",
 ]  # fmt: skip
 
 _BY_NAME: dict[str, Any] = {
     "F1": F1,
     "acc": Accuracy,
     "accuracy": Accuracy,
+    "confusion_matrix": ConfusionMatrix,
+    "confusion_matrix_metric": ConfusionMatrixMetric,
+    "cosine_similarity": CosineSimilarity,
+    "dice": Dice,
     "loss": Loss,
     "mae": MAE,
     "mse": MSE,
+    "perplexity": Perplexity,
     "precision": Precision,
     "recall": Recall,
+    "roc": ROC,
     "top_1_accuracy": Top1CategoricalAccuracy,
     "top_5_accuracy": Top5CategoricalAccuracy,
     "topk": TopKCategoricalAccuracy,

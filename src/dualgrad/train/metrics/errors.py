@@ -1,4 +1,4 @@
-"""Metrics of numbers: mean errors, and the mean of a loss."""
+"""Metrics of numbers: mean errors, the mean of a loss, and perplexity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
-__all__ = ["MAE", "MSE", "Loss"]
+__all__ = ["MAE", "MSE", "Loss", "Perplexity"]
 
 
 class _Error(Metric):
@@ -106,3 +106,61 @@ class Loss(Metric):
 
     def eval(self) -> float:
         return self._ratio(self._sum, self._batches)
+
+
+class Perplexity(Metric):
+    """How many classes a network hesitates between: the exponential of the mean of -log p, p being that of the label.
+
+    ``update(x, y)`` takes probabilities of shape (..., C) and class numbers of shape (...). A probability below 1e-10
+    counts as 1e-10.
+
+    Parameters
+    ----------
+    ignore_label : int, optional
+        Samples with this label do not count.
+
+    Raises
+    ------
+    TypeError
+        If it is no int.
+
+    Examples
+    --------
+    >>> from dualgrad.train import Perplexity
+    >>> round(Perplexity()([[0.5, 0.5], [0.75, 0.25]], [1, 1]), 4)
+    2.8284
+    """
+
+    def __init__(self, ignore_label: int | None = None) -> None:
+        super().__init__()
+        if ignore_label is not None and (isinstance(ignore_label, bool) or not isinstance(ignore_label, int)):
+            raise TypeError(f"Perplexity: ignore_label must be an int, got {type(ignore_label).__name__}")
+        self.ignore_label = ignore_label
+        self.clear()
+
+    def clear(self) -> None:
+        self._sum = 0.0
+        self._samples = 0
+
+    @rearrange_inputs
+    def update(self, *inputs: Any) -> None:
+        shares, labels = self._arrays(inputs, 2)
+        if shares.ndim < 2 or shares.shape[:-1] != labels.shape:
+            raise ValueError(
+                f"Perplexity.update: probabilities have shape {shares.shape}, labels {labels.shape}; expected (..., C) "
+                "and (...)"
+            )
+        shares, labels = shares.reshape(-1, shares.shape[-1]), labels.reshape(-1).astype(np.int64)
+        kept = labels != self.ignore_label if self.ignore_label is not None else np.ones(len(labels), bool)
+        shares, labels = shares[kept], labels[kept]
+        if labels.size and not 0 <= labels.min() <= labels.max() < shares.shape[1]:
+            raise ValueError(
+                f"Perplexity.update: labels go from {labels.min()} to {labels.max()}; there are {shares.shape[1]} "
+                "classes"
+            )
+        found = shares[np.arange(len(labels)), labels].astype(np.float64)
+        self._sum -= float(np.log(np.maximum(found, 1e-10)).sum())
+        self._samples += len(labels)
+
+    def eval(self) -> float:
+        return float(np.exp(self._ratio(self._sum, self._samples)))
