@@ -102,6 +102,7 @@ CALLS = {
     "argmax(C, dim=1, keepdim=True)": C.argmax(1)[:, None],
     "argmin(C, dim=-1)": C.argmin(-1),
     "argsort(C, dim=1, descending=True)": np.argsort(-C, 1),
+    "bincount(PLACES[0], minlength=5)": np.bincount(PLACES[0], minlength=5),
     "bmm(C, mat2=C.swapaxes(1, 2))": C @ C.transpose(0, 2, 1),
     "broadcast_to(ROW, (2, 6))": np.broadcast_to(ROW, (2, 6)),
     "cat([A, B], dim=1)": np.concatenate([A, B], 1),
@@ -125,9 +126,12 @@ CALLS = {
     "full((2, 3), 7.0)": np.full((2, 3), 7.0),
     "gather(A, 0, PLACES)": np.take_along_axis(A, PLACES, 0),
     "gather(input=A, dim=1, index=PLACES)": np.take_along_axis(A[:2], PLACES, 1),
+    "histc(ROW, bins=4, min=-1, max=1)": np.histogram(ROW, 4, (-1, 1))[0],
     "hstack((A, B))": np.hstack((A, B)),
     "index_add(A, 1, PLACES[0, :2], B[:, :2], alpha=2)": A + 2 * B[:, :2] @ np.eye(4)[PLACES[0, :2]],
     "index_select(A, 1, PLACES[0])": A[:, PLACES[0]],
+    "kthvalue(A, 2, dim=0, keepdim=True)": [np.sort(A, 0)[1:2], np.argsort(A, 0)[1:2]],
+    "kthvalue(ROW, k=1)": [ROW.min(), ROW.argmin()],
     "lerp(A, B, 0.25)": A + 0.25 * (B - A),
     "linspace(0.0, 1.0, steps=5)": np.linspace(0.0, 1.0, 5),
     "logsumexp(A, dim=1, keepdim=True)": special.logsumexp(A, 1, keepdims=True),
@@ -165,6 +169,7 @@ CALLS = {
     "scatter_add(A, 0, PLACES, B[:2])": A + scattered(B[:2], PLACES, 3),
     "select(C, dim=1, index=2)": C[:, 2],
     "select(C, -1, 0)": C[:, :, 0],
+    "softmax(C, dim=1)": special.softmax(C, 1),
     "sort(A, dim=0, descending=True)": [-np.sort(-A, 0), np.argsort(-A, 0)],
     "split(A, 3, dim=1)": [A[:, :3], A[:, 3:]],
     "split(A, [1, 3], 1)": [A[:, :1], A[:, 1:]],
@@ -194,6 +199,7 @@ CALLS = {
 }  # fmt: skip
 IMAGE, KERNEL = RNG.normal(size=(2, 3, 6, 5)), RNG.normal(size=(4, 3, 3, 2))
 SERIES, SHORT = RNG.normal(size=(2, 3, 7)), RNG.normal(size=(4, 3, 3))
+VOLUME, BLOCK = RNG.normal(size=(2, 3, 4, 2, 4)), RNG.normal(size=(4, 3, 3, 2, 2))
 SCORES, CLASSES = RNG.normal(size=(5, 4)), np.array([0, 3, 1, 1, 2])
 
 
@@ -243,6 +249,13 @@ LAYERS = {
     "avg_pool2d(IMAGE, 2)": windows(IMAGE, 2).mean((3, 5)),
     "max_pool2d(IMAGE, 2)": windows(IMAGE, 2).max((3, 5)),
     "embedding(CLASSES, SCORES)": SCORES[CLASSES],
+    "avg_pool1d(SERIES, 2)": SERIES[..., :6].reshape(2, 3, 3, 2).mean(3),
+    "avg_pool3d(VOLUME, 2)": VOLUME.reshape(2, 3, 2, 2, 1, 2, 2, 2).mean((3, 5, 7)),
+    "conv3d(VOLUME, BLOCK, padding=1)": correlated(VOLUME, BLOCK, (1, 1, 1)),
+    "adaptive_max_pool2d(IMAGE, (3, 1))": IMAGE.reshape(2, 3, 3, 2, 5).max((3, 4))[..., None],
+    "interpolate(IMAGE, scale_factor=2.0)": IMAGE.repeat(2, 2).repeat(2, 3),
+    "upsample(SERIES, size=14)": SERIES.repeat(2, 2),
+    "dropout2d(IMAGE, 0.5, training=False)": IMAGE,
 }
 ARRAYS = {name: dg.Tensor(value) for name, value in globals().items() if isinstance(value, np.ndarray)}
 SPACE = {**ARRAYS, "dg": dg, "float": float}
@@ -275,12 +288,28 @@ def test_functions_of_layers(call):
 
 def test_every_row_is_tested():
     tested = {call.partition("(")[0] for call in CALLS} | {*UNARY, *BINARY}
-    drawn = {"rand", "randn", "randperm", "rand_like", "randn_like"}
+    drawn = {"rand", "randn", "randperm", "rand_like", "randn_like", "randint", "randint_like", "multinomial",
+             "normal", "empty", "empty_like"}  # fmt: skip
     same_as_ops = {"addbmm", "addmv", "baddbmm", "cross", "cummax", "cummin", "divide", "float_power", "full_like",
                    "moveaxis", "mv",
                    "nan_to_num", "nansum", "nonzero", "ones_like", "polar", "scatter", "searchsorted", "take", "clip",
                    "masked_fill", "isclose", "allclose", "dstack"}  # fmt: skip
     assert {*functions.__all__} - tested - drawn <= same_as_ops
+
+
+def test_draws_have_their_limits():
+    dg.set_seed(5)
+    found = mint.normal(dg.Tensor([0.0, 100.0]), 2.0)
+    assert found.shape == (2,)
+    assert abs(found.asnumpy()[1] - 100.0) < 20.0
+    wide = mint.normal(3.0, 2.0, size=(20000,)).asnumpy()
+    assert abs(wide.mean() - 3.0) < 0.1
+    assert abs(wide.std() - 2.0) < 0.1
+    assert {*mint.randint(2, 4, (200,)).tolist()} == {2, 3}
+    assert {*mint.randint_like(dg.ops.ones((200,)), 2, 4).tolist()} == {2, 3}
+    assert sorted(mint.multinomial(dg.Tensor([0.2, 0.3, 0.5]), 3).tolist()) == [0, 1, 2]
+    assert mint.empty_like(dg.Tensor(A)).shape == A.shape
+    assert mint.empty(3, dtype=dg.int32).dtype == dg.int32
 
 
 # ---------------------------------------------------------------------------------------------------------- layers
@@ -295,12 +324,15 @@ def test_layers_without_parameters_are_their_functions(name):
     layer, function = getattr(mint.nn, name), getattr(functional, row[2])
     settings = list(inspect.signature(layer).parameters.values())
     assert [p.name for p in settings] == [*inspect.signature(function).parameters][int(row[1]) :]
-    if {p.name for p in settings if p.default is p.empty} <= {"kernel_size"} and name not in ("Fold", "Unfold"):
+    needed = {p.name for p in settings if p.default is p.empty}
+    if needed <= {"kernel_size"} and name not in ("Fold", "Unfold", "Upsample"):
         given = {"kernel_size": 2} if "kernel_size" in {p.name for p in settings} else {}
         inputs = {
             "CrossEntropyLoss": (SCORES, CLASSES),
             "NLLLoss": (SCORES, CLASSES),
             "CosineEmbeddingLoss": (A, B, np.ones(3)),
+            "AvgPool1d": (SERIES,),
+            "AvgPool3d": (VOLUME,),
         }
         inputs = inputs.get(name, (IMAGE,) if "Pool" in name else (A, B)[: int(row[1])])
         tensors = [dg.Tensor(x) for x in inputs]
@@ -309,12 +341,26 @@ def test_layers_without_parameters_are_their_functions(name):
         layer(colour=3)
 
 
+def spread_out(image, kernel):
+    """Each element of an image times a kernel, added up where they overlap."""
+    n, _, h, w = image.shape
+    _, channels, rows, columns = kernel.shape
+    found = np.zeros((n, channels, h + rows - 1, w + columns - 1))
+    for i, j in np.ndindex(h, w):
+        found[:, :, i : i + rows, j : j + columns] += np.einsum("nc,cdrs->ndrs", image[:, :, i, j], kernel)
+    return found
+
+
 LAYERS_WITH_PARAMETERS = {
     "Linear": (lambda **k: mint.nn.Linear(4, 3, **k), A, lambda x, w, b: x @ w.T + b, (3, 4)),
     "Conv2d": (lambda **k: mint.nn.Conv2d(3, 4, (3, 2), **k), IMAGE,
                lambda x, w, b: correlated(x, w) + b.reshape(-1, 1, 1), (4, 3, 3, 2)),
     "Conv1d": (lambda **k: mint.nn.Conv1d(3, 4, 3, **k), SERIES,
                lambda x, w, b: correlated(x, w) + b.reshape(-1, 1), (4, 3, 3)),
+    "Conv3d": (lambda **k: mint.nn.Conv3d(3, 4, (3, 2, 2), **k), VOLUME,
+               lambda x, w, b: correlated(x, w) + b.reshape(-1, 1, 1, 1), (4, 3, 3, 2, 2)),
+    "ConvTranspose2d": (lambda **k: mint.nn.ConvTranspose2d(3, 4, (3, 2), **k), IMAGE,
+                        lambda x, w, b: spread_out(x, w) + b.reshape(-1, 1, 1), (3, 4, 3, 2)),
 }  # fmt: skip
 
 
@@ -324,10 +370,10 @@ def test_layers_with_parameters(name, bias):
     make, array, expected, shape = LAYERS_WITH_PARAMETERS[name]
     layer = make(bias=bias, dtype=dg.float64)
     assert {key: value.shape for key, value in layer.parameters_dict().items()} == {
-        "weight": shape, **({"bias": shape[:1]} if bias else {})
+        "weight": shape, **({"bias": (shape[name == "ConvTranspose2d"],)} if bias else {})
     }  # fmt: skip
     weight = layer.weight.asnumpy()
-    offset = layer.bias.asnumpy() if bias else np.zeros(len(weight))
+    offset = layer.bias.asnumpy() if bias else np.zeros(1)
     found = layer(dg.Tensor(array))
     np.testing.assert_allclose(found.asnumpy(), expected(array, weight, offset), rtol=1e-12, atol=1e-12)
     gradient = dg.grad(lambda x: layer(x).sum())(dg.Tensor(array))
@@ -338,6 +384,60 @@ def test_padding_of_two_axes():
     layer = mint.nn.Conv2d(3, 4, (3, 2), padding=(2, 1))
     expected = correlated(IMAGE, layer.weight.asnumpy(), (2, 1)) + layer.bias.asnumpy().reshape(-1, 1, 1)
     np.testing.assert_allclose(layer(dg.Tensor(IMAGE.astype(np.float32))).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_padding_of_other_axes():
+    x = dg.Tensor(VOLUME.astype(np.float32))
+    layer = mint.nn.Conv3d(3, 4, (3, 2, 2), padding=(0, 2, 1))
+    expected = correlated(VOLUME, layer.weight.asnumpy(), (0, 2, 1)) + layer.bias.asnumpy().reshape(-1, 1, 1, 1)
+    np.testing.assert_allclose(layer(x).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    layer = mint.nn.ConvTranspose2d(3, 4, (3, 2), padding=(2, 1), bias=False)
+    expected = spread_out(IMAGE, layer.weight.asnumpy())[:, :, 2:-2, 1:-1]
+    np.testing.assert_allclose(layer(dg.Tensor(IMAGE.astype(np.float32))).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_layers_of_nn_and_upsampling():
+    image = dg.Tensor(IMAGE)
+    assert mint.nn.ReflectionPad2d is dg.nn.ReflectionPad2d
+    for layer, width in (
+        (mint.nn.ZeroPad1d((1, 2)), [(1, 2)]),
+        (mint.nn.ZeroPad3d((1, 0, 2, 1, 0, 3)), [(0, 3), (2, 1), (1, 0)]),
+    ):
+        x = SERIES if len(width) == 1 else VOLUME
+        np.testing.assert_array_equal(layer(dg.Tensor(x)).asnumpy(), np.pad(x, [(0, 0), (0, 0), *width]))
+    found = mint.nn.UpsamplingNearest2d(size=(12, 10))(image)
+    np.testing.assert_array_equal(found.asnumpy(), IMAGE.repeat(2, 2).repeat(2, 3))
+    found = mint.nn.UpsamplingBilinear2d(size=(11, 9))(image).asnumpy()  # every other place is one of the image
+    np.testing.assert_allclose(found[:, :, ::2, ::2], IMAGE, rtol=1e-12)
+    np.testing.assert_allclose(found[:, :, 1::2, ::2], (IMAGE[:, :, 1:] + IMAGE[:, :, :-1]) / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize(("name", "array"), [("BatchNorm1d", SERIES), ("BatchNorm1d", A), ("BatchNorm2d", IMAGE),
+                                             ("BatchNorm3d", VOLUME), ("SyncBatchNorm", IMAGE)])  # fmt: skip
+def test_batches_are_normalised(name, array, affine, tracked):
+    layer = getattr(mint.nn, name)(array.shape[1], 1e-3, 0.25, affine, tracked, dtype=dg.float64)
+    names = ["weight", "bias"] * affine + ["running_mean", "running_var"] * tracked
+    assert sorted(layer.parameters_dict()) == sorted(names)
+    assert len(layer.trainable_params()) == 2 * affine
+    scale, shift = 1.0, 0.0
+    axes = (0, *range(2, array.ndim))
+    if affine:
+        scale, shift = RNG.normal(size=(2, array.shape[1]))
+        layer.weight.set_data(scale)
+        layer.bias.set_data(shift)
+        scale, shift = [np.expand_dims(part, [k for k in range(array.ndim) if k != 1]) for part in (scale, shift)]
+    average, variance = array.mean(axes, keepdims=True), array.var(axes, keepdims=True)
+    expected = (array - average) / np.sqrt(variance + 1e-3) * scale + shift
+    x = dg.Tensor(array)
+    np.testing.assert_allclose(layer.set_train()(x).asnumpy(), expected, rtol=1e-9, atol=1e-12)
+    layer.set_train(False)
+    if tracked:
+        average, variance = 0.25 * average, 0.75 + 0.25 * array.var(axes, ddof=1, keepdims=True)
+        np.testing.assert_allclose(layer.running_mean.asnumpy(), average.reshape(-1), rtol=1e-12)
+        expected = (array - average) / np.sqrt(variance + 1e-3) * scale + shift
+    np.testing.assert_allclose(layer(x).asnumpy(), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_rows_of_a_table():
@@ -381,6 +481,10 @@ WRONG = {
         "padding_mode='reflect'",
         lambda: mint.nn.Conv2d(1, 1, 1, padding_mode="reflect"),
     ),
+    "axes of a batch": (ValueError, "expected 4 axes", lambda: mint.nn.BatchNorm2d(3)(dg.Tensor(SERIES))),
+    "processes": (ValueError, "process_group", lambda: mint.nn.SyncBatchNorm(3, process_group="all")),
+    "a size twice": (ValueError, "tensors and a size", lambda: mint.normal(dg.Tensor(ROW), 1.0, (6,))),
+    "no size": (ValueError, "numbers without a size", lambda: mint.normal(0.0, 1.0)),
     "in place": (ValueError, "inplace=True", lambda: mint.nn.Dropout(0.5, inplace=True)),
 }
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dualgrad import ops
 from dualgrad.mint._rows import functions_of
 from dualgrad.tensor import Tensor
@@ -39,6 +41,7 @@ _ROWS = """
     argmin(input, dim=None, keepdim=False)
     argsort(input, dim=-1, descending=False, stable=False) = argsort(input, dim, descending)
     baddbmm(input, batch1, batch2, *, beta=1, alpha=1)
+    bincount(input, weights=None, minlength=0)
     bmm(input, mat2)
     broadcast_to(input, shape)
     cat(tensors, dim=0) = concat(tensors, dim)
@@ -67,6 +70,7 @@ _ROWS = """
     full(size, fill_value, *, dtype=None)
     full_like(input, fill_value, *, dtype=None)
     gather(input, dim, index) = gather_elements(input, dim, index)
+    histc(input, bins=100, min=0, max=0)
     hstack(tensors)
     index_select(input, dim, index)
     isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)
@@ -79,6 +83,7 @@ _ROWS = """
     meshgrid(*tensors, indexing="ij")
     mm(input, mat2)
     moveaxis(input, source, destination)
+    multinomial(input, num_samples, replacement=False)
     mv(input, vec)
     nan_to_num(input, nan=None, posinf=None, neginf=None)
     nansum(input, dim=None, keepdim=False, *, dtype=None)
@@ -93,6 +98,8 @@ _ROWS = """
     prod(input, dim=None, keepdim=False, *, dtype=None)
     rand(*size, dtype=None)
     rand_like(input, *, dtype=None)
+    randint(low, high, size, *, dtype=None)
+    randint_like(input, low, high, *, dtype=None)
     randn(*size, dtype=None)
     randn_like(input, *, dtype=None)
     randperm(n, *, dtype=None)
@@ -103,6 +110,7 @@ _ROWS = """
     scatter(input, dim, index, src)
     scatter_add(input, dim, index, src)
     searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None)
+    softmax(input, dim, *, dtype=None)
     sort(input, *, dim=-1, descending=False, stable=False) = sort(input, dim, descending)
     split(tensor, split_size_or_sections, dim=0)
     squeeze(input, dim=None)
@@ -130,7 +138,10 @@ ROWS = "\n".join(
 )
 
 __all__ = functions_of(ROWS, ops, globals(), "dualgrad.ops")
-__all__ += ["add", "clone", "index_add", "max", "median", "min", "norm", "repeat_interleave", "select", "sub", "where"]
+__all__ += [
+    "add", "clone", "empty", "empty_like", "index_add", "kthvalue", "max", "median", "min", "norm", "normal",
+    "repeat_interleave", "select", "sub", "where",
+]  # fmt: skip
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -171,6 +182,60 @@ def clone(input: Tensor) -> Tensor:
     [1.]
     """
     return input.copy()
+
+
+def empty(*size: Any, dtype: Any = None) -> Tensor:
+    """Give a tensor whose values are to be replaced; here they are zeros.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.empty(2, 3).shape, dg.mint.empty((2, 3)).shape
+    ((2, 3), (2, 3))
+    """
+    return ops.zeros(size[0] if len(size) == 1 else size, dtype)
+
+
+def empty_like(input: Any, *, dtype: Any = None) -> Tensor:
+    """Give a tensor of the shape of another one, whose values are to be replaced; here they are zeros.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.empty_like(dg.Tensor([1.0, 2.0])).shape
+    (2,)
+    """
+    return ops.zeros_like(input, dtype=dtype)
+
+
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The k-th smallest elements along `dim`, and their places.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(*dg.mint.kthvalue(dg.Tensor([4.0, 1.0, 3.0]), 2))
+    3.0 2
+    """
+    return input.kthvalue(k, dim, keepdim)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None) -> Tensor:
+    """Draw normal numbers, with a mean and a standard deviation for each or for all of them.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.normal(0.0, dg.Tensor([1.0, 2.0])).shape, dg.mint.normal(size=(2, 3)).shape
+    ((2,), (2, 3))
+    """
+    given = [x.shape for x in (mean, std) if isinstance(x, Tensor)]
+    if size is not None and given:
+        raise ValueError("mint.normal: got tensors and a size; expected numbers with a size, or tensors alone")
+    if size is None and not given:
+        raise ValueError("mint.normal: got numbers without a size; expected a size, or a tensor of means or deviations")
+    shape = np.broadcast_shapes(*given) if size is None else size
+    return ops.add(mean, ops.mul(ops.randn(shape), std))
 
 
 def _extreme(input: Any, dim: Any, keepdim: bool, whole: Any, along: Any, elementwise: Any) -> Any:

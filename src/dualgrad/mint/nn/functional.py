@@ -13,6 +13,7 @@ ROWS = """
     adaptive_avg_pool2d(input, output_size)
     adaptive_avg_pool3d(input, output_size)
     adaptive_max_pool1d(input, output_size)
+    adaptive_max_pool2d(input, output_size, return_indices=False)
     batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05)
     binary_cross_entropy(input, target, weight=None, reduction="mean")
     binary_cross_entropy_with_logits(input, target, weight=None, reduction="mean", pos_weight=None)
@@ -21,23 +22,27 @@ ROWS = """
     cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean")
     cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0)
     dropout(input, p=0.5, training=True)
+    dropout2d(input, p=0.5, training=True)
     elu(input, alpha=1.0)
     embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False)
     flatten(input, start_dim=0, end_dim=-1) = flatten(input, start_dim=start_dim, end_dim=end_dim)
     fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1)
     gelu(input, *, approximate="none")
     glu(input, dim=-1)
+    grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None)
     group_norm(input, num_groups, weight=None, bias=None, eps=1e-05)
     hardshrink(input, lambd=0.5)
     hardsigmoid(input)
     hardswish(input)
     hardtanh(input, min_val=-1.0, max_val=1.0)
+    interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None)
     kl_div(input, target, reduction="mean", log_target=False) = kl_div(input, target, reduction, log_target=log_target)
     l1_loss(input, target, reduction="mean")
     layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05)
     leaky_relu(input, negative_slope=0.01)
     linear(input, weight, bias=None) = dense(input, weight, bias)
     logsigmoid(input)
+    max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None)
     mish(input)
     mse_loss(input, target, reduction="mean")
     nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean")
@@ -56,10 +61,14 @@ ROWS = """
     tanh(input)
     threshold(input, threshold, value)
     unfold(input, kernel_size, dilation=1, padding=0, stride=1)
+    upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None)
 """
 
 __all__ = functions_of(ROWS, ops, globals(), "dualgrad.ops")
-__all__ += ["avg_pool2d", "conv1d", "conv2d", "log_softmax", "max_pool2d", "normalize", "one_hot", "softmax"]
+__all__ += [
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv1d", "conv2d", "conv3d", "log_softmax", "max_pool2d", "normalize",
+    "one_hot", "softmax",
+]  # fmt: skip
 
 
 def _implied(ndim: int) -> int:
@@ -149,6 +158,53 @@ def conv2d(
     [[[[4.]]]]
     """
     return ops.conv2d(input, weight, bias, stride, dilation=dilation, groups=groups, **_padded(padding))
+
+
+def conv3d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Tensor:
+    """Convolution along three axes; `padding` is a number or three, or 'valid' or 'same'.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> x, w = dg.ops.ones((1, 1, 2, 2, 2)), dg.ops.ones((1, 1, 2, 2, 2))
+    >>> print(dg.mint.nn.functional.conv3d(x, w))
+    [[[[[8.]]]]]
+    """
+    return ops.conv3d(input, weight, bias, stride, dilation=dilation, groups=groups, **_padded(padding))
+
+
+def avg_pool1d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """Mean over windows, which lie beside each other unless `stride` says otherwise.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.nn.functional.avg_pool1d(dg.Tensor([[[1.0, 3.0]]]), 2))
+    [[[2.]]]
+    """
+    steps = kernel_size if stride is None else stride
+    return ops.avg_pool1d(input, kernel_size, steps, padding, ceil_mode, count_include_pad)
+
+
+def avg_pool3d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Mean over windows, which lie beside each other unless `stride` says otherwise.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.nn.functional.avg_pool3d(dg.ops.ones((1, 1, 2, 2, 2)), 2))
+    [[[[[1.]]]]]
+    """
+    steps = kernel_size if stride is None else stride
+    return ops.avg_pool3d(input, kernel_size, steps, padding, ceil_mode, count_include_pad, divisor_override or 0)
 
 
 def avg_pool2d(

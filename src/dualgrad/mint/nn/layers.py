@@ -24,7 +24,11 @@ _ROWS = """
     AdaptiveAvgPool1d 1 adaptive_avg_pool1d
     AdaptiveAvgPool2d 1 adaptive_avg_pool2d
     AdaptiveAvgPool3d 1 adaptive_avg_pool3d
+    AdaptiveMaxPool1d 1 adaptive_max_pool1d
+    AdaptiveMaxPool2d 1 adaptive_max_pool2d
+    AvgPool1d 1 avg_pool1d
     AvgPool2d 1 avg_pool2d
+    AvgPool3d 1 avg_pool3d
     BCELoss 2 binary_cross_entropy
     BCEWithLogitsLoss 2 binary_cross_entropy_with_logits
     CosineEmbeddingLoss 3 cosine_embedding_loss
@@ -60,11 +64,23 @@ _ROWS = """
     Tanh 1 tanh
     Threshold 1 threshold
     Unfold 1 unfold
+    Upsample 1 interpolate
+"""
+
+# Layers that have the same constructor in `dualgrad.nn`.
+_SAME = """
+    ConstantPad1d ConstantPad2d ConstantPad3d MaxUnpool2d ReflectionPad1d ReflectionPad2d ReflectionPad3d
+    ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad2d
 """
 
 __all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "Conv1d",
     "Conv2d",
+    "Conv3d",
+    "ConvTranspose2d",
     "Dropout",
     "Embedding",
     "Flatten",
@@ -73,6 +89,11 @@ __all__ = [
     "LayerNorm",
     "Linear",
     "PReLU",
+    "SyncBatchNorm",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+    "ZeroPad1d",
+    "ZeroPad3d",
 ]
 
 
@@ -105,6 +126,10 @@ for _row in _ROWS.strip().splitlines():
     if hasattr(functional, _function):
         globals()[_name] = _layer(_name, int(_inputs), getattr(functional, _function))
         __all__ += [_name]
+
+for _name in _SAME.split():
+    globals()[_name] = getattr(nn, _name)
+    __all__ += [_name]
 
 
 class Flatten(Cell):
@@ -308,6 +333,13 @@ def _convolution(padding: Any, padding_mode: str) -> dict[str, Any]:
     return {"pad_mode": padding} if isinstance(padding, str) else {"pad_mode": "pad", "padding": padding}
 
 
+def _on_both_sides(padding: Any, axes: int) -> Any:
+    """Padding of each axis, for both of its sides."""
+    if isinstance(padding, tuple | list) and len(padding) == axes:
+        return tuple([p for p in padding for _ in range(2)])
+    return padding
+
+
 class Conv1d(Cell):
     """`dualgrad.nn.Conv1d` as PyTorch calls it; the weight has three axes, (out_channels, in_channels / groups, k).
 
@@ -380,9 +412,249 @@ class Conv2d(nn.Conv2d):
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
         dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", dtype: Any = None,
     ) -> None:  # fmt: skip
-        if isinstance(padding, tuple | list) and len(padding) == 2:
-            padding = (padding[0], padding[0], padding[1], padding[1])
         super().__init__(
             in_channels, out_channels, kernel_size, stride, dilation=dilation, group=groups, has_bias=bias,
-            dtype=dtype or float32, **_convolution(padding, padding_mode),
+            dtype=dtype or float32, **_convolution(_on_both_sides(padding, 2), padding_mode),
         )  # fmt: skip
+
+
+class Conv3d(nn.Conv3d):
+    """`dualgrad.nn.Conv3d` as PyTorch calls it; parameters as in `Conv2d`, for three axes.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.Conv3d(2, 3, 3, padding=1)(dg.ops.ones((1, 2, 5, 5, 5))).shape
+    (1, 3, 5, 5, 5)
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, dilation=dilation, group=groups, has_bias=bias,
+            dtype=dtype or float32, **_convolution(_on_both_sides(padding, 3), padding_mode),
+        )  # fmt: skip
+
+
+class ConvTranspose2d(nn.Conv2dTranspose):
+    """`dualgrad.nn.Conv2dTranspose` as PyTorch calls it; the weight is (in_channels, out_channels / groups, k, k).
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, dilation
+        As there.
+    padding : int or two ints, default 0
+        What is cut off on both sides, of both axes or of each.
+    output_padding : int or two ints, default 0
+        What is added behind each axis.
+    groups : int, default 1
+        The groups of channels.
+    bias : bool, default True
+        Whether there is one.
+    padding_mode : str, default 'zeros'
+        Only this.
+    dtype : type, default float32
+        The type of the parameters.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.ConvTranspose2d(2, 3, 3, stride=2)(dg.ops.ones((1, 2, 5, 5))).shape
+    (1, 3, 11, 11)
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, output_padding=output_padding, dilation=dilation,
+            group=groups, has_bias=bias, dtype=dtype or float32,
+            **_convolution(_on_both_sides(padding, 2), padding_mode),
+        )  # fmt: skip
+
+
+class _BatchNorm(Cell):
+    """Batch normalisation of inputs with a given number of axes."""
+
+    axes: tuple[int, ...]
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
+        track_running_stats: bool = True, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        dtype = dtype or float32
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.track_running_stats = track_running_stats
+        self.weight = self.bias = self.running_mean = self.running_var = None
+        if affine:
+            self.weight = Parameter(initialized("ones", (num_features,), dtype), name="weight")
+            self.bias = Parameter(initialized("zeros", (num_features,), dtype), name="bias")
+        if track_running_stats:
+            first = (("running_mean", "zeros"), ("running_var", "ones"))
+            for name, value in first:
+                kept = Parameter(initialized(value, (num_features,), dtype), name=name, requires_grad=False)
+                setattr(self, name, kept)
+
+    def construct(self, input: Any) -> Any:
+        if input.ndim not in self.axes:
+            expected = " or ".join(map(str, self.axes))
+            raise ValueError(
+                f"mint.nn.{type(self).__name__}: the input has shape {input.shape}; expected {expected} axes"
+            )
+        training = self.training or not self.track_running_stats
+        settings = self.weight, self.bias, training, self.momentum, self.eps
+        return functional.batch_norm(input, self.running_mean, self.running_var, *settings)  # type: ignore[attr-defined]
+
+    def extend_repr(self) -> str:
+        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalise each channel of inputs (N, C) or (N, C, L): `functional.batch_norm`, with a weight and a bias.
+
+    Parameters
+    ----------
+    num_features : int
+        The number of channels.
+    eps : float, default 1e-5
+        What is added to the variance.
+    momentum : float, default 0.1
+        How far the running statistics move in training.
+    affine : bool, default True
+        Whether there are weight and bias.
+    track_running_stats : bool, default True
+        Whether there are running statistics, which are used outside of training.
+    dtype : type, default float32
+        The type of the parameters.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> layer = dg.mint.nn.BatchNorm1d(1, eps=0.0).set_train()
+    >>> print(layer(dg.Tensor([[1.0], [3.0]])).T, layer.running_mean.asnumpy())
+    [[-1.  1.]] [0.2]
+    """
+
+    axes = 2, 3
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalise each channel of inputs (N, C, H, W); parameters as in `BatchNorm1d`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.BatchNorm2d(3)(dg.ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    axes = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalise each channel of inputs (N, C, D, H, W); parameters as in `BatchNorm1d`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.BatchNorm3d(3)(dg.ops.ones((2, 3, 1, 4, 4))).shape
+    (2, 3, 1, 4, 4)
+    """
+
+    axes = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Normalise each channel of inputs with two axes or more, in a single process; parameters as in `BatchNorm1d`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.SyncBatchNorm(3)(dg.ops.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    axes = 2, 3, 4, 5
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
+        track_running_stats: bool = True, process_group: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        if process_group is not None:
+            raise ValueError("mint.nn.SyncBatchNorm: got a process_group; expected None, there is a single process")
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype)
+
+
+class _Upsampling(Cell):
+    """Interpolation along the last two axes."""
+
+    settings: dict[str, Any]
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__()
+        self.size = size
+        self.scale_factor = scale_factor
+
+    def construct(self, input: Any) -> Any:
+        return functional.interpolate(input, self.size, self.scale_factor, **self.settings)  # type: ignore[attr-defined]
+
+
+class UpsamplingNearest2d(_Upsampling):
+    """Repeat the nearest element along the last two axes: ``UpsamplingNearest2d(size=None, scale_factor=None)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.UpsamplingNearest2d(scale_factor=2.0)(dg.ops.ones((1, 1, 2, 3))).shape
+    (1, 1, 4, 6)
+    """
+
+    settings = {"mode": "nearest"}  # noqa: RUF012
+
+
+class UpsamplingBilinear2d(_Upsampling):
+    """Interpolate along the last two axes, from corner to corner; settings as in `UpsamplingNearest2d`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.UpsamplingBilinear2d(size=(3, 3))(dg.ops.ones((1, 1, 2, 2))).shape
+    (1, 1, 3, 3)
+    """
+
+    settings = {"mode": "bilinear", "align_corners": True}  # noqa: RUF012
+
+
+class ZeroPad1d(nn.ConstantPad1d):
+    """Zeros at the ends of the last axis: ``ZeroPad1d(padding)``, with a number or two.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.mint.nn.ZeroPad1d((1, 2))(dg.Tensor([[[1.0]]])))
+    [[[0. 1. 0. 0.]]]
+    """
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+
+class ZeroPad3d(nn.ConstantPad3d):
+    """Zeros at the ends of the last three axes: ``ZeroPad3d(padding)``, with a number or six.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> dg.mint.nn.ZeroPad3d(1)(dg.ops.ones((1, 1, 2, 2, 2))).shape
+    (1, 1, 4, 4, 4)
+    """
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
