@@ -40,7 +40,7 @@ from dualgrad.ops import rand as rand
 from dualgrad.ops import randn as randn
 
 _OWN = ["bool_", "complex64", "complex128", "fft", "float16", "float32", "float64", "int8", "int16", "int32", "int64"]
-_OWN += ["linalg", "rand", "randn", "uint8", "uint16", "uint32", "uint64"]
+_OWN += ["linalg", "rand", "randint", "randn", "uint8", "uint16", "uint32", "uint64"]
 
 
 def __getattr__(name: str) -> Any:
@@ -51,6 +51,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("fft", "linalg"):
         return import_module(f"{__name__}.{name}")
+    if name == "randint":
+        return import_module(f"{__name__}._draws").randint
     functions = import_module(f"{__name__}._functions")
     if name == "__all__":
         value = sorted({*_OWN, *functions.NAMES, *functions.ALIASES, *functions.CONSTANTS})

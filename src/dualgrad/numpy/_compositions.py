@@ -13,8 +13,9 @@ import numpy as np
 from .._engine.transforms import tensor as _engine
 from ..ops._arguments import beside, floating, one_axis, operand, several_axes, to_shape
 from ..ops.index.choice import where
-from ..ops.math.elementwise import isnan, sqrt, trunc
+from ..ops.math.elementwise import isnan, logical_not, sqrt, trunc
 from ..ops.math.reductions import amax, amin, mean
+from ..ops.math.reductions import any as _any
 from ..ops.math.reductions import sum as _sum
 from ..ops.math.statistics import correlation, covariance, observations
 from ..ops.shape.creation import ones_like, zeros_like
@@ -296,6 +297,16 @@ def _np_isposinf(x: Any) -> Tensor:
 @implements(np.isneginf)
 def _np_isneginf(x: Any) -> Tensor:
     return operand("isneginf", x) == -np.inf
+
+
+@implements(np.isin)
+def _np_isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
+) -> Tensor:
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"np.isin: kind is {kind!r}; expected None, 'sort' or 'table', which give the same result")
+    found = _any(expand_dims(tensor_of(element), -1) == ravel(tensor_of(test_elements)), -1)
+    return logical_not(found) if invert else found
 
 
 FUNCTIONS[np.fix] = trunc

@@ -21,6 +21,7 @@ import numpy as np
 from .. import ops
 from .._engine.transforms import tensor as _engine
 from .._table import ROWS
+from ..extend import elementwise
 from ..ops._arguments import OP, operand
 from ..ops.math.complex import conj
 from ..ops.math.reductions import all as _all
@@ -61,6 +62,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.float_power: _engine.power_op,
     np.matmul: _engine.matmul_op,
     np.positive: lambda x: +x,
+    np.cbrt: elementwise("cbrt", np.cbrt, "1 / (3 * out * out)", summary="cube root"),
     np.conjugate: conj,
     np.fabs: lambda x: _engine.unary(OP["abs"], x),
     np.degrees: _degrees,
