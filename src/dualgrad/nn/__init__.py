@@ -15,6 +15,7 @@ from dualgrad.nn import (
     convolution,
     factored,
     grad,
+    image_quality,
     images,
     layers,
     layerwise,
@@ -46,6 +47,7 @@ from dualgrad.nn.containers import *
 from dualgrad.nn.convolution import *
 from dualgrad.nn.factored import *
 from dualgrad.nn.grad import *
+from dualgrad.nn.image_quality import *
 from dualgrad.nn.images import *
 from dualgrad.nn.layers import *
 from dualgrad.nn.layerwise import *
@@ -81,6 +83,7 @@ _MODULES = (
     convolution,
     factored,
     grad,
+    image_quality,
     images,
     layerwise,
     layers,
