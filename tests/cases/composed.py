@@ -28,6 +28,11 @@ def made(name, settings, *args):
 
 
 CASES = [
+    # attention
+    Case(
+        "flash_attention_score", "causal", lambda q, k, v: ops.flash_attention_score(q, k, v, 2, sparse_mode=3),
+        (normal(1, 2, 4), normal(1, 3, 4, seed=1), normal(1, 3, 4, seed=2)),
+    ),
     # places
     *[case(name, X) for name in ("atleast_3d", "fliplr", "flipud", "diag_embed", "diagflat", "msort", "ptp")],
     *[case(name, normal()) for name in ("atleast_1d", "atleast_2d")],

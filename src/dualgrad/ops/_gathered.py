@@ -117,6 +117,7 @@ _FILE_OF["custom_vjp"] = "..transforms.custom"
 if TYPE_CHECKING:
     from ..transforms.custom import custom_vjp as custom_vjp
     from .collective import *
+    from .composed.attention import *
     from .composed.comparisons import *
     from .composed.counting import *
     from .composed.diagonals import *

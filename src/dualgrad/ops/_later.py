@@ -79,6 +79,9 @@ NAMES = {
         FastGeLU FastGelu LRN Primitive bidense clip_by_norm dropout1d dropout2d dropout3d fast_gelu gumbel_softmax lrn
         rms_norm swiglu threshold
     """,
+    "composed.attention": """
+        flash_attention_score
+    """,
     "composed.margins": """
         BinaryCrossEntropy SigmoidCrossEntropyWithLogits SmoothL1Loss SoftMarginLoss SparseSoftmaxCrossEntropyWithLogits
         hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
