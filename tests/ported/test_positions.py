@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import assert_close, f64
+from support import assert_close, assert_raises, f64
 
 import dualgrad as dg
 from dualgrad import nn, ops
@@ -25,3 +25,12 @@ def test_gradients_are_those_of_the_positions(same):
     for gradient in (dg.grad(Product(), (0, 1)), ops.GradOperation(get_all=True)(Product())):
         for _ in range(3):  # the third call replays in Graph mode
             assert_close(gradient(*given), expected)
+
+
+@pytest.mark.parametrize("gradient", [dg.grad, dg.value_and_grad])
+@pytest.mark.parametrize("weights", [None, "all"])
+def test_an_empty_tuple_is_no_position(gradient, weights):
+    """As an error it is what both this library and MindSpore raise."""
+    net = nn.Dense(1, 1)
+    for kind in (ValueError, RuntimeError):
+        assert_raises(kind, lambda: gradient(net, (), net.trainable_params() if weights else None), "empty tuple")

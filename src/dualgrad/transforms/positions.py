@@ -9,11 +9,18 @@ from .._engine.transforms.pytrees import differentiable
 from ..parameter import Parameter
 from ..tensor import Tensor
 
-__all__ = ["PositionError", "check_callable", "checked_position", "checked_weights", "inputs_at", "parameters_of"]
+__all__ = [
+    "NoPositionError", "PositionError", "check_callable", "checked_position", "checked_weights", "inputs_at",
+    "parameters_of",
+]  # fmt: skip
 
 
 class PositionError(IndexError, RuntimeError):
     """A position beyond the inputs of a function."""
+
+
+class NoPositionError(ValueError, RuntimeError):
+    """An empty tuple of positions."""
 
 
 def check_callable(name: str, fn: Any) -> None:
@@ -66,7 +73,7 @@ def checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int,
     else:
         raise TypeError(f"{name}: grad_position is {position!r}; expected an int, a tuple of ints, or None")
     if not positions:
-        raise ValueError(f"{name}: grad_position is an empty tuple; give the positions, or None with weights")
+        raise NoPositionError(f"{name}: grad_position is an empty tuple; give the positions, or None with weights")
     for p in positions:
         if not isinstance(p, int):
             raise TypeError(f"{name}: grad_position holds {p!r}; expected ints")
