@@ -311,3 +311,30 @@ def test_guards_follow_names_of_the_alias():
         for function, expected in ((dg.ops.square, 9.0), (dg.ops.neg, -3.0)):
             ops.kept = function
             assert [space["f"](x).item() for _ in range(4)] == [expected] * 4
+
+
+def test_settings_and_decorators_of_the_compiler():
+    """What a rule returns is checked whatever `CHECK_BPROP` is, and constructors are as they were."""
+    from mindspore._extends import cell_attr_register
+    from mindspore._extends.parse import compile_config
+
+    assert compile_config.CHECK_BPROP == ""
+    compile_config.CHECK_BPROP = 1
+    made = []
+    for decorator in (cell_attr_register, cell_attr_register(attrs=["x"])):
+
+        class Doubled(dg.nn.Cell):
+            @decorator
+            def __init__(self, x):
+                super().__init__()
+                made.append(x)
+
+            def construct(self, x, y):
+                return 2 * x * y
+
+            def bprop(self, x, y, out, dout):
+                return (3 * dout,)
+
+        with pytest.raises((TypeError, ValueError), match="Doubled"):
+            dg.grad(Doubled(1))(dg.Tensor(2.0), dg.Tensor(3.0))
+    assert made == [1, 1]

@@ -10,8 +10,10 @@ from dualgrad.tensor import Tensor
 from dualgrad.train.callback import Callback
 
 __all__ = [
+    "CHECK_BPROP",
     "StepSync",
     "as_tuple",
+    "cell_attr_register",
     "keep_dataset",
     "primitive_of",
     "raise_type_error",
@@ -20,6 +22,14 @@ __all__ = [
 ]
 
 _NARROW = {mstype.float64: mstype.float32, mstype.int64: mstype.int32}
+
+# Whether what `bprop` returns is checked. It always is, whatever a program makes of this setting.
+CHECK_BPROP = ""
+
+
+def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
+    """The constructor of a Cell as it is: nothing is compiled for each of its arguments. Without it, a decorator."""
+    return fn if callable(fn) else lambda function: function
 
 
 def tensors_of(*args: Any) -> Any:

@@ -122,6 +122,8 @@ MODULES: Final = _rows()
 RENAMED: Final = {
     "_Function": "dualgrad.transforms.custom.Function",
     "common._Function": "dualgrad.transforms.custom.Function",
+    "_extends.cell_attr_register": "dualgrad.mindspore._helpers.cell_attr_register",
+    "_extends.parse.compile_config.CHECK_BPROP": "dualgrad.mindspore._helpers.CHECK_BPROP",
     "from_numpy": "dualgrad.tensor.Tensor.from_numpy",
     "dataset.engine.datasets._set_training_dataset": "dualgrad.mindspore._helpers.keep_dataset",
     "train.model._StepSync": "dualgrad.mindspore._helpers.StepSync",
