@@ -36,6 +36,9 @@ __all__ = [
     "uint_type",
 ]
 
+# Kinds of numbers: each can hold those of lower rank.
+_RANK: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
 
 @final
 class DType:

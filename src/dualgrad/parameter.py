@@ -21,6 +21,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dualgrad import dtype as mstype
+from dualgrad._dtypes import _RANK
 from dualgrad._engine.transforms.containers import as_plain_tuple
 from dualgrad._joined import holds_tensor
 from dualgrad.leaving import stay
@@ -31,7 +32,6 @@ __all__ = ["Parameter", "ParameterTuple"]
 _running_number = itertools.count(1)
 _INT32 = np.iinfo(np.int32)
 # Kinds of types: a value may be cast within its kind or upwards.
-_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def _first_value(data: Any) -> Tensor:

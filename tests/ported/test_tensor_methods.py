@@ -245,3 +245,62 @@ REFUSED = {
 def test_what_does_not_fit_is_refused(case):
     assert_raises(*case)
     assert_close(OUTSIDE, X)
+
+
+ITEMS = np.arange(24.0).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("place", [0, 17, -1, (1, 2, 3), (0, -1, 0)], ids=str)
+def test_a_number_at_one_place(place):
+    expected = ITEMS.copy()
+    if isinstance(place, tuple):
+        expected[place] = -7.5
+    else:
+        expected.reshape(-1)[place] = -7.5
+    x = f64(ITEMS)
+    assert_close(x.itemset(place, -7.5), expected)
+    assert_close(x, ITEMS)
+    slope = dg.grad(lambda t, v: (t.itemset(place, v) * x).sum(), (0, 1))(x, f64(3.0))
+    kept = ITEMS * (expected == ITEMS)
+    assert_close(slope, (kept, ITEMS.sum() - kept.sum()))
+
+
+def test_places_that_do_not_fit():
+    assert_close(f64([[2.0]]).itemset(3), np.array([[3.0]]))
+    x = f64(ITEMS)
+    assert_raises(IndexError, lambda: x.itemset(3), "itemset", "place")
+    assert_raises(IndexError, lambda: x.itemset(24, 1.0), "beyond the 24")
+    assert_raises(IndexError, lambda: x.itemset((1, 2), 1.0), "each axis")
+    assert_raises(TypeError, lambda: x.itemset(), "0 arguments")
+
+
+def test_another_type_in_place():
+    x = f64([1.5, 2.0])
+    y = x
+    assert x.set_dtype(dg.float16) is x
+    assert_close(y, np.array([1.5, 2.0]), dtype=dg.float16)
+    w = dg.Parameter([1.5], name="w")
+    assert w.set_dtype(dg.float64) is w
+    assert_close(w.value(), np.array([1.5]), dtype=dg.float64)
+    assert_close(dg.grad(lambda v: w * v)(f64([2.0])), np.array([1.5]))
+    assert_raises(TypeError, lambda: x.set_dtype("colour"), "set_dtype")
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 2), -1], ids=str)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_extremes_of_elements_that_count(name, axis, keepdims):
+    x, counts = f64(np.cos(ITEMS)), ITEMS % 5 < 2
+    for initial in (-2.0, 0.25, 2.0):
+        settings = {"initial": initial, "axis": axis, "keepdims": keepdims}
+        assert_close(getattr(x, name)(**settings), getattr(np.cos(ITEMS), name)(**settings))
+        found = getattr(x, name)(where=dg.Tensor(counts), **settings)
+        assert_close(found, getattr(np.cos(ITEMS), name)(where=counts, **settings))
+    if isinstance(axis, int):
+        values = dg.grad(lambda t: getattr(t, name)(axis, initial=-9.0 if name == "max" else 9.0, where=counts).sum())(
+            x
+        )
+        best = getattr(np.cos(ITEMS), name)(axis, initial=-9.0 if name == "max" else 9.0, where=counts, keepdims=True)
+        assert_close(values, (counts & (np.cos(ITEMS) == best)).astype(float))
+    assert_raises(ValueError, lambda: getattr(x, name)(where=counts), "where", "initial")
+    assert_raises(ValueError, lambda: getattr(x, name)(0, initial=1.0, return_indices=True), "return_indices")

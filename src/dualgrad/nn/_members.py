@@ -50,6 +50,9 @@ class Members(CellCall):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:
             raise self._refusal(name)
+        if isinstance(getattr(type(self), name, None), property):  # a member of this name would stay behind it
+            object.__setattr__(self, name, value)
+            return None
         if isinstance(value, Parameter):
             return self._take_parameter(name, value)
         if isinstance(value, Members):

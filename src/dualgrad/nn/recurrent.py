@@ -268,25 +268,52 @@ class _Recurrent(Cell):
         count = self.num_layers * (2 if self.bidirectional else 1)
         return ParameterTuple([getattr(self, self._label(what, k)) for k in range(count)])
 
+    def _replace_all(self, what: str, given: Any) -> None:
+        """Take other parameters, one for each direction of each layer."""
+        former = self._all(what)
+        if [p.shape for p in given] != [p.shape for p in former]:
+            raise ValueError(
+                f"{type(self).__name__}: {what} are set to shapes {[p.shape for p in given]}; expected "
+                f"{[p.shape for p in former]}"
+            )
+        for k, parameter in enumerate(given):
+            setattr(self, self._label(what, k), parameter)
+
     @property
     def w_ih_list(self) -> ParameterTuple:
         """What the inputs are multiplied by."""
         return self._all("weight_ih")
+
+    @w_ih_list.setter
+    def w_ih_list(self, given: Any) -> None:
+        self._replace_all("weight_ih", given)
 
     @property
     def w_hh_list(self) -> ParameterTuple:
         """What the states are multiplied by."""
         return self._all("weight_hh")
 
+    @w_hh_list.setter
+    def w_hh_list(self, given: Any) -> None:
+        self._replace_all("weight_hh", given)
+
     @property
     def b_ih_list(self) -> ParameterTuple:
         """What is added to the products of inputs."""
         return self._all("bias_ih")
 
+    @b_ih_list.setter
+    def b_ih_list(self, given: Any) -> None:
+        self._replace_all("bias_ih", given)
+
     @property
     def b_hh_list(self) -> ParameterTuple:
         """What is added to the products of states."""
         return self._all("bias_hh")
+
+    @b_hh_list.setter
+    def b_hh_list(self, given: Any) -> None:
+        self._replace_all("bias_hh", given)
 
     def construct(self, x: Tensor, hx: Any = None, seq_length: Any = None) -> tuple[Tensor, Any]:
         x = self._sequence(x)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._dtypes import _RANK
 from .._engine.transforms import tensor as _engine
 from ..dtype import DType, as_dtype, float32
 from ..tensor import Tensor
@@ -154,6 +155,19 @@ def floating(name: str, x: Any) -> Tensor:
     """An operand of a float type: integers and bools become float32."""
     x = operand(name, x)
     return x if x._typenum in IS_FLOAT else _engine.convert(x, float32.num)
+
+
+def converted(name: str, what: str, x: Any, like: Tensor) -> Tensor:
+    """An operand in the type of another one, which must be of its kind or a wider one: integers cannot hold floats."""
+    x = operand(name, x)
+    if x._typenum == like._typenum:
+        return x
+    if _RANK[x.dtype.numpy.kind] > _RANK[like.dtype.numpy.kind]:
+        raise TypeError(
+            f"{name}: {what} of type {x.dtype} for a tensor of type {like.dtype}, which cannot hold them; convert one "
+            "of them first (astype)"
+        )
+    return _engine.convert(x, like._typenum)
 
 
 def alike(tensors: list[Tensor]) -> list[Tensor]:

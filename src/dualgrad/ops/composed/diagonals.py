@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import OP, integer, one_axis, operand, several_axes, to_shape
+from .._arguments import OP, converted, integer, one_axis, operand, several_axes, to_shape
 from ..axes._order import moveaxis
 from ..index.choice import where
 from ..index.indexing import replaced
@@ -155,7 +155,9 @@ def select_scatter(input: Any, src: Any, axis: int, index: int) -> Tensor:
     x = operand("select_scatter", input)
     axis = one_axis("select_scatter", axis, x.shape)
     return replaced(
-        x, (*(slice(None),) * axis, integer("select_scatter", "index", index)), operand("select_scatter", src)
+        x,
+        (*(slice(None),) * axis, integer("select_scatter", "index", index)),
+        converted("select_scatter", "values", src, x),
     )
 
 
@@ -190,7 +192,7 @@ def slice_scatter(
     """
     x = operand("slice_scatter", input)
     axis = one_axis("slice_scatter", axis, x.shape)
-    return replaced(x, (*(slice(None),) * axis, slice(start, end, step)), operand("slice_scatter", src))
+    return replaced(x, (*(slice(None),) * axis, slice(start, end, step)), converted("slice_scatter", "values", src, x))
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -225,7 +227,8 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
      [0. 2.]]
     """
     name = "diagonal_scatter"
-    x, src = operand(name, input), operand(name, src)
+    x = operand(name, input)
+    src = converted(name, "values", src, x)
     axes = several_axes(name, (dim1, dim2), x.shape)
     last = moveaxis(x, axes, (-2, -1))
     rows, columns = np.nonzero(np.eye(last.shape[-2], last.shape[-1], offset, dtype=bool))

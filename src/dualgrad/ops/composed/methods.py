@@ -18,6 +18,7 @@ from ..._engine.transforms import tensor as _engine
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import (
+    converted,
     dropped,
     expanded,
     integer,
@@ -161,23 +162,46 @@ def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
 
 def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """Elements at index tensors replaced, or added to."""
+    new = converted("index_put", "values", values, x)
     if not accumulate:
-        return replaced(x, tuple(indices), values)
+        return replaced(x, tuple(indices), new)
     many: list[np.ndarray] = []
     for part in [operand("index_put", part) for part in indices]:
         many += np.nonzero(part._numpy()) if part.dtype.is_bool else (part._numpy(),)
     shape = np.broadcast_shapes(*[part.shape for part in many])
     points = np.stack([np.broadcast_to(part, shape) for part in many], -1)
     rest = x.shape[len(many) :]
-    new = operand("index_put", values)
-    return tensor_scatter_add(x, points, expanded(new.astype(x.dtype), (*shape, *rest)))
+    return tensor_scatter_add(x, points, expanded(new, (*shape, *rest)))
 
 
 def _reverse_sequence(x: Tensor, seq_lengths: Any, seq_dim: int = 0, batch_dim: int = 0) -> Tensor:
     return reverse_sequence(x, seq_lengths, seq_dim, batch_dim)
 
 
+def _itemset(x: Tensor, *args: Any) -> Tensor:
+    """A tensor with another number at one place: the only one, one counted in order, or one of an index."""
+    if len(args) not in (1, 2):
+        raise TypeError(f"itemset: got {len(args)} arguments; expected a number, or a place and a number")
+    if len(args) == 1 and x.size != 1:
+        raise IndexError(f"itemset: the tensor has shape {x.shape}; expected the place of the number as well")
+    place = 0 if len(args) == 1 else args[0]
+    if not isinstance(place, tuple):
+        count = integer("itemset", "the place", place)
+        if not -x.size <= count < x.size:
+            raise IndexError(f"itemset: place {count} is beyond the {x.size} elements of the tensor")
+        place = tuple(map(int, np.unravel_index(count % x.size, x.shape)))
+    if len(place) != x.ndim:
+        raise IndexError(f"itemset: {place} for a tensor of shape {x.shape}; expected a number for each axis")
+    return replaced(x, place, args[-1])
+
+
 # --------------------------------------------------------------------------------------------------- in place
+
+
+def _set_dtype(x: Tensor, dtype: Any) -> Tensor:
+    """Convert to a type in place."""
+    value = x._detached() if x._is_parameter else x
+    return rewritten("set_dtype", x, value.astype(as_dtype(dtype, where="set_dtype")))
 
 
 def _written(name: str, x: Tensor, new: Any) -> Tensor:
@@ -335,6 +359,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "reshape_as": view_as,
     "sum_to_size": _sum_to_size,
     "kthvalue": _kthvalue,
+    "itemset": _itemset,
+    "set_dtype": _set_dtype,
     "index_put": _index_put,
     "reverse_sequence": _reverse_sequence,
     "hardshrink": hardshrink,

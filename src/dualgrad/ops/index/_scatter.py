@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import OP, Primitive, integer, new_shape, one_axis, operand, to_shape
+from .._arguments import OP, Primitive, converted, integer, new_shape, one_axis, operand, to_shape
 from ._indices import added, along, index_tensor, many_axes_pattern, one_axis_pattern, points_for
 from .indexing import replaced
 
@@ -69,7 +69,7 @@ def _added_at_points(name: str, shape: tuple[int, ...], indices: Any, updates: T
 def tensor_scatter_add(x: Any, indices: Any, updates: Any) -> Tensor:
     """Add values at points.
 
-    The errors are those of `scatter_nd`.
+    The errors are those of `scatter_nd`, and a TypeError if the type of `x` cannot hold the values.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def tensor_scatter_add(x: Any, indices: Any, updates: Any) -> Tensor:
 
 def _scatter_added(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
     x = operand(name, x)
-    updates = _engine.convert(operand(name, updates), x._typenum)
+    updates = converted(name, "updates", updates, x)
     return x + _added_at_points(name, x.shape, indices, updates)
 
 
@@ -118,7 +118,8 @@ def tensor_scatter_update(x: Any, indices: Any, updates: Any) -> Tensor:
 
 
 def _scatter_updated(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
-    x, updates = operand(name, x), operand(name, updates)
+    x = operand(name, x)
+    updates = converted(name, "updates", updates, x)
     return _replaced(name, x, tuple(points_for(name, x.shape, indices, updates)), updates)
 
 
@@ -155,7 +156,7 @@ def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
     IndexError
         If an index is out of range, or there is no such axis.
     TypeError
-        If the indices are not integers.
+        If the indices are not integers, or the type of `x` cannot hold the values (floats among integers).
     ValueError
         If the shapes do not fit.
 
@@ -193,7 +194,7 @@ def _elements(name: str, x: Any, axis: Any, index: Any, src: Any) -> tuple[Tenso
     x = operand(name, x)
     indices = index_tensor(name, index)
     places = along(name, x, one_axis(name, axis, x.shape), indices)
-    values = _engine.convert(operand(name, src), x._typenum)
+    values = converted(name, "values", src, x)
     shape = indices.shape
     if values.ndim == 0:
         values = values + np.zeros(shape, x.dtype.numpy)
@@ -284,7 +285,7 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     x = operand("index_add", x)
     index = index_tensor("index_add", indices)
     axis = one_axis("index_add", axis, x.shape)
-    updates = _engine.convert(operand("index_add", y), x._typenum)
+    updates = converted("index_add", "slices", y, x)
     expected = (*x.shape[:axis], index.size, *x.shape[axis + 1 :])
     if index.ndim > 1 or updates.shape != expected:
         raise ValueError(

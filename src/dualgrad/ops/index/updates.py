@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import IS_FLOAT, OP, Primitive, one_axis, operand, to_shape
+from .._arguments import IS_FLOAT, OP, Primitive, converted, one_axis, operand, to_shape
 from ..axes._joining import cat
 from ._indices import added, index_tensor, many_axes_pattern, one_axis_pattern, points_for, read
 from .choice import where
@@ -50,7 +49,7 @@ def tensor_scatter_sub(input_x: Any, indices: Any, updates: Any) -> Tensor:
     IndexError
         If an index is out of range.
     TypeError
-        If the indices are not integers.
+        If the indices are not integers, or the type of the tensor cannot hold the values (floats among integers).
     ValueError
         If the shapes do not fit.
 
@@ -157,7 +156,7 @@ def _chosen(name: str, op: int, x: Any, indices: Any, updates: Any) -> Tensor:
 
 def _operands(name: str, x: Any, indices: Any, updates: Any) -> tuple[Tensor, Tensor, list[Tensor]]:
     x = operand(name, x)
-    updates = _engine.convert(operand(name, updates), x._typenum)
+    updates = converted(name, "updates", updates, x)
     return x, updates, points_for(name, x.shape, indices, updates)
 
 
@@ -194,7 +193,7 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Tensor:
     IndexError
         If an index is out of range, or there is no such axis.
     TypeError
-        If the indices are not integers.
+        If the indices are not integers, or the type of the tensor cannot hold the values (floats among integers).
     ValueError
         If there are more axes than that.
 
@@ -217,7 +216,7 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Tensor:
     ones = Tensor(np.ones((index.size,), np.int64))
     hits = added("index_fill", (n,), one_axis_pattern((n,), 0), ones, to_shape(index, (index.size,)))
     mask = to_shape(hits > 0, tuple([n if k == axis else 1 for k in range(x.ndim)]))
-    return where(mask, _engine.convert(value, x._typenum), x)
+    return where(mask, converted("index_fill", "a value", value, x), x)
 
 
 # ------------------------------------------------------------------------------------------ primitive classes

@@ -17,6 +17,7 @@ from .._arguments import (
     OP,
     Primitive,
     Reduction,
+    beside,
     dropped,
     kept,
     one_axis,
@@ -25,6 +26,7 @@ from .._arguments import (
     respell,
     to_shape,
 )
+from ..index.choice import where
 
 __all__ = [
     "Argmax", "Argmin", "ReduceMax", "ReduceMin", "amax", "amin", "aminmax", "argmax", "argmin", "max",
@@ -337,24 +339,45 @@ class Argmin(Argmax):
         return _engine.convert(_position("Argmin", _ARGMIN, x, self.axis, False), self.output_type.num)
 
 
+def _chosen(name: str, x: Tensor, other: dict[str, Any], return_indices: bool) -> tuple[Tensor, Tensor] | None:
+    """The elements that count and the first value, where the keywords `initial` and `where` of NumPy are given."""
+    initial, chosen = other.pop("initial", None), other.pop("where", True)
+    if initial is None:
+        if chosen is True:
+            return None
+        raise ValueError(f"{name}: where is given without initial; expected the result where no element counts")
+    if return_indices:
+        raise ValueError(f"{name}: initial is given with return_indices; expected one of them, initial has no place")
+    first = beside(name, initial, x)
+    return (x if chosen is True else where(chosen, x, first)), first
+
+
 def _max_method(
     x: Tensor, axis: Any = None, keepdims: bool = False, *, return_indices: bool = False, **other: Any
 ) -> Any:
+    chosen = _chosen("max", x, other, return_indices)
     if return_indices:
         return max(x, axis, keepdims, **other)
     if other:
         axis, keepdims = respell("max", other, axis=axis, keepdims=keepdims)
-    return _extreme("max", _MAX, x, axis, keepdims)
+    if chosen is None:
+        return _extreme("max", _MAX, x, axis, keepdims)
+    x, initial = chosen
+    return _engine.binary_op(OP["maximum"], _extreme("max", _MAX, x, axis, keepdims), initial)
 
 
 def _min_method(
     x: Tensor, axis: Any = None, keepdims: bool = False, *, return_indices: bool = False, **other: Any
 ) -> Any:
+    chosen = _chosen("min", x, other, return_indices)
     if return_indices:
         return min(x, axis, keepdims, **other)
     if other:
         axis, keepdims = respell("min", other, axis=axis, keepdims=keepdims)
-    return _extreme("min", _MIN, x, axis, keepdims)
+    if chosen is None:
+        return _extreme("min", _MIN, x, axis, keepdims)
+    x, initial = chosen
+    return _engine.binary_op(OP["minimum"], _extreme("min", _MIN, x, axis, keepdims), initial)
 
 
 METHODS: dict[str, Any] = {
