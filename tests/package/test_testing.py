@@ -157,13 +157,12 @@ def test_an_argument_that_is_changed():
 
 def test_results_that_depend_on_the_call():
     calls = []
-    assert "two calls with the same arguments gave" in failure(lambda x: x * float(calls.append(x) or len(calls)))[0]
+    assert "two calls with the same arguments: " in failure(lambda x: x * float(calls.append(x) or len(calls)))[0]
 
 
 def test_a_value_that_differs_while_it_is_differentiated():
     message = failure(lambda x: x * (2.0 if open_levels() else 1.0))[0]
-    assert "the value is" in message
-    assert "while it is differentiated" in message
+    assert "the value and that while it is differentiated: " in message
 
 
 def test_a_value_that_differs_from_the_reference():
