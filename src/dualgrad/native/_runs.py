@@ -4,11 +4,11 @@ Design
 ------
 A run is what stands between instructions that are no arithmetic: those keep their places in the executor's list. Inside
 of a run a result is a value in a register; what later instructions read is stored. Functions such as exp are called
-with a vector, and were compiled from the bodies of the loops. One turn of the loop of a short run takes
-two vectors, so that one can wait for another's results. It stores nothing before it has looked for nan: a turn is done
-as a whole or not at all, and the instructions do the rest of the block. That is why places of a run may be the same but
-never overlap otherwise. A last turn that is not full reads and writes some lanes only, where the processor can do that
-at no cost; else the instructions do it.
+with a vector, and were compiled from the bodies of the loops. One turn of the loop of a short run takes two vectors, so
+that one can wait for another's results. It stores nothing before it has looked for nan: a turn is done as a whole or
+not at all, and the instructions do the rest of the block. That is why places of a run may be the same but never overlap
+otherwise. A last turn that is not full reads and writes some lanes only, where the processor can do that at no cost;
+else the instructions do it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._engine.primitives.registry import wide_by_address, wide_function
+from .._engine.primitives.registry import wide_by_address, wide_bytes, wide_function
 from .._table import ROWS
 from ._expressions import tree_of
 from ._places import BLOCK, Instruction, Later, Place, conflict, places_of, rows_of
@@ -193,7 +193,6 @@ class _Body:
         self.run = run
         self.element = element
         self.lanes = w.lanes
-        self.bytes = w.lanes * run.item
         self.indices = indices
         self.turn = len(indices) * w.lanes
 
@@ -201,7 +200,7 @@ class _Body:
         """Where arguments are, numbers that all elements share, and the head of the loop."""
         w, element = self.w, self.element
         if self.run.functions and wide_by_address():
-            w.line(f"%operand = alloca {w.type(element)}, align {self.bytes}")
+            w.line(f"%operand = alloca [{wide_bytes()} x i8], align {wide_bytes()}")
         for k in range(len(self.run.arguments)):
             w.line(f"%p{k} = getelementptr ptr, ptr %args, i64 {k}")
             w.line(f"%a{k} = load ptr, ptr %p{k}, align 8")
@@ -257,7 +256,7 @@ class _Body:
     def _call(self, result: str, function: str, operand: str) -> None:
         wide = passed = self.w.type(self.element)
         if wide_by_address():
-            self.w.line(f"store {wide} {operand}, ptr %operand, align {self.bytes}")
+            self.w.line(f"store {wide} {operand}, ptr %operand, align {self.run.item}")
             passed, operand = "ptr", "%operand"
         self.w.intrinsics.add(f"declare {wide} @{function}({passed})")
         self.w.line(f"{result} = call {wide} @{function}({passed} {operand})")
