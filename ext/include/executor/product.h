@@ -37,6 +37,14 @@ typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), ma
 #define DG_CONTRACT
 #endif
 
+/* Clang finds the place of each row from that of the row before, in a chain of sums that takes longer than the products,
+ * unless it does not know how the places are related. */
+#if defined(__clang__)
+#define DG_UNRELATED(x) __asm__("" : "+r"(x))
+#else
+#define DG_UNRELATED(x) (void)0
+#endif
+
 /* Where vector j of N lies: the last one ends where the panel does. */
 #define DG_PLACE(j, V) ((j) + 1 < N ? (j) * (V) : last)
 
@@ -49,12 +57,17 @@ typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), ma
     {                                                                                                                 \
         DG_CONTRACT                                                                                                   \
         dg_lanes_##T##_##V s[8][DG_PANEL], y[DG_PANEL];                                                               \
+        npy_intp at[8];                                                                                               \
+        DG_UNROLL for (int r = 0; r < R; ++r) {                                                                       \
+            at[r] = r * row;                                                                                          \
+            DG_UNRELATED(at[r]);                                                                                      \
+        }                                                                                                             \
         DG_UNROLL for (int r = 0; r < R; ++r)                                                                         \
             DG_UNROLL for (int j = 0; j < N; ++j) s[r][j] = (dg_lanes_##T##_##V){0};                                  \
         for (npy_intp i = 0; i < k; ++i, a += step, b += down) {                                                      \
             DG_UNROLL for (int j = 0; j < N; ++j) y[j] = *(const dg_lanes_##T##_##V *)(b + DG_PLACE(j, V));           \
             DG_UNROLL for (int r = 0; r < R; ++r) {                                                                   \
-                const T x = *(const T *)(a + r * row);                                                                \
+                const T x = *(const T *)(a + at[r]);                                                                  \
                 DG_UNROLL for (int j = 0; j < N; ++j) s[r][j] += x * y[j];                                            \
             }                                                                                                         \
         }                                                                                                             \

@@ -39,10 +39,10 @@ DG_EACH_LEVEL(DG_SUM_AXIS_OF, float)
     {                                                                                     \
         for (; rows >= 4; rows -= 4, x += 4 * w) {                                        \
             const T *a = x, *b = a + w, *c = b + w, *d = c + w;                           \
-            DG_INDEPENDENT for (npy_intp j = 0; j < w; ++j) r[j] = r[j] + a[j] + b[j] + c[j] + d[j]; \
+            DG_SHORT for (npy_intp j = 0; j < w; ++j) r[j] = r[j] + a[j] + b[j] + c[j] + d[j]; \
         }                                                                                 \
         for (; rows > 0; --rows, x += w)                                                  \
-            DG_INDEPENDENT for (npy_intp j = 0; j < w; ++j) r[j] += x[j];                 \
+            DG_SHORT for (npy_intp j = 0; j < w; ++j) r[j] += x[j];                 \
     }
 DG_EACH_LEVEL(DG_SUM_ROWS_OF, double)
 DG_EACH_LEVEL(DG_SUM_ROWS_OF, float)

@@ -23,18 +23,22 @@
 #define DG_UNROLL _Pragma("GCC unroll 32")
 #define DG_UNROLL_8 _Pragma("GCC unroll 8")
 #define DG_INDEPENDENT _Pragma("GCC ivdep") /* an operand is the result itself, or does not overlap it */
+#define DG_SHORT DG_INDEPENDENT /* the same for loops of few vectors: one at a time */
 #elif defined(__clang__)
 #define DG_UNROLL _Pragma("clang loop unroll(full)")
 #define DG_UNROLL_8 _Pragma("clang loop unroll_count(8)")
 #define DG_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define DG_SHORT _Pragma("clang loop vectorize(assume_safety) interleave_count(1)")
 #elif defined(_MSC_VER)
 #define DG_UNROLL
 #define DG_UNROLL_8
 #define DG_INDEPENDENT __pragma(loop(ivdep))
+#define DG_SHORT DG_INDEPENDENT
 #else
 #define DG_UNROLL
 #define DG_UNROLL_8
 #define DG_INDEPENDENT
+#define DG_SHORT
 #endif
 
 /* Loops over contiguous elements; an operand is the result itself, or does not overlap it. Unrolled 8 times: a tile of a
