@@ -1,5 +1,6 @@
 """Recordings that go along: replayed where they arrive, without the Python of the function, or not used at all."""
 
+import functools
 import math
 import sys
 import types
@@ -74,19 +75,36 @@ def derivative():
     return dg.vmap(dg.grad(lambda row: (row**4).sum() + row[0] * row[1]))
 
 
+def product_of_hessian():
+    energies = lambda row: (row**4).sum() + row[0] * row[1]
+    product = dg.hvp(energies)
+    return lambda x: dg.vmap(lambda row: product(row, row))(x)
+
+
+def operator():
+    flat = dg.laplacian(lambda row: (row**4).sum())
+    return lambda x: dg.vmap(flat)(x)
+
+
+def partial_function():
+    scaled = functools.partial(lambda x, factor: ops.sin(x) * factor, factor=3.0)
+    return lambda x: scaled(x)
+
+
 def constant_argument():
     numbers = np.linspace(0.0, 1.0, 15).reshape(5, 3)
     return lambda x: (x, x * Tensor(numbers), Tensor(np.ones(3)))
 
 
-TRAVELLING = {f.__name__: f for f in (closure, parameters, helpers, derivative, constant_argument)}
+DERIVATIVES = (derivative, product_of_hessian, operator)
+TRAVELLING = {f.__name__: f for f in (closure, parameters, helpers, partial_function, constant_argument, *DERIVATIVES)}
 
 
 WRAPPED = pytest.mark.eager("functions that the rehearsal has wrapped cannot be sent")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[WRAPPED] if name == "derivative" else []) for name in TRAVELLING]
+    "name", [pytest.param(name, marks=[WRAPPED] if f in DERIVATIVES else []) for name, f in TRAVELLING.items()]
 )
 def test_it_is_replayed_where_it_arrives(name):
     fn = called(dg.jit(TRAVELLING[name]()))
@@ -136,10 +154,11 @@ class Held:
         self.w = Parameter(np.array([0.5, -1.0, 2.0]), name="w")
         self.steps, self.matrix, self.table = [1.0, 2.0], np.eye(3), {"shift": 0.5}
         self.inner = lambda x: x * 2.0
+        self.part = functools.partial(lambda x, factor: x * factor, factor=0.5)
 
     def function(self):
-        w, steps, matrix, table, inner = self.w, self.steps, self.matrix, self.table, self.inner
-        return lambda x: inner(ops.sin(x @ w) * steps[0]) + (x @ Tensor(matrix)).sum(1) + table["shift"]
+        w, steps, matrix, table, inner, part = self.w, self.steps, self.matrix, self.table, self.inner, self.part
+        return lambda x: inner(ops.sin(x @ w) * steps[0]) + part((x @ Tensor(matrix)).sum(1)) + table["shift"]
 
 
 def read(held):
@@ -153,6 +172,8 @@ CHANGES = {
     "list": lambda h: h.steps.__setitem__(0, 7.0),
     "array": lambda h: h.matrix.__setitem__((0, 1), 5.0),
     "dict": lambda h: h.table.__setitem__("shift", -3.0),
+    "partial": lambda h: h.part.__setstate__((h.part.func, (), {"factor": 4.0}, None)),
+    "argument of a partial": lambda h: h.part.keywords.__setitem__("factor", 4.0),
     "code": lambda h: setattr(h.inner, "__code__", (lambda x: x * 9.0).__code__),
 }
 
