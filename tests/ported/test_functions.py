@@ -435,3 +435,21 @@ def test_errors_of_derivatives_as_cells(kind):
     assert_raises(ValueError, lambda: kind(ops.sin)(f64(X), f64(X[:2])), "shape")
     net = nn.Dense(3, 2, dtype=dg.float64)
     assert list(kind(net).get_parameters()) == list(net.get_parameters())
+
+
+def test_outputs_that_are_no_tensors_have_no_gradient():
+    seen = []
+
+    class Several(dg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * x, 4, None, (ops.sin(x), "text")
+
+        @staticmethod
+        def backward(ctx, *gradients):
+            seen.append([type(g).__name__ for g in gradients])
+            return 2 * gradients[0] + 3 * gradients[3]
+
+    found = dg.grad(lambda x: Several.apply(x)[0] + Several.apply(x)[3][0])(f64(X))
+    assert_close(found, np.full(3, 5.0))
+    assert {tuple(names) for names in seen} == {("Tensor", "NoneType", "NoneType", "Tensor", "NoneType")}

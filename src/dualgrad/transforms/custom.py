@@ -24,9 +24,9 @@ class Function:
     """A function with a gradient of its own; subclasses define `forward` and `backward`, and are called by `apply`.
 
     ``forward(ctx, *args)`` computes the outputs: a Tensor, or a tuple or other nest of them. ``backward(ctx,
-    *gradients)`` is given one gradient for each tensor among them, and returns one for each of `args`: None for what is
-    no Tensor, or has none. `ctx` is an object on which `forward` leaves what `backward` needs: tensors by
-    `save_for_backward`, all else as attributes. Both are static methods.
+    *gradients)`` is given one gradient for each of them, None for what is no Tensor, and returns one for each of
+    `args`, None for what is no Tensor, or has none. `ctx` is an object on which `forward` leaves what `backward` needs:
+    tensors by `save_for_backward`, all else as attributes. Both are static methods.
 
     A subclass may split `forward`: ``forward(*args)`` without `ctx`, and ``setup_context(ctx, inputs, output)``. Then
     `apply` takes keyword arguments and defaults as well.
@@ -272,12 +272,12 @@ def _places(nest: Any) -> dict[int, int]:
 
 
 def _gradients_in(nest: Any) -> list[Any]:
-    """The gradients of the outputs, one after another; None among them stays."""
+    """The gradients of the outputs, one after another; None for those without one, and for what is no tensor."""
     if isinstance(nest, tuple | list):
         return [g for part in nest for g in _gradients_in(part)]
     if isinstance(nest, dict):
         return [g for part in nest.values() for g in _gradients_in(part)]
-    return [nest] if nest is None or isinstance(nest, Tensor) else []
+    return [nest if isinstance(nest, Tensor) else None]
 
 
 class _CustomVjp:
