@@ -105,12 +105,14 @@ class Tensor(TensorMethods):
     ) -> None:
         target = None if dtype is None else as_dtype(dtype, where="Tensor")
         if input_data is None:
-            if shape is None:
+            if shape is None and (target is None or init is not None):
                 raise TypeError(
                     "Tensor: expected data (a number, list, NumPy array or Tensor), got None; pass shape= "
                     "and dtype= for a tensor to be filled"
                 )
-            if init is None and isinstance(shape, list | tuple) and None in shape:
+            if shape is None:
+                _leave_open(self, None, target or _dtype.float32)
+            elif init is None and isinstance(shape, list | tuple) and None in shape:
                 _leave_open(self, tuple(shape), target or _dtype.float32)
             else:
                 self._fill(shape, target or _dtype.float32, init)
@@ -448,18 +450,18 @@ class Placeholder(Tensor):
         self.forms.pop(id(self), None)
 
 
-def _leave_open(t: Tensor, shape: tuple[Any, ...], dtype: DType) -> None:
-    """Make a tensor that has no value yet a placeholder."""
-    for n in shape:
+def _leave_open(t: Tensor, shape: tuple[Any, ...] | None, dtype: DType) -> None:
+    """Make a tensor that has no value yet a placeholder; without a shape it is (-2,): any number of axes."""
+    for n in shape or ():
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 0):
             raise ValueError(f"Tensor: a length of the shape is {n!r}; expected an int that is not negative, or None")
     t.__class__ = Placeholder
-    Placeholder.forms[id(t)] = (tuple([-1 if n is None else n for n in shape]), dtype)
+    Placeholder.forms[id(t)] = ((-2,) if shape is None else tuple([-1 if n is None else n for n in shape]), dtype)
 
 
 def _placeholder(shape: tuple[int, ...], dtype: DType) -> Tensor:
     """A placeholder that was copied or pickled."""
-    return Tensor(shape=[None if n < 0 else n for n in shape], dtype=dtype)
+    return Tensor(shape=None if shape == (-2,) else [None if n < 0 else n for n in shape], dtype=dtype)
 
 
 def _no_array(x: Any) -> np.ndarray:

@@ -309,6 +309,15 @@ def test_placeholders(shape):
     assert_raises(ValueError, lambda: Tensor(shape=[None, -2]), "-2")
 
 
+def test_a_placeholder_of_any_number_of_axes():
+    placeholder = Tensor(dtype=dg.float64)
+    for twin in (placeholder, copy.copy(placeholder), pickle.loads(pickle.dumps(placeholder))):
+        assert (twin.shape, twin.dtype) == ((-2,), dg.float64)
+        assert_raises(RuntimeError, twin.asnumpy, "placeholder")
+    assert_raises(TypeError, lambda: Tensor(None), "expected data")
+    assert_raises(TypeError, lambda: Tensor(dtype=dg.float64, init="zeros"), "expected data")
+
+
 def test_placeholders_leave_nothing_behind():
     forms = type(Tensor(shape=[None])).forms
     gc.collect()
