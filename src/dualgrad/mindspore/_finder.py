@@ -17,6 +17,7 @@ from dualgrad.mindspore._table import CHILDREN, MODULES, RENAMED, TYPES, TYPES_I
 __all__ = ["AliasModule", "install", "uninstall"]
 
 _ROOT = "mindspore"
+_EXTENDED = "_ext"
 _VERSION = "2.10.0"  # the version of MindSpore whose names and keywords are followed
 
 
@@ -63,6 +64,8 @@ def _looked_up(path: str, name: str) -> tuple[Any] | None:
     for source in _sources_of(path):
         if _offered(source, name):
             return (getattr(source, name),)
+    if name.endswith(_EXTENDED) and path.startswith("ops."):  # MindSpore's own names of what `mint` offers
+        return _looked_up("mint", name.removesuffix(_EXTENDED))
     return None
 
 

@@ -121,12 +121,14 @@ if TYPE_CHECKING:
     from .composed.comparisons import *
     from .composed.counting import *
     from .composed.diagonals import *
+    from .composed.filling import *
     from .composed.margins import *
     from .composed.networks import *
     from .composed.numbers import *
     from .composed.positions import *
     from .composed.quantiles import *
     from .composed.reversals import *
+    from .composed.rows import *
     from .composed.scalars import *
     from .composed.shapes import *
     from .composed.sums import *

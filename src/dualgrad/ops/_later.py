@@ -73,7 +73,7 @@ NAMES = {
         nanquantile ptp quantile reduce_max reduce_mean reduce_min reduce_sum
     """,
     "composed.counting": """
-        InTopK bincount bucketize histc intopk msort top_k unique
+        EqualCount InTopK Unique bincount bucketize equal_count histc intopk msort top_k unique
     """,
     "composed.networks": """
         FastGeLU FastGelu LRN Primitive bidense clip_by_norm dropout1d dropout2d dropout3d fast_gelu gumbel_softmax lrn
@@ -81,6 +81,16 @@ NAMES = {
     """,
     "composed.attention": """
         flash_attention_score
+    """,
+    "composed.filling": """
+        FillV2 new_ones new_zeros
+    """,
+    "composed.rows": """
+        InplaceAdd InplaceSub InplaceUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd
+        ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate
+        inplace_add inplace_sub inplace_update scatter_div scatter_max scatter_min scatter_mul scatter_nd_add
+        scatter_nd_div scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_sub
+        scatter_update
     """,
     "composed.margins": """
         BinaryCrossEntropy SigmoidCrossEntropyWithLogits SmoothL1Loss SoftMarginLoss SparseSoftmaxCrossEntropyWithLogits

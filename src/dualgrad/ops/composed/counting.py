@@ -19,7 +19,10 @@ from ..index.sorting import sort, topk
 from ..math import elementwise as _rows
 from ._classes import REQUIRED, Derived
 
-__all__ = ["InTopK", "bincount", "bucketize", "histc", "intopk", "msort", "top_k", "unique"]
+__all__ = [
+    "EqualCount", "InTopK", "Unique", "bincount", "bucketize", "equal_count", "histc", "intopk", "msort", "top_k",
+    "unique",
+]  # fmt: skip
 
 
 def msort(input: Any) -> Tensor:
@@ -237,7 +240,54 @@ def unique(input: Any) -> tuple[Tensor, Tensor]:
     return read("unique", (0,), flat, first[order]), Tensor.from_numpy(place[which].reshape(x.shape).astype(np.int64))
 
 
+def equal_count(x: Any, y: Any) -> Tensor:
+    """How many elements of two tensors are equal.
+
+    Parameters
+    ----------
+    x, y : Tensor
+        Of one type and shape.
+
+    Returns
+    -------
+    Tensor
+        Shape (1,), the type of `x`.
+
+    Raises
+    ------
+    ValueError
+        If types or shapes differ.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.equal_count(dg.Tensor([5, 2, 5]), dg.Tensor([5, 3, 5])))
+    [2]
+    """
+    x, y = operand("equal_count", x), operand("equal_count", y)
+    if x.shape != y.shape or x.dtype is not y.dtype:
+        raise ValueError(
+            f"equal_count: got {x.dtype} {x.shape} and {y.dtype} {y.shape}; expected one type and one shape"
+        )
+    return to_shape((x == y).sum(), (1,)).astype(x.dtype)
+
+
 # ------------------------------------------------------------------------------------------ primitive classes
+
+
+class Unique(Derived, function=unique, call="x", example="""
+>>> print(*ops.Unique()(dg.Tensor([5, 2, 5])))
+[5 2] [0 1 0]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class EqualCount(Derived, function=equal_count, call="x, y", example="""
+>>> print(ops.EqualCount()(dg.Tensor([5, 2, 5]), dg.Tensor([5, 3, 5])))
+[2]
+"""):  # fmt: skip
+    __slots__ = ()
 
 
 class InTopK(Derived, function=intopk, k=REQUIRED, call="x1, x2", example="""

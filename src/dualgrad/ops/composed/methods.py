@@ -51,7 +51,8 @@ from ..neural._thresholds import hardshrink, softshrink
 from ..random._samples import _ones, _uniform, _whole
 from ..random.drawing import _source, randn
 from ..shape._repeating import tile
-from ..shape.creation import full, ones, zeros
+from ..shape.creation import full, zeros
+from .filling import new_ones, new_zeros
 from .reversals import reverse_sequence
 from .shapes import expand, view_as
 
@@ -107,14 +108,6 @@ def _type(x: Tensor, dtype: Any = None) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- other tensors
-
-
-def _new_zeros(x: Tensor, size: Any, dtype: Any = None) -> Tensor:
-    return zeros(size, x.dtype if dtype is None else dtype)
-
-
-def _new_ones(x: Tensor, size: Any, dtype: Any = None) -> Tensor:
-    return ones(size, x.dtype if dtype is None else dtype)
 
 
 def _new_full(x: Tensor, size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
@@ -349,9 +342,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     },
     "to": _to,
     "type": _type,
-    "new_zeros": _new_zeros,
-    "new_ones": _new_ones,
-    "new_empty": _new_zeros,
+    "new_zeros": new_zeros,
+    "new_ones": new_ones,
+    "new_empty": new_zeros,
     "new_full": _new_full,
     "fill": _fill,
     "expand": _expand,

@@ -6,6 +6,7 @@ takes the last of them, and is the functional form of writing with an index (`in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, converted, integer, new_shape, one_axis, operand, to_shape
 from ._indices import added, along, index_tensor, many_axes_pattern, one_axis_pattern, points_for
-from .indexing import replaced
+from .indexing import replaced, rewritten
 
 __all__ = [
     "IndexAdd", "ScatterNd", "TensorScatterAdd", "TensorScatterUpdate", "index_add", "scatter", "scatter_add",
@@ -173,10 +174,11 @@ def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
     return _replaced("scatter", x, tuple(places), values)
 
 
-def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Tensor:
+def scatter_add(x: Any, axis: Any, index: Any, src: Any = None) -> Tensor:
     """Add values along an axis, one for each element of an index tensor.
 
-    Parameters, result and errors are those of `scatter`.
+    Parameters, result and errors are those of `scatter`. With three arguments, ``scatter_add(input_x, indices,
+    updates)`` as in MindSpore, rows are added to a Parameter or another tensor in place.
 
     Examples
     --------
@@ -185,8 +187,29 @@ def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Tensor:
     >>> print(ops.scatter_add(ops.ones((3,)), 0, dg.Tensor([0, 0]), dg.Tensor([1.0, 2.0])))
     [4. 1. 1.]
     """
+    if src is None:
+        if isinstance(axis, int):
+            raise TypeError(
+                "scatter_add: src is None; expected the values, or three arguments: input_x, indices, updates"
+            )
+        return into_variable("scatter_add", x, axis, index, tensor_scatter_add, False)
     x, places, values = _elements("scatter_add", x, axis, index, src)
     return x + added("scatter_add", x.shape, many_axes_pattern(x.ndim), values, *places)
+
+
+def into_variable(
+    name: str, variable: Any, indices: Any, updates: Any, change: Callable[..., Tensor], points: bool
+) -> Tensor:
+    """Rows, or points, of a Parameter or another tensor changed in place; what a Parameter is given is a constant."""
+    if not isinstance(variable, Tensor):
+        raise TypeError(f"{name}: input_x is a {type(variable).__name__}; expected a Parameter or another Tensor")
+    index = index_tensor(name, indices)
+    if not points:
+        index = to_shape(index, (*index.shape, 1))
+    if not variable._is_parameter:
+        return rewritten(name, variable, change(variable, index, updates))
+    given = operand(name, updates)
+    return variable.set_data(change(variable._detached(), index, _engine.stop(given)))
 
 
 def _elements(name: str, x: Any, axis: Any, index: Any, src: Any) -> tuple[Tensor, list[Any], Tensor]:

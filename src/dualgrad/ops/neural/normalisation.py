@@ -14,8 +14,9 @@ from ...parameter import Parameter
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, integer, lengths, operand, to_shape
 from ..math.reductions import mean
+from ._sliding import channels_first
 
-__all__ = ["LayerNorm", "batch_norm", "group_norm", "layer_norm"]
+__all__ = ["BatchNorm", "LayerNorm", "batch_norm", "group_norm", "layer_norm"]
 
 _RSQRT, _SQUARE = OP["rsqrt"], OP["square"]
 
@@ -243,6 +244,56 @@ def _move(running: Parameter | None, current: Tensor, momentum: float) -> None:
 
 
 # ------------------------------------------------------------------------------------------ primitive classes
+
+
+class BatchNorm(Primitive):
+    """Primitive class of `batch_norm`: ``ops.BatchNorm(settings)(input_x, scale, bias, mean, variance)``.
+
+    The result is a tuple of five: the normalised input, the mean and the variance that were used, and both again. With
+    `is_training` they are those of `input_x`, the running ones of the two Parameters `mean` and `variance` move.
+
+    Parameters
+    ----------
+    is_training : bool, default False
+        As `training` of `batch_norm`.
+    epsilon : float, default 1e-5
+        Added to the variance.
+    momentum : float, default 0.1
+        How far the running statistics move.
+    data_format : {'NCHW'}, default 'NCHW'
+        The order of the axes.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> mean, variance = dg.Parameter([0.0], name="mean"), dg.Parameter([1.0], name="variance")
+    >>> norm = ops.BatchNorm(is_training=True, epsilon=0.0)
+    >>> y, *used = norm(dg.Tensor([[1.0], [3.0]]), dg.Tensor([1.0]), dg.Tensor([0.0]), mean, variance)
+    >>> print(y.T, *used, mean.asnumpy())
+    [[-1.  1.]] [2.] [1.] [2.] [1.] [0.2]
+    """
+
+    __slots__ = ("data_format", "epsilon", "is_training", "momentum")
+
+    def __init__(
+        self, is_training: bool = False, epsilon: float = 1e-5, momentum: float = 0.1, data_format: str = "NCHW"
+    ) -> None:
+        channels_first("BatchNorm", data_format)
+        self.is_training = is_training
+        self.epsilon = epsilon
+        self.momentum = momentum
+        self.data_format = data_format
+
+    def __call__(self, input_x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> tuple[Tensor, ...]:
+        x = floating("BatchNorm", input_x)
+        if self.is_training and x.ndim > 1:
+            _, *used = _standardized(x, (0, *range(2, x.ndim)), self.epsilon)
+            used = [to_shape(part, (part.size,)) for part in used]
+        else:
+            used = [+operand("BatchNorm", part) for part in (mean, variance)]
+        y = batch_norm(x, mean, variance, scale, bias, self.is_training, self.momentum, self.epsilon)
+        return y, *used, *used
 
 
 class LayerNorm(Primitive):

@@ -24,7 +24,7 @@ from .._arguments import (
 )
 from ..index.gather import gather
 
-__all__ = ["BroadcastTo", "Tile", "broadcast_to", "expand_as", "meshgrid", "repeat_interleave", "tile"]
+__all__ = ["BroadcastTo", "Meshgrid", "Tile", "broadcast_to", "expand_as", "meshgrid", "repeat_interleave", "tile"]
 
 
 def broadcast_to(x: Any, shape: Any) -> Tensor:
@@ -267,6 +267,31 @@ class BroadcastTo(Primitive):
 
     def __call__(self, x: Any) -> Tensor:
         return _broadcast("BroadcastTo", operand("BroadcastTo", x), self.shape)
+
+
+class Meshgrid(Primitive):
+    """Primitive class of `meshgrid`: ``ops.Meshgrid(indexing)(inputs)``, with a tuple of vectors.
+
+    Parameters
+    ----------
+    indexing : {'xy', 'ij'}, default 'xy'
+        The order of the axes.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> [grid.shape for grid in ops.Meshgrid("ij")((dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([4.0, 5.0])))]
+    [(3, 2), (3, 2)]
+    """
+
+    __slots__ = ("indexing",)
+
+    def __init__(self, indexing: str = "xy") -> None:
+        self.indexing = indexing
+
+    def __call__(self, inputs: Any) -> tuple[Tensor, ...]:
+        return meshgrid(*inputs, indexing=self.indexing)
 
 
 class Tile(Primitive, of=tile):

@@ -1,0 +1,233 @@
+"""Rows and points of Parameters and other tensors changed in place, and rows of a copy.
+
+The functions whose names begin with ``scatter`` change a variable, as `assign` does: what a Parameter is given is a
+constant, other tensors take derivatives on. Those that begin with ``inplace`` leave it as it is, whatever their name
+says, and so they do in MindSpore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from .._arguments import converted, operand, to_shape
+from ..index._indices import index_tensor
+from ..index._scatter import into_variable, scatter_add, tensor_scatter_add, tensor_scatter_update
+from ..index.updates import (
+    tensor_scatter_div,
+    tensor_scatter_max,
+    tensor_scatter_min,
+    tensor_scatter_mul,
+    tensor_scatter_sub,
+)
+from ..shape._repeating import broadcast_to
+from ._classes import REQUIRED, Derived
+
+__all__ = [
+    "InplaceAdd", "InplaceSub", "InplaceUpdate", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul",
+    "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin", "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate",
+    "ScatterSub", "ScatterUpdate", "inplace_add", "inplace_sub", "inplace_update", "scatter_div", "scatter_max",
+    "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_div", "scatter_nd_max", "scatter_nd_min",
+    "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
+]  # fmt: skip
+
+_CHANGES: dict[str, tuple[Callable[..., Tensor], str]] = {
+    "update": (tensor_scatter_update, "replaced"),
+    "add": (tensor_scatter_add, "added to"),
+    "sub": (tensor_scatter_sub, "less others"),
+    "mul": (tensor_scatter_mul, "multiplied"),
+    "div": (tensor_scatter_div, "divided"),
+    "max": (tensor_scatter_max, "replaced by larger ones"),
+    "min": (tensor_scatter_min, "replaced by smaller ones"),
+}
+_EXAMPLE = """
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w = dg.Parameter([1.0, 4.0, 9.0], name="w")
+    >>> ops.{name}(w, dg.Tensor({indices}), dg.Tensor([2.0])).name
+    'w'
+    """
+
+
+def _function(kind: str, points: bool) -> Callable[[Any, Any, Any], Tensor]:
+    """The function that changes rows, or points, of a variable in one way."""
+    name = f"scatter_nd_{kind}" if points else f"scatter_{kind}"
+    change, words = _CHANGES[kind]
+
+    def function(input_x: Any, indices: Any, updates: Any) -> Tensor:
+        return into_variable(name, input_x, indices, updates, change, points)
+
+    where = "at points, as `tensor_scatter_{}` says" if points else "along the first axis"
+    shapes = "the shape of `indices`, then the axes of `input_x` behind the first"
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Values of a Parameter, or of another tensor, {words} {where.format(kind)}.
+
+    Parameters
+    ----------
+    input_x : Parameter or Tensor
+        What is changed.
+    indices : Tensor of int
+        {"Points: an index for each of the first axes, along the last axis." if points else "Rows; of any shape."}
+    updates : Tensor
+        {"As in `tensor_scatter_" + kind + "`." if points else f"Shape: {shapes}."}
+
+    Returns
+    -------
+    Parameter or Tensor
+        `input_x` itself.
+
+    Raises
+    ------
+    TypeError
+        If `input_x` is no tensor, its type cannot hold the values, or indices are no integers.
+    ValueError, IndexError
+        If shapes do not fit, or an index is out of range.
+{_EXAMPLE.format(name=name, indices="[[1]]" if points else "[1]")}"""
+    return function
+
+
+scatter_update, scatter_sub, scatter_mul = [_function(kind, False) for kind in ("update", "sub", "mul")]
+scatter_div, scatter_max, scatter_min = [_function(kind, False) for kind in ("div", "max", "min")]
+scatter_nd_update, scatter_nd_add = [_function(kind, True) for kind in ("update", "add")]
+scatter_nd_sub, scatter_nd_mul = [_function(kind, True) for kind in ("sub", "mul")]
+scatter_nd_div, scatter_nd_max, scatter_nd_min = [_function(kind, True) for kind in ("div", "max", "min")]
+
+
+def _rows(name: str, x: Any, v: Any, indices: Any, change: Callable[..., Tensor]) -> Tensor:
+    """A tensor with some of its rows changed; one row of values serves all of them."""
+    x = operand(name, x)
+    index = index_tensor(name, np.atleast_1d(np.asarray(indices)) if not isinstance(indices, Tensor) else indices)
+    rows = converted(name, "values", v, x)
+    expected = (index.size, *x.shape[1:])
+    if index.ndim > 1 or rows.shape not in (expected, (1, *x.shape[1:]), x.shape[1:]):
+        raise ValueError(
+            f"{name}: values of shape {rows.shape} for {index.size} rows of a tensor of shape {x.shape}; expected "
+            f"{expected}, or one row"
+        )
+    return change(x, to_shape(index, (index.size, 1)), broadcast_to(rows, expected))
+
+
+def inplace_add(x: Any, v: Any, indices: Any) -> Tensor:
+    """Add values to some rows; the result is a new tensor.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis.
+    v : Tensor
+        A row for each index, or one for all.
+    indices : int or tuple of int
+        The rows.
+
+    Returns
+    -------
+    Tensor
+        Shape and type of `x`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    TypeError
+        If the type of `x` cannot hold the values.
+    IndexError
+        If there is no such row.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.inplace_add(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0]), (0, 2)))
+    [1.5 2.  4. ]
+    """
+    return _rows("inplace_add", x, v, indices, tensor_scatter_add)
+
+
+def inplace_sub(x: Any, v: Any, indices: Any) -> Tensor:
+    """Subtract values from some rows; the result is a new tensor.
+
+    Parameters, result and errors are those of `inplace_add`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.inplace_sub(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0]), (0, 2)))
+    [0.5 2.  2. ]
+    """
+    return _rows("inplace_sub", x, v, indices, tensor_scatter_sub)
+
+
+def inplace_update(x: Any, v: Any, indices: Any) -> Tensor:
+    """Replace some rows; the result is a new tensor.
+
+    Parameters, result and errors are those of `inplace_add`; of a row that comes twice the last value counts.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.inplace_update(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0]), (0, 2)))
+    [0.5 2.  1. ]
+    """
+    return _rows("inplace_update", x, v, indices, tensor_scatter_update)
+
+
+# ------------------------------------------------------------------------------------------ primitive classes
+
+
+def _class(name: str, function: Callable[..., Any], points: bool) -> type[Derived]:
+    example = f"""
+>>> w = dg.Parameter([1.0, 4.0, 9.0], name="w")
+>>> ops.{name}()(w, dg.Tensor({"[[1]]" if points else "[1]"}), dg.Tensor([2.0])).name
+'w'
+"""
+    return type(
+        name, (Derived,), {"__slots__": (), "__module__": __name__}, function=function, ignored=("use_locking",),
+        call="input_x, indices, updates", example=example, use_locking=False,
+    )  # fmt: skip
+
+
+ScatterUpdate = _class("ScatterUpdate", scatter_update, False)
+ScatterAdd = _class("ScatterAdd", scatter_add, False)
+ScatterSub = _class("ScatterSub", scatter_sub, False)
+ScatterMul = _class("ScatterMul", scatter_mul, False)
+ScatterDiv = _class("ScatterDiv", scatter_div, False)
+ScatterMax = _class("ScatterMax", scatter_max, False)
+ScatterMin = _class("ScatterMin", scatter_min, False)
+ScatterNdUpdate = _class("ScatterNdUpdate", scatter_nd_update, True)
+ScatterNdAdd = _class("ScatterNdAdd", scatter_nd_add, True)
+ScatterNdSub = _class("ScatterNdSub", scatter_nd_sub, True)
+ScatterNdMul = _class("ScatterNdMul", scatter_nd_mul, True)
+ScatterNdDiv = _class("ScatterNdDiv", scatter_nd_div, True)
+ScatterNdMax = _class("ScatterNdMax", scatter_nd_max, True)
+ScatterNdMin = _class("ScatterNdMin", scatter_nd_min, True)
+
+
+class InplaceAdd(Derived, function=inplace_add, indices=REQUIRED, call="x, v", example="""
+>>> print(ops.InplaceAdd((0, 2))(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0])))
+[1.5 2.  4. ]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class InplaceSub(Derived, function=inplace_sub, indices=REQUIRED, call="x, v", example="""
+>>> print(ops.InplaceSub((0, 2))(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0])))
+[0.5 2.  2. ]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class InplaceUpdate(Derived, function=inplace_update, indices=REQUIRED, call="x, v", example="""
+>>> print(ops.InplaceUpdate((0, 2))(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0])))
+[0.5 2.  1. ]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+METHODS: dict[str, Callable[..., Any]] = {}

@@ -1,0 +1,149 @@
+"""Rows and points of variables changed in place, and rows of copies, against NumPy; small primitive classes."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support import assert_close, assert_raises, f64
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, ops
+
+pytestmark = pytest.mark.usefixtures("mode")
+RNG = np.random.default_rng(6)
+X = RNG.uniform(1.0, 2.0, (5, 3))
+ROWS = np.array([[0, 3], [3, 1]])
+ROW_VALUES = RNG.uniform(0.5, 3.0, (2, 2, 3))
+POINTS = np.array([[0, 2], [4, 1], [0, 2]])
+POINT_VALUES = RNG.uniform(0.5, 3.0, 3)
+AT = {
+    "update": None, "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum,
+    "min": np.minimum,
+}  # fmt: skip
+WAYS = [*itertools.product(AT, [False, True])]
+
+
+def changed(kind, points):
+    """What NumPy makes of the array, one index after another."""
+    index = tuple(POINTS.T) if points else ROWS
+    values = POINT_VALUES if points else ROW_VALUES
+    x = X.copy()
+    if kind == "update":
+        x[index] = values
+    else:
+        AT[kind].at(x, index, values)
+    return x
+
+
+def arguments(points):
+    return (Tensor(POINTS), f64(POINT_VALUES)) if points else (Tensor(ROWS), f64(ROW_VALUES))
+
+
+def callers(kind, points):
+    nd = "nd_" if points else ""
+    yield getattr(ops, f"scatter_{nd}{kind}")
+    yield getattr(ops, f"Scatter{nd[:2].capitalize()}{kind.capitalize()}")(use_locking=True)
+
+
+@pytest.mark.parametrize(("kind", "points"), WAYS)
+def test_variables_change_in_place(kind, points):
+    for call in callers(kind, points):
+        w, x = Parameter(X, name="w"), f64(X)
+        assert call(w, *arguments(points)) is w
+        assert_close(w.value(), changed(kind, points))
+        assert call(x, *arguments(points)) is x
+        assert_close(x, changed(kind, points))
+
+
+@pytest.mark.parametrize(("kind", "points"), WAYS)
+def test_derivatives_of_tensors_that_change(kind, points):
+    index, values = arguments(points)
+    call = next(iter(callers(kind, points)))
+
+    def through(x, v):
+        y = +x
+        call(y, index, v)
+        return (y * y).sum()
+
+    def functional(x, v):
+        indices = index if points else ops.expand_dims(index, -1)
+        return (getattr(ops, f"tensor_scatter_{kind}")(x, indices, v) ** 2).sum()
+
+    found, expected = [dg.grad(f, (0, 1))(f64(X), values) for f in (through, functional)]
+    assert_close(found[0], expected[0].asnumpy())
+    assert_close(found[1], expected[1].asnumpy())
+
+
+@pytest.mark.parametrize("kind", ["add", "sub", "update"])
+@pytest.mark.parametrize("one", [False, True])
+def test_rows_of_a_copy(kind, one):
+    x, index = f64(X), (4, 0)
+    values = ROW_VALUES[0, :1] if one else ROW_VALUES[0]
+    expected = X.copy()
+    if kind == "update":
+        expected[list(index)] = values
+    else:
+        expected[list(index)] += values if kind == "add" else -values
+    function, cls = getattr(ops, f"inplace_{kind}"), getattr(ops, f"Inplace{kind.capitalize()}")
+    assert_close(function(x, f64(values), index), expected)
+    assert_close(cls(index)(x, f64(values)), expected)
+    assert_close(x, X)
+    assert_close(function(x, f64(ROW_VALUES[0, 0]), 2), function(x, f64(ROW_VALUES[0, :1]), Tensor([2])).asnumpy())
+    slopes = dg.grad(lambda x, v: (function(x, v, index) ** 2).sum(), (0, 1))(x, f64(values))
+    inside = expected[list(index)] * (-2.0 if kind == "sub" else 2.0)
+    kept = 2 * expected
+    if kind == "update":
+        kept[list(index)] = 0.0
+    assert_close(slopes[0], kept)
+    assert_close(slopes[1], inside.sum(0, keepdims=True) if one else inside)
+
+
+def test_small_primitives():
+    x, y = np.array([5, 2, 5, 1]), np.array([5, 3, 5, 2])
+    assert_close(ops.EqualCount()(Tensor(x), Tensor(y)), np.array([2]))
+    values, numbers = ops.Unique()(Tensor(x))
+    assert_close(values, np.array([5, 2, 1]))
+    assert_close(numbers, np.array([0, 1, 0, 2]))
+    for indexing in ("xy", "ij"):
+        for found, expected in zip(
+            ops.Meshgrid(indexing)((Tensor(x), f64(X[0]))), np.meshgrid(x, X[0], indexing=indexing), strict=True
+        ):
+            assert_close(found, expected)
+    assert_close(ops.FillV2()(Tensor([2, 1]), f64(3.5)), np.full((2, 1), 3.5))
+    assert_close(ops.new_zeros(f64(X), (2,)), np.zeros(2), dtype=dg.float64)
+    assert_close(ops.new_ones(f64(X), 3, dtype=dg.int32), np.ones(3), dtype=dg.int32)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batches_with_their_statistics(training):
+    image = RNG.standard_normal((4, 3, 2, 2))
+    mean, variance = Parameter(np.array([0.1, 0.2, 0.3]), name="m"), Parameter(np.array([1.0, 2.0, 3.0]), name="v")
+    scale, bias = f64([1.0, 2.0, -1.0]), f64([0.5, 0.0, 1.0])
+    used = [mean.asnumpy(), variance.asnumpy()]
+    if training:
+        used = [image.mean((0, 2, 3)), image.var((0, 2, 3))]
+    wide = [part.reshape(3, 1, 1) for part in (*used, scale.asnumpy(), bias.asnumpy())]
+    expected = (image - wide[0]) / np.sqrt(wide[1] + 1e-3) * wide[2] + wide[3]
+    norm = ops.BatchNorm(is_training=training, epsilon=1e-3, momentum=0.3)
+    for found, wanted in zip(norm(f64(image), scale, bias, mean, variance), [expected, *used, *used], strict=True):
+        assert_close(found, wanted, rtol=1e-10)
+    if training:
+        assert_close(mean.value(), 0.7 * np.array([0.1, 0.2, 0.3]) + 0.3 * used[0])
+        assert_close(variance.value(), 0.7 * np.array([1.0, 2.0, 3.0]) + 0.3 * image.var((0, 2, 3), ddof=1))
+
+
+WRONG = {
+    "no variable": (TypeError, lambda: ops.scatter_update(X, [0], X[:1]), "scatter_update", "ndarray"),
+    "no axis": (TypeError, lambda: ops.scatter_add(f64(X), 0, Tensor([0])), "src", "three arguments"),
+    "a wider kind": (TypeError, lambda: ops.scatter_max(Tensor([1, 2]), [0], f64([1.5])), "Int64"),
+    "rows": (ValueError, lambda: ops.inplace_add(f64(X), f64(X[:3]), (0, 1)), "inplace_add", "one row"),
+    "no such row": (IndexError, lambda: ops.inplace_sub(f64(X), f64(X[:1]), 5), "5"),
+    "shapes": (ValueError, lambda: ops.equal_count(f64(X), f64(X[:1])), "equal_count", "one shape"),
+    "order of axes": (ValueError, lambda: ops.BatchNorm(data_format="NHWC"), "NHWC"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_refused(name):
+    error, call, *words = WRONG[name]
+    assert_raises(error, call, *words)
