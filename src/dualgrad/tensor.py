@@ -402,6 +402,10 @@ class Tensor(TensorMethods):
         hook_tensor(self, hooks, "register_hook")
         return handle
 
+    def hooks(self) -> list[Callable[..., Any]]:
+        """Return the hooks on the gradient, in the order in which they are called."""
+        return [] if self._hooks is None else [hook for _, hook in self._hooks.items()]
+
     def assign_value(self, value: Any) -> Tensor:
         """Replace the value by another of the same shape, converted to this tensor's type."""
         value = value if isinstance(value, Tensor) else Tensor(value, self.dtype)

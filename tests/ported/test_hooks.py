@@ -586,3 +586,12 @@ def test_handles_of_tensors_are_not_mixed_up():
     for _ in range(100):
         Tensor(X).register_hook(lambda g: 1 / 0)
         assert_close(dg.grad(lambda x: x * x)(Tensor(X)), 2 * X)
+
+
+def test_the_hooks_of_a_tensor_are_known():
+    x, first, second = f64([1.0]), lambda gradient: gradient, lambda gradient: 2 * gradient
+    assert x.hooks() == []
+    handles = [x.register_hook(hook) for hook in (first, second)]
+    assert x.hooks() == [first, second]
+    handles[0].remove()
+    assert x.hooks() == [second]

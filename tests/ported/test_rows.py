@@ -98,6 +98,22 @@ def test_rows_of_a_copy(kind, one):
     assert_close(slopes[1], inside.sum(0, keepdims=True) if one else inside)
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_slices_are_added_in_place(axis):
+    values = RNG.standard_normal((2, 3) if axis == 0 else (5, 2))
+    expected = X.copy()
+    np.add.at(expected.swapaxes(0, axis), [2, 0], values.swapaxes(0, axis))
+    for call in (
+        lambda x: ops.inplace_index_add(x, Tensor([2, 0]), f64(values), axis),
+        lambda x: ops.InplaceIndexAdd(axis)(x, Tensor([2, 0]), f64(values)),
+    ):
+        w, x = Parameter(X, name="w"), f64(X)
+        assert call(w) is w
+        assert call(x) is x
+        assert_close(w.value(), expected)
+        assert_close(x, expected)
+
+
 def test_small_primitives():
     x, y = np.array([5, 2, 5, 1]), np.array([5, 3, 5, 2])
     assert_close(ops.EqualCount()(Tensor(x), Tensor(y)), np.array([2]))

@@ -86,11 +86,11 @@ NAMES = {
         FillV2 new_ones new_zeros
     """,
     "composed.rows": """
-        InplaceAdd InplaceSub InplaceUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd
-        ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate
-        inplace_add inplace_sub inplace_update scatter_div scatter_max scatter_min scatter_mul scatter_nd_add
-        scatter_nd_div scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_sub
-        scatter_update
+        InplaceAdd InplaceIndexAdd InplaceSub InplaceUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul
+        ScatterNdAdd ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub ScatterNdUpdate ScatterSub
+        ScatterUpdate inplace_add inplace_index_add inplace_sub inplace_update scatter_div scatter_max scatter_min
+        scatter_mul scatter_nd_add scatter_nd_div scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub
+        scatter_nd_update scatter_sub scatter_update
     """,
     "composed.margins": """
         BinaryCrossEntropy SigmoidCrossEntropyWithLogits SmoothL1Loss SoftMarginLoss SparseSoftmaxCrossEntropyWithLogits

@@ -15,7 +15,7 @@ import numpy as np
 from ...tensor import Tensor
 from .._arguments import converted, operand, to_shape
 from ..index._indices import index_tensor
-from ..index._scatter import into_variable, scatter_add, tensor_scatter_add, tensor_scatter_update
+from ..index._scatter import index_add, into_variable, scatter_add, tensor_scatter_add, tensor_scatter_update
 from ..index.updates import (
     tensor_scatter_div,
     tensor_scatter_max,
@@ -27,11 +27,12 @@ from ..shape._repeating import broadcast_to
 from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "InplaceAdd", "InplaceSub", "InplaceUpdate", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul",
-    "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin", "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate",
-    "ScatterSub", "ScatterUpdate", "inplace_add", "inplace_sub", "inplace_update", "scatter_div", "scatter_max",
-    "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_div", "scatter_nd_max", "scatter_nd_min",
-    "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
+    "InplaceAdd", "InplaceIndexAdd", "InplaceSub", "InplaceUpdate", "ScatterAdd", "ScatterDiv", "ScatterMax",
+    "ScatterMin", "ScatterMul", "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin", "ScatterNdMul",
+    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "inplace_add", "inplace_index_add",
+    "inplace_sub", "inplace_update", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd_add",
+    "scatter_nd_div", "scatter_nd_max", "scatter_nd_min", "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update",
+    "scatter_sub", "scatter_update",
 ]  # fmt: skip
 
 _CHANGES: dict[str, tuple[Callable[..., Tensor], str]] = {
@@ -178,6 +179,48 @@ def inplace_update(x: Any, v: Any, indices: Any) -> Tensor:
     return _rows("inplace_update", x, v, indices, tensor_scatter_update)
 
 
+def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Tensor:
+    """Add slices along an axis to a Parameter or another tensor in place, as `index_add` does to a copy.
+
+    Parameters
+    ----------
+    var : Parameter or Tensor
+        What is changed.
+    indices : Tensor of int
+        A vector: where the slices go.
+    updates : Tensor
+        The shape of `var`, but along the axis as long as `indices`.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    Parameter or Tensor
+        `var` itself.
+
+    Raises
+    ------
+    TypeError
+        If `var` is no tensor or its type cannot hold the values.
+    ValueError, IndexError
+        If shapes do not fit, or an index is out of range.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> x = dg.Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(ops.inplace_index_add(x, dg.Tensor([1]), dg.Tensor([[5.0], [6.0]]), 1))
+    [[ 1.  7.]
+     [ 3. 10.]]
+    """
+
+    def change(x: Tensor, index: Tensor, values: Any) -> Tensor:
+        return index_add(x, index, values, axis)
+
+    return into_variable("inplace_index_add", var, indices, updates, change, True)
+
+
 # ------------------------------------------------------------------------------------------ primitive classes
 
 
@@ -212,6 +255,13 @@ ScatterNdMin = _class("ScatterNdMin", scatter_nd_min, True)
 class InplaceAdd(Derived, function=inplace_add, indices=REQUIRED, call="x, v", example="""
 >>> print(ops.InplaceAdd((0, 2))(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0])))
 [1.5 2.  4. ]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class InplaceIndexAdd(Derived, function=inplace_index_add, axis=REQUIRED, call="var, indices, updates", example="""
+>>> print(ops.InplaceIndexAdd(0)(dg.Tensor([1.0, 2.0]), dg.Tensor([1]), dg.Tensor([5.0])))
+[1. 7.]
 """):  # fmt: skip
     __slots__ = ()
 
