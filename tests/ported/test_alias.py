@@ -338,3 +338,13 @@ def test_settings_and_decorators_of_the_compiler():
         with pytest.raises(RuntimeError, match="Doubled"):
             dg.grad(Doubled(1))(dg.Tensor(2.0), dg.Tensor(3.0))
     assert made == [1, 1]
+
+
+def test_names_with_a_suffix_are_those_of_mint():
+    from mindspore.ops.auto_generate.gen_ops_def import add_ext
+    from mindspore.ops.function.array_func import min_ext
+
+    assert add_ext is dg.mint.add
+    assert min_ext is dg.mint.min
+    assert not hasattr(import_module("mindspore.ops"), "colour_ext")
+    assert not hasattr(import_module("mindspore.nn"), "add_ext")

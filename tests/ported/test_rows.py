@@ -130,6 +130,43 @@ def test_small_primitives():
     assert_close(ops.new_ones(f64(X), 3, dtype=dg.int32), np.ones(3), dtype=dg.int32)
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (7, 3), (3, 3, 3)], ids=str)
+@pytest.mark.parametrize("wrap", [False, True])
+def test_a_number_on_the_diagonal(shape, wrap):
+    x = RNG.standard_normal(shape)
+    expected = x.copy()
+    np.fill_diagonal(expected, 2.5, wrap)
+    for call in (
+        lambda t: ops.fill_diagonal(t, 2.5, wrap),
+        ops.FillDiagonal(2.5, wrap),
+        lambda t: t.fill_diagonal(2.5, wrap),
+    ):
+        assert_close(call(f64(x)), expected)
+    assert_close(dg.grad(lambda t: (ops.fill_diagonal(t, 2.5, wrap) ** 2).sum())(f64(x)), 2 * x * (expected == x))
+    whole = ops.fill_diagonal(Tensor(np.zeros(shape, np.int32)), 5.0, wrap)
+    assert_close(whole, np.where(expected == 2.5, 5, 0), dtype=dg.int32)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)], ids=str)
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 0.5, np.inf, -np.inf])
+def test_norms_of_elements_as_one_vector(axis, order):
+    x = RNG.standard_normal((2, 3, 4))
+    x[0, 0, 0] = 0.0
+    axes = tuple(range(3)) if axis is None else axis if isinstance(axis, tuple) else (axis % 3,)
+    kept = [k for k in range(3) if k not in axes]
+    flat = x.transpose(*kept, *axes).reshape(*[x.shape[k] for k in kept], -1)
+    expected = np.linalg.norm(flat, order, -1)
+    assert_close(ops.vector_norm(f64(x), order, axis), expected)
+    wide = np.expand_dims(expected, axes)
+    assert_close(ops.vector_norm(Tensor(x.astype(np.float32)), order, axis, True, dtype=dg.float64), wide, rtol=1e-6)
+
+
+def test_stacks_of_stacks_of_matrices():
+    a, b = RNG.standard_normal((2, 4, 1, 3)), RNG.standard_normal((2, 4, 3, 5))
+    assert_close(ops.bmm(f64(a), f64(b)), a @ b)
+    assert_raises(ValueError, lambda: ops.bmm(f64(a), f64(b[:, :3])), "bmm", "4 is not 3")
+
+
 @pytest.mark.parametrize("training", [False, True])
 def test_batches_with_their_statistics(training):
     image = RNG.standard_normal((4, 3, 2, 2))
@@ -155,6 +192,8 @@ WRONG = {
     "rows": (ValueError, lambda: ops.inplace_add(f64(X), f64(X[:3]), (0, 1)), "inplace_add", "one row"),
     "no such row": (IndexError, lambda: ops.inplace_sub(f64(X), f64(X[:1]), 5), "5"),
     "shapes": (ValueError, lambda: ops.equal_count(f64(X), f64(X[:1])), "equal_count", "one shape"),
+    "a vector": (ValueError, lambda: ops.fill_diagonal(f64(X[0]), 1.0), "fill_diagonal", "two axes"),
+    "half a number": (TypeError, lambda: ops.fill_diagonal(Tensor([[1]]), 0.5), "fill_diagonal", "Int64"),
     "order of axes": (ValueError, lambda: ops.BatchNorm(data_format="NHWC"), "NHWC"),
 }
 

@@ -79,8 +79,8 @@ _FILES: Final = {
     """,
     "numpy": "array_creations array_ops dtypes logic_ops math_ops utils utils_const",
     "ops": """
-        _grad_experimental _primitive_cache auto_generate auto_generate.gen_ops_prim composite composite.base
-        composite.math_ops composite.multitype_ops composite.random_ops function function.array_func
+        _grad_experimental _primitive_cache auto_generate auto_generate.gen_ops_def auto_generate.gen_ops_prim composite
+        composite.base composite.math_ops composite.multitype_ops composite.random_ops function function.array_func
         function.clip_func function.debug_func function.fft_func function.grad function.grad.grad_func
         function.image_func function.linalg_func function.math_func function.nn_func function.other_func
         function.parameter_func function.random_func function.reshard_func function.sparse_func

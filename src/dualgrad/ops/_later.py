@@ -55,7 +55,8 @@ NAMES = {
         argwhere cartesian_prod combinations sequence_mask tril_indices triu_indices
     """,
     "composed.diagonals": """
-        MatrixBandPart diag_embed diagflat diagonal_scatter matrix_band_part select_scatter slice_scatter
+        FillDiagonal MatrixBandPart diag_embed diagflat diagonal_scatter fill_diagonal matrix_band_part select_scatter
+        slice_scatter
     """,
     "composed.comparisons": """
         ApproximateEqual IsClose allclose approximate_equal is_nonzero isclose isneginf isposinf isreal signbit
@@ -66,7 +67,7 @@ NAMES = {
     """,
     "composed.sums": """
         AccumulateNV2 Einsum EuclideanNorm L2Loss Renorm SquareSumAll accumulate_n addbmm addr batch_dot dist
-        matrix_norm pdist renorm vecdot
+        matrix_norm pdist renorm vecdot vector_norm
     """,
     "composed.quantiles": """
         ArgMaxWithValue ArgMinWithValue CountNonZero ReduceStd argmax_with_value argmin_with_value nanmean nanmedian
@@ -124,7 +125,7 @@ METHODS = {
         argwhere
     """,
     "composed.diagonals": """
-        diagflat diagonal_scatter select_scatter slice_scatter
+        diagflat diagonal_scatter fill_diagonal select_scatter slice_scatter
     """,
     "composed.comparisons": """
         allclose approximate_equal isclose isneginf isposinf isreal signbit

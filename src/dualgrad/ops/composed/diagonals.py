@@ -13,11 +13,11 @@ from .._arguments import OP, converted, integer, one_axis, operand, several_axes
 from ..axes._order import moveaxis
 from ..index.choice import where
 from ..index.indexing import replaced
-from ._classes import Derived
+from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "MatrixBandPart", "diag_embed", "diagflat", "diagonal_scatter", "matrix_band_part", "select_scatter",
-    "slice_scatter",
+    "FillDiagonal", "MatrixBandPart", "diag_embed", "diagflat", "diagonal_scatter", "fill_diagonal",
+    "matrix_band_part", "select_scatter", "slice_scatter",
 ]  # fmt: skip
 
 _UNSLICE = OP["unslice"]
@@ -238,7 +238,60 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     return moveaxis(replaced(last, (..., rows, columns), src), (-2, -1), axes)
 
 
+def fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Tensor:
+    """A tensor with a number on its main diagonal.
+
+    Parameters
+    ----------
+    input : Tensor
+        Two axes, or more of one length.
+    fill_value : float
+        The number.
+    wrap : bool, default False
+        Whether the diagonal of a tall matrix begins anew below its end, one row further down.
+
+    Returns
+    -------
+    Tensor
+        Shape and type of `input`.
+
+    Raises
+    ------
+    ValueError
+        If the axes do not fit.
+    TypeError
+        If the type of `input` cannot hold the number.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.fill_diagonal(ops.zeros((2, 3)), 5.0))
+    [[5. 0. 0.]
+     [0. 5. 0.]]
+    """
+    x = operand("fill_diagonal", input)
+    if isinstance(fill_value, float) and fill_value.is_integer() and not x.dtype.is_float:
+        fill_value = int(fill_value)
+    mask = np.zeros(x.shape, bool)
+    try:
+        np.fill_diagonal(mask, True, wrap)
+    except ValueError:
+        raise ValueError(
+            f"fill_diagonal: the tensor has shape {x.shape}; expected two axes, or more of one length"
+        ) from None
+    return where(mask, converted("fill_diagonal", "a value", fill_value, x), x)
+
+
 # ------------------------------------------------------------------------------------------ primitive classes
+
+
+class FillDiagonal(Derived, function=fill_diagonal, fill_value=REQUIRED, wrap=False, call="input_x", example="""
+>>> print(ops.FillDiagonal(5.0)(ops.zeros((2, 2))))
+[[5. 0.]
+ [0. 5.]]
+"""):  # fmt: skip
+    __slots__ = ()
 
 
 class MatrixBandPart(Derived, function=matrix_band_part, call="x, lower, upper", example="""
@@ -251,6 +304,7 @@ class MatrixBandPart(Derived, function=matrix_band_part, call="x, lower, upper",
 
 METHODS: dict[str, Callable[..., Any]] = {
     "diagflat": diagflat,
+    "fill_diagonal": fill_diagonal,
     "diagonal_scatter": diagonal_scatter,
     "select_scatter": select_scatter,
     "slice_scatter": slice_scatter,

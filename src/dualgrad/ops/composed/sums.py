@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from .._arguments import ALL_AXES, alike, floating, one_axis, operand, permuted, to_shape, together
+from .._arguments import ALL_AXES, alike, floating, one_axis, operand, permuted, reduced_axes, to_shape, together
 from ..index._indices import one_axis_pattern, read
 from ..index.choice import clamp, where
-from ..linalg.norms import norm, vector_norm
+from ..linalg.norms import norm
+from ..linalg.norms import vector_norm as _length
 from ..math import elementwise as _rows
 from ..math._contractions import outer
 from ..math._einsum import einsum
@@ -23,7 +24,7 @@ from ._classes import REQUIRED, Derived
 
 __all__ = [
     "AccumulateNV2", "Einsum", "EuclideanNorm", "L2Loss", "Renorm", "SquareSumAll", "accumulate_n", "addbmm", "addr",
-    "batch_dot", "dist", "matrix_norm", "pdist", "renorm", "vecdot",
+    "batch_dot", "dist", "matrix_norm", "pdist", "renorm", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -196,7 +197,7 @@ def dist(input: Any, other: Any, p: Any = 2) -> Tensor:
     """
     x, y = together("dist", input, other)
     difference = x - y
-    return vector_norm(floating("dist", difference), p, ALL_AXES[difference.ndim], False)
+    return _length(floating("dist", difference), p, ALL_AXES[difference.ndim], False)
 
 
 def pdist(input: Any, p: float = 2.0) -> Tensor:
@@ -227,7 +228,44 @@ def pdist(input: Any, p: float = 2.0) -> Tensor:
     first, second = np.triu_indices(x.shape[-2], 1)
     pattern = one_axis_pattern(x.shape, x.ndim - 2)
     difference = read("pdist", pattern, x, first) - read("pdist", pattern, x, second)
-    return vector_norm(difference, p, (x.ndim - 1,), False)
+    return _length(difference, p, (x.ndim - 1,), False)
+
+
+def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    """Norm of all elements along axes, taken as one vector.
+
+    Parameters
+    ----------
+    x : Tensor
+        Any shape; integers become float32.
+    ord : float, default 2
+        The order: 0 counts what is not zero, inf and -inf take the largest and smallest absolute value.
+    axis : int or tuple of int, optional
+        The axes; all by default.
+    keepdims : bool, default False
+        Keep the axes with length 1.
+    dtype : type, optional
+        Convert `x` to this type before.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        If `x` has no such axis.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.vector_norm(dg.Tensor([[3.0, 0.0], [0.0, 4.0]])))
+    5.0
+    """
+    x = operand("vector_norm", x)
+    x = floating("vector_norm", x if dtype is None else x.astype(dtype))
+    return _length(x, float(ord), reduced_axes("vector_norm", axis, x), keepdims)
 
 
 def renorm(input: Any, p: Any, axis: int, maxnorm: Any) -> Tensor:
@@ -259,7 +297,7 @@ def renorm(input: Any, p: Any, axis: int, maxnorm: Any) -> Tensor:
     x = floating("renorm", input)
     axis = one_axis("renorm", axis, x.shape)
     others = tuple([k for k in range(x.ndim) if k != axis])
-    length = vector_norm(x, p, others, True)
+    length = _length(x, p, others, True)
     return where(length > maxnorm, x * (maxnorm / clamp(length, maxnorm)), x)
 
 

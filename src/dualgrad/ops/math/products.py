@@ -126,7 +126,7 @@ def bmm(x: Any, y: Any) -> Tensor:
     Parameters
     ----------
     x, y : Tensor
-        Three axes each, of equal types; the first ones equally long.
+        Three axes each or more, of equal types; all but the last two equally long.
 
     Returns
     -------
@@ -146,8 +146,10 @@ def bmm(x: Any, y: Any) -> Tensor:
     >>> ops.bmm(ops.ones((5, 2, 3)), ops.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
-    x, y = checked("bmm", x, 3, y, 3)
-    equal("bmm", x.shape[0], y.shape[0], x, y)
+    n = max(operand("bmm", x).ndim, 3)
+    x, y = checked("bmm", x, n, y, n)
+    for k in range(n - 2):
+        equal("bmm", x.shape[k], y.shape[k], x, y)
     return _engine.matmul_op(x, y)
 
 
