@@ -34,6 +34,12 @@ CASES = [
         (normal(1, 2, 4), normal(1, 3, 4, seed=1), normal(1, 3, 4, seed=2)),
     ),
     # places
+    case("inplace_add", X, normal(2, 4), (0, 2)),
+    case("inplace_sub", X, normal(1, 4), (1, 2)),
+    case("inplace_update", X, normal(2, 4), (0, 2)),
+    case("fill_diagonal", X, 2.0),
+    case("vector_norm", X, 3, 1),
+    case("vector_norm", normal(2, 2, 3), 2, (0, 2), label="two axes"),
     *[case(name, X) for name in ("atleast_3d", "fliplr", "flipud", "diag_embed", "diagflat", "msort", "ptp")],
     *[case(name, normal()) for name in ("atleast_1d", "atleast_2d")],
     Case("column_stack", "", lambda x, y: ops.column_stack((x, y)), (normal(3), normal(3, 2))),
