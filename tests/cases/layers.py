@@ -37,6 +37,7 @@ CASES = [
     Case("dense", "", ops.dense, (normal(2, 3), normal(4, 3), normal(4))),
     Case("dense", "no bias, more axes", ops.dense, (normal(2, 1, 3), normal(4, 3))),
     Case("dense", "a single output", ops.dense, (normal(2, 3), normal(3), normal())),
+    Case("Dense", "", ops.Dense(), (normal(2, 3), normal(4, 3), normal(4))),
     Case("bias_add", "", ops.bias_add, (X, normal(4))),
     Case("BiasAdd", "last axis", ops.BiasAdd("NHWC"), (X, normal(5))),
     # normalisation

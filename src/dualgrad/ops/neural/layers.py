@@ -23,7 +23,7 @@ from ..linalg.norms import norm
 from ..math.elementwise import equal, logical_or
 from ._reduction import positive
 
-__all__ = ["BiasAdd", "Dropout", "bias_add", "dense", "dropout", "embedding"]
+__all__ = ["BiasAdd", "Dense", "Dropout", "bias_add", "dense", "dropout", "embedding"]
 
 
 def dense(input: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -252,6 +252,13 @@ def _thinned(x: Tensor, p: float | Tensor, source: Callable[[], np.random.Genera
 
 
 # ------------------------------------------------------------------------------------------ primitive classes
+
+
+class Dense(Primitive, of=dense):
+    __slots__ = ()
+
+    def __call__(self, input: Any, weight: Any, bias: Any = None) -> Tensor:
+        return dense(input, weight, bias)
 
 
 class BiasAdd(Primitive):
