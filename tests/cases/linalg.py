@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from cases import Case, normal
+from cases.complex import case
 from dualgrad import ops
 
 
@@ -153,4 +154,79 @@ PRODUCTS = [
 
 LAPACK = [*SOLVING, *DETERMINANTS, *FACTORISATIONS, *LEAST_SQUARES, *SPECTRAL, *FUNCTIONS]
 
-CASES = [*(replace(case, narrow=("float32",)) for case in LAPACK), *PRODUCTS]  # LAPACK has no float16
+
+def shifted(a):
+    """Matrices that are far from singular ones."""
+    return a + np.asarray(3.0 * np.eye(3), a.dtype.numpy)
+
+
+def spectral(f):
+    """A function of eigenvectors that does not depend on their phases: v f(w) v^-1."""
+
+    def call(w, v):
+        return (v * f(w)) @ ops.inverse(v)
+
+    return call
+
+
+def turned(u, s, v):
+    """A function of singular vectors that does not depend on their phases."""
+    return (u[..., : s.shape[-1]] * s**3) @ ops.adjoint(v[..., : s.shape[-1]])
+
+
+def by_singular_vectors(full):
+    def call(a):
+        s, u, v = ops.svd(a, full)
+        rest = [w[..., s.shape[-1] :] for w in (u, v)]
+        return turned(u, s, v), s, *[ops.abs(r @ ops.adjoint(r)) for r in rest]
+
+    return call
+
+
+def flat(f):
+    """The parts of all results in one real tensor."""
+
+    def call(*args):
+        found = f(*args)
+        parts = found if isinstance(found, tuple) else (found,)
+        return ops.cat(
+            [ops.ravel(ops.view_as_real(x) if x.dtype.is_complex else x) for x in parts],
+            0,
+        )
+
+    return call
+
+
+COMPLEX = [
+    case(operator, flat(f), f"complex, {label}" if label else "complex", 1, shape)
+    for operator, label, f, shape in (
+        ("inverse", "stack", lambda a: ops.inverse(shifted(a)), (2, 3, 3)),
+        ("solve", "", lambda a: ops.solve(shifted(a), a[:, :2]), (3, 3)),
+        ("det", "", ops.det, (3, 3)),
+        ("det", "of rank 1", lambda a: ops.det(a[:, :1] @ a[:1]), (3, 3)),
+        ("slogdet", "", lambda a: ops.slogdet(shifted(a)), (3, 3)),
+        ("matrix_power", "-2", lambda a: ops.matrix_power(shifted(a), -2), (3, 3)),
+        ("cholesky", "", lambda a: ops.cholesky(shifted(a @ ops.adjoint(a))), (3, 3)),
+        ("qr", "square", ops.qr, (3, 3)),
+        ("qr", "tall", ops.qr, (4, 2)),
+        ("qr", "wide", ops.qr, (2, 3)),
+        ("eigvalsh", "", ops.eigvalsh, (3, 3)),
+        ("eigh", "", lambda a: spectral(ops.sin)(*ops.eigh(a)), (3, 3)),
+        ("eig", "", lambda a: ops.eig(a), (3, 3)),
+        ("eig", "of the parts", lambda a: spectral(ops.exp)(*ops.eig(a)), (3, 3)),
+        ("eigvals", "", ops.eigvals, (3, 3)),
+        ("svd", "square", by_singular_vectors(False), (3, 3)),
+        ("svd", "tall", by_singular_vectors(True), (4, 2)),
+        ("svd", "wide", by_singular_vectors(True), (2, 3)),
+        ("svd", "values", lambda a: ops.svd(a, compute_uv=False), (2, 3)),
+        ("pinv", "tall", ops.pinv, (4, 2)),
+        ("pinv", "wide", ops.pinv, (2, 3)),
+        ("norm", "nuc", lambda a: ops.norm(a, "nuc", (0, 1)), (3, 2)),
+    )
+]
+COMPLEX += [
+    Case("eig", "of a real matrix", flat(ops.eig), (normal(3, 3),), narrow=("float32",)),
+    Case("eigvals", "of a real stack", flat(ops.eigvals), (normal(2, 2, 2),), narrow=("float32",)),
+]
+
+CASES = [*(replace(one, narrow=("float32",)) for one in LAPACK), *COMPLEX, *PRODUCTS]  # LAPACK has no float16

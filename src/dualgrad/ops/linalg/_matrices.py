@@ -1,7 +1,7 @@
 """What the operators on matrices share: operands, stacks, transposes, and errors that say which matrix failed.
 
 All of them work on stacks: the last two axes of an operand are rows and columns, axes before them are copied over.
-LAPACK's work is left to ``numpy.linalg``, in float32 or float64.
+LAPACK's work is left to ``numpy.linalg``, in float32, float64 and the complex types of both.
 """
 
 from __future__ import annotations
@@ -18,38 +18,40 @@ from .._arguments import ALL_AXES, OP, alike, expanded, floating, permuted, tota
 __all__: list[str] = []
 
 _SLICE, _MAX, _ABS = OP["slice"], OP["reduce_max"], OP["abs"]
+_CONJ = OP["conj"]
 _REAL = frozenset({np.dtype(np.float32).num, np.dtype(np.float64).num})
+_COMPLEX = frozenset({np.dtype(np.complex64).num, np.dtype(np.complex128).num})
 
 
 # --------------------------------------------------------------------------------------------------- operands
 
 
-def matrices(name: str, x: Any) -> Tensor:
-    """An operand as a stack of real matrices; integers become float32."""
-    x = real(name, x)
+def matrices(name: str, x: Any, complex: bool = False) -> Tensor:
+    """An operand as a stack of matrices, complex ones where they are allowed; integers become float32."""
+    x = real(name, x, complex)
     if x.ndim < 2:
         raise ValueError(f"{name}: expected a matrix or a stack of matrices, got a tensor of shape {x.shape}")
     return x
 
 
-def square(name: str, x: Any) -> Tensor:
+def square(name: str, x: Any, complex: bool = False) -> Tensor:
     """An operand as a stack of square matrices."""
-    x = matrices(name, x)
+    x = matrices(name, x, complex)
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(f"{name}: expected square matrices, got a tensor of shape {x.shape}")
     return x
 
 
-def symmetric(name: str, x: Any) -> Tensor:
-    """The symmetric part of square matrices: gradients become symmetric, too."""
-    x = square(name, x)
-    return (x + transposed(x)) * 0.5
+def symmetric(name: str, x: Any, complex: bool = False) -> Tensor:
+    """The symmetric (Hermitian) part of square matrices: gradients become symmetric, too."""
+    x = square(name, x, complex)
+    return (x + adjoint(x)) * 0.5
 
 
-def real(name: str, x: Any) -> Tensor:
-    """An operand of a type that LAPACK has, float32 or float64."""
+def real(name: str, x: Any, complex: bool = False) -> Tensor:
+    """An operand of a type that LAPACK has, float32 or float64; also a complex one where that is allowed."""
     x = floating(name, x)
-    if x._typenum not in _REAL:
+    if x._typenum not in _REAL and not (complex and x._typenum in _COMPLEX):
         advice = "convert it with .astype(dualgrad.float32)" if not x.dtype.is_complex else "expected real numbers"
         raise TypeError(f"{name}: matrices of type {x.dtype} are not supported; {advice}")
     return x
@@ -74,6 +76,16 @@ def transposed(x: Tensor) -> Tensor:
     """Rows and columns exchanged."""
     axes = ALL_AXES[x.ndim]
     return permuted(x, (*axes[:-2], axes[-1], axes[-2]))
+
+
+def adjoint(x: Tensor) -> Tensor:
+    """Rows and columns exchanged, and complex numbers conjugated."""
+    return conjugate(transposed(x))
+
+
+def conjugate(x: Tensor) -> Tensor:
+    """Complex numbers conjugated, real ones as they are."""
+    return _engine.apply(_CONJ, None, x) if x._typenum in _COMPLEX else x
 
 
 def block(x: Tensor, rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:

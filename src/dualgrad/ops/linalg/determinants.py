@@ -2,7 +2,7 @@
 
 The gradient of a determinant is the matrix of cofactors. Away from singular matrices that is det(a) times the inverse
 transposed; but a determinant is a polynomial, and its derivatives exist everywhere. They are found in two parts. With
-the singular vectors u, v of the matrix as it is (constants, whatever is differentiated), the product m = u^T a v is
+the singular vectors u, v of the matrix as it is (constants, whatever is differentiated), the product m = u^H a v is
 diagonal there, small entries last. Split off the last k rows and columns, so that the rest is well-conditioned:
 
     m = [m11 m12]    det(m) = det(m11) det(s),    s = m22 - m21 m11^-1 m12
@@ -25,6 +25,7 @@ from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, expanded, to_shape, total
 from ..index.choice import where
+from ..math.complex import real
 from ._matrices import block, blocks, diagonal_of, identity, inner, spectrum, square, transposed
 from .solving import inverted
 
@@ -106,7 +107,7 @@ def _by_traces(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _frame_kernel(a: np.ndarray) -> np.ndarray:
-    """Rows: u transposed, v transposed, the sign of both; then as many as there are small singular values.
+    """Rows: u^H, v^T, det(u) det(v^H); then as many as there are small singular values.
 
     Their number becomes a length, so that shapes depend on it and no program has to read a value.
     """
@@ -116,9 +117,10 @@ def _frame_kernel(a: np.ndarray) -> np.ndarray:
     zeros = (s <= n * np.finfo(a.dtype).eps * limit).sum(-1).max(initial=0)
     small = (s <= _SMALL * limit).sum(-1).max(initial=0)
     out = np.zeros((*a.shape[:-2], 2 * n + 1 + max(zeros, min(small, _MOST)), n), a.dtype)
-    out[..., :n, :] = np.swapaxes(u, -1, -2)
-    out[..., n : 2 * n, :] = vt
-    out[..., 2 * n, 0] = np.round(np.linalg.det(u) * np.linalg.det(vt))
+    turn = np.linalg.det(u) * np.linalg.det(vt)
+    out[..., :n, :] = np.swapaxes(u, -1, -2).conj()
+    out[..., n : 2 * n, :] = vt.conj()
+    out[..., 2 * n, 0] = turn if a.dtype.kind == "c" else np.round(turn)
     return out
 
 
@@ -153,8 +155,8 @@ def cofactors(a: Tensor) -> Tensor:
         return a
     frame = _frame(a)
     r = 3 * n + 1 - frame.shape[-2]
-    ut, vt = block(frame, (0, n), (0, n)), block(frame, (n, 2 * n), (0, n))
-    m = ut @ a @ transposed(vt)
+    left_turn, right_turn = block(frame, (0, n), (0, n)), block(frame, (n, 2 * n), (0, n))
+    m = left_turn @ a @ transposed(right_turn)
     m11, m12 = block(m, (0, r), (0, r)), block(m, (0, r), (r, n))
     m21, m22 = block(m, (r, n), (0, r)), block(m, (r, n), (r, n))
     scale = _spread(_regular(m11)) * block(frame, (2 * n, 2 * n + 1), (0, 1))
@@ -169,7 +171,7 @@ def cofactors(a: Tensor) -> Tensor:
         c12, c21 = -(transposed(left) @ c22), -(c22 @ transposed(right))
         c11 = _spread(small) * transposed(inverse) - c12 @ transposed(right)
         found = scale * blocks([[c11, c12], [c21, c22]])
-    return transposed(ut) @ found @ vt
+    return transposed(left_turn) @ found @ right_turn
 
 
 _determinant = extend.primitive(
@@ -200,6 +202,24 @@ _log_determinant = extend.primitive(
 )
 
 
+def _complex_log_jvp(da: Tensor, out: Tensor, a: Tensor) -> Tensor:
+    """The logarithm moves by t = tr(a^-1 da): the size of the determinant by Re t, its direction by the rest."""
+    t = inner(_log_slope(a), da)
+    size = real(t).astype(out.dtype)
+    first, last = np.eye(2, dtype=out.dtype.numpy)
+    shape = (*t.shape, 1)
+    return to_shape(out[..., 0] * (t - size), shape) * first + to_shape(size, shape) * last
+
+
+_complex_log_determinant = extend.primitive(
+    "complex_log_determinant",
+    _sign_and_log,
+    jvp=(_complex_log_jvp,),
+    core=(2,),
+    summary="direction and logarithm of the absolute value of the determinant of complex matrices",
+)
+
+
 # --------------------------------------------------------------------------------------------------- functions
 
 
@@ -219,7 +239,7 @@ def det(input: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -238,7 +258,7 @@ def det(input: Any) -> Tensor:
     [[0. 0.]
      [0. 1.]]
     """
-    return _determinant(square("det", input))
+    return _determinant(square("det", input, complex=True))
 
 
 def slogdet(input: Any) -> tuple[Tensor, Tensor]:
@@ -252,14 +272,15 @@ def slogdet(input: Any) -> tuple[Tensor, Tensor]:
     Returns
     -------
     tuple of Tensor
-        Signs (1, -1, or 0 for a singular matrix) and logarithms (-inf for a singular matrix), each of shape (...).
+        Signs (1, -1, or 0 for a singular matrix; of complex matrices numbers of absolute value 1) and logarithms (real,
+        -inf for a singular matrix), each of shape (...).
 
     Raises
     ------
     numpy.linalg.LinAlgError
         In a derivative: if a matrix is singular.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -271,11 +292,15 @@ def slogdet(input: Any) -> tuple[Tensor, Tensor]:
     >>> print(sign, log)
     -1.0 2.0794415
     """
-    return _sign_and_logarithm("slogdet", input)
+    return _sign_and_logarithm("slogdet", input, complex=True)
 
 
-def _sign_and_logarithm(name: str, a: Any) -> tuple[Tensor, Tensor]:
-    both = _log_determinant(square(name, a))
+def _sign_and_logarithm(name: str, a: Any, complex: bool = False) -> tuple[Tensor, Tensor]:
+    a = square(name, a, complex)
+    if a.dtype.is_complex:
+        both = _complex_log_determinant(a)
+        return both[..., 0], real(both[..., 1])
+    both = _log_determinant(a)
     return both[..., 0], both[..., 1]
 
 

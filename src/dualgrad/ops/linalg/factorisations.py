@@ -10,7 +10,18 @@ from ... import extend
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded
 from ..axes._diagonals import tril
-from ._matrices import block, blocks, identity, joined, lapack, matrices, symmetric, transposed
+from ._matrices import (
+    adjoint,
+    block,
+    blocks,
+    conjugate,
+    identity,
+    joined,
+    lapack,
+    matrices,
+    symmetric,
+    transposed,
+)
 from .solving import substituted
 
 __all__ = ["Cholesky", "Qr", "cholesky", "qr"]
@@ -24,13 +35,13 @@ def _cholesky_kernel(a: np.ndarray, caller: str) -> np.ndarray:
 
 
 def _lower_half(x: Tensor) -> Tensor:
-    """The lower triangle with half the diagonal: the part p of symmetric x with x = p + p^T."""
+    """The lower triangle with half the diagonal: the part p of Hermitian x with x = p + p^H."""
     return tril(x) - x * (0.5 * identity(x, x.shape[-1]))
 
 
 def _cholesky_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
     left = substituted(out, da, lower=True, least=0.0, caller=caller)
-    return out @ _lower_half(substituted(out, transposed(left), lower=True, least=0.0, caller=caller))
+    return out @ _lower_half(substituted(out, adjoint(left), lower=True, least=0.0, caller=caller))
 
 
 def _cholesky_vjp(ct: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
@@ -49,15 +60,24 @@ _factor = extend.primitive(
 )
 
 
+_complex_factor = extend.primitive(
+    "complex_cholesky_factor",
+    _cholesky_kernel,
+    jvp=(_cholesky_jvp,),
+    core=(2,),
+    summary="lower Cholesky factor of Hermitian matrices",
+)
+
+
 def cholesky(input_x: Any, upper: bool = False) -> Tensor:
-    """Cholesky factor of symmetric positive definite matrices.
+    """Cholesky factor of symmetric (Hermitian) positive definite matrices.
 
     Parameters
     ----------
     input_x : Tensor
-        Shape (..., n, n). Its symmetric part (a + a^T)/2 is factorised, so gradients are symmetric.
+        Shape (..., n, n). Its Hermitian part (a + a^H)/2 is factorised, so gradients are symmetric.
     upper : bool, default False
-        Return the upper triangle u of a = u^T u, rather than the lower triangle l of a = l l^T.
+        Return the upper triangle u of a = u^H u, rather than the lower triangle l of a = l l^H.
 
     Returns
     -------
@@ -69,7 +89,7 @@ def cholesky(input_x: Any, upper: bool = False) -> Tensor:
     numpy.linalg.LinAlgError
         If a matrix is not positive definite.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -85,8 +105,9 @@ def cholesky(input_x: Any, upper: bool = False) -> Tensor:
 
 
 def _cholesky(name: str, a: Any, upper: bool) -> Tensor:
-    factor = _factor(symmetric(name, a), caller=name)
-    return transposed(factor) if upper else factor
+    a = symmetric(name, a, complex=True)
+    factor = (_complex_factor if a.dtype.is_complex else _factor)(a, caller=name)
+    return adjoint(factor) if upper else factor
 
 
 # ---------------------------------------------------------------------------------------------------------- QR
@@ -108,22 +129,24 @@ def _parts(out: Tensor, n: int) -> tuple[Tensor, Tensor]:
 
 
 def _qr_jvp(da: Tensor, out: Tensor, a: Tensor, mode: str, caller: str) -> Tensor:
-    """q^T dq is skew and dr r^-1 upper triangular; both are read off z = q^T da r^-1."""
+    """q^H dq is skew and dr r^-1 upper triangular with a real diagonal; both are read off z = q^H da r^-1."""
     n = a.shape[-1]
     q, r = _parts(out, n)
     dependent = 8 * max(a.shape[-2:]) * float(np.finfo(a.dtype.numpy).eps)
     x = transposed(substituted(transposed(r), transposed(da), lower=True, least=dependent, caller=caller))
-    z = transposed(q) @ x
+    z = adjoint(q) @ x
     y = block(z, (0, n), (0, n))
     below = tril(y, -1)
-    skew = below - transposed(below)
+    skew = below - adjoint(below)
+    if y.dtype.is_complex:
+        skew = skew + (y - conjugate(y)) * (0.5 * identity(y, n))
     dr = (y - skew) @ r
     k = q.shape[-1]
     if k == n:
         return blocks([[x + q @ (skew - y)], [dr]])
     rest = block(z, (n, k), (0, n))
     corner = expanded(Tensor(np.zeros((1, 1), a.dtype.numpy)), (*a.shape[:-2], k - n, k - n))
-    turned = q @ blocks([[skew, -transposed(rest)], [rest, corner]])
+    turned = q @ blocks([[skew, -adjoint(rest)], [rest, corner]])
     beside = expanded(Tensor(np.zeros((1, 1), a.dtype.numpy)), (*a.shape[:-2], n, k - n))
     return blocks([[turned], [joined([dr, beside], -1)]])
 
@@ -157,7 +180,7 @@ def qr(input: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     numpy.linalg.LinAlgError
         In a derivative: if the first p columns are linearly dependent, where there is none.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If `input` has fewer than two axes, or for another mode.
 
@@ -179,14 +202,14 @@ def qr(input: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
 
 
 def _qr(name: str, a: Any, mode: str) -> tuple[Tensor, Tensor]:
-    a = matrices(name, a)
+    a = matrices(name, a, complex=True)
     if mode not in ("reduced", "complete"):
         raise ValueError(f"{name}: mode is {mode!r}; expected 'reduced' or 'complete'")
     m, n = a.shape[-2:]
     p = min(m, n)
     q, r = _parts(_qr_factors(block(a, (0, m), (0, p)), mode=mode, caller=f"derivative of {name}"), p)
     if m < n:
-        r = joined([r, transposed(q) @ block(a, (0, m), (m, n))], -1)
+        r = joined([r, adjoint(q) @ block(a, (0, m), (m, n))], -1)
     elif q.shape[-1] > n:
         r = joined([r, expanded(Tensor(np.zeros((1, 1), a.dtype.numpy)), (*a.shape[:-2], m - n, n))], -2)
     return q, r

@@ -40,7 +40,7 @@ def matrix_power(input: Any, n: int) -> Tensor:
     numpy.linalg.LinAlgError
         If `n` is negative and a matrix is singular.
     TypeError
-        If `n` is no int, or the type is float16 or complex.
+        If `n` is no int, or the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -56,7 +56,7 @@ def matrix_power(input: Any, n: int) -> Tensor:
 
 
 def _power(name: str, a: Any, n: Any) -> Tensor:
-    a, n = square(name, a), integer(name, "n", n)
+    a, n = square(name, a, complex=True), integer(name, "n", n)
     if n < 0:
         a, n = inverted(a, caller=name), -n
     result = None

@@ -14,7 +14,7 @@ import numpy as np
 from ... import extend
 from ...tensor import Tensor
 from .._arguments import alike
-from ._matrices import matrices, spectrum, symmetric, together, transposed
+from ._matrices import adjoint, conjugate, matrices, spectrum, symmetric, together, transposed
 from .solving import as_given, right_hand_side
 
 __all__ = ["lstsq", "pinv"]
@@ -25,12 +25,12 @@ def _kernel(a: np.ndarray, atol: float, rtol: float, caller: str) -> np.ndarray:
     u, s, vt = spectrum(caller, lambda a: np.linalg.svd(a, False), a)
     limit = np.maximum(atol, rtol * s.max(-1, keepdims=True, initial=0.0))
     reciprocal = np.divide(1.0, s, out=np.zeros_like(s), where=s > limit)
-    return np.swapaxes(vt, -1, -2) @ (reciprocal[..., None] * np.swapaxes(u, -1, -2))
+    return np.swapaxes(vt, -1, -2).conj() @ (reciprocal[..., None] * np.swapaxes(u, -1, -2).conj())
 
 
 def _jvp(da: Tensor, out: Tensor, a: Tensor, **settings: Any) -> Tensor:
-    dat, outt = transposed(da), transposed(out)
-    column = dat - (dat @ a) @ out  # of da^T what is outside of the column space of a
+    dat, outt = adjoint(da), adjoint(out)
+    column = dat - (dat @ a) @ out  # of da^H what is outside of the column space of a
     row = dat - out @ (a @ dat)
     return out @ (outt @ column) + (row @ outt) @ out - out @ da @ out
 
@@ -39,7 +39,8 @@ def _vjp(ct: Tensor, out: Tensor, a: Tensor, **settings: Any) -> Tensor:
     ctt, outt = transposed(ct), transposed(out)
     column = ctt - a @ (out @ ctt)
     row = ctt - (ctt @ out) @ a
-    return (column @ out) @ outt + outt @ (out @ row) - outt @ ct @ outt
+    turned = (column @ out) @ adjoint(out) + adjoint(out) @ (out @ row)  # what is paired with da^H
+    return conjugate(turned) - outt @ ct @ outt
 
 
 _pseudo_inverse = extend.primitive(
@@ -70,7 +71,7 @@ def pinv(x: Any, *, atol: float | None = None, rtol: float | None = None, hermit
     numpy.linalg.LinAlgError
         If a matrix is not finite.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If `x` has fewer than two axes.
 
@@ -87,7 +88,7 @@ def pinv(x: Any, *, atol: float | None = None, rtol: float | None = None, hermit
     [[0.5  0.   0.  ]
      [0.   0.25 0.  ]]
     """
-    return _pinv("pinv", symmetric("pinv", x) if hermitian else matrices("pinv", x), atol, rtol)
+    return _pinv("pinv", symmetric("pinv", x, True) if hermitian else matrices("pinv", x, True), atol, rtol)
 
 
 def _pinv(name: str, a: Tensor, atol: float | None, rtol: float | None) -> Tensor:

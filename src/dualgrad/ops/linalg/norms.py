@@ -29,6 +29,7 @@ from .._arguments import (
     total,
 )
 from ..math.complex import squared_magnitude
+from ._hermitian import complex_factors
 from ._singular import values
 
 __all__ = ["LpNorm", "norm"]
@@ -135,7 +136,8 @@ def _matrix_norm(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> 
 
 def _of_singular_values(x: Tensor, ord: Any, axes: tuple[int, ...]) -> Tensor:
     rest = tuple([k for k in ALL_AXES[x.ndim] if k not in axes])
-    s = values(permuted(x, rest + axes), caller=f"norm(ord={ord!r})")
+    a, caller = permuted(x, rest + axes), f"norm(ord={ord!r})"
+    s = complex_factors(a, False, caller)[0] if a.dtype.is_complex else values(a, caller=caller)
     last = (s.ndim - 1,)
     if ord == "nuc":
         return total(s, last, False)

@@ -127,7 +127,7 @@ def inverse(input: Any) -> Tensor:
     numpy.linalg.LinAlgError
         If a matrix is singular.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -143,12 +143,12 @@ def inverse(input: Any) -> Tensor:
     [[ 0.5    0.   ]
      [-0.125  0.25 ]]
     """
-    return inverted(square("inverse", input), caller="inverse")
+    return inverted(square("inverse", input, complex=True), caller="inverse")
 
 
-def right_hand_side(name: str, a: Tensor, b: Any) -> tuple[Tensor, bool]:
+def right_hand_side(name: str, a: Tensor, b: Any, complex: bool = False) -> tuple[Tensor, bool]:
     """The right-hand side as a matrix, and whether it is a vector."""
-    b = real(name, b)
+    b = real(name, b, complex)
     if b.ndim == 0 or b.shape[-1 if b.ndim == 1 else -2] != a.shape[-2]:
         raise ValueError(
             f"{name}: a right-hand side of shape {b.shape} for a matrix of shape {a.shape}; expected a vector of "
@@ -182,7 +182,7 @@ def solve(a: Any, b: Any) -> Tensor:
     numpy.linalg.LinAlgError
         If a matrix is singular.
     TypeError
-        If a type is float16 or complex.
+        If a type is float16.
     ValueError
         If the matrices are not square, or the shapes do not fit.
 
@@ -198,8 +198,8 @@ def solve(a: Any, b: Any) -> Tensor:
 
 
 def _solution(name: str, a: Any, b: Any, adjoint: bool) -> Tensor:
-    a = square(name, a)
-    b, vector = right_hand_side(name, a, b)
+    a = square(name, a, complex=not adjoint)
+    b, vector = right_hand_side(name, a, b, complex=not adjoint)
     a, b = together(name, transposed(a) if adjoint else a, b)
     return as_given(solved(a, b, caller=name), vector)
 

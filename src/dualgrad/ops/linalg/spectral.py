@@ -6,27 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtype as _dtype
 from ...tensor import Tensor
 from .._arguments import Primitive
+from ._hermitian import complex_factors, general_pairs, hermitian_pairs
 from ._matrices import matrices, square, symmetric
 from ._perturbation import eigenpairs, eigenvalues, pairs_of
 from ._singular import factors, factors_of, values
 from .norms import norm
 from .solving import inverted
 
-__all__ = ["Svd", "cond", "eigh", "eigvalsh", "svd"]
+__all__ = ["Svd", "cond", "eig", "eigh", "eigvals", "eigvalsh", "svd"]
 
 
 # ------------------------------------------------------------------------------------------------- eigenvalues
 
 
 def eigvalsh(A: Any) -> Tensor:
-    """Eigenvalues of symmetric matrices.
+    """Eigenvalues of symmetric, or complex Hermitian, matrices.
 
     Parameters
     ----------
     A : Tensor
-        Shape (..., n, n). The eigenvalues are those of the symmetric part (a + a^T)/2, so gradients are symmetric.
+        Shape (..., n, n). The eigenvalues are those of the Hermitian part (a + a^H)/2, so gradients are symmetric.
 
     Returns
     -------
@@ -38,7 +40,7 @@ def eigvalsh(A: Any) -> Tensor:
     numpy.linalg.LinAlgError
         If a matrix is not finite; in a derivative: where it does not exist, see below.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -59,16 +61,18 @@ def eigvalsh(A: Any) -> Tensor:
     [[2. 0.]
      [0. 2.]]
     """
-    return eigenvalues(symmetric("eigvalsh", A), caller="eigvalsh")
+    a = symmetric("eigvalsh", A, complex=True)
+    return hermitian_pairs(a, "eigvalsh")[0] if a.dtype.is_complex else eigenvalues(a, caller="eigvalsh")
 
 
 def eigh(A: Any) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of symmetric matrices.
+    """Eigenvalues and eigenvectors of symmetric, or complex Hermitian, matrices.
 
     Parameters
     ----------
     A : Tensor
-        Shape (..., n, n). The symmetric part (a + a^T)/2 is taken, so gradients are symmetric.
+        Shape (..., n, n). The Hermitian part (a + a^H)/2 is taken, so gradients are symmetric. Complex eigenvectors
+        are determined up to a factor of absolute value 1; derivatives are those of the factor that turns least.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def eigh(A: Any) -> tuple[Tensor, Tensor]:
         If a matrix is not finite; in a derivative: where eigenvalues are equal and the derivative would depend on the
         choice of eigenvectors.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -99,15 +103,74 @@ def eigh(A: Any) -> tuple[Tensor, Tensor]:
     [1. 3.] [[2. 1.]
      [1. 2.]]
     """
-    a = symmetric("eigh", A)
+    a = symmetric("eigh", A, complex=True)
+    if a.dtype.is_complex:
+        return hermitian_pairs(a, "eigh")
     return pairs_of(eigenpairs(a, np.zeros(a.shape, a.dtype.numpy), caller="eigh"))
+
+
+def eig(A: Any) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of square matrices that need not be symmetric.
+
+    Parameters
+    ----------
+    A : Tensor
+        Shape (..., n, n), real or complex.
+
+    Returns
+    -------
+    tuple of Tensor
+        The eigenvalues, complex, shape (..., n), in no order, and the eigenvectors, the columns of a matrix of shape
+        (..., n, n): of norm 1, with the largest number of each real.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is not finite; in a derivative: where eigenvalues are equal.
+    TypeError
+        If the type is float16.
+    ValueError
+        If the matrices are not square.
+
+    See Also
+    --------
+    eigh : For symmetric matrices: ordered, and exact where eigenvalues are equal.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> w, v = ops.eig(dg.Tensor([[0.0, 1.0], [-1.0, 0.0]]))
+    >>> print(w)
+    [0.+1.j 0.-1.j]
+    """
+    return general_pairs(_as_complex("eig", A), "eig")
+
+
+def eigvals(A: Any) -> Tensor:
+    """Eigenvalues of square matrices that need not be symmetric; see `eig`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.eigvals(dg.Tensor([[2.0, 1.0], [0.0, 3.0]])))
+    [2.+0.j 3.+0.j]
+    """
+    return general_pairs(_as_complex("eigvals", A), "eigvals")[0]
+
+
+def _as_complex(name: str, a: Any) -> Tensor:
+    a = square(name, a, complex=True)
+    wanted = a.dtype if a.dtype.is_complex else _dtype.complex128 if a.dtype is _dtype.float64 else _dtype.complex64
+    return a.astype(wanted)
 
 
 # --------------------------------------------------------------------------------------------- singular values
 
 
 def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """Singular value decomposition a = u diag(s) v^T.
+    """Singular value decomposition a = u diag(s) v^H.
 
     Parameters
     ----------
@@ -130,7 +193,7 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
         If a matrix is not finite; in a derivative of vectors: where singular values are equal or 0 and the derivative
         would depend on the choice of the vectors.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If `input` has fewer than two axes.
 
@@ -154,7 +217,10 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
 
 
 def _svd(name: str, a: Any, full: bool, vectors: bool) -> Any:
-    a = matrices(name, a)
+    a = matrices(name, a, complex=True)
+    if a.dtype.is_complex:
+        found = complex_factors(a, bool(full) and vectors, name)
+        return found if vectors else found[0]
     if not vectors:
         return values(a, caller=name)
     return factors_of(factors(a, full=bool(full), caller=name), a.shape[-2], a.shape[-1], bool(full))
@@ -181,7 +247,7 @@ def cond(A: Any, p: Any = None) -> Tensor:
     numpy.linalg.LinAlgError
         If a matrix is singular, for other norms than these.
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If `p` is no norm of matrices, or matrices are not square for other norms.
 
@@ -192,12 +258,12 @@ def cond(A: Any, p: Any = None) -> Tensor:
     >>> print(ops.cond(dg.Tensor([[8.0, 0.0], [0.0, 2.0]])))
     4.0
     """
-    a = matrices("cond", A)
+    a = matrices("cond", A, complex=True)
     if p in (None, 2, -2):
-        s = values(a, caller="cond")
+        s = complex_factors(a, False, "cond")[0] if a.dtype.is_complex else values(a, caller="cond")
         return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
     axes = (a.ndim - 2, a.ndim - 1)
-    return norm(a, p, axes) * norm(inverted(square("cond", a), caller="cond"), p, axes)
+    return norm(a, p, axes) * norm(inverted(square("cond", a, complex=True), caller="cond"), p, axes)
 
 
 class Svd(Primitive):
