@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import dtype as _dtype
+from ._device import CPU, Device
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import hook_tensor, on_tape
 from ._engine.transforms.handles import install
@@ -50,6 +51,14 @@ def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
         )
     if array.dtype == np.float64 and not keep and not _holds_numpy(data):
         return array.astype(np.float32)
+    return array
+
+
+def _whole(data: Any, array: np.ndarray) -> np.ndarray:
+    """Python's ints beyond those of int64 without loss: beside smaller ones NumPy makes floats of them."""
+    numbers = np.array(data, object)
+    if all(isinstance(x, int) for x in numbers.flat):
+        return np.bitwise_and(numbers, 2**64 - 1).astype(np.uint64)
     return array
 
 
@@ -130,6 +139,8 @@ class Tensor(TensorMethods):
                 )
         else:
             array = _from_python(input_data, "Tensor", target is not None)
+            if target is _dtype.uint64 and array.dtype.kind == "f":
+                array = _whole(input_data, array)
         if target is not None and array.dtype != target.numpy:
             with np.errstate(all="ignore"):
                 array = array.astype(target.numpy)
@@ -267,9 +278,9 @@ class Tensor(TensorMethods):
         return self.swapaxes(-2, -1)
 
     @property
-    def device(self) -> str:
-        """Where the elements are: always 'CPU'."""
-        return "CPU"
+    def device(self) -> Device:
+        """Where the elements are: always 'CPU', which equals 'cpu'."""
+        return CPU
 
     # ------------------------------------------------------------------------------------------------
     # printing
@@ -316,9 +327,29 @@ class Tensor(TensorMethods):
             return array.astype(dtype)
         return array.copy() if copy or copy is None else array
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The elements for another library: a copy, or with ``copy=False`` the memory, which nobody may write to.
+
+        Before version 1.0 DLPack has no word for that; ask for it with ``max_version``.
+        """
         stay(self, "DLPack")
-        return self.asnumpy().__dlpack__(**kwargs)
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"__dlpack__: dl_device is {dl_device}; expected {self.__dlpack_device__()}, the CPU")
+        if copy is not False:
+            array = self.asnumpy()
+        elif max_version is not None and max_version[0] >= 1:
+            array = self._numpy()
+        else:
+            array = _unprotected(self._numpy())
+        more: dict[str, Any] = {} if max_version is None else {"max_version": max_version}  # new in NumPy 2.1
+        return array.__dlpack__(stream=stream, **more)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._numpy().__dlpack_device__()
@@ -466,6 +497,17 @@ def _leave_open(t: Tensor, shape: tuple[Any, ...] | None, dtype: DType) -> None:
 def _placeholder(shape: tuple[int, ...], dtype: DType) -> Tensor:
     """A placeholder that was copied or pickled."""
     return Tensor(shape=None if shape == (-2,) else [None if n < 0 else n for n in shape], dtype=dtype)
+
+
+def _unprotected(array: np.ndarray) -> np.ndarray:
+    """The same memory without the mark that it must not be written to."""
+    if not array.flags.c_contiguous:
+        raise BufferError("__dlpack__: copy=False, but the elements are not one after another; leave copy out")
+    import ctypes  # for this alone
+
+    memory: Any = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
+    memory.owner = array  # who holds the memory holds the array
+    return np.ndarray(array.shape, array.dtype, memory)
 
 
 def _no_array(x: Any) -> np.ndarray:

@@ -39,6 +39,8 @@ from dualgrad.dtype import uint64 as uint64
 from dualgrad.ops import rand as rand
 from dualgrad.ops import randn as randn
 
+__array_api_version__ = "2025.12"
+
 _OWN = ["bool_", "complex64", "complex128", "fft", "float16", "float32", "float64", "int8", "int16", "int32", "int64"]
 _OWN += ["linalg", "rand", "randint", "randn", "uint8", "uint16", "uint32", "uint64"]
 
@@ -47,7 +49,7 @@ def __getattr__(name: str) -> Any:
     # The functions are gathered when one of them is first asked for: `dualgrad` imports this package for `_protocol`.
     from importlib import import_module
 
-    if name.startswith("_") and name != "__all__":
+    if name.startswith("_") and name not in ("__all__", "__array_namespace_info__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("fft", "linalg"):
         return import_module(f"{__name__}.{name}")
@@ -55,7 +57,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}._draws").randint
     functions = import_module(f"{__name__}._functions")
     if name == "__all__":
-        value = sorted({*_OWN, *functions.NAMES, *functions.ALIASES, *functions.CONSTANTS})
+        value = sorted(
+            {*_OWN, *functions.NAMES, *functions.ALIASES, *functions.CONSTANTS} - {"__array_namespace_info__"}
+        )
     elif name in functions.CONSTANTS:
         value = functions.CONSTANTS[name]
     else:

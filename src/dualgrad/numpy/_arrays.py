@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from .._device import on_cpu
 from ..ops._arguments import integer, one_axis, operand, to_shape
 from ..ops.index.choice import clip, where
 from ..ops.index.gather import gather_elements, take
 from ..ops.linalg.norms import norm
 from ..ops.math._einsum import contracted
 from ..ops.math.arithmetic import round as _round
-from ..ops.math.complex import angle, conj, imag, real
+from ..ops.math.complex import angle, complex, conj, imag, real
 from ..ops.math.products import dot, inner, outer, tensor_dot
 from ..ops.math.reductions import all as _all
 from ..ops.math.reductions import amax, amin, argmax, argmin, count_nonzero, mean, prod, std, var
@@ -68,8 +69,6 @@ for _ours, _names, *_functions in (
     (expand_dims, "a axis", np.expand_dims),
     (norm, "x ord axis keepdims", np.linalg.norm),
     (repeat_interleave, "a repeats axis", np.repeat),
-    (_round, "a decimals", np.round, np.around),
-    (squeeze, "a axis", np.squeeze),
     (tile, "A reps", np.tile),
     (trace, "a offset axis1 axis2 dtype", np.trace),
     (transpose, "a axes", np.transpose),
@@ -90,9 +89,9 @@ def _choice(ours: Callable[..., Any], *functions: Any) -> None:
         return ours(a, axis, keepdims)
 
 
-reduction(_sum, np.sum)
+reduction(_sum, np.sum, adds=True)
 reduction(mean, np.mean)
-reduction(prod, np.prod)
+reduction(prod, np.prod, adds=True)
 _choice(amax, np.max, np.amax)
 _choice(amin, np.min, np.amin)
 _choice(_all, np.all)
@@ -101,14 +100,31 @@ _choice(argmax, np.argmax)
 _choice(argmin, np.argmin)
 
 
+def _degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
+    """What is taken off the number of elements: the array API standard calls it correction."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError(f"np.{name}: ddof and correction are two names of one number; got {ddof} and {correction}")
+    return correction
+
+
 @implements(np.std)
-def _np_std(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    return std(a if dtype is None else operand("std", a).astype(dtype), axis, ddof, keepdims)
+def _np_std(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
+) -> Tensor:
+    less = _degrees_of_freedom("std", ddof, correction)
+    a = operand("std", a) if dtype is None else operand("std", a).astype(dtype)
+    return std(to_shape(a, (*a.shape, 1)), -1, less) if axis == () else std(a, axis, less, keepdims)
 
 
 @implements(np.var)
-def _np_var(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    return var(a if dtype is None else operand("var", a).astype(dtype), axis, ddof, keepdims)
+def _np_var(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
+) -> Tensor:
+    less = _degrees_of_freedom("var", ddof, correction)
+    a = operand("var", a) if dtype is None else operand("var", a).astype(dtype)
+    return var(to_shape(a, (*a.shape, 1)), -1, less) if axis == () else var(a, axis, less, keepdims)
 
 
 @implements(np.count_nonzero)
@@ -166,6 +182,19 @@ def _np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[T
 def _c_order(name: str, order: str) -> None:
     if order not in ("C", "A", "K"):
         raise TypeError(f"np.{name}: order={order!r} is not supported with Tensors; transpose first")
+
+
+@implements(np.round, np.around)
+def _np_round(a: Any, decimals: int = 0) -> Tensor:
+    a = operand("np.round", a)
+    if a.dtype.is_complex:  # both parts by themselves
+        return complex(_round(real(a), decimals), _round(imag(a), decimals))
+    return _round(a, decimals)
+
+
+@implements(np.squeeze)
+def _np_squeeze(a: Any, axis: Any = None) -> Tensor:
+    return +operand("np.squeeze", a) if axis == () else squeeze(a, axis)
 
 
 @implements(np.reshape)
@@ -236,13 +265,16 @@ def _np_einsum(subscripts: Any, *operands: Any, dtype: Any = None, optimize: Any
 
 
 @implements(np.where)
-def _np_where(condition: Any, *choices: Any) -> Any:
-    return where(condition, *choices) if choices else np.nonzero(numbers(condition))
+def _np_where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None and y is None:
+        return np.nonzero(numbers(condition))
+    return where(condition, x, y)
 
 
 @implements(np.clip)
-def _np_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Tensor:
-    return clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
+def _np_clip(a: Any, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Tensor:
+    low, high = a_min if min is None else min, a_max if max is None else max
+    return +operand("np.clip", a) if low is None and high is None else clip(a, low, high)
 
 
 @implements(np.take)
@@ -256,17 +288,20 @@ def _np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
 
 
 @implements(np.zeros_like)
-def _np_zeros_like(a: Any, dtype: Any = None) -> Tensor:
+def _np_zeros_like(a: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    on_cpu("zeros_like", device)
     return zeros_like(a, dtype=dtype)
 
 
 @implements(np.ones_like)
-def _np_ones_like(a: Any, dtype: Any = None) -> Tensor:
+def _np_ones_like(a: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    on_cpu("ones_like", device)
     return ones_like(a, dtype=dtype)
 
 
 @implements(np.full_like)
-def _np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def _np_full_like(a: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    on_cpu("full_like", device)
     return full_like(a, fill_value, dtype=dtype)
 
 

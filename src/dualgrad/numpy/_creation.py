@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as _dtype
+from .._device import on_cpu
 from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..ops._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
@@ -34,10 +35,24 @@ def _c_order(name: str, order: str) -> None:
 def tensor_of(data: Any, dtype: Any = None) -> Tensor:
     """Array-like data as a tensor; derivatives go to tensors among them."""
     target = None if dtype is None else as_dtype(dtype, where="np.array")
+    if isinstance(data, Tensor | np.ndarray):
+        x = data if isinstance(data, Tensor) else operand("array", data.copy())
+        return x if target is None or x.dtype is target else _engine.convert(x, target.num)
+    if isinstance(data, list | tuple | bool | int | float | complex | np.generic):
+        x = Tensor(data, target)  # in that type at once: 0.1 has more digits in float64 than in float32
+        if target is None and x.dtype is _dtype.complex128 and of_python(data):
+            return _engine.convert(x, _dtype.complex64.num)  # as wide as Python's floats
+        return x
+    if hasattr(data, "__dlpack__"):
+        return tensor_of(np.from_dlpack(data), dtype)
+    return operand("array", data)
+
+
+def of_python(data: Any) -> bool:
+    """Whether data are Python's own numbers, or nested lists of nothing else."""
     if isinstance(data, list | tuple):
-        return Tensor(data, target)
-    x = operand("array", data.copy() if isinstance(data, np.ndarray) else data)
-    return x if target is None else _engine.convert(x, target.num)
+        return all(map(of_python, data))
+    return isinstance(data, bool | int | float | complex) and not isinstance(data, np.generic)
 
 
 @implements(np.array)
@@ -51,37 +66,57 @@ def _np_array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = 
 
 
 @implements(np.asarray, np.asanyarray)
-def _np_asarray(a: Any, dtype: Any = None, order: str = "K", *, copy: Any = None) -> Tensor:
+def _np_asarray(a: Any, dtype: Any = None, order: str = "K", *, device: Any = None, copy: Any = None) -> Tensor:
     _c_order("asarray", order)
-    return tensor_of(a, dtype)
+    on_cpu("asarray", device)
+    x = tensor_of(a, dtype)
+    if copy is False and x is not a:
+        raise ValueError("np.asarray: copy=False, but a tensor of these data is a copy of them; leave copy out")
+    return +x if copy and x is a else x
 
 
-@implements(np.zeros, np.empty)
-def _np_zeros(shape: Any, dtype: Any = None, order: str = "C") -> Tensor:
+@implements(np.empty)
+def _np_empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
+    _c_order("empty", order)
+    on_cpu("empty", device)
+    return zeros(shape, dtype)
+
+
+@implements(np.zeros)
+def _np_zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("zeros", order)
+    on_cpu("zeros", device)
     return zeros(shape, dtype)
 
 
 @implements(np.ones)
-def _np_ones(shape: Any, dtype: Any = None, order: str = "C") -> Tensor:
+def _np_ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("ones", order)
+    on_cpu("ones", device)
     return ones(shape, dtype)
 
 
 @implements(np.full)
-def _np_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Tensor:
+def _np_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("full", order)
+    on_cpu("full", device)
+    if dtype is None and type(fill_value) is complex:
+        dtype = _dtype.complex64
     return full(shape, fill_value, dtype=dtype)
 
 
 @implements(np.empty_like)
-def _np_empty_like(prototype: Any, dtype: Any = None) -> Tensor:
+def _np_empty_like(prototype: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+    on_cpu("empty_like", device)
     return zeros_like(prototype, dtype=dtype)
 
 
 @implements(np.eye)
-def _np_eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, order: str = "C") -> Tensor:
+def _np_eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> Tensor:
     _c_order("eye", order)
+    on_cpu("eye", device)
     if k == 0:
         return eye(N, M, dtype)
     rows, columns = new_shape("eye", (N, N if M is None else M))
@@ -99,7 +134,8 @@ def _np_tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tens
 
 
 @implements(np.arange)
-def _np_arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+def _np_arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Tensor:
+    on_cpu("arange", device)
     return arange(start, stop, step, dtype=dtype)
 
 
@@ -112,7 +148,10 @@ def _np_linspace(
     retstep: bool = False,
     dtype: Any = None,
     axis: int = 0,
+    *,
+    device: Any = None,
 ) -> Any:
+    on_cpu("linspace", device)
     start, stop = (operand("linspace", end) if isinstance(end, np.ndarray) else end for end in (start, stop))
     pieces = num - 1 if endpoint else num
     step = (stop - start) / pieces if pieces > 0 else math.nan

@@ -12,13 +12,30 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import uint64, uint_type
 from ..ops._arguments import operand, to_shape
 from ..tensor import Tensor
 
-__all__ = ["FUNCTIONS", "SAVES", "implements", "numbers", "on_numbers", "reduction", "renamed"]
+__all__ = ["FUNCTIONS", "SAVES", "STANDARD", "implements", "numbers", "on_numbers", "reduction", "renamed", "standard"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
+
+STANDARD: dict[str, Callable[..., Any]] = {}
+"""Functions of `dualgrad.numpy` with the arguments of the array API standard, by name ("linalg.cross")."""
+
+
+def standard(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a function in `STANDARD`, which goes before `FUNCTIONS` in the namespaces."""
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        space, _, name = names[0].rpartition(".")
+        function.__name__ = function.__qualname__ = name
+        function.__module__ = f"dualgrad.numpy.{space}" if space else "dualgrad.numpy"
+        STANDARD.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
 
 
 def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -86,14 +103,20 @@ def renamed(ours: Callable[..., Any], names: str, *functions: Any) -> None:
     implements(*functions)(_Renamed(ours, names))
 
 
-def reduction(ours: Callable[..., Any], *functions: Any) -> None:
-    """A reduction with NumPy's arguments; an empty tuple of axes reduces nothing there."""
+def reduction(ours: Callable[..., Any], *functions: Any, adds: bool = False) -> None:
+    """A reduction with NumPy's arguments; an empty tuple of axes reduces nothing there.
+
+    One that adds up or multiplies widens integers, and unsigned ones stay unsigned.
+    """
 
     @implements(*functions)
     def reduce(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
         a = operand(functions[0].__name__, a)
+        if adds and dtype is None and a.dtype in uint_type:
+            dtype = uint64
         if dtype is not None:
             a = a.astype(dtype)
+        more = {"dtype": dtype} if adds else {}
         if axis == ():
-            return ours(to_shape(a, (*a.shape, 1)), -1, keepdims)
-        return ours(a, axis, keepdims)
+            return ours(to_shape(a, (*a.shape, 1)), -1, False, **more)
+        return ours(a, axis, keepdims, **more)

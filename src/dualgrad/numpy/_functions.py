@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dualgrad.dtype import bool_
 from dualgrad.numpy._arguments import array_like, beside_tensors, tensors_among
 from dualgrad.numpy._calls import call_function
 from dualgrad.numpy._creation import tensor_of
 from dualgrad.numpy._protocol import UFUNCS, call_ufunc
-from dualgrad.numpy._table import FUNCTIONS, on_numbers
+from dualgrad.numpy._table import FUNCTIONS, STANDARD, on_numbers
 from dualgrad.ops._arguments import operand
 from dualgrad.tensor import Tensor
 
@@ -31,14 +32,25 @@ def _known(namespace: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-NAMES = _known(vars(np))
-LINALG = _known(vars(np.linalg))
-FFT = _known(vars(np.fft))
+def _with_ours(namespace: dict[str, Any], space: str) -> dict[str, Any]:
+    """The functions of a namespace of NumPy, and those of the array API standard that are ours."""
+    ours = {
+        name.rpartition(".")[2]: function for name, function in STANDARD.items() if name.rpartition(".")[0] == space
+    }
+    return _known(namespace) | ours
+
+
+NAMES = _with_ours(vars(np), "")
+LINALG = _with_ours(vars(np.linalg), "linalg")
+FFT = _with_ours(vars(np.fft), "fft")
 CONSTANTS: dict[str, Any] = {
-    "e": np.e, "euler_gamma": np.euler_gamma, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi,
+    "bool": bool_, "e": np.e, "euler_gamma": np.euler_gamma, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi,
 }  # fmt: skip
 ALIASES = {"norm": "linalg.norm", "trapz": "trapezoid"}
 """Names that NumPy has elsewhere, or had."""
+
+
+_OURS = frozenset(STANDARD.values())
 
 
 def made(module: str, name: str) -> Callable[..., Any]:
@@ -59,6 +71,8 @@ def made(module: str, name: str) -> Callable[..., Any]:
         close = difflib.get_close_matches(name, inside, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise AttributeError(f"module {module!r} has no function {name!r} of tensors{hint}")
+    if original in _OURS:
+        return original
     function = (_of_ufunc if isinstance(original, np.ufunc) else _of_function)(original)
     function.__name__ = function.__qualname__ = name
     function.__module__ = module

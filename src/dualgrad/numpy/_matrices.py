@@ -6,11 +6,11 @@ they are for, that is the same.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ops._arguments import operands
+from ..ops._arguments import operand, operands
 from ..ops.linalg import (
     cholesky,
     cond,
@@ -28,19 +28,56 @@ from ..ops.linalg import (
     svd,
     vander,
 )
-from ..ops.shape.reshaping import swapaxes
+from ..ops.math.complex import conj
+from ..ops.shape.reshaping import stack, swapaxes
 from ..tensor import Tensor
 from ._entries import FUNCTIONS
 
-__all__: list[str] = []
+__all__ = ["EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"]
+
+
+class EigResult(NamedTuple):
+    """Result of `eig`."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class EighResult(NamedTuple):
+    """Result of `eigh`."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class QRResult(NamedTuple):
+    """Result of `qr`."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class SlogdetResult(NamedTuple):
+    """Result of `slogdet`."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class SVDResult(NamedTuple):
+    """Result of `svd`."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 
 
 def _cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     return cholesky(a, upper)
 
 
-def _eigh(a: Any, UPLO: str = "L") -> tuple[Tensor, Tensor]:
-    return eigh(a)
+def _eigh(a: Any, UPLO: str = "L") -> EighResult:
+    return EighResult(*eigh(a))
 
 
 def _eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
@@ -48,19 +85,27 @@ def _eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
 
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
-    return qr(a)[1] if mode == "r" else qr(a, mode)
+    return qr(a)[1] if mode == "r" else QRResult(*qr(a, mode))
 
 
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """NumPy's order: u, s, v transposed."""
+    """NumPy's order: u, s, v transposed and conjugated."""
     if not compute_uv:
         return svd(a, compute_uv=False)
     s, u, v = svd(a, full_matrices)
-    return u, s, swapaxes(v, -1, -2)
+    return SVDResult(u, s, conj(swapaxes(v, -1, -2)))
 
 
 def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
-    return pinv(a, rtol=rcond if rtol is None else rtol, hermitian=hermitian)
+    part = rcond if rtol is None else rtol
+    if not isinstance(part, Tensor | np.ndarray):
+        return pinv(a, rtol=part, hermitian=hermitian)
+    a = operand("np.linalg.pinv", a)
+    parts = np.broadcast_to(np.asarray(part), a.shape[:-2])  # one for each matrix
+    if parts.size and (parts == parts.flat[0]).all():
+        return pinv(a, rtol=float(parts.flat[0]), hermitian=hermitian)
+    each = [pinv(a[index], rtol=float(parts[index]), hermitian=hermitian) for index in np.ndindex(parts.shape)]
+    return stack(each).reshape((*a.shape[:-2], a.shape[-1], a.shape[-2])) if each else swapaxes(a, -1, -2)
 
 
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Tensor:
@@ -98,7 +143,7 @@ FUNCTIONS.update(
         np.linalg.multi_dot: _multi_dot,
         np.linalg.pinv: _pinv,
         np.linalg.qr: _qr,
-        np.linalg.slogdet: lambda a: slogdet(a),
+        np.linalg.slogdet: lambda a: SlogdetResult(*slogdet(a)),
         np.linalg.solve: lambda a, b: solve(a, b),
         np.linalg.svd: _svd,
         np.cross: _cross,

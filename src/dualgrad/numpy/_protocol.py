@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._device import on_cpu
 from .._engine.transforms import tensor as _engine
 from .._table import ROWS
 from ..extend import elementwise
@@ -45,7 +46,9 @@ def _elementwise() -> dict[Any, Callable[..., Any]]:
     def binary(op: int) -> Callable[..., Any]:
         return lambda x, y: _engine.binary_op(op, x, y)
 
-    return {getattr(np, row.ufunc): (unary if row.arity == 1 else binary)(OP[row.name]) for row in ROWS if row.ufunc}
+    # of two rows with one ufunc the first is the plain one: absorb_mul multiplies by a rule of its own
+    rows = [row for row in reversed(ROWS) if row.ufunc]
+    return {getattr(np, str(row.ufunc)): (unary if row.arity == 1 else binary)(OP[row.name]) for row in rows}
 
 
 def _degrees(x: Any) -> Tensor:
@@ -153,7 +156,60 @@ def _array_function(self: Tensor, function: Any, types: Any, args: Any, kwargs: 
     return call_function(function, args, kwargs)
 
 
-METHODS: dict[str, Any] = {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
+# ------------------------------------------------------------------------------------- the array API standard
+
+
+def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The namespace of functions that take this tensor, `dualgrad.numpy`; `api_version` is one that it follows."""
+    from . import _standard
+
+    if api_version is not None and api_version not in _standard.VERSIONS:
+        raise ValueError(
+            f"__array_namespace__: api_version is {api_version!r}; expected one of {', '.join(_standard.VERSIONS)}"
+        )
+    return sys.modules[__package__]
+
+
+def _to_device(self: Tensor, device: Any, *, stream: Any = None) -> Tensor:
+    """The tensor itself, on the CPU; there are no streams."""
+    on_cpu("to_device", device)
+    if stream is not None:
+        raise ValueError(f"to_device: stream is {stream!r}; expected None, the CPU has no streams")
+    return self
+
+
+def _shifted(name: str, x: Any, y: Any) -> Any:
+    if not isinstance(x, Tensor | np.ndarray | int) or not isinstance(y, Tensor | np.ndarray | int):
+        return NotImplemented
+    return getattr(ops, name)(x, y)
+
+
+def _left_shift(self: Tensor, other: Any) -> Tensor:
+    return _shifted("bitwise_left_shift", self, other)
+
+
+def _left_shift_of(self: Tensor, other: Any) -> Tensor:
+    return _shifted("bitwise_left_shift", other, self)
+
+
+def _right_shift(self: Tensor, other: Any) -> Tensor:
+    return _shifted("bitwise_right_shift", self, other)
+
+
+def _right_shift_of(self: Tensor, other: Any) -> Tensor:
+    return _shifted("bitwise_right_shift", other, self)
+
+
+METHODS: dict[str, Any] = {
+    "__array_ufunc__": _array_ufunc,
+    "__array_function__": _array_function,
+    "__array_namespace__": _array_namespace,
+    "__lshift__": _left_shift,
+    "__rlshift__": _left_shift_of,
+    "__rshift__": _right_shift,
+    "__rrshift__": _right_shift_of,
+    "to_device": _to_device,
+}
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 

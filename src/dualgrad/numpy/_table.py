@@ -1,8 +1,8 @@
 """Every function of NumPy that takes tensors, in one table: the files named here have entered theirs."""
 
-from . import _arrays, _compositions, _creation, _matrices, _sequences, _signals
-from ._entries import FUNCTIONS, SAVES, numbers, on_numbers
+from . import _array_api, _arrays, _compositions, _creation, _linear_algebra, _matrices, _sequences, _signals, _standard
+from ._entries import FUNCTIONS, SAVES, STANDARD, numbers, on_numbers
 
-__all__ = ["FILES", "FUNCTIONS", "SAVES", "numbers", "on_numbers"]
+__all__ = ["FILES", "FUNCTIONS", "SAVES", "STANDARD", "numbers", "on_numbers"]
 
-FILES = (_arrays, _compositions, _creation, _matrices, _sequences, _signals)
+FILES = (_array_api, _arrays, _compositions, _creation, _linear_algebra, _matrices, _sequences, _signals, _standard)

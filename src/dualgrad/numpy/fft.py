@@ -12,10 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from dualgrad.numpy._functions import FFT, made
-from dualgrad.ops import fftfreq as fftfreq
-from dualgrad.ops import rfftfreq as rfftfreq
 
-__all__ = sorted({*FFT, "fftfreq", "rfftfreq"})
+__all__ = sorted(FFT)
 
 
 def __getattr__(name: str) -> Any:

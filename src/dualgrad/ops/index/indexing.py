@@ -285,7 +285,7 @@ def _advanced(
             gathered(shape[axis], np.array(part, np.int64))
         elif part.dtype == np.bool_:
             covered = shape[axis : axis + part.ndim]
-            if part.shape != covered:
+            if not _fits(part.shape, covered):
                 raise IndexError(
                     f"a mask of shape {part.shape} does not fit the axes of lengths {covered} it stands at; "
                     f"the tensor has shape {shape}"
@@ -304,6 +304,13 @@ def _advanced(
     # arrays that are kept apart give the first axes of the result
     extra = None if gap is None else gap + max(index.ndim for index in indices)
     return tuple(spec), tuple(result), tuple(pattern), indices, extra
+
+
+def _fits(mask: tuple[int, ...], covered: tuple[int, ...]) -> bool:
+    """Whether a mask stands for axes of these lengths: it has their shape, or no elements along some of them."""
+    return mask == covered or (
+        len(mask) == len(covered) and all(m in (0, n) for m, n in zip(mask, covered, strict=True))
+    )
 
 
 # ---------------------------------------------------------------------------------------------------- writing

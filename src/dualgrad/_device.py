@@ -1,0 +1,37 @@
+"""The device that tensors are on: there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["CPU", "Device", "on_cpu"]
+
+
+class Device(str):
+    """The name of a device. Upper and lower case are the same: MindSpore says 'CPU', the array API standard 'cpu'."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and self.upper() == other.upper()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.upper())
+
+
+CPU = Device("CPU")
+
+
+def on_cpu(name: str, device: Any) -> None:
+    """An error for a device that is neither None nor the CPU.
+
+    Raises
+    ------
+    ValueError
+        If it is another one.
+    """
+    if device is not None and device != CPU:
+        raise ValueError(f"{name}: device is {device!r}; expected 'cpu' or None, tensors are nowhere else")

@@ -1,0 +1,360 @@
+"""The extension of the array API standard for linear algebra: what differs from NumPy's functions of these names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtype as _dtype
+from .. import ops
+from .._engine.transforms import tensor as _engine
+from ..ops._arguments import floating, one_axis, reduced_axes
+from ..ops.linalg import eig, eigvals, svd
+from ..ops.linalg.norms import norm, vector_norm
+from ..ops.math.products import outer, tensor_dot
+from ..ops.shape.reshaping import diagonal
+from ..tensor import Tensor
+from ._array_api import settled, settled_together, wide
+from ._entries import standard
+from ._matrices import EigResult
+
+__all__: list[str] = []
+
+
+def _matrices(name: str, x: Any) -> Tensor:
+    x = settled(name, x)
+    if x.ndim < 2:
+        raise ValueError(f"{name}: expected a matrix or a stack of matrices, got a tensor of shape {x.shape}")
+    return x
+
+
+@standard("linalg.cross")
+def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """Cross products of vectors with three elements along an axis.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor
+        Shapes that broadcast, with length 3 along the axis.
+    axis : int, default -1
+        The axis.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If a length is not 3.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.cross(mnp.asarray([1.0, 0.0, 0.0]), mnp.asarray([0.0, 1.0, 0.0])))
+    [0. 0. 1.]
+    """
+    x1, x2 = settled_together("cross", x1, x2)
+    for x in (x1, x2):
+        if x.shape[one_axis("cross", axis, x.shape)] != 3:
+            raise ValueError(f"cross: shapes {x1.shape} and {x2.shape}; expected length 3 along axis {axis}")
+    return ops.cross(x1, x2, axis)
+
+
+@standard("linalg.diagonal")
+def _diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
+    """Diagonals of matrices, as last axis.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (..., m, n).
+    offset : int, default 0
+        How far above the main diagonal.
+
+    Returns
+    -------
+    Tensor
+        Shape (..., k).
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.diagonal(mnp.asarray([[1, 2], [3, 4]])))
+    [1 4]
+    """
+    return diagonal(_matrices("diagonal", x), offset, -2, -1)
+
+
+@standard("linalg.eig")
+def _eig(x: Any, /) -> EigResult:
+    """Eigenvalues and eigenvectors of square matrices that need not be symmetric, both complex.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (..., n, n).
+
+    Returns
+    -------
+    EigResult
+        `eigenvalues` of shape (..., n), and `eigenvectors`, the columns of matrices.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is not finite; in a derivative: where eigenvalues are equal.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.eig(mnp.asarray([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues)
+    [0.+1.j 0.-1.j]
+    """
+    return EigResult(*eig(settled("eig", x)))
+
+
+@standard("linalg.eigvals")
+def _eigvals(x: Any, /) -> Tensor:
+    """Eigenvalues of square matrices that need not be symmetric, complex; see `eig`.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.eigvals(mnp.asarray([[2.0, 1.0], [0.0, 3.0]])))
+    [2.+0.j 3.+0.j]
+    """
+    return eigvals(settled("eigvals", x))
+
+
+@standard("matmul", "linalg.matmul")
+def _matmul(x1: Any, x2: Any, /) -> Tensor:
+    """Matrix products, over stacks of matrices; a vector is a row on the left and a column on the right.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor
+        At least one axis each.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not multiply.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.matmul(mnp.asarray([[1, 2], [3, 4]]), mnp.asarray([1, 1])))
+    [3 7]
+    """
+    return _engine.matmul_op(*settled_together("matmul", x1, x2))
+
+
+@standard("linalg.matrix_norm")
+def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """Norms of matrices.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (..., m, n), floating.
+    keepdims : bool, default False
+        Keep the last two axes with length 1.
+    ord : {'fro', 'nuc', 1, -1, 2, -2, inf, -inf}, default 'fro'
+        Which norm, as of ``numpy.linalg.norm``.
+
+    Returns
+    -------
+    Tensor
+        Real.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.matrix_norm(mnp.asarray([[3.0, 0.0], [0.0, 4.0]])))
+    5.0
+    """
+    return norm(_matrices("matrix_norm", x), "fro" if ord is None else ord, (-2, -1), keepdims)
+
+
+@standard("linalg.matrix_rank")
+def _matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
+    """Ranks of matrices: how many singular values are larger than a part of the largest. Derivatives do not pass.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (..., m, n), floating.
+    rtol : number or Tensor, optional
+        The part, for each matrix; by default ``max(m, n)`` times the rounding unit.
+
+    Returns
+    -------
+    Tensor
+        Int64, shape (...).
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.matrix_rank(mnp.ones((3, 2))))
+    1
+    """
+    x = _matrices("matrix_rank", x)
+    s = ops.stop_gradient(svd(x, compute_uv=False))
+    part = _part("matrix_rank", x, rtol)
+    largest = s[..., :1] if s.shape[-1] else ops.zeros((*s.shape[:-1], 1), s.dtype)
+    return ops.sum((s > largest * part).astype(_dtype.int64), -1)
+
+
+def _part(name: str, x: Tensor, rtol: Any) -> Any:
+    """The part of the largest singular value that counts as nothing, as a column beside the singular values."""
+    if rtol is None:
+        return max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy if not x.dtype.is_int else np.float32).eps)
+    return rtol[..., None] if isinstance(rtol, Tensor | np.ndarray) else rtol
+
+
+@standard("linalg.outer")
+def _outer(x1: Any, x2: Any, /) -> Tensor:
+    """Products of all pairs of elements of two vectors.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor
+        One axis each.
+
+    Returns
+    -------
+    Tensor
+        Shape (len(x1), len(x2)).
+
+    Raises
+    ------
+    ValueError
+        If they are no vectors.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.outer(mnp.asarray([1, 2]), mnp.asarray([3, 4])))
+    [[3 4]
+     [6 8]]
+    """
+    x1, x2 = settled_together("outer", x1, x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"outer: shapes {x1.shape} and {x2.shape}; expected two vectors")
+    return outer(x1, x2)
+
+
+@standard("linalg.svdvals")
+def _svdvals(x: Any, /) -> Tensor:
+    """Singular values of matrices, descending.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (..., m, n), floating.
+
+    Returns
+    -------
+    Tensor
+        Real, shape (..., min(m, n)).
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.svdvals(mnp.asarray([[3.0, 0.0], [0.0, 4.0]])))
+    [4. 3.]
+    """
+    found: Tensor = svd(settled("svdvals", x), compute_uv=False)
+    return found
+
+
+@standard("tensordot", "linalg.tensordot")
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+    """Sums of products over axes of both operands.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Any shapes.
+    axes : int or pair of sequences of int, default 2
+        How many last axes of `a` are summed over with as many first ones of `b`; or the axes of each.
+
+    Returns
+    -------
+    Tensor
+        The axes that are left, those of `a` first.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.tensordot(mnp.ones((2, 3)), mnp.ones((2, 3)), axes=((0, 1), (0, 1))))
+    6.0
+    """
+    a, b = settled_together("tensordot", a, b)
+    return tensor_dot(a, b, axes)
+
+
+@standard("linalg.trace")
+def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """Sums of the diagonals of matrices.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (..., m, n).
+    offset : int, default 0
+        How far above the main diagonal.
+    dtype : dtype, optional
+        Convert to this type first; by default integers become Int64, unsigned ones UInt64.
+
+    Returns
+    -------
+    Tensor
+        Shape (...).
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.trace(mnp.asarray([[1, 2], [3, 4]])))
+    5
+    """
+    x = _matrices("trace", x)
+    x = wide(x) if dtype is None else x.astype(dtype)
+    return ops.sum(diagonal(x, offset, -2, -1), -1, dtype=x.dtype)
+
+
+@standard("linalg.vector_norm")
+def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+    """Norms of vectors, over one axis or several; the slope is 0 where a norm is 0.
+
+    Parameters
+    ----------
+    x : Tensor
+        Floating, any shape.
+    axis : int or tuple of int, optional
+        The axes of the vectors; None stands for all.
+    keepdims : bool, default False
+        Keep them with length 1.
+    ord : number, default 2
+        The order p of sum(abs(x)**p)**(1/p); inf and -inf stand for the largest and smallest absolute value, 0 for the
+        number of elements that are not 0.
+
+    Returns
+    -------
+    Tensor
+        Real.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.linalg.vector_norm(mnp.asarray([[3.0, 4.0], [6.0, 8.0]]), axis=1))
+    [ 5. 10.]
+    """
+    x = floating("vector_norm", settled("vector_norm", x))
+    return vector_norm(x, float(ord), () if axis == () else reduced_axes("vector_norm", axis, x), keepdims)
