@@ -233,6 +233,25 @@ def test_values_are_those_of_numpy(name):
         np.testing.assert_allclose(one.asnumpy(), other, rtol=1e-6 if one.dtype is dg.float32 else 1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize(("one", "other"), PAIRS, ids=str)
+def test_products_of_two_types_have_the_type_of_both(one, other):
+    if mnp.result_type(one, other).is_bool:
+        return  # a product of truth values is left open
+    x, y = mnp.asarray([[1, 0], [2, 3]], dtype=one), mnp.asarray([[2, 1], [1, 1]], dtype=other)
+    for found in (x @ y, mnp.matmul(x, y), mnp.tensordot(x, y, axes=1), mnp.linalg.matmul(x, y)):
+        assert found.dtype is mnp.result_type(x, y)
+        expected = np.asarray(x.asnumpy(), complex) @ np.asarray(y.asnumpy(), complex)
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+def test_gradients_of_a_product_come_back_in_the_types_of_its_factors():
+    x, y = Tensor(S, dg.float32), Tensor(S, dg.float64)
+    slopes = dg.grad(lambda x, y: (x @ y).sum(), (0, 1))(x, y)
+    assert [slope.dtype for slope in slopes] == [dg.float32, dg.float64]
+    np.testing.assert_allclose(slopes[0].asnumpy(), np.ones((3, 3)) @ S.T)
+    np.testing.assert_allclose(slopes[1].asnumpy(), S.T @ np.ones((3, 3)))
+
+
 def test_results_with_names_are_those_of_numpy():
     for name, x in (("eigh", S), ("qr", S), ("slogdet", S), ("svd", S), ("eig", S)):
         found, expected = getattr(mnp.linalg, name)(Tensor(x)), getattr(np.linalg, name)(x)

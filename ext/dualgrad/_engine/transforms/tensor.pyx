@@ -225,7 +225,8 @@ cdef Value matmul_values(Value a, Value b):
 OTHER_PRODUCTS = []
 
 
-cdef object matmul(object x, object y):
+cdef object matmul(object x, object y, bint promotes):
+    """The matrix product; two tensors of different types are converted to the one they have in common, or refused."""
     cdef Value a, b
     cdef int ta, tb
     if not isinstance(x, (TensorBase, np.ndarray)) or not isinstance(y, (TensorBase, np.ndarray)):
@@ -239,7 +240,7 @@ cdef object matmul(object x, object y):
     ta = type_of(a)
     tb = type_of(b)
     if ta != tb:
-        if isinstance(x, TensorBase) and isinstance(y, TensorBase):
+        if not promotes and isinstance(x, TensorBase) and isinstance(y, TensorBase):
             raise TypeError(f"matmul: operands of types {DTYPES[ta]} and {DTYPES[tb]}; expected equal types, convert "
                             f"one of them with astype")
         a = as_type(a, PROMOTED[ta][tb])
@@ -277,7 +278,7 @@ def power_op(x, y):
 
 def matmul_op(x, y):
     """The matrix product."""
-    r = matmul(x, y)
+    r = matmul(x, y, False)
     if r is NotImplemented:
         raise refusal("matmul", "Tensors or NumPy arrays", x, y)
     return r
@@ -380,10 +381,10 @@ cdef class Operators(TensorBase):
         return power(other, self)
 
     def __matmul__(self, other):
-        return matmul(self, other)
+        return matmul(self, other, True)
 
     def __rmatmul__(self, other):
-        return matmul(other, self)
+        return matmul(other, self, True)
 
     def __neg__(self):
         return wrap(bind1(OP_NEG, None, read(self)))
