@@ -22,7 +22,7 @@ def holds_tensor(data: Any) -> bool:
     )
 
 
-def joined(where: str, data: list | tuple, typenum: int | None = None) -> Any:
+def joined(where: str, data: list[Any] | tuple[Any, ...], typenum: int | None = None) -> Any:
     """Nested lists of tensors, arrays and numbers as one tensor: a single join of all that is in them.
 
     Parameters

@@ -148,7 +148,7 @@ class StaticLossScaler(LossScaler):
 
     def __init__(self, scale_value: float) -> None:
         value = _number("StaticLossScaler: scale_value", scale_value, 0.0)
-        self.scale_value = Parameter(Tensor(value, mstype.float32), name="scale_value", requires_grad=False)
+        self.scale_value: Parameter = Parameter(Tensor(value, mstype.float32), name="scale_value", requires_grad=False)
 
     def adjust(self, grads_finite: Any) -> bool:
         """Leave the factor as it is; return True."""
@@ -200,8 +200,8 @@ class DynamicLossScaler(LossScaler):
             _number(f"DynamicLossScaler: {what}", number, 1.0)
         self.scale_factor = scale_factor
         self.scale_window = scale_window
-        self.scale_value = Parameter(Tensor(value, mstype.float32), name="scale_value", requires_grad=False)
-        self.counter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
+        self.scale_value: Parameter = Parameter(Tensor(value, mstype.float32), name="scale_value", requires_grad=False)
+        self.counter: Parameter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
 
     def adjust(self, grads_finite: Any) -> bool:
         """Change the factor after a step.

@@ -72,7 +72,7 @@ class Primitive:
                 "make primitives with elementwise, linear, bilinear or primitive"
             )
         self.row = row
-        self.__name__ = row.name
+        self.__name__: str = row.name
         self.__doc__ = row.summary
         self._opcode = opcode
         self._settings = settings

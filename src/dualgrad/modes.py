@@ -11,7 +11,7 @@ from ._engine.transforms.calls import CellCall
 __all__ = ["JitConfig", "jit", "jit_class", "lazy_inline", "ms_class", "ms_function", "mutable", "no_inline"]
 
 
-def jit(fn: Callable | None = None, *, pure: bool = False, **options: Any) -> Callable:
+def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: Any) -> Callable[..., Any]:
     """Have a function or Cell recorded and replayed, whatever the mode.
 
     The first two calls with arguments of a kind go through the function, and what they compute is written down as a
@@ -105,8 +105,8 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
 
 def ms_function(
-    fn: Callable | None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None
-) -> Callable:
+    fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None
+) -> Callable[..., Any]:
     """Have a function recorded and replayed: the former name of `jit`.
 
     Parameters
@@ -201,7 +201,7 @@ def _class(name: str, cls: Any) -> type:
     return cls
 
 
-def lazy_inline(fn: Callable | None = None, attrs: Any = None, policy: Any = None) -> Callable:
+def lazy_inline(fn: Callable[..., Any] | None = None, attrs: Any = None, policy: Any = None) -> Callable[..., Any]:
     """Return the function: graphs have no parts that are compiled apart here.
 
     Parameters
@@ -239,7 +239,7 @@ def lazy_inline(fn: Callable | None = None, attrs: Any = None, policy: Any = Non
     return fn
 
 
-def no_inline(fn: Callable) -> Callable:
+def no_inline(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function: graphs have no parts that are compiled apart here.
 
     Parameters
@@ -302,7 +302,7 @@ class JitConfig:
         infer_boost: str = "off",
         **kwargs: Any,
     ) -> None:
-        self.jit_config_dict = {
+        self.jit_config_dict: dict[str, Any] = {
             "jit_level": jit_level,
             "exc_mode": exc_mode,
             "jit_syntax_level": jit_syntax_level,

@@ -308,7 +308,7 @@ class Tensor(TensorMethods):
     # ------------------------------------------------------------------------------------- NumPy, DLPack,
     # copies
 
-    __array_priority__ = 1000.0
+    __array_priority__: float = 1000.0
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         caller = sys._getframe(1)
@@ -361,14 +361,14 @@ class Tensor(TensorMethods):
             raise TypeError(f"from_dlpack: expected an object with __dlpack__, got {type(other).__name__}")
         return Tensor.from_numpy(np.from_dlpack(other))
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         stay(self, "pickle")
         return _restore, (self.asnumpy(),)
 
     def __copy__(self) -> Tensor:
         return +self
 
-    def __deepcopy__(self, memo: dict) -> Tensor:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         return Tensor(self)
 
     def copy(self) -> Tensor:
@@ -472,13 +472,13 @@ class Placeholder(Tensor):
 
     __str__ = __repr__
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _placeholder, self.forms[id(self)]
 
     def __copy__(self) -> Tensor:
         return _placeholder(*self.forms[id(self)])
 
-    def __deepcopy__(self, memo: dict) -> Tensor:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         return self.__copy__()
 
     def __del__(self) -> None:

@@ -5,6 +5,7 @@ level up: types are compared by identity, so there must be only one of each.
 """
 
 import sys
+from types import ModuleType
 
 from dualgrad.common import initializer
 from dualgrad.common.sparse_tensor import COOTensor, CSRTensor, RowTensor
@@ -13,9 +14,9 @@ from dualgrad.random import get_seed, set_seed
 from dualgrad.tensor import Tensor
 
 # By way of `sys.modules`, since `dualgrad.tensor` as an attribute is the function of that name.
-dtype = sys.modules["dualgrad.dtype"]
-parameter = sys.modules["dualgrad.parameter"]
-tensor = sys.modules["dualgrad.tensor"]
+dtype: ModuleType = sys.modules["dualgrad.dtype"]
+parameter: ModuleType = sys.modules["dualgrad.parameter"]
+tensor: ModuleType = sys.modules["dualgrad.tensor"]
 for _module in (dtype, parameter, tensor):
     sys.modules[_module.__name__.replace("dualgrad", __name__, 1)] = _module
 del _module

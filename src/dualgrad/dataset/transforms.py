@@ -62,7 +62,7 @@ class Compose:
     """
 
     def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
-        self.transforms = list(transforms)
+        self.transforms: list[Callable[..., Any]] = list(transforms)
         if not self.transforms or not all(callable(transform) for transform in self.transforms):
             raise TypeError("Compose: expected a list of functions")
 

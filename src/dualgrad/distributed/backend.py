@@ -127,9 +127,9 @@ class Backend:
 
     def __init__(self, name: str, workers: int, threads_per_worker: int) -> None:
         self.name = name
-        self.workers = checked_count("Backend", "workers", workers)
-        self.threads_per_worker = checked_count("Backend", "threads_per_worker", threads_per_worker)
-        self.closed = False
+        self.workers: int = checked_count("Backend", "workers", workers)
+        self.threads_per_worker: int = checked_count("Backend", "threads_per_worker", threads_per_worker)
+        self.closed: bool = False
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.workers} workers of {self.threads_per_worker} threads>"

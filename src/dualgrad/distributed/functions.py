@@ -110,6 +110,8 @@ class Kept:
         Those in it whose values each call brings.
     """
 
+    fn: Any
+
     def __init__(self, sent: tuple[Any, dict[Any, Any]], weights: list[Parameter]) -> None:
         self.fn, self._arrived = sent
         self.weights = weights

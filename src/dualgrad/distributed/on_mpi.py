@@ -65,7 +65,7 @@ class OnMPI(Backend):
         beside.Free()
         super().__init__("mpi", size, threads)
         self._world = given.Dup()  # messages of ours do not meet others
-        self.number = given.Get_rank()
+        self.number: Any = given.Get_rank()
 
     @property
     def writes(self) -> bool:

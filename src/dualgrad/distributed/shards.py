@@ -134,6 +134,9 @@ class Shards:
     <10 rows in 3 chunks on local>
     """
 
+    rows: int
+    chunk: int
+
     def __init__(self, backend: Backend, *arrays: Any, chunk: int = CHUNK) -> None:
         if not isinstance(backend, Backend):
             raise TypeError(f"Shards: backend is a {type(backend).__name__}; expected what distributed.connect returns")
@@ -197,7 +200,7 @@ class Shards:
         self.rows, self.chunk = backend.agreed(
             (checked_count("Shards", "the number of rows", rows), checked_count("Shards", "chunk", chunk))
         )
-        self.count = -(-self.rows // self.chunk)
+        self.count: Any = -(-self.rows // self.chunk)
 
     def _runs(self) -> list[tuple[int, int]]:
         """The rows of each worker: whole chunks."""

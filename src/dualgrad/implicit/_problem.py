@@ -28,6 +28,9 @@ LOOKED_AT = 256  # the condition of larger Jacobians is not computed
 class Layout:
     """The layout of a pytree of float tensors in one vector."""
 
+    what: str
+    name: str
+
     def __init__(self, name: str, what: str, nest: Any) -> None:
         tensors = tensors_of(nest)
         types = {t.dtype for t in tensors}
@@ -35,10 +38,10 @@ class Layout:
             found = sorted({str(t.dtype) for t in tensors}) or type(nest).__name__
             raise TypeError(f"{name}: {what} holds {found}; expected tensors of one float type")
         self.name, self.what = name, what
-        self.template = template_of(nest)
-        self.shapes = [t.shape for t in tensors]
-        self.sizes = [t.size for t in tensors]
-        self.size = sum(self.sizes)
+        self.template: Any = template_of(nest)
+        self.shapes: list[tuple[int, ...]] = [t.shape for t in tensors]
+        self.sizes: list[int] = [t.size for t in tensors]
+        self.size: int = sum(self.sizes)
 
     def vector(self, nest: Any, what: str = "") -> Tensor:
         """The tensors of a pytree as one vector."""
@@ -91,6 +94,13 @@ class Problem:
     Operands of the primitives are the start, as a vector, the tensors among the arguments of F, and those it reads.
     """
 
+    solver: Any
+    inside: Any
+    captured: list[Tensor]
+    limit: int
+    fn: Callable[..., Any]
+    name: str
+
     def __init__(
         self,
         name: str,
@@ -102,13 +112,13 @@ class Problem:
         limit: int,
     ) -> None:
         self.name, self.fn, self.solver, self.limit = name, fn, solver, limit
-        self.layout = Layout(name, "the start", x)
-        self.dtype = tensors_of(x)[0].dtype.numpy
-        self.tol = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else tol
-        self.args = template_of(args)
-        self.count = len(tensors_of(args))
+        self.layout: Layout = Layout(name, "the start", x)
+        self.dtype: Any = tensors_of(x)[0].dtype.numpy
+        self.tol: float = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else tol
+        self.args: Any = template_of(args)
+        self.count: int = len(tensors_of(args))
         self.loss: Callable[..., Any] | None = None
-        self.repeats = recording()  # a program holds this, and its guards see to it that nothing changes
+        self.repeats: bool = recording()  # a program holds this, and its guards see to it that nothing changes
         self.programs: dict[str, Callable[..., Any]] = {}
         self.inside, self.captured, out = explored(name, fn, (x, *args))
         self.layout.vector(out, "the function")

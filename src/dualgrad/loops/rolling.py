@@ -42,16 +42,22 @@ class Ahead:
         Whether the loop is run for the first time, so that it is not known yet whether its body is pure.
     """
 
+    done: int
+
+    carry: Any
+    results: Results
+    beyond: int
+
     def __init__(self, loop: Loop, init: Any, xs: list[Tensor], first: bool) -> None:
         from .._engine.trace.rolling import roll
 
         self.loop = loop
-        self.template = template_of(init)
+        self.template: Any = template_of(init)
         self.carry, self.results, self.done = init, Results(loop.name, False), 0
         self.beyond = 0  # steps that were executed after the last one of the loop
         self.fields: Any = None  # of what a step returns beside the carry
         truth = None
-        self.over = False
+        self.over: bool = False
         if loop.proceed is not None:
             truth = loop.truth(init)
             assert isinstance(truth, Tensor)
@@ -59,7 +65,9 @@ class Ahead:
         reached = [*loop.given_by_users, self.template, loop.given.template] if first else None
         n = -1 if loop.proceed is not None or loop.n is None else loop.n
         counts = isinstance(loop.given, Counted)
-        self.rolled = roll(loop.name, self.step, tensors_of(init), xs, n, loop.reverse, truth, reached, counts=counts)
+        self.rolled: Rolled = roll(
+            loop.name, self.step, tensors_of(init), xs, n, loop.reverse, truth, reached, counts=counts
+        )
         if self.rolled.misled:
             self.carry, self.results, self.done = init, Results(loop.name, False), 0
         if self.rolled.impure and self.beyond:

@@ -91,9 +91,9 @@ class Loop:
         self.listed = listed
         self.checkpoints = checkpoints
         self.proceed = proceed
-        self.given_by_users = [f for f in (calls or body, proceed) if f is not None]
-        self.masked = False  # samples of a batch end at different steps
-        self.keeps = False  # states on the first run
+        self.given_by_users: list[Callable[..., Any]] = [f for f in (calls or body, proceed) if f is not None]
+        self.masked: bool = False  # samples of a batch end at different steps
+        self.keeps: bool = False  # states on the first run
         self.saved: dict[int, tuple[Any, Any]] = {}
         self.starts: list[int] = []  # of the results of each step, in a list of the tensors of all
 
@@ -101,8 +101,8 @@ class Loop:
         """Run the loop."""
         _checked_states(self.name, self.checkpoints)
         xs = self.given.tensors
-        self.template = template_of(init)
-        self.count = len(tensors_of(init))
+        self.template: Any = template_of(init)
+        self.count: int = len(tensors_of(init))
         if recording() and not self.may_be_rolled_up(init):
             if self.n is None or self.n <= SHORT:
                 return self.first(init, xs)
@@ -294,6 +294,13 @@ class Loop:
 class Sweep:
     """Cotangents on their way back through a loop."""
 
+    loop: Loop
+    inside: Any
+    xs: list[Tensor]
+    captured: list[Tensor]
+    wanted: list[int]
+    carry: list[Any]
+
     def __init__(
         self,
         loop: Loop,
@@ -305,16 +312,16 @@ class Sweep:
         cotangents: list[Any],
     ) -> None:
         self.loop, self.inside, self.xs, self.captured, self.wanted = loop, inside, xs, captured, wanted
-        self.count = loop.count
+        self.count: int = loop.count
         cotangents = cotangents + [None] * (self.count - len(cotangents))
         self.carry = cotangents[: self.count]
-        self.ys = cotangents[self.count :]
+        self.ys: list[Any] = cotangents[self.count :]
         end = self.count + len(xs)
-        self.of_xs = bool([j for j in wanted if self.count <= j < end])
-        self.of_captured = [j - end for j in wanted if j >= end]
+        self.of_xs: bool = bool([j for j in wanted if self.count <= j < end])
+        self.of_captured: list[int] = [j - end for j in wanted if j >= end]
         # Slopes pass integers only where one comes from outside: what is cast from a float to an integer has none.
         given = [*tensors_of(init), *xs, *captured]
-        self.through_ints = bool([j for j in wanted if given[j]._typenum not in _INEXACT])
+        self.through_ints: bool = bool([j for j in wanted if given[j]._typenum not in _INEXACT])
         self.totals: list[Any] = [None] * len(captured)
         self.terms: dict[int, list[Any]] = {}
 

@@ -29,7 +29,7 @@ class Given:
     """Nothing but the carry; the base of what else a step may be given."""
 
     def __init__(self, nest: Any = None) -> None:
-        self.tensors = tensors_of(nest)
+        self.tensors: list[Tensor] = tensors_of(nest)
         self.template: Any = None  # of what each step is given
 
     def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
@@ -62,7 +62,7 @@ class Stacked(Given):
 
     def __init__(self, nest: Any) -> None:
         super().__init__(nest)
-        self.template = template_of(nest)
+        self.template: Any = template_of(nest)
 
     def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
         """The tensors that step k is given, from those of the loop."""
@@ -88,8 +88,8 @@ class Listed(Given):
 
     def __init__(self, entries: list[Any]) -> None:
         super().__init__(entries)
-        self.templates = [template_of(entry) for entry in entries]
-        self.starts = [0]
+        self.templates: list[Any] = [template_of(entry) for entry in entries]
+        self.starts: list[int] = [0]
         for entry in entries:
             self.starts.append(self.starts[-1] + len(tensors_of(entry)))
 

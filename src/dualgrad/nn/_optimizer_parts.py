@@ -149,7 +149,9 @@ class StepParts:
         """Maps a function over tuples."""
         return ops.HyperMap()
 
-    map_reverse = hyper_map = hyper_map_reverse = map_
+    map_reverse: Any = map_
+    hyper_map: Any = map_
+    hyper_map_reverse: Any = map_
 
     @property
     def optim_filter(self) -> tuple[bool, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
+from dualgrad.parameter import ParameterTuple
 from dualgrad.tensor import Tensor
 
 __all__ = ["AdaMax", "Adadelta", "Adagrad", "AdamWeightDecay", "RMSProp"]
@@ -63,11 +64,11 @@ class AdamWeightDecay(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
-        self.beta1 = check_number("AdamWeightDecay: beta1", beta1, below=1.0)
-        self.beta2 = check_number("AdamWeightDecay: beta2", beta2, below=1.0)
-        self.eps = check_number("AdamWeightDecay: eps", eps, positive=True)
-        self.moments1 = self._state("adam_m")
-        self.moments2 = self._state("adam_v")
+        self.beta1: float = check_number("AdamWeightDecay: beta1", beta1, below=1.0)
+        self.beta2: float = check_number("AdamWeightDecay: beta2", beta2, below=1.0)
+        self.eps: float = check_number("AdamWeightDecay: eps", eps, positive=True)
+        self.moments1: ParameterTuple = self._state("adam_m")
+        self.moments2: ParameterTuple = self._state("adam_v")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         mean = self.beta1 * self.moments1[index]._detached() + (1.0 - self.beta1) * gradient
@@ -114,11 +115,11 @@ class AdaMax(Optimizer):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.beta1 = check_number("AdaMax: beta1", beta1, below=1.0)
-        self.beta2 = check_number("AdaMax: beta2", beta2, below=1.0)
-        self.eps = check_number("AdaMax: eps", eps, positive=True)
-        self.moment1 = self._state("moment1")
-        self.moment2 = self._state("moment2")
+        self.beta1: float = check_number("AdaMax: beta1", beta1, below=1.0)
+        self.beta2: float = check_number("AdaMax: beta2", beta2, below=1.0)
+        self.eps: float = check_number("AdaMax: eps", eps, positive=True)
+        self.moment1: ParameterTuple = self._state("moment1")
+        self.moment2: ParameterTuple = self._state("moment2")
 
     def _scaled(self, rate: Tensor, step: Tensor) -> Tensor:
         return rate / (1.0 - self.beta1 ** (step + 1).astype(rate.dtype))
@@ -189,14 +190,14 @@ class RMSProp(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.decay = check_number("RMSProp: decay", decay)
-        self.momentum = check_number("RMSProp: momentum", momentum)
-        self.epsilon = check_number("RMSProp: epsilon", epsilon, positive=True)
-        self.centered = check_flag("RMSProp: centered", centered)
-        self.ms = self._state("mean_square", init="ones")
-        self.moment = self._state("moment")
+        self.decay: float = check_number("RMSProp: decay", decay)
+        self.momentum: float = check_number("RMSProp: momentum", momentum)
+        self.epsilon: float = check_number("RMSProp: epsilon", epsilon, positive=True)
+        self.centered: bool = check_flag("RMSProp: centered", centered)
+        self.ms: ParameterTuple = self._state("mean_square", init="ones")
+        self.moment: ParameterTuple = self._state("moment")
         if centered:
-            self.mg = self._state("mean_grad")
+            self.mg: ParameterTuple = self._state("mean_grad")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         square = self.decay * self.ms[index]._detached() + (1.0 - self.decay) * ops.square(gradient)
@@ -257,8 +258,8 @@ class Adagrad(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.accum = self._state("accum", init=check_number("Adagrad: accum", accum, positive=True))
-        self.update_slots = check_flag("Adagrad: update_slots", update_slots)
+        self.accum: ParameterTuple = self._state("accum", init=check_number("Adagrad: accum", accum, positive=True))
+        self.update_slots: bool = check_flag("Adagrad: update_slots", update_slots)
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         total = self.accum[index]._detached()
@@ -316,10 +317,10 @@ class Adadelta(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.rho = check_number("Adadelta: rho", rho, below=1.0)
-        self.epsilon = check_number("Adadelta: epsilon", epsilon, positive=True)
-        self.accum = self._state("accum")
-        self.accum_update = self._state("accum_update")
+        self.rho: float = check_number("Adadelta: rho", rho, below=1.0)
+        self.epsilon: float = check_number("Adadelta: epsilon", epsilon, positive=True)
+        self.accum: ParameterTuple = self._state("accum")
+        self.accum_update: ParameterTuple = self._state("accum_update")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         square = self.rho * self.accum[index]._detached() + (1.0 - self.rho) * ops.square(gradient)

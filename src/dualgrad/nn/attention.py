@@ -76,6 +76,11 @@ class MultiheadAttention(Cell):
     ((5, 2, 8), (2, 5, 5))
     """
 
+    embed_dim: int
+    num_heads: int
+    kdim: int
+    vdim: int
+
     def __init__(
         self,
         embed_dim: int,
@@ -96,7 +101,7 @@ class MultiheadAttention(Cell):
             raise ValueError(f"{name}: {num_heads} heads do not divide embed_dim {embed_dim}")
         if not 0 <= dropout < 1:
             raise ValueError(f"{name}: dropout is {dropout}; expected a probability below 1")
-        self.head_dim = embed_dim // num_heads
+        self.head_dim: int = embed_dim // num_heads
         self.dropout = dropout
         self.batch_first = batch_first
         self.add_zero_attn = add_zero_attn
@@ -104,7 +109,9 @@ class MultiheadAttention(Cell):
         self._one_width = self.kdim == self.vdim == embed_dim
         init = XavierUniform()
         if self._one_width:
-            self.in_proj_weight = Parameter(initializer(init, (3 * embed_dim, embed_dim), dtype), name="in_proj_weight")
+            self.in_proj_weight: Parameter = Parameter(
+                initializer(init, (3 * embed_dim, embed_dim), dtype), name="in_proj_weight"
+            )
         else:
             for what, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
                 weight = initializer(init, (embed_dim, width), dtype)
@@ -112,7 +119,7 @@ class MultiheadAttention(Cell):
         self.in_proj_bias: Parameter | None = None
         if has_bias:
             self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype), name="in_proj_bias")
-        self.out_proj = Dense(embed_dim, embed_dim, bias_init="zeros", has_bias=has_bias, dtype=dtype)
+        self.out_proj: Dense = Dense(embed_dim, embed_dim, bias_init="zeros", has_bias=has_bias, dtype=dtype)
         self.bias_k: Parameter | None = None
         self.bias_v: Parameter | None = None
         if add_bias_kv:

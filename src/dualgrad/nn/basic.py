@@ -8,7 +8,7 @@ from typing import Any
 from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.common.initializer import Uniform, initializer
-from dualgrad.dtype import as_dtype
+from dualgrad.dtype import DType, as_dtype
 from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import operand
 from dualgrad.ops.neural._sliding import numbers
@@ -27,7 +27,7 @@ class _OverAxes(Cell):
     def __init__(self, axis: Any, keep_dims: Any) -> None:
         super().__init__()
         self.axis = axis
-        self.keep_dims = bool(keep_dims)
+        self.keep_dims: bool = bool(keep_dims)
 
     def extend_repr(self) -> str:
         return f"axis={self.axis}, keep_dims={self.keep_dims}"
@@ -165,9 +165,9 @@ class OneHot(Cell):
         super().__init__()
         self.axis = axis
         self.depth = depth
-        self.dtype = as_dtype(dtype, where="OneHot")
-        self.on_value = Tensor(on_value, self.dtype)
-        self.off_value = Tensor(off_value, self.dtype)
+        self.dtype: DType = as_dtype(dtype, where="OneHot")
+        self.on_value: Tensor = Tensor(on_value, self.dtype)
+        self.off_value: Tensor = Tensor(off_value, self.dtype)
 
     def construct(self, indices: Tensor) -> Tensor:
         return ops.one_hot(indices, self.depth, self.on_value, self.off_value, self.axis)
@@ -337,7 +337,7 @@ class Unflatten(Cell):
     def __init__(self, axis: int, unflattened_size: Any) -> None:
         super().__init__()
         self.axis = axis
-        self.unflattened_size = tuple(unflattened_size)
+        self.unflattened_size: tuple[Any, ...] = tuple(unflattened_size)
 
     def construct(self, x: Tensor) -> Tensor:
         x = operand("Unflatten", x)
@@ -376,6 +376,10 @@ class BiDense(Cell):
     (5, 4)
     """
 
+    in1_channels: int
+    in2_channels: int
+    out_channels: int
+
     def __init__(
         self,
         in1_channels: int,
@@ -393,7 +397,7 @@ class BiDense(Cell):
         default = Uniform(1.0 / math.sqrt(in1_channels))
         shape = (out_channels, in1_channels, in2_channels)
         weight = initializer(default if weight_init is None else weight_init, shape, dtype)
-        self.weight = Parameter(weight, name="weight")
+        self.weight: Parameter = Parameter(weight, name="weight")
         self.bias: Parameter | None = None
         if has_bias:
             bias = initializer(default if bias_init is None else bias_init, (out_channels,), dtype)

@@ -79,7 +79,7 @@ class Cell(State, Flags, Hookable):
         if cls.__call__ is _call or cls.__call__ is _call_with_bprop:
             wanted = _call_with_bprop if own_gradient else _call
             if cls.__call__ is not wanted:
-                cls.__call__ = wanted  # type: ignore[method-assign,assignment]
+                type.__setattr__(cls, "__call__", wanted)
         elif own_gradient:
             # Its `__call__` would reach `construct` without the gradient of `bprop`.
             raise TypeError(f"{cls.__name__}: a Cell that defines bprop must not define __call__; use construct")

@@ -23,6 +23,9 @@ __all__ = ["Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dTranspose", "Conv3d", "
 class _Convolution(Cell):
     """The settings and parameters of a convolution over n axes. A single axis is the last of two."""
 
+    out_channels: int
+    in_channels: int
+
     n = 2
     transposed = False
 
@@ -43,11 +46,11 @@ class _Convolution(Cell):
         super().__init__()
         name = type(self).__name__
         self.in_channels, self.out_channels = numbers(name, "in_channels, out_channels", channels, 2)
-        self.kernel_size = numbers(name, "kernel_size", kernel_size, self.n)
-        self.stride = numbers(name, "stride", stride, self.n)
-        self.dilation = numbers(name, "dilation", dilation, self.n)
-        self.group = numbers(name, "group", group, 1)[0]
-        self.pad_mode = padding_of(name, pad_mode, padding, self.n)[0]
+        self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, self.n)
+        self.stride: tuple[int, ...] = numbers(name, "stride", stride, self.n)
+        self.dilation: tuple[int, ...] = numbers(name, "dilation", dilation, self.n)
+        self.group: int = numbers(name, "group", group, 1)[0]
+        self.pad_mode: str = padding_of(name, pad_mode, padding, self.n)[0]
         self.padding = padding
         if self.in_channels % self.group or self.out_channels % self.group:
             raise ValueError(
@@ -63,7 +66,7 @@ class _Convolution(Cell):
         shape = (first, second // self.group, *self.kernel_size)
         default = Uniform(1.0 / math.sqrt(math.prod(shape[1:])))
         weight = initializer(default if weight_init is None else weight_init, shape, dtype)
-        self.weight = Parameter(weight, name="weight")
+        self.weight: Parameter = Parameter(weight, name="weight")
         self.bias: Parameter | None = None
         if has_bias:
             bias = initializer(default if bias_init is None else bias_init, self.out_channels, dtype)
@@ -286,7 +289,7 @@ class _Transposed(_Convolution):
     def __init__(self, channels: tuple[Any, Any], *settings: Any, output_padding: Any = 0) -> None:
         super().__init__(channels, *settings)
         kernel_and_steps = self.kernel_size, self.stride, self.dilation
-        self.output_padding = numbers(type(self).__name__, "output_padding", output_padding, self.n, 0)
+        self.output_padding: tuple[int, ...] = numbers(type(self).__name__, "output_padding", output_padding, self.n, 0)
         self._cut, self._extra = cut_of(
             type(self).__name__, *kernel_and_steps, self.pad_mode, self.padding, output_padding
         )

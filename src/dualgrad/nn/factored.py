@@ -93,20 +93,20 @@ class AdaFactor(Optimizer):
         super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay, loss_scale)
         if not isinstance(eps, (tuple, list)) or len(eps) != 2:
             raise ValueError(f"AdaFactor: eps must have two numbers, got {eps!r}")
-        self.eps = tuple(check_number(f"AdaFactor: eps[{k}]", each) for k, each in enumerate(eps))
-        self.clip_threshold = check_number("AdaFactor: clip_threshold", clip_threshold, positive=True)
-        self.decay_rate = check_number("AdaFactor: decay_rate", decay_rate, below=1.0, positive=True)
-        self.beta1 = check_number("AdaFactor: beta1", 0.0 if beta1 is None else beta1, below=1.0)
-        self.scale_parameter = check_flag("AdaFactor: scale_parameter", scale_parameter) and (
+        self.eps: tuple[float, ...] = tuple(check_number(f"AdaFactor: eps[{k}]", each) for k, each in enumerate(eps))
+        self.clip_threshold: float = check_number("AdaFactor: clip_threshold", clip_threshold, positive=True)
+        self.decay_rate: float = check_number("AdaFactor: decay_rate", decay_rate, below=1.0, positive=True)
+        self.beta1: float = check_number("AdaFactor: beta1", 0.0 if beta1 is None else beta1, below=1.0)
+        self.scale_parameter: bool = check_flag("AdaFactor: scale_parameter", scale_parameter) and (
             learning_rate is None or isinstance(learning_rate, (int, float))
         )
         self.relative_step = relative_step
         self.warmup_init = warmup_init
         if self.beta1:
-            self.exp_avg = self._state("exp_avg")
-        self.exp_avg_sq_row = self._means("exp_avg_sq_row", lambda shape: shape[:-1])
-        self.exp_avg_sq_col = self._means("exp_avg_sq_col", lambda shape: (*shape[:-2], shape[-1]))
-        self.exp_avg_sq = self._means("exp_avg_sq", lambda shape: (1,), lambda shape: shape)
+            self.exp_avg: ParameterTuple = self._state("exp_avg")
+        self.exp_avg_sq_row: ParameterTuple = self._means("exp_avg_sq_row", lambda shape: shape[:-1])
+        self.exp_avg_sq_col: ParameterTuple = self._means("exp_avg_sq_col", lambda shape: (*shape[:-2], shape[-1]))
+        self.exp_avg_sq: ParameterTuple = self._means("exp_avg_sq", lambda shape: (1,), lambda shape: shape)
 
     @staticmethod
     def _check_choices(learning_rate: Any, relative_step: Any, warmup_init: Any, compression: Any) -> None:

@@ -80,20 +80,20 @@ class Dense(Cell):
         dtype: Any = mstype.float32,
     ) -> None:
         super().__init__()
-        self.in_channels = _count("Dense", "in_channels", in_channels)
-        self.out_channels = _count("Dense", "out_channels", out_channels)
+        self.in_channels: int = _count("Dense", "in_channels", in_channels)
+        self.out_channels: int = _count("Dense", "out_channels", out_channels)
         if not isinstance(has_bias, bool):
             raise TypeError(f"Dense: has_bias must be a bool, got {type(has_bias).__name__}")
         self.has_bias = has_bias
         default = Uniform(1.0 / math.sqrt(self.in_channels))
         shape = (self.out_channels, self.in_channels)
         weight = initializer(default if weight_init is None else weight_init, shape, dtype)
-        self.weight = Parameter(weight, name="weight")
+        self.weight: Parameter = Parameter(weight, name="weight")
         self.bias: Parameter | None = None
         if has_bias:
             bias = initializer(default if bias_init is None else bias_init, shape[:1], dtype)
             self.bias = Parameter(bias, name="bias")
-        self.activation = get_activation(activation)
+        self.activation: Any = get_activation(activation)
 
     def construct(self, x: Tensor) -> Tensor:
         """Map the last axis: ``(..., in_channels)`` to ``(..., out_channels)``."""
@@ -197,8 +197,8 @@ class Embedding(Cell):
         padding_idx: int | None = None,
     ) -> None:
         super().__init__()
-        self.vocab_size = _count("Embedding", "vocab_size", vocab_size)
-        self.embedding_size = _count("Embedding", "embedding_size", embedding_size)
+        self.vocab_size: int = _count("Embedding", "vocab_size", vocab_size)
+        self.embedding_size: int = _count("Embedding", "embedding_size", embedding_size)
         self.use_one_hot = use_one_hot
         self.padding_idx = padding_idx
         table = initializer(embedding_table, (self.vocab_size, self.embedding_size), dtype)
@@ -206,7 +206,7 @@ class Embedding(Cell):
             if not 0 <= padding_idx < self.vocab_size:
                 raise ValueError(f"Embedding: padding_idx is {padding_idx}; expected a row below {vocab_size}")
             table[padding_idx] = 0.0
-        self.embedding_table = Parameter(table, name="embedding_table")
+        self.embedding_table: Parameter = Parameter(table, name="embedding_table")
 
     def construct(self, ids: Tensor) -> Tensor:
         return ops.embedding(ids, self.embedding_table)
@@ -236,8 +236,8 @@ class Flatten(Cell):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        self.start_dim = integer("Flatten", "start_dim", start_dim)
-        self.end_dim = integer("Flatten", "end_dim", end_dim)
+        self.start_dim: int = integer("Flatten", "start_dim", start_dim)
+        self.end_dim: int = integer("Flatten", "end_dim", end_dim)
 
     def construct(self, x: Tensor) -> Tensor:
         x = operand("Flatten", x)

@@ -10,7 +10,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
-from dualgrad.parameter import Parameter
+from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
 __all__ = ["LARS", "Lamb"]
@@ -70,11 +70,11 @@ class Lamb(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
-        self.beta1 = check_number("Lamb: beta1", beta1, below=1.0)
-        self.beta2 = check_number("Lamb: beta2", beta2, below=1.0)
-        self.eps = check_number("Lamb: eps", eps, positive=True)
-        self.moments1 = self._state("lamb_m")
-        self.moments2 = self._state("lamb_v")
+        self.beta1: float = check_number("Lamb: beta1", beta1, below=1.0)
+        self.beta2: float = check_number("Lamb: beta2", beta2, below=1.0)
+        self.eps: float = check_number("Lamb: eps", eps, positive=True)
+        self.moments1: ParameterTuple = self._state("lamb_m")
+        self.moments2: ParameterTuple = self._state("lamb_v")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         mean = self.beta1 * self.moments1[index]._detached() + (1.0 - self.beta1) * gradient
@@ -147,14 +147,14 @@ class LARS(Optimizer):
         if not callable(lars_filter):
             raise TypeError(f"LARS: lars_filter must be a function of a Parameter, got {type(lars_filter).__name__}")
         super().__init__(0.0, optimizer.parameters)
-        self.epsilon = check_number("LARS: epsilon", epsilon)
-        self.coefficient = check_number("LARS: coefficient", coefficient)
-        self.use_clip = check_flag("LARS: use_clip", use_clip)
+        self.epsilon: float = check_number("LARS: epsilon", epsilon)
+        self.coefficient: float = check_number("LARS: coefficient", coefficient)
+        self.use_clip: bool = check_flag("LARS: use_clip", use_clip)
         self.opt = optimizer
         # The steps and the rates are those of the other optimiser: one count, one rate.
-        self.global_step = optimizer.global_step
-        self.learning_rate = optimizer.learning_rate
-        self.lars_flag = tuple(bool(lars_filter(parameter)) for parameter in self.parameters)
+        self.global_step: Parameter = optimizer.global_step
+        self.learning_rate: Any = optimizer.learning_rate
+        self.lars_flag: tuple[bool, ...] = tuple(bool(lars_filter(parameter)) for parameter in self.parameters)
         self.__dict__["_taken"] = optimizer._take_decays()
 
     def get_lr(self) -> Any:

@@ -43,7 +43,7 @@ class FixedLossScaleUpdateCell(Cell):
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
-        self.loss_scale_value = check_number(
+        self.loss_scale_value: float = check_number(
             f"{type(self).__name__}: loss_scale_value", loss_scale_value, positive=True
         )
 
@@ -88,13 +88,13 @@ class DynamicLossScaleUpdateCell(FixedLossScaleUpdateCell):
     def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
         super().__init__(loss_scale_value)
         name = type(self).__name__
-        self.scale_factor = check_number(f"{name}: scale_factor", scale_factor, positive=True)
-        self.scale_window = integer(name, "scale_window", scale_window)
+        self.scale_factor: float = check_number(f"{name}: scale_factor", scale_factor, positive=True)
+        self.scale_window: int = integer(name, "scale_window", scale_window)
         if self.scale_window < 1:
             raise ValueError(f"{name}: scale_window must be positive, got {scale_window}")
-        self.minimum_loss_scale = 1.0
-        self.cur_iter = _count(1, "current_iterator_step")
-        self.last_overflow_iter = _count(0, "last_overflow_iterator_step")
+        self.minimum_loss_scale: float = 1.0
+        self.cur_iter: Parameter = _count(1, "current_iterator_step")
+        self.last_overflow_iter: Parameter = _count(0, "last_overflow_iterator_step")
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
         scale, step, last = loss_scale._detached(), self.cur_iter._detached(), self.last_overflow_iter._detached()
@@ -148,7 +148,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def __init__(self, network: Cell, optimizer: Any, scale_sense: Any) -> None:
         super().__init__(network, optimizer)
-        self.loss_scaling_manager = None
+        self.loss_scaling_manager: Any = None
         if isinstance(scale_sense, Cell):
             self.loss_scaling_manager = scale_sense
             scale_sense = Tensor(scale_sense.get_loss_scale(), mstype.float32)  # type: ignore[attr-defined]
@@ -160,7 +160,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             raise ValueError(
                 f"TrainOneStepWithLossScaleCell: scale_sense has shape {scale_sense.shape}; expected () or (1,)"
             )
-        self.scale_sense = Parameter(scale_sense, name="scale_sense", requires_grad=False)
+        self.scale_sense: Parameter = Parameter(scale_sense, name="scale_sense", requires_grad=False)
 
     def set_sense_scale(self, sens: Tensor) -> None:
         """Set the scale.

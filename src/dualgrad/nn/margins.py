@@ -293,8 +293,8 @@ class FocalLoss(LossBase):
         super().__init__(reduction)
         if not 0 <= gamma <= 5:
             raise ValueError(f"FocalLoss: gamma is {gamma}; expected a number from 0 to 5")
-        self.weight = None if weight is None else operand("FocalLoss", weight)
-        self.gamma = float(gamma)
+        self.weight: Tensor | None = None if weight is None else operand("FocalLoss", weight)
+        self.gamma: float = float(gamma)
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         x, t = floating("FocalLoss", logits), index_tensor("FocalLoss", labels)

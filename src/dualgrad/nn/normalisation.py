@@ -39,7 +39,7 @@ class _BatchNorm(Cell):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.num_features = numbers(name, "num_features", num_features, 1)[0]
+        self.num_features: int = numbers(name, "num_features", num_features, 1)[0]
         if not 0 <= momentum <= 1:
             raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
         if not isinstance(use_batch_statistics, bool | None):
@@ -49,12 +49,14 @@ class _BatchNorm(Cell):
         self.momentum = momentum
         self.use_batch_statistics = use_batch_statistics
         shape = (self.num_features,)
-        self.moving_mean = Parameter(initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False)
-        self.moving_variance = Parameter(
+        self.moving_mean: Parameter = Parameter(
+            initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False
+        )
+        self.moving_variance: Parameter = Parameter(
             initializer(moving_var_init, shape, dtype), name="variance", requires_grad=False
         )
-        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+        self.gamma: Parameter = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta: Parameter = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in self.axes:
@@ -111,7 +113,7 @@ class BatchNorm1d(_BatchNorm):
     [[-1.  1.]] [0.2]
     """
 
-    axes = 2, 3
+    axes: tuple[int, ...] = 2, 3
 
 
 class BatchNorm2d(_BatchNorm):
@@ -126,7 +128,7 @@ class BatchNorm2d(_BatchNorm):
     (2, 3, 4, 4)
     """
 
-    axes = (4,)
+    axes: tuple[int, ...] = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
@@ -141,7 +143,7 @@ class BatchNorm3d(_BatchNorm):
     (2, 3, 1, 4, 4)
     """
 
-    axes = (5,)
+    axes: tuple[int, ...] = (5,)
 
 
 class LayerNorm(Cell):
@@ -199,12 +201,12 @@ class LayerNorm(Cell):
             )
         if not normalized_shape:
             raise ValueError("LayerNorm: normalized_shape is empty; expected one length or more")
-        self.normalized_shape = tuple(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = tuple(normalized_shape)
         self.begin_norm_axis = begin_norm_axis
         self.begin_params_axis = begin_params_axis
         self.epsilon = epsilon
-        self.gamma = Parameter(initializer(gamma_init, self.normalized_shape, dtype), name="gamma")
-        self.beta = Parameter(initializer(beta_init, self.normalized_shape, dtype), name="beta")
+        self.gamma: Parameter = Parameter(initializer(gamma_init, self.normalized_shape, dtype), name="gamma")
+        self.beta: Parameter = Parameter(initializer(beta_init, self.normalized_shape, dtype), name="beta")
         self._normalise = ops.LayerNorm(begin_norm_axis, begin_params_axis, epsilon)
 
     def construct(self, x: Tensor) -> Tensor:
@@ -250,6 +252,9 @@ class GroupNorm(Cell):
     [[-1.  1. -1.  1.]]
     """
 
+    num_groups: int
+    num_channels: int
+
     def __init__(
         self,
         num_groups: int,
@@ -268,8 +273,8 @@ class GroupNorm(Cell):
             raise ValueError(f"GroupNorm: {num_groups} groups do not divide {num_channels} channels")
         self.eps = eps
         shape = (self.num_channels,)
-        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+        self.gamma: Parameter = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta: Parameter = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
@@ -302,7 +307,7 @@ class SyncBatchNorm(_BatchNorm):
     (2, 3, 4, 4)
     """
 
-    axes = 2, 3, 4, 5
+    axes: tuple[int, ...] = 2, 3, 4, 5
 
     def __init__(
         self,
@@ -343,14 +348,14 @@ class _InstanceNorm(Cell):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.num_features = numbers(name, "num_features", num_features, 1)[0]
+        self.num_features: int = numbers(name, "num_features", num_features, 1)[0]
         if not 0 <= momentum <= 1:
             raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
         self.eps = eps
         self.momentum = momentum
         shape = (self.num_features,)
-        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+        self.gamma: Parameter = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta: Parameter = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim != self.n + 2 or x.shape[1] != self.num_features:

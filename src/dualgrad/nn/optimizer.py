@@ -177,7 +177,7 @@ class Optimizer(Cell, StepParts):
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         self.weight_decay = check_number(f"{name}: weight_decay", weight_decay)
-        self.loss_scale = check_number(f"{name}: loss_scale", loss_scale, positive=True)
+        self.loss_scale: float = check_number(f"{name}: loss_scale", loss_scale, positive=True)
         self._add_rate("learning_rate", learning_rate)
         self.global_step = self._state_scalar(np.int32(0), "global_step")
         self.__dict__.update(_is_group=False, _ordered=False)
@@ -296,7 +296,7 @@ class Optimizer(Cell, StepParts):
     def _take_decays(self) -> list[float]:
         """Return the weight decay of each parameter, and leave none: who takes them adds them to the gradients."""
         taken = self.group_weight_decay
-        self.weight_decay = 0.0
+        self.weight_decay: float = 0.0
         self._groups = [group._replace(decay=None) for group in self._groups]
         self._decays = self.group_weight_decay
         return taken

@@ -11,7 +11,7 @@ from typing import Any
 from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
-from dualgrad.parameter import Parameter
+from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
 __all__ = ["SGD", "Adam", "Momentum"]
@@ -67,16 +67,16 @@ class SGD(Optimizer):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.momentum = check_number("SGD: momentum", momentum)
-        self.dampening = check_number("SGD: dampening", dampening)
-        self.nesterov = check_flag("SGD: nesterov", nesterov)
+        self.momentum: float = check_number("SGD: momentum", momentum)
+        self.dampening: float = check_number("SGD: dampening", dampening)
+        self.nesterov: bool = check_flag("SGD: nesterov", nesterov)
         if nesterov and (self.momentum == 0.0 or self.dampening != 0.0):
             raise ValueError(
                 f"SGD: nesterov needs momentum above 0 and dampening 0, got momentum {momentum} and "
                 f"dampening {dampening}"
             )
         if self.momentum:
-            self.accum = self._state("accum")
+            self.accum: ParameterTuple = self._state("accum")
 
     def decay_filter(self, parameter: Parameter) -> bool:
         return True
@@ -142,9 +142,9 @@ class Momentum(Optimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.momentum = check_number("Momentum: momentum", momentum)
-        self.use_nesterov = check_flag("Momentum: use_nesterov", use_nesterov)
-        self.moments = self._state("moments")
+        self.momentum: float = check_number("Momentum: momentum", momentum)
+        self.use_nesterov: bool = check_flag("Momentum: use_nesterov", use_nesterov)
+        self.moments: ParameterTuple = self._state("moments")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         speed = self.momentum * self.moments[index]._detached() + gradient
@@ -211,15 +211,15 @@ class Adam(Optimizer):
         use_amsgrad: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.beta1 = check_number("Adam: beta1", beta1, below=1.0)
-        self.beta2 = check_number("Adam: beta2", beta2, below=1.0)
-        self.eps = check_number("Adam: eps", eps, positive=True)
-        self.use_nesterov = check_flag("Adam: use_nesterov", use_nesterov)
-        self.use_amsgrad = check_flag("Adam: use_amsgrad", use_amsgrad)
-        self.moment1 = self._state("moment1")
-        self.moment2 = self._state("moment2")
+        self.beta1: float = check_number("Adam: beta1", beta1, below=1.0)
+        self.beta2: float = check_number("Adam: beta2", beta2, below=1.0)
+        self.eps: float = check_number("Adam: eps", eps, positive=True)
+        self.use_nesterov: bool = check_flag("Adam: use_nesterov", use_nesterov)
+        self.use_amsgrad: bool = check_flag("Adam: use_amsgrad", use_amsgrad)
+        self.moment1: ParameterTuple = self._state("moment1")
+        self.moment2: ParameterTuple = self._state("moment2")
         if use_amsgrad:
-            self.vhat = self._state("vhat")
+            self.vhat: ParameterTuple = self._state("vhat")
 
     def _scaled(self, rate: Tensor, step: Tensor) -> Tensor:
         t = (step + 1).astype(mstype.float64)

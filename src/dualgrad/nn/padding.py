@@ -65,7 +65,7 @@ class _EndsPad(Cell):
         given = tuple(padding) if isinstance(padding, tuple | list) else (padding,) * (2 * self.n)
         if len(given) % 2 or not 0 < len(given) <= 2 * self.n:
             raise ValueError(f"{name}: padding is {padding}; expected an int, or two for each axis, last axis first")
-        self.padding = tuple([integer(name, "padding", k) for k in given])
+        self.padding: tuple[int, ...] = tuple([integer(name, "padding", k) for k in given])
 
     def _image(self, x: Tensor) -> Tensor:
         x, name = operand(type(self).__name__, x), type(self).__name__

@@ -26,7 +26,7 @@ class _Pool(Cell):
         self._padding = tuple([k for pair in ends for k in pair])
         self.kernel_size = kernel_size
         self.stride = stride
-        self.pad_mode = mode.upper()
+        self.pad_mode: str = mode.upper()
         self.padding = padding
 
     def _same(self, two: Any, three: Any, x: Tensor) -> Tensor:

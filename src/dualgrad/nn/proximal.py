@@ -9,6 +9,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_number
+from dualgrad.parameter import ParameterTuple
 from dualgrad.tensor import Tensor
 
 __all__ = ["FTRL", "ProximalAdagrad"]
@@ -69,13 +70,13 @@ class FTRL(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.moments = self._state("moments", init=check_number("FTRL: initial_accum", initial_accum))
-        self.linear = self._state("linear")
+        self.moments: ParameterTuple = self._state("moments", init=check_number("FTRL: initial_accum", initial_accum))
+        self.linear: ParameterTuple = self._state("linear")
         if isinstance(lr_power, float) and lr_power > 0:
             raise ValueError(f"FTRL: lr_power must be at most 0, got {lr_power}")
-        self.lr_power = -check_number("FTRL: minus lr_power", -lr_power)
-        self.l1 = check_number("FTRL: l1", l1)
-        self.l2 = check_number("FTRL: l2", l2)
+        self.lr_power: float = -check_number("FTRL: minus lr_power", -lr_power)
+        self.l1: float = check_number("FTRL: l1", l1)
+        self.l2: float = check_number("FTRL: l2", l2)
 
     def decay_filter(self, parameter: Any) -> bool:
         return True
@@ -144,9 +145,11 @@ class ProximalAdagrad(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.accum = self._state("accum", init=check_number("ProximalAdagrad: accum", accum, positive=True))
-        self.l1 = check_number("ProximalAdagrad: l1", l1)
-        self.l2 = check_number("ProximalAdagrad: l2", l2)
+        self.accum: ParameterTuple = self._state(
+            "accum", init=check_number("ProximalAdagrad: accum", accum, positive=True)
+        )
+        self.l1: float = check_number("ProximalAdagrad: l1", l1)
+        self.l2: float = check_number("ProximalAdagrad: l2", l2)
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         total = self.accum[index]._detached() + ops.square(gradient)

@@ -166,7 +166,7 @@ class PReLU(Cell):
     def __init__(self, channel: int = 1, w: Any = 0.25) -> None:
         super().__init__()
         first = Tensor([float(slope) for slope in w]) if isinstance(w, list | tuple) else w
-        self.w = Parameter(initializer(first, channel), name="a")
+        self.w: Parameter = Parameter(initializer(first, channel), name="a")
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.prelu(x, self.w)

@@ -71,6 +71,9 @@ def _nonlinearity(name: str, nonlinearity: Any) -> str:
 class _Step(Cell):
     """One step of a recurrent layer: its weights, and the checks of its operands."""
 
+    hidden_size: int
+    input_size: int
+
     kind = "tanh"
 
     def __init__(self, input_size: int, hidden_size: int, has_bias: bool, dtype: Any) -> None:
@@ -83,8 +86,8 @@ class _Step(Cell):
         self.has_bias = has_bias
         rows = _STEPS[self.kind][0] * hidden_size
         init = Uniform(1.0 / math.sqrt(hidden_size))
-        self.weight_ih = Parameter(initializer(init, (rows, input_size), dtype), name="weight_ih")
-        self.weight_hh = Parameter(initializer(init, (rows, hidden_size), dtype), name="weight_hh")
+        self.weight_ih: Parameter = Parameter(initializer(init, (rows, input_size), dtype), name="weight_ih")
+        self.weight_hh: Parameter = Parameter(initializer(init, (rows, hidden_size), dtype), name="weight_hh")
         self.bias_ih: Parameter | None = None
         self.bias_hh: Parameter | None = None
         if has_bias:
@@ -144,6 +147,9 @@ class RNNCell(_Step):
     >>> nn.RNNCell(3, 4)(ops.ones((2, 3)), ops.zeros((2, 4))).shape
     (2, 4)
     """
+
+    kind: str
+    nonlinearity: str
 
     def __init__(
         self,
@@ -223,6 +229,10 @@ class GRUCell(_Step):
 class _Recurrent(Cell):
     """Layers of a recurrence over sequences, in one direction or both."""
 
+    num_layers: int
+    hidden_size: int
+    input_size: int
+
     kind = "tanh"
 
     def __init__(
@@ -247,7 +257,7 @@ class _Recurrent(Cell):
             raise ValueError(f"{name}: dropout is {dropout}; expected a probability below 1")
         self.has_bias = has_bias
         self.batch_first = batch_first
-        self.dropout = float(dropout)
+        self.dropout: float = float(dropout)
         self.bidirectional = bidirectional
         gates, self._parts, self._step = _STEPS[self.kind]
         rows, ways = gates * hidden_size, 2 if bidirectional else 1

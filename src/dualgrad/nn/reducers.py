@@ -47,7 +47,7 @@ class DistributedGradReducer(Cell):
         super().__init__(auto_prefix=False)
         if degree not in (None, 1):
             raise ValueError(f"DistributedGradReducer: got degree={degree!r}; there is one process, expected 1")
-        self.mean = bool(mean)
+        self.mean: bool = bool(mean)
         self.degree = 1
 
     def construct(self, grads: Any) -> Any:

@@ -49,10 +49,10 @@ class _Decay(LearningRateSchedule):
     def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
         super().__init__()
         name = type(self).__name__
-        self.learning_rate = check_number(f"{name}: learning_rate", learning_rate, positive=True)
-        self.decay_rate = check_number(f"{name}: decay_rate", decay_rate, positive=True)
-        self.decay_steps = _count(f"{name}: decay_steps", decay_steps)
-        self.is_stair = check_flag(f"{name}: is_stair", is_stair)
+        self.learning_rate: float = check_number(f"{name}: learning_rate", learning_rate, positive=True)
+        self.decay_rate: float = check_number(f"{name}: decay_rate", decay_rate, positive=True)
+        self.decay_steps: int = _count(f"{name}: decay_steps", decay_steps)
+        self.is_stair: bool = check_flag(f"{name}: is_stair", is_stair)
 
     def _periods(self, global_step: Any) -> Tensor:
         """The number of periods of `decay_steps` so far, rounded down for a stair."""
@@ -154,9 +154,9 @@ class CosineDecayLR(LearningRateSchedule):
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
-        self.min_lr = check_number("CosineDecayLR: min_lr", min_lr)
-        self.max_lr = check_number("CosineDecayLR: max_lr", max_lr, positive=True)
-        self.decay_steps = _count("CosineDecayLR: decay_steps", decay_steps)
+        self.min_lr: float = check_number("CosineDecayLR: min_lr", min_lr)
+        self.max_lr: float = check_number("CosineDecayLR: max_lr", max_lr, positive=True)
+        self.decay_steps: int = _count("CosineDecayLR: decay_steps", decay_steps)
         if self.min_lr >= self.max_lr:
             raise ValueError(f"CosineDecayLR: max_lr must be above min_lr, got min_lr={min_lr} and max_lr={max_lr}")
 
@@ -203,11 +203,11 @@ class PolynomialDecayLR(LearningRateSchedule):
         update_decay_steps: bool = False,
     ) -> None:
         super().__init__()
-        self.learning_rate = check_number("PolynomialDecayLR: learning_rate", learning_rate, positive=True)
-        self.end_learning_rate = check_number("PolynomialDecayLR: end_learning_rate", end_learning_rate)
-        self.decay_steps = _count("PolynomialDecayLR: decay_steps", decay_steps)
-        self.power = check_number("PolynomialDecayLR: power", power, positive=True)
-        self.update_decay_steps = check_flag("PolynomialDecayLR: update_decay_steps", update_decay_steps)
+        self.learning_rate: float = check_number("PolynomialDecayLR: learning_rate", learning_rate, positive=True)
+        self.end_learning_rate: float = check_number("PolynomialDecayLR: end_learning_rate", end_learning_rate)
+        self.decay_steps: int = _count("PolynomialDecayLR: decay_steps", decay_steps)
+        self.power: float = check_number("PolynomialDecayLR: power", power, positive=True)
+        self.update_decay_steps: bool = check_flag("PolynomialDecayLR: update_decay_steps", update_decay_steps)
 
     def construct(self, global_step: Any) -> Tensor:
         periods = _float64(global_step) / self.decay_steps
@@ -245,8 +245,8 @@ class WarmUpLR(LearningRateSchedule):
 
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
-        self.learning_rate = check_number("WarmUpLR: learning_rate", learning_rate)
-        self.warmup_steps = _count("WarmUpLR: warmup_steps", warmup_steps)
+        self.learning_rate: float = check_number("WarmUpLR: learning_rate", learning_rate)
+        self.warmup_steps: int = _count("WarmUpLR: warmup_steps", warmup_steps)
 
     def construct(self, global_step: Any) -> Tensor:
         return self.learning_rate * ops.minimum(_float64(global_step) / self.warmup_steps, 1.0)

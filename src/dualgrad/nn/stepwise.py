@@ -66,12 +66,12 @@ class ASGD(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
-        self.lambd = check_number("ASGD: lambd", lambd)
-        self.alpha = check_number("ASGD: alpha", alpha)
-        self.t0 = check_number("ASGD: t0", t0)
-        self.mu = self._numbers("mu", 1.0)
-        self.eta = self._numbers("eta", 0.0)
-        self.ax = self._state("ax")
+        self.lambd: float = check_number("ASGD: lambd", lambd)
+        self.alpha: float = check_number("ASGD: alpha", alpha)
+        self.t0: float = check_number("ASGD: t0", t0)
+        self.mu: ParameterTuple = self._numbers("mu", 1.0)
+        self.eta: ParameterTuple = self._numbers("eta", 0.0)
+        self.ax: ParameterTuple = self._state("ax")
 
     def _numbers(self, prefix: str, value: float) -> ParameterTuple:
         """One number for each parameter."""
@@ -147,16 +147,16 @@ class Rprop(Optimizer):
                 raise TypeError(f"Rprop: {name} must be a tuple, got {type(pair).__name__}")
             if len(pair) != 2:
                 raise ValueError(f"Rprop: {name} must have two numbers, got {len(pair)}")
-        self.etaminus = check_number("Rprop: the first of etas", etas[0], below=1.0, positive=True)
-        self.etaplus = check_number("Rprop: the second of etas", etas[1])
-        self.step_size_min = check_number("Rprop: the first of step_sizes", step_sizes[0])
-        self.step_size_max = check_number("Rprop: the second of step_sizes", step_sizes[1])
+        self.etaminus: float = check_number("Rprop: the first of etas", etas[0], below=1.0, positive=True)
+        self.etaplus: float = check_number("Rprop: the second of etas", etas[1])
+        self.step_size_min: float = check_number("Rprop: the first of step_sizes", step_sizes[0])
+        self.step_size_max: float = check_number("Rprop: the second of step_sizes", step_sizes[1])
         if self.etaplus <= 1.0:
             raise ValueError(f"Rprop: the second of etas must be above 1, got {etas[1]}")
         if self.step_size_min > self.step_size_max:
             raise ValueError(f"Rprop: step_sizes must not fall, got {step_sizes}")
-        self.prev = self._state("prev")
-        self.step_size = self._state("step_size")
+        self.prev: ParameterTuple = self._state("prev")
+        self.step_size: ParameterTuple = self._state("step_size")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         turn = ops.sign(gradient) * ops.sign(self.prev[index]._detached())

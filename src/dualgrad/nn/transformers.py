@@ -47,21 +47,23 @@ class _Layer(Cell):
         norms: int = 2,
     ) -> None:
         super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype)
+        self.self_attn: MultiheadAttention = MultiheadAttention(
+            d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype
+        )
         if norms == 3:
-            self.multihead_attn = MultiheadAttention(
+            self.multihead_attn: MultiheadAttention = MultiheadAttention(
                 d_model, nhead, dropout=dropout, batch_first=batch_first, dtype=dtype
             )
-        self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
-        self.dropout = Dropout(p=dropout)
-        self.dense2 = Dense(dim_feedforward, d_model, dtype=dtype)
+        self.dense1: Dense = Dense(d_model, dim_feedforward, dtype=dtype)
+        self.dropout: Dropout = Dropout(p=dropout)
+        self.dense2: Dense = Dense(dim_feedforward, d_model, dtype=dtype)
         self.norm_first = norm_first
         for k in range(1, norms + 1):
             setattr(self, f"norm{k}", LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
         for k in range(1, norms + 1):
             setattr(self, f"dropout{k}", Dropout(p=dropout))
         # as ported weights expect, GELU is the exact one here
-        self.activation = GELU(approximate=False) if activation == "gelu" else get_activation(activation)
+        self.activation: GELU | Any = GELU(approximate=False) if activation == "gelu" else get_activation(activation)
 
     def _attended(self, attention: Cell, dropout: Cell, x: Tensor, memory: Tensor, mask: Any, padding: Any) -> Tensor:
         return dropout(attention(x, memory, memory, padding, False, mask)[0])
@@ -194,8 +196,8 @@ class _Stack(Cell):
 
     def __init__(self, layer: Cell, num_layers: int, norm: Cell | None) -> None:
         super().__init__()
-        self.num_layers = numbers(type(self).__name__, "num_layers", num_layers, 1)[0]
-        self.layers = CellList([copy.deepcopy(layer) for _ in range(self.num_layers)])
+        self.num_layers: int = numbers(type(self).__name__, "num_layers", num_layers, 1)[0]
+        self.layers: CellList = CellList([copy.deepcopy(layer) for _ in range(self.num_layers)])
         self.norm = norm
 
 
@@ -322,10 +324,10 @@ class Transformer(Cell):
         def norm() -> LayerNorm:
             return LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
 
-        self.encoder = custom_encoder or TransformerEncoder(
+        self.encoder: Cell = custom_encoder or TransformerEncoder(
             TransformerEncoderLayer(d_model, nhead, *settings), num_encoder_layers, norm()
         )
-        self.decoder = custom_decoder or TransformerDecoder(
+        self.decoder: Cell = custom_decoder or TransformerDecoder(
             TransformerDecoderLayer(d_model, nhead, *settings), num_decoder_layers, norm()
         )
         for parameter in self.get_parameters():  # the copies begin with different weights here

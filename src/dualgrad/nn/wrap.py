@@ -92,7 +92,7 @@ class ForwardValueAndGrad(Cell):
         self.get_all = get_all
         self.get_by_list = get_by_list
         self.sens_param = sens_param
-        self.grad = ops.GradOperation(get_all, get_by_list, sens_param)
+        self.grad: ops.GradOperation = ops.GradOperation(get_all, get_by_list, sens_param)
 
     def construct(self, *inputs: Any) -> tuple[Any, Any]:
         weights = self.weights
@@ -138,10 +138,10 @@ class WithGradCell(Cell):
             raise TypeError(f"WithGradCell: network must be a Cell, got {type(network).__name__}")
         self.network = network
         self.loss_fn = loss_fn
-        self.weights = ParameterTuple(network.trainable_params())
-        self.grad = ops.GradOperation(get_by_list=True, sens_param=sens is not None)
+        self.weights: ParameterTuple = ParameterTuple(network.trainable_params())
+        self.grad: ops.GradOperation = ops.GradOperation(get_by_list=True, sens_param=sens is not None)
         self.sens = sens
-        self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.network_with_loss: Cell = network if loss_fn is None else WithLossCell(network, loss_fn)
         self.network_with_loss.set_train()
 
     def construct(self, *inputs: Any) -> Any:
@@ -264,12 +264,12 @@ class TrainOneStepCell(Cell):
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
-        self.weights = optimizer.parameters
+        self.weights: Any = optimizer.parameters
         # for derived classes that define their own step
-        self.grad = ops.GradOperation(get_by_list=True, sens_param=True)
-        self.grad_no_sens = ops.GradOperation(get_by_list=True)
-        self.grad_reducer = Identity()
-        self.sens = 1.0 if sens is None else sens
+        self.grad: ops.GradOperation = ops.GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens: ops.GradOperation = ops.GradOperation(get_by_list=True)
+        self.grad_reducer: Identity = Identity()
+        self.sens: float = 1.0 if sens is None else sens
         self.return_grad = return_grad
 
     def construct(self, *inputs: Any) -> Any:

@@ -41,7 +41,7 @@ STATIC = frozenset(
 )
 
 
-def array_like(name: str, x: Any, plain: Callable[[list | tuple], Any]) -> Any:
+def array_like(name: str, x: Any, plain: Callable[[list[Any] | tuple[Any, ...]], Any]) -> Any:
     """A list as a tensor where tensors are in it, else as `plain` makes it; anything else is itself."""
     if not isinstance(x, list | tuple):
         return x
@@ -59,10 +59,10 @@ def tensors_among(arguments: Iterable[Any]) -> list[Tensor]:
     return found
 
 
-def beside_tensors(tensors: list[Tensor]) -> Callable[[list | tuple], Tensor]:
+def beside_tensors(tensors: list[Tensor]) -> Callable[[list[Any] | tuple[Any, ...]], Tensor]:
     """How lists of numbers become tensors: of the type that Python's numbers have beside these tensors."""
 
-    def plain(data: list | tuple) -> Tensor:
+    def plain(data: list[Any] | tuple[Any, ...]) -> Tensor:
         array = np.asarray(data)
         if not tensors or array.dtype.kind not in "biufc":
             return Tensor(data)
@@ -72,7 +72,7 @@ def beside_tensors(tensors: list[Tensor]) -> Callable[[list | tuple], Tensor]:
 
 
 def settled_arguments(
-    name: str, bound: inspect.BoundArguments, plain: Callable[[list | tuple], Any]
+    name: str, bound: inspect.BoundArguments, plain: Callable[[list[Any] | tuple[Any, ...]], Any]
 ) -> inspect.BoundArguments:
     """The arguments of a function with its array-likes settled."""
     for key, value in bound.arguments.items():
@@ -89,7 +89,7 @@ def settled_arguments(
     return bound
 
 
-def _as_they_are(data: list | tuple) -> list | tuple:
+def _as_they_are(data: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
     """A list that is no array-like, such as the axes of an operand of einsum."""
     return data
 

@@ -21,7 +21,7 @@ def call_function(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    plain: Callable[[list | tuple], Any] = np.asarray,
+    plain: Callable[[list[Any] | tuple[Any, ...]], Any] = np.asarray,
 ) -> Any:
     """Answer a NumPy function that was called with a tensor.
 

@@ -80,7 +80,7 @@ class Reduction(Primitive):
     def __init__(self, keep_dims: bool = False) -> None:
         if not isinstance(keep_dims, bool):
             raise TypeError(f"{type(self).__name__}: keep_dims must be a bool, got {type(keep_dims).__name__}")
-        self.keep_dims = keep_dims
+        self.keep_dims: bool = keep_dims
 
 
 def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:

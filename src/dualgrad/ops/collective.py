@@ -74,8 +74,8 @@ class AllReduce(Primitive):
     __slots__ = ("group", "op")
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
-        self.op = _reduction("AllReduce", op)
-        self.group = _group("AllReduce", group)
+        self.op: str = _reduction("AllReduce", op)
+        self.group: str = _group("AllReduce", group)
 
     def __call__(self, input_x: Any) -> Tensor:
         return operand("AllReduce", input_x)
@@ -105,7 +105,7 @@ class AllGather(Primitive):
     __slots__ = ("group",)
 
     def __init__(self, group: str = _WORLD) -> None:
-        self.group = _group("AllGather", group)
+        self.group: str = _group("AllGather", group)
 
     def __call__(self, input_x: Any) -> Tensor:
         return operand("AllGather", input_x)
@@ -139,8 +139,8 @@ class ReduceScatter(Primitive):
     __slots__ = ("group", "op")
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
-        self.op = _reduction("ReduceScatter", op)
-        self.group = _group("ReduceScatter", group)
+        self.op: str = _reduction("ReduceScatter", op)
+        self.group: str = _group("ReduceScatter", group)
 
     def __call__(self, input_x: Any) -> Tensor:
         return operand("ReduceScatter", input_x)
@@ -176,8 +176,8 @@ class Broadcast(Primitive):
     def __init__(self, root_rank: int, group: str = _WORLD) -> None:
         if root_rank != 0:
             raise ValueError(f"Broadcast: got root_rank={root_rank!r}; the only process is 0")
-        self.root_rank = 0
-        self.group = _group("Broadcast", group)
+        self.root_rank: int = 0
+        self.group: str = _group("Broadcast", group)
 
     def __call__(self, input_x: Any) -> tuple[Tensor, ...]:
         if not isinstance(input_x, tuple):

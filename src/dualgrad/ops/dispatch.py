@@ -224,7 +224,7 @@ def _mapped(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return entries if isinstance(first, list) else tuple(entries)
 
 
-def _fits(x: Any, first: tuple | list | dict) -> bool:
+def _fits(x: Any, first: tuple[Any, ...] | list[Any] | dict[Any, Any]) -> bool:
     """Whether an argument can be mapped over together with the first nest."""
     if isinstance(x, dict):
         return isinstance(first, dict) and x.keys() == first.keys()
@@ -244,7 +244,7 @@ class Partial:
     [3.]
     """
 
-    def __call__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> partial:
+    def __call__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> partial[Any]:
         return partial(fn, *args, **kwargs)
 
     def __repr__(self) -> str:

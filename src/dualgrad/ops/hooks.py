@@ -55,7 +55,7 @@ class HookBackward(Primitive):
         Hooks().add("HookBackward", hook_fn)
         if cell_id != "":
             raise ValueError(f"HookBackward: cell_id is {cell_id!r}; a name of one's own has no meaning, leave it out")
-        self.hook_fn = hook_fn
+        self.hook_fn: Callable[[Any], Any] = hook_fn
 
     def __call__(self, *inputs: Any) -> Any:
         if not inputs:
@@ -108,7 +108,7 @@ class InsertGradientOf(Primitive):
 
     def __init__(self, f: Callable[[Any], Any]) -> None:
         Hooks().add("InsertGradientOf", f)
-        self.f = f
+        self.f: Callable[[Any], Any] = f
 
     def __call__(self, input_x: Any) -> Any:
         if not isinstance(input_x, Tensor):

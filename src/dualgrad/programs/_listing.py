@@ -65,7 +65,7 @@ class Recording:
         return describe(self.plan if self.plan is not None else plan_of(self.program))
 
 
-def recording_of(fn: Callable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
+def recording_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
     """The recording of a call; if there is none, the function is called until there is one."""
     if isinstance(fn, MethodType) and isinstance(fn.__func__, Recorded):
         args = (fn.__self__, *args)

@@ -86,7 +86,7 @@ class Draws:
     """Draws of random numbers and checks of arguments, in the order in which they occur."""
 
     def __init__(self) -> None:
-        self.drawn = 0
+        self.drawn: int = 0
         self.checked: list[int] = []
 
     def next_draw(self) -> int:
@@ -235,7 +235,7 @@ def scattered_tokens(values: Tokens, indices: Sequence[Tokens], shape: tuple[int
         return total * (numbered(key_token(shape), shape) | np.uint64(1))
 
 
-def _picked_axes(pattern: tuple, shape: Sequence[int]) -> tuple[int, int] | None:
+def _picked_axes(pattern: tuple[Any, ...], shape: Sequence[int]) -> tuple[int, int] | None:
     """(whether the first axis is that of samples, the number of axes with index arrays); None for other patterns."""
     samples = int(len(shape) > 0 and bool(pattern) and pattern[0] == (0, shape[0], 1))
     count = len(pattern) - samples

@@ -21,7 +21,7 @@ from .passes import stages_of
 __all__ = ["Explanation", "explain", "functions"]
 
 
-def explain(fn: Callable, *, passes: bool = False) -> Callable[..., Explanation]:
+def explain(fn: Callable[..., Any], *, passes: bool = False) -> Callable[..., Explanation]:
     """Return the program of a function: its steps, regions, memory and work, as text and as a drawing.
 
     Parameters
@@ -128,14 +128,14 @@ class Explanation(Fixed):
             )
         self._recording = recording
         self._stages = stages_of(recording.program) if passes and recording.program is not None else {}
-        self.name = recording.name
-        self.why = recording.why
+        self.name: str = recording.name
+        self.why: str | None = recording.why
         self._layout = {} if recording.program is None else recording.layout()
-        self.arena_bytes = self._layout.get("arena", 0)
-        self.block_bytes = self._layout.get("block_bytes", 0)
-        self.regions = [_summary(region) for region in self._layout.get("regions", ())]
-        self.flops = sum(region["flops"] for region in self.regions)
-        self.bytes_moved = sum(region["read"] + region["written"] for region in self.regions)
+        self.arena_bytes: Any = self._layout.get("arena", 0)
+        self.block_bytes: Any = self._layout.get("block_bytes", 0)
+        self.regions: list[dict[str, Any]] = [_summary(region) for region in self._layout.get("regions", ())]
+        self.flops: int = sum(region["flops"] for region in self.regions)
+        self.bytes_moved: int = sum(region["read"] + region["written"] for region in self.regions)
         if recording.program is not None:
             self._steps = Listing.of(self._layout["program"])
             self._names = _names_of(self._steps, self._layout)

@@ -16,7 +16,7 @@ __all__ = ["Stage", "passes", "stages_of"]
 Facts = dict[str, Any]
 
 
-def passes(fn: Callable, *, last: str | None = None) -> Callable[..., dict[str, Stage]]:
+def passes(fn: Callable[..., Any], *, last: str | None = None) -> Callable[..., dict[str, Stage]]:
     """Return what each pass of the compiler makes of a recorded function.
 
     Parameters
@@ -92,7 +92,7 @@ class Stage(Fixed):
         if not isinstance(found, dict) or name not in found:
             raise TypeError("Stage: expected what a pass has made; it is made by dualgrad.programs.passes(fn)(*args)")
         self.name = name
-        self.facts = found[name]
+        self.facts: Facts = found[name]
         self._found = found
 
     def __str__(self) -> str:

@@ -43,7 +43,7 @@ class Row:
         ]
 
 
-def profile(fn: Callable, *, repeats: int = 5) -> Callable[..., Profile]:
+def profile(fn: Callable[..., Any], *, repeats: int = 5) -> Callable[..., Profile]:
     """Return the times of the regions and instructions of a recorded program.
 
     Parameters

@@ -34,7 +34,7 @@ class ProgramError(RuntimeError):
     """A recorded program or its plan is not sound: a fault of dualgrad, never of the function."""
 
 
-def verify(fn: Callable) -> Callable:
+def verify(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Check the program and the plan of a recorded function.
 
     Parameters
@@ -220,8 +220,8 @@ class Memory:
         self.nbytes = nbytes
         self.grain = grain  # bytes of a cell: the smallest element in this buffer
         cells = -(-nbytes // grain)
-        self.tokens = np.zeros(cells, np.uint64)
-        self.writer = np.full(cells, -1, np.int64)
+        self.tokens: np.ndarray = np.zeros(cells, np.uint64)
+        self.writer: np.ndarray = np.full(cells, -1, np.int64)
 
     def views(self, offset: int, access: Access, what: str) -> list[tuple[Tokens, np.ndarray]]:
         """Tokens and writers of each cell of the elements, which must lie inside the buffer."""
@@ -250,13 +250,13 @@ class Machine:
 
     def __init__(self, layout: dict[str, Any]) -> None:
         self.layout = layout
-        self.draws = Draws()
+        self.draws: Draws = Draws()
         self.values: Tokens | None = None  # of the program, in order, to find the first wrong result
-        self.stamp = 0  # the current writer: region and block
+        self.stamp: int = 0  # the current writer: region and block
         items = [view["item"] for region in layout["regions"] if region["generic"] for view in _views(region)]
         items += [a.item for region in layout["regions"] for i in region["instructions"] for a in _accesses(i)]
         grain = min(items, default=8)
-        self.memory = {
+        self.memory: dict[int, Memory] = {
             ARENA: Memory("the arena", layout["arena"], grain),
             BLOCK: Memory("block memory", 0, grain),
             TOTALS: Memory("the totals", 0, grain),

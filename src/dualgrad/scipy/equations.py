@@ -75,7 +75,7 @@ class Equations:
 
     def __init__(self, name: str, fn: Callable[..., Any], x0: Any, args: tuple[Any, ...], jac: str) -> None:
         self._packing = packing = Packing(name, x0)
-        self.x0 = packing.vector()
+        self.x0: np.ndarray = packing.vector()
         self._name = name
         self._jac = jac
 
@@ -227,7 +227,7 @@ class Rhs:
     def __init__(self, fn: Callable[..., Any], y0: Any, args: tuple[Any, ...], jac: str) -> None:
         self._made_of = (fn, y0, args, jac)
         self._packing = packing = Packing("rhs", y0)
-        self.y0 = packing.vector()
+        self.y0: np.ndarray = packing.vector()
         self._wanted = jac
 
         def value(t: Tensor, z: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ import numpy as np
 from .._engine.sparse.assembly import Deposits, assembled
 from .._engine.trace.capture import array_behind
 from .._engine.transforms.tensor import OPCODES, apply
+from ..dtype import DType
 from ..modes import jit
 from ..tensor import Tensor
 from .boxes import numbered
@@ -51,7 +52,7 @@ class Accumulation:
         parts = [] if slot is None else walk.parts.get(slot, [])
         of_result = captured.results[0].shape
         self._tensors = captured.tensors
-        self.dtype = captured.results[0].dtype
+        self.dtype: DType = captured.results[0].dtype
         self._dtype = self.dtype.numpy
         rows: list[np.ndarray] = []
         columns: list[np.ndarray] = []
@@ -80,7 +81,7 @@ class Accumulation:
             np.concatenate([nothing, *rows]), np.concatenate([nothing, *columns]), shape[0]
         )
         relied = (*captured.looked, *[(handle, array_behind(handle)) for handle in walk.relied.values()])
-        self.pattern = Pattern(shape, starts, members, False, relied, captured.dependence)
+        self.pattern: Pattern = Pattern(shape, starts, members, False, relied, captured.dependence)
         ends = np.cumsum([len(i) for i in rows])
         targets = np.split(places, ends[:-1]) if rows else []
         self._base = np.zeros(len(members), self._dtype)
@@ -98,8 +99,8 @@ class Accumulation:
         self._deposits = Deposits(deposits, len(members))
         self._empty = not self._base.any()
         steps = needed(walk.steps, set(outputs))
-        self.of_a_sweep = walk.of_a_sweep
-        self.work = sum(walk.cost(op, out) for op, _, _, out in steps if out >= len(captured.program.shapes))
+        self.of_a_sweep: int = walk.of_a_sweep
+        self.work: int = sum(walk.cost(op, out) for op, _, _, out in steps if out >= len(captured.program.shapes))
         self._slopes = jit(_slopes(name, walk, captured, steps, list(outputs))) if outputs else None
 
     def values(self, args: tuple[Any, ...]) -> np.ndarray:

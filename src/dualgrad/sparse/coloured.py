@@ -74,11 +74,11 @@ class Sweeps:
         directions = colouring.kind != "rows"
         self._length = pattern.shape[1 if directions else 0]
         pieces = [args[p].shape for p in positions] if directions else None
-        self.unrolled = max(pattern.shape) >= _LONG
+        self.unrolled: bool = max(pattern.shape) >= _LONG
         self._sweep = recorded_sweeps(
             name, fn, len(args), positions, colouring.kind, self.unrolled, not pattern.branches
         )
-        self.chunks = self._chunked(pieces, at_once)
+        self.chunks: list[tuple[range, list[Tensor]]] = self._chunked(pieces, at_once)
 
     def _chunked(self, pieces: list[tuple[int, ...]] | None, at_once: int | None) -> list[tuple[range, list[Tensor]]]:
         """The colours of each program, and its seeds."""

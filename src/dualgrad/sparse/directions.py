@@ -40,7 +40,7 @@ class Batched(NamedTuple):
 Single = tuple[Any, int]
 
 
-def _dropped(items: tuple, axis: int) -> tuple:
+def _dropped(items: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
     return (*items[:axis], *items[axis + 1 :])
 
 
@@ -119,7 +119,7 @@ def _sum_to(step: Batched) -> Single | None:
     return _dropped(step.params, place), place
 
 
-def _in_front(pattern: tuple, axis: int | None, count: int) -> bool:
+def _in_front(pattern: tuple[Any, ...], axis: int | None, count: int) -> bool:
     """Whether an axis is one that a pattern takes as a whole, in front of all indices."""
     assert axis is not None
     return (
@@ -148,7 +148,7 @@ def _scatter_add(step: Batched) -> Single | None:
     return (_dropped(shape, axis), _dropped(pattern, axis)), axis
 
 
-def _together(pattern: tuple) -> bool:
+def _together(pattern: tuple[Any, ...]) -> bool:
     """Whether the indices of a pattern stand side by side, so that what they take stays in their place."""
     places = [k for k, part in enumerate(pattern) if isinstance(part, int)]
     return bool(places) and places[-1] - places[0] == len(places) - 1

@@ -90,7 +90,7 @@ class _Entries(Walk):
         self.seeds: set[int] = set()
         self.dropped: dict[tuple[int, int], int] = {}  # (slot, axis from the last one) -> its slot without that axis
         self.emitted: dict[int, list[Step]] = {}  # slot -> the steps on slopes where it is made
-        self.turned: dict[int, tuple[int, tuple]] = {}  # slot -> (the array that it turns, how: opcodes and parameters)
+        self.turned: dict[int, tuple[int, tuple[Any, ...]]] = {}  # slot -> (what it turns, how)
         self.exits: set[int] = set()  # arrays of directions that are read as dense ones
         self.before = 0  # elements that the steps on directions compute
         self.allowed = 1024 + sum(math.prod(program.shapes[out]) for _, _, _, out in program.steps)
@@ -253,7 +253,7 @@ class _Entries(Walk):
         return total
 
 
-def _turned(places: np.ndarray, shape: tuple[int, ...], how: tuple) -> np.ndarray:
+def _turned(places: np.ndarray, shape: tuple[int, ...], how: tuple[Any, ...]) -> np.ndarray:
     """Elements by number, in an array that is reshaped and whose axes are permuted."""
     for op, params in how:
         if op == _RESHAPE:

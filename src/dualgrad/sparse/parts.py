@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,10 +79,13 @@ class Walk(Knowledge):
     of; elementwise rows are here.
     """
 
-    whole = staticmethod(whole)
-    numbered = staticmethod(numbered)
-    meeting = staticmethod(meeting)
-    of_numpy = staticmethod(of_numpy)
+    of_a_sweep: int
+    work: int
+
+    whole: Callable[..., Box] = staticmethod(whole)
+    numbered: Callable[..., np.ndarray] = staticmethod(numbered)
+    meeting: Callable[..., tuple[Box, Box] | None] = staticmethod(meeting)
+    of_numpy: Callable[..., tuple[slice, ...]] = staticmethod(of_numpy)
 
     def __init__(
         self, program: Any, fixed: dict[int, Tensor], directions: dict[int, tuple[int, tuple[int, ...]]]
@@ -96,7 +100,7 @@ class Walk(Knowledge):
         self.work = 0  # elements that the steps on slopes compute
         self.of_a_sweep = 0  # and one sweep
         self.dtype: np.dtype = np.dtype(np.float64)  # of the step at hand
-        self.allowed = 0  # elements, of steps and of parts
+        self.allowed: int = 0  # elements, of steps and of parts
         for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
             if kind == INPUT and source in directions:
                 first, shape = directions[source]

@@ -274,7 +274,7 @@ class Knowledge:
         self.program = program
         self.known: dict[int, _Known] = {}
         self.relied: dict[int, Any] = {}
-        self.rows = table()
+        self.rows: tuple[Any, ...] = table()
         for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
             if kind == INPUT and source in fixed:
                 self.known[slot] = _Known(fixed[source].asnumpy(), {})

@@ -118,7 +118,7 @@ class Step:
         """The same, where the row has a partial."""
         return None if self.row.partials[k] is None else self.broadcast(k)
 
-    def index(self, pattern: tuple) -> tuple | None:
+    def index(self, pattern: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The index of a gather or scatter for NumPy; None where it depends on inputs."""
         found: list[Any] = []
         for part in pattern:

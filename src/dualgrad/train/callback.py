@@ -16,7 +16,7 @@ __all__ = ["Callback", "InternalCallbackParam", "LambdaCallback", "RunContext"]
 MOMENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
 
 
-class InternalCallbackParam(dict):
+class InternalCallbackParam(dict[str, Any]):
     """What a loop tells its callbacks: a dict whose entries are attributes too.
 
     Examples

@@ -74,10 +74,10 @@ class CheckpointConfig:
         crc_check: bool = False,
         format: str = "ckpt",
     ) -> None:
-        self.save_checkpoint_steps = _count("save_checkpoint_steps", save_checkpoint_steps)
-        self.save_checkpoint_seconds = _count("save_checkpoint_seconds", save_checkpoint_seconds)
-        self.keep_checkpoint_max = _count("keep_checkpoint_max", keep_checkpoint_max)
-        self.keep_checkpoint_per_n_minutes = _count("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes)
+        self.save_checkpoint_steps: int = _count("save_checkpoint_steps", save_checkpoint_steps)
+        self.save_checkpoint_seconds: int = _count("save_checkpoint_seconds", save_checkpoint_seconds)
+        self.keep_checkpoint_max: int = _count("keep_checkpoint_max", keep_checkpoint_max)
+        self.keep_checkpoint_per_n_minutes: int = _count("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes)
         if not self.save_checkpoint_steps and not self.save_checkpoint_seconds:
             raise ValueError("CheckpointConfig: give save_checkpoint_steps or save_checkpoint_seconds; both are 0")
         if saved_network is not None and not isinstance(saved_network, Cell):
@@ -88,7 +88,7 @@ class CheckpointConfig:
             raise ValueError(f"CheckpointConfig: got format={format!r}; expected 'ckpt'")
         self.saved_network = saved_network
         self.exception_save = exception_save
-        self.append_dict = _appended(append_info)
+        self.append_dict: dict[str, Any] = _appended(append_info)
 
     def get_checkpoint_policy(self) -> dict[str, Any]:
         """Return the settings by name."""

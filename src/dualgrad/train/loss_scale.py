@@ -71,7 +71,7 @@ class FixedLossScaleManager(LossScaleManager):
             raise TypeError(
                 f"FixedLossScaleManager: drop_overflow_update must be a bool, got {type(drop_overflow_update).__name__}"
             )
-        self.scaler = StaticLossScaler(loss_scale)
+        self.scaler: StaticLossScaler = StaticLossScaler(loss_scale)
         self._drop = drop_overflow_update
 
     def get_drop_overflow_update(self) -> bool:
@@ -110,7 +110,7 @@ class DynamicLossScaleManager(LossScaleManager):
     """
 
     def __init__(self, init_loss_scale: float = 2**24, scale_factor: int = 2, scale_window: int = 2000) -> None:
-        self.scaler = DynamicLossScaler(init_loss_scale, scale_factor, scale_window)
+        self.scaler: DynamicLossScaler = DynamicLossScaler(init_loss_scale, scale_factor, scale_window)
 
     def get_drop_overflow_update(self) -> bool:
         return True

@@ -125,10 +125,12 @@ class TimeMonitor(Callback):
     Train epoch time: ... ms, per step time: ... ms
     """
 
+    epoch_time: float
+
     def __init__(self, data_size: int | None = None, data_time: bool = False) -> None:
         if not isinstance(data_time, bool):
             raise TypeError(f"TimeMonitor: data_time must be a bool, got {type(data_time).__name__}")
-        self.data_size = None if data_size is None else _count("TimeMonitor: data_size", data_size, 1)
+        self.data_size: int | None = None if data_size is None else _count("TimeMonitor: data_size", data_size, 1)
         self.data_time = data_time
         self._waited = 0.0
         self.epoch_time = self._last = time.time()
@@ -265,12 +267,12 @@ class _Watch(Callback):
             raise ValueError(f"{name}: got mode={mode!r}; expected 'auto', 'min' or 'max'")
         self.monitor = monitor
         self.mode = mode
-        self.min_delta = abs(check_number(f"{name}: min_delta", abs(min_delta)))
-        self.patience = _count(f"{name}: patience", patience)
+        self.min_delta: float = abs(check_number(f"{name}: min_delta", abs(min_delta)))
+        self.patience: int = _count(f"{name}: patience", patience)
         self.verbose = verbose
         self._sign = 1.0 if mode == "min" or (mode == "auto" and monitor in _SMALLER_IS_BETTER) else -1.0
-        self.best = self._sign * math.inf
-        self.wait = 0
+        self.best: float = self._sign * math.inf
+        self.wait: int = 0
 
     def _start(self) -> None:
         self.best = self._sign * math.inf
@@ -345,7 +347,7 @@ class EarlyStopping(_Watch):
         super().__init__(monitor, mode, min_delta, patience, verbose)
         self.baseline = baseline
         self.restore_best_weights = restore_best_weights
-        self.stopped_epoch = 0
+        self.stopped_epoch: int | Any = 0
         self._weights: dict[str, Tensor] = {}
 
     def on_train_begin(self, run_context: RunContext) -> None:
@@ -363,7 +365,7 @@ class EarlyStopping(_Watch):
             if self.restore_best_weights:
                 self._weights = {k: p._detached() for k, p in told["train_network"].parameters_dict().items()}
             if self.baseline is None or self._better(value, self.baseline):
-                self.wait = 0
+                self.wait: int = 0
         if self.wait >= max(self.patience, 1):
             self.stopped_epoch = told["cur_epoch_num"]
             run_context.request_stop()
@@ -430,10 +432,10 @@ class ReduceLROnPlateau(_Watch):
         min_lr: float = 0,
     ) -> None:
         super().__init__(monitor, mode, min_delta, patience, verbose)
-        self.factor = check_number("ReduceLROnPlateau: factor", factor, below=1.0)
-        self.cooldown = _count("ReduceLROnPlateau: cooldown", cooldown)
-        self.min_lr = check_number("ReduceLROnPlateau: min_lr", min_lr)
-        self.cooldown_counter = 0
+        self.factor: float = check_number("ReduceLROnPlateau: factor", factor, below=1.0)
+        self.cooldown: int = _count("ReduceLROnPlateau: cooldown", cooldown)
+        self.min_lr: float = check_number("ReduceLROnPlateau: min_lr", min_lr)
+        self.cooldown_counter: int = 0
 
     def on_train_begin(self, run_context: RunContext) -> None:
         self._start()
@@ -461,7 +463,7 @@ class ReduceLROnPlateau(_Watch):
             return
         new = max(former * self.factor, self.min_lr)
         rate.set_data(new)
-        self.wait = 0
+        self.wait: int = 0
         self.cooldown_counter = self.cooldown
         if self.verbose:
             print(f"Epoch {told['cur_epoch_num']:05d}: the learning rate is {new:g} now", flush=True)

@@ -57,8 +57,8 @@ class SummaryRecord:
         folder = Path(log_dir).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{file_prefix}.{time.time_ns()}{file_suffix}.jsonl"
-        self.file_info = {"file_name": path.name, "file_path": str(path)}
-        self.log_dir = str(folder)
+        self.file_info: dict[str, str] = {"file_name": path.name, "file_path": str(path)}
+        self.log_dir: str = str(folder)
         self._file = path.open("w")
         self._values: dict[str, Any] = {}
         self._mode = "train"

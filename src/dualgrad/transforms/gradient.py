@@ -90,16 +90,16 @@ class GradOperation:
         for flag, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(value, bool):
                 raise TypeError(f"GradOperation: {flag} is {value!r}; expected True or False")
-        self.get_all = get_all
-        self.get_by_list = get_by_list
-        self.sens_param = sens_param
+        self.get_all: bool = get_all
+        self.get_by_list: bool = get_by_list
+        self.sens_param: bool = sens_param
         if complex_gradients is not None:
             porting.checked_convention("GradOperation", complex_gradients)
-        self.complex_gradients = complex_gradients
+        self.complex_gradients: str | None = complex_gradients
         # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
         self._last: tuple[Any, Any] = (None, None)
 
-    def __call__(self, fn: Callable, weights: Any = None) -> Callable:
+    def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]:
         last, function = self._last
         ported = porting.warned or (self.complex_gradients or porting.convention) != "jax"
         if fn is last and weights is None and not ported:
@@ -127,7 +127,7 @@ class GradOperation:
 class _Ported:
     """A gradient function of `GradOperation` in MindSpore's convention, or with warnings of differences."""
 
-    def __init__(self, gradient: Callable, operation: GradOperation) -> None:
+    def __init__(self, gradient: Callable[..., Any], operation: GradOperation) -> None:
         self.gradient = gradient
         self.operation = operation
 
@@ -162,7 +162,7 @@ def _make(
     return_ids: Any,
     sens_param: Any,
     with_value: bool,
-) -> Callable:
+) -> Callable[..., Any]:
     positions, several = checked_position(name, grad_position, weights)
     for flag, value in (("has_aux", has_aux), ("return_ids", return_ids), ("sens_param", sens_param)):
         if not isinstance(value, bool):
@@ -200,7 +200,7 @@ def _make(
             return (gradients, aux) if has_aux else gradients
         return ((value, *aux) if has_aux else value), gradients
 
-    def _arranged(inputs: list, by_weights: list) -> Any:
+    def _arranged(inputs: list[Any], by_weights: list[Any]) -> Any:
         if return_ids:
             inputs = list(zip(positions, inputs, strict=True))
             by_weights = [(p.name, g) for p, g in zip(parameters, by_weights, strict=True)]
@@ -215,13 +215,13 @@ def _make(
 
 @transformation
 def grad(
-    fn: Callable,
+    fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
     weights: Any = None,
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
-) -> Callable:
+) -> Callable[..., Any]:
     """The gradient function of a function or Cell.
 
     Parameters
@@ -278,13 +278,13 @@ def grad(
 
 @transformation
 def value_and_grad(
-    fn: Callable,
+    fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
     weights: Any = None,
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
-) -> Callable:
+) -> Callable[..., Any]:
     """The function that returns the value of `fn` and its gradients; arguments as in `grad`.
 
     Examples
@@ -336,7 +336,7 @@ def get_grad(gradients: Any, identifier: Any) -> Tensor:
             f"get_grad: the identifier is a {type(identifier).__name__}; expected the position of an input "
             "or a Parameter"
         )
-    pairs: list[tuple] = []
+    pairs: list[tuple[Any, ...]] = []
     _id_pairs(gradients, pairs)
     if not pairs:
         raise ValueError("get_grad: the gradients carry no ids; make the gradient function with return_ids=True")
@@ -346,7 +346,7 @@ def get_grad(gradients: Any, identifier: Any) -> Tensor:
     raise RuntimeError(f"get_grad: no gradient for {wanted!r}; there are gradients for {[found for found, _ in pairs]}")
 
 
-def _id_pairs(x: Any, pairs: list[tuple]) -> None:
+def _id_pairs(x: Any, pairs: list[tuple[Any, ...]]) -> None:
     if isinstance(x, tuple | list):
         if len(x) == 2 and isinstance(x[0], int | str):
             pairs.append((x[0], x[1]))
@@ -378,7 +378,7 @@ def stop_gradient(value: Any) -> Any:
     return stop(value) if isinstance(value, Tensor) else mapped(value, stop)
 
 
-def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
+def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function and its derivative along a direction (forward mode).
 
     Parameters
@@ -436,14 +436,14 @@ def jvp(fn: Callable, inputs: Any, v: Any, has_aux: bool = False) -> tuple:
     return value, tangent, aux[0] if len(aux) == 1 else aux
 
 
-def _by_input_and_weight(weights: bool, single: bool, by_input: tuple, by_weight: list) -> Any:
+def _by_input_and_weight(weights: bool, single: bool, by_input: tuple[Any, ...], by_weight: list[Any]) -> Any:
     """The results of a pullback."""
     if not weights:
         return by_input
     return by_input, (by_weight[0] if single else tuple(by_weight))
 
 
-def vjp(fn: Callable, *inputs: Any, weights: Any = None, has_aux: bool = False) -> tuple:
+def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function, and the function that pulls cotangents back (reverse mode).
 
     Parameters

@@ -67,7 +67,7 @@ def checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int,
             )
         return (), False
     if isinstance(position, int):
-        positions: tuple = (int(position),)
+        positions: tuple[Any, ...] = (int(position),)
     elif isinstance(position, tuple):
         positions = position
     else:

@@ -101,7 +101,9 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     def forward(inside: Any, tensors: list[Tensor]) -> list[Tensor]:
         return inside.run_whole(tensors[count:], first, filled(template, tensors[:count]))
 
-    def backward(inside: Any, tensors: list[Tensor], wanted: list[int], cotangents: list, first_order: bool) -> list:
+    def backward(
+        inside: Any, tensors: list[Tensor], wanted: list[int], cotangents: list[Any], first_order: bool
+    ) -> list[Any]:
         given = [i for i, ct in enumerate(cotangents) if ct is not None]
 
         def again(*tensors: Tensor) -> tuple[Tensor, ...]:

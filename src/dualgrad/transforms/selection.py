@@ -21,6 +21,12 @@ from .positions import check_callable, checked_position, checked_weights, inputs
 class Selection:
     """The settings `grad_position`, `weights` and `has_aux` of a transform, checked."""
 
+    positions: tuple[int, ...]
+    several: bool
+    parameters: list[Parameter]
+    single: bool
+    weighted: bool
+
     _made_once = True  # a copy that is made of equal settings is equal
 
     def __init__(self, name: str, fn: Any, grad_position: Any, weights: Any, has_aux: Any) -> None:
@@ -30,7 +36,7 @@ class Selection:
             raise TypeError(f"{name}: has_aux is {has_aux!r}; expected True or False")
         check_callable(name, fn)
         self.has_aux = has_aux
-        self.parameters: list[Parameter] = []
+        self.parameters = []
         self.single = self.weighted = False
         if weights is not None:
             self.parameters, self.single = checked_weights(name, weights)
@@ -48,13 +54,16 @@ class Selection:
 class Selected:
     """One call: the tensors that are differentiated, and the function of them."""
 
-    def __init__(self, selection: Selection, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict) -> None:
+    def __init__(
+        self, selection: Selection, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]
+    ) -> None:
         self.selection = selection
         self.fn = fn
-        self.args = args = selection.inputs(args)
+        args = selection.inputs(args)
+        self.args: tuple[Any, ...] = args
         self.kwargs = kwargs
         inputs = tensors_in([args[p] for p in selection.positions])
-        self.leaves = [_apart(x) for x in inputs] + list(selection.parameters)
+        self.leaves: list[Tensor] = [_apart(x) for x in inputs] + list(selection.parameters)
 
     def __call__(self, *leaves: Tensor) -> Any:
         """The function of the tensors that are differentiated; frozen parameters are constants of it."""

@@ -52,10 +52,12 @@ class LRScheduler:
     [0.25]
     """
 
+    last_epoch: int
+
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
         self._rates = _rates_of(type(self).__name__, optimizer)
         self.optimizer = optimizer
-        self.base_lrs = [float(rate.asnumpy()) for rate in self._rates]
+        self.base_lrs: list[float] = [float(rate.asnumpy()) for rate in self._rates]
         self.last_epoch = last_epoch
         self.step()
 
@@ -134,7 +136,7 @@ class MultiStepLR(LRScheduler):
     """The first rate times `gamma` for each of the `milestones` that was reached."""
 
     def __init__(self, optimizer: Any, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones = sorted(milestones)
+        self.milestones: list[int] = sorted(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -394,6 +396,8 @@ class ReduceLROnPlateau:
     [0.5]
     """
 
+    last_epoch: int
+
     def __init__(
         self,
         optimizer: Any,
@@ -422,11 +426,11 @@ class ReduceLROnPlateau:
         self.threshold = threshold
         self.threshold_mode = threshold_mode
         self.cooldown = cooldown
-        self.min_lrs = limits
+        self.min_lrs: list[Any] = limits
         self.eps = eps
-        self.best = math.inf if mode == "min" else -math.inf
-        self.num_bad_epochs = 0
-        self.cooldown_counter = 0
+        self.best: float = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs: int = 0
+        self.cooldown_counter: int = 0
         self.last_epoch = 0
 
     def step(self, metrics: Any) -> None:

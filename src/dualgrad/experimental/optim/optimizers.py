@@ -12,6 +12,7 @@ from typing import Any
 from dualgrad import dtype as mstype
 from dualgrad import nn, ops
 from dualgrad.nn.optimizer import check_flag, check_number
+from dualgrad.parameter import ParameterTuple
 from dualgrad.tensor import Tensor
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
@@ -71,8 +72,8 @@ class Optimizer(nn.Optimizer):
                 )
             group["lr"] = check_number(f"{name}: lr", group.get("lr", defaults["lr"]))
         super().__init__(groups[0]["lr"], [{"params": group["params"], "lr": group["lr"]} for group in groups])
-        self.defaults = dict(defaults)
-        self.param_groups = [
+        self.defaults: dict[str, Any] = dict(defaults)
+        self.param_groups: list[dict[str, Any]] = [
             {**defaults, **group, "lr": getattr(self, held.rate)}
             for group, held in zip(groups, self._groups, strict=True)
         ]
@@ -150,7 +151,7 @@ class SGD(Optimizer):
             "maximize": maximize,
         }  # fmt: skip
         super().__init__(params, defaults)
-        self.accum = self._state("accum")
+        self.accum: ParameterTuple = self._state("accum")
 
     def _check(self, name: str, group: dict[str, Any]) -> None:
         super()._check(name, group)
@@ -225,9 +226,9 @@ class Adam(Optimizer):
             "maximize": maximize,
         }  # fmt: skip
         super().__init__(params, defaults)
-        self.exp_avg = self._state("exp_avg")
-        self.exp_avg_sq = self._state("exp_avg_sq")
-        self.max_exp_avg_sq = self._state("max_exp_avg_sq")
+        self.exp_avg: ParameterTuple = self._state("exp_avg")
+        self.exp_avg_sq: ParameterTuple = self._state("exp_avg_sq")
+        self.max_exp_avg_sq: ParameterTuple = self._state("max_exp_avg_sq")
 
     def _check(self, name: str, group: dict[str, Any]) -> None:
         super()._check(name, group)

@@ -248,7 +248,7 @@ class Embedding(Cell):
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx
-        self.weight = Parameter(table, name="weight", requires_grad=not _freeze)
+        self.weight: Parameter = Parameter(table, name="weight", requires_grad=not _freeze)
         if padding_idx is not None and _weight is None:
             values = table.asnumpy().copy()
             values[padding_idx] = 0.0
@@ -284,9 +284,12 @@ class LayerNorm(Cell):
         dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps = eps
-        self.weight = self.bias = None
+        self.weight: Parameter | None = None
+        self.bias: Parameter | None = None
         if elementwise_affine:
             self.weight = Parameter(initialized("ones", self.normalized_shape, dtype or float32), name="weight")
             if bias:
@@ -373,8 +376,8 @@ class Conv1d(Cell):
         first = nn.Conv1d(
             in_channels, out_channels, kernel_size, group=groups, has_bias=bias, dtype=dtype or float32
         )  # for its initial values, and its checks
-        self.weight = Parameter(first.weight[:, :, 0], name="weight")
-        self.bias = Parameter(first.bias, name="bias") if bias else None
+        self.weight: Parameter = Parameter(first.weight[:, :, 0], name="weight")
+        self.bias: Parameter | None = Parameter(first.bias, name="bias") if bias else None
         self._padding = _convolution(padding, padding_mode)
         self._steps = (stride, dilation, groups)
 

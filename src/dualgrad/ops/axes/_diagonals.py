@@ -281,7 +281,7 @@ class _Triangle(Primitive):
     __slots__ = ("diagonal",)
 
     def __init__(self, diagonal: int = 0) -> None:
-        self.diagonal = integer(type(self).__name__, "diagonal", diagonal)
+        self.diagonal: int = integer(type(self).__name__, "diagonal", diagonal)
 
 
 class Tril(_Triangle):

@@ -390,7 +390,7 @@ class Concat(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: int = 0) -> None:
-        self.axis = integer("Concat", "axis", axis)
+        self.axis: int = integer("Concat", "axis", axis)
 
     def __call__(self, tensors: Any) -> Tensor:
         return _joined("Concat", tensors, self.axis)
@@ -415,7 +415,7 @@ class Stack(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: int = 0) -> None:
-        self.axis = integer("Stack", "axis", axis)
+        self.axis: int = integer("Stack", "axis", axis)
 
     def __call__(self, tensors: Any) -> Tensor:
         return stack(tensors, self.axis)
@@ -442,8 +442,8 @@ class Unstack(Primitive):
     __slots__ = ("axis", "num")
 
     def __init__(self, axis: int = 0, num: int | None = None) -> None:
-        self.axis = integer("Unstack", "axis", axis)
-        self.num = num
+        self.axis: int = integer("Unstack", "axis", axis)
+        self.num: int | None = num
 
     def __call__(self, x: Any) -> tuple[Tensor, ...]:
         found = unstack(x, self.axis)
@@ -473,8 +473,8 @@ class Split(Primitive):
     __slots__ = ("axis", "output_num")
 
     def __init__(self, axis: int = 0, output_num: int = 1) -> None:
-        self.axis = integer("Split", "axis", axis)
-        self.output_num = integer("Split", "output_num", output_num)
+        self.axis: int = integer("Split", "axis", axis)
+        self.output_num: int = integer("Split", "output_num", output_num)
         if self.output_num < 1:
             raise ValueError(f"Split: output_num must be at least 1, got {output_num}")
 

@@ -166,8 +166,8 @@ class Roll(Primitive):
     __slots__ = ("dims", "shifts")
 
     def __init__(self, shifts: Any, dims: Any = None) -> None:
-        self.shifts = shifts
-        self.dims = dims
+        self.shifts: Any = shifts
+        self.dims: Any = dims
 
     def __call__(self, x: Any) -> Tensor:
         return roll(x, self.shifts, self.dims)

@@ -159,13 +159,13 @@ def _logical(name: str, op: int) -> Callable[[Any, Any], Tensor]:
     return function
 
 
-bitwise_and = _logical("bitwise_and", OP["bitwise_and"])
+bitwise_and: Callable[[Any, Any], Tensor] = _logical("bitwise_and", OP["bitwise_and"])
 
 
-bitwise_or = _logical("bitwise_or", OP["bitwise_or"])
+bitwise_or: Callable[[Any, Any], Tensor] = _logical("bitwise_or", OP["bitwise_or"])
 
 
-bitwise_xor = _logical("bitwise_xor", OP["bitwise_xor"])
+bitwise_xor: Callable[[Any, Any], Tensor] = _logical("bitwise_xor", OP["bitwise_xor"])
 
 
 def bitwise_not(input: Any) -> Tensor:

@@ -274,16 +274,16 @@ def _reduced(name: str, what: str, function: Callable[..., Tensor], result: str)
     return reduction
 
 
-reduce_sum = _reduced("reduce_sum", "Sum", sum, "[3. 9.]")
+reduce_sum: Callable[..., Tensor] = _reduced("reduce_sum", "Sum", sum, "[3. 9.]")
 
 
-reduce_mean = _reduced("reduce_mean", "Mean", mean, "[1.5 4.5]")
+reduce_mean: Callable[..., Tensor] = _reduced("reduce_mean", "Mean", mean, "[1.5 4.5]")
 
 
-reduce_max = _reduced("reduce_max", "Largest element", amax, "[2. 6.]")
+reduce_max: Callable[..., Tensor] = _reduced("reduce_max", "Largest element", amax, "[2. 6.]")
 
 
-reduce_min = _reduced("reduce_min", "Smallest element", amin, "[1. 3.]")
+reduce_min: Callable[..., Tensor] = _reduced("reduce_min", "Smallest element", amin, "[1. 3.]")
 
 
 # ------------------------------------------------------------------------------------------ primitive classes

@@ -2,19 +2,70 @@
 
 from __future__ import annotations
 
-import builtins
-import math
-import operator
+# Other names of a function are imports, so that checkers know its type. Functions of Python's numbers, truth values and
+# containers are Python's own; tensors are operands of Python's operators too.
+from builtins import len as list_len
+from builtins import len as tuple_len
+from builtins import max as scalar_max
+from builtins import min as scalar_min
 from collections.abc import Callable
+from math import log as scalar_log
+from math import prod as shape_mul
+from operator import add as scalar_add
+from operator import add as string_concat
+from operator import and_ as bool_and
+from operator import eq as bool_eq
+from operator import eq as list_equal
+from operator import eq as scalar_eq
+from operator import eq as string_eq
+from operator import eq as tuple_equal
+from operator import floordiv as scalar_floordiv
+from operator import ge as scalar_ge
+from operator import getitem as dict_getitem
+from operator import getitem as list_getitem
+from operator import getitem as tuple_getitem
+from operator import gt as scalar_gt
+from operator import is_, is_not
+from operator import le as scalar_le
+from operator import lt as scalar_lt
+from operator import mod as scalar_mod
+from operator import mul as scalar_mul
+from operator import ne as scalar_ne
+from operator import neg as scalar_usub
+from operator import not_ as bool_not
+from operator import or_ as bool_or
+from operator import pos as scalar_uadd
+from operator import pow as scalar_pow
+from operator import sub as scalar_sub
+from operator import truediv as scalar_div
 from typing import Any
 
 from .._arguments import operand
-from ..axes._joining import vstack
+from ..axes._joining import vstack as row_stack
 from ..axes._order import moveaxis, swapaxes
-from ..math import elementwise as _rows
-from ..math.arithmetic import div, pow
+from ..axes._order import moveaxis as movedim
+from ..axes._order import swapaxes as swapdims
+from ..math.arithmetic import div as tensor_div
+from ..math.arithmetic import pow as pows
+from ..math.arithmetic import pow as tensor_pow
+from ..math.elementwise import add as tensor_add
+from ..math.elementwise import exp as tensor_exp
+from ..math.elementwise import expm1 as tensor_expm1
+from ..math.elementwise import floor_divide as floordiv
+from ..math.elementwise import floor_divide as tensor_floordiv
+from ..math.elementwise import floor_mod as floormod
+from ..math.elementwise import floor_mod as tensor_mod
+from ..math.elementwise import ge as tensor_ge
+from ..math.elementwise import gt as tensor_gt
+from ..math.elementwise import le as tensor_le
+from ..math.elementwise import lt as tensor_lt
+from ..math.elementwise import mul as tensor_mul
+from ..math.elementwise import sub as tensor_sub
 from ..shape._types import cast, identity
-from ..shape.queries import shape, size
+from ..shape._types import identity as positive
+from ..shape.queries import shape as dyn_shape
+from ..shape.queries import shape as shape_
+from ..shape.queries import size as numel
 
 __all__ = [
     "bool_and", "bool_eq", "bool_not", "bool_or", "dict_getitem", "dyn_shape", "floordiv", "floormod", "in_dict", "is_",
@@ -26,34 +77,6 @@ __all__ = [
     "tensor_lt", "tensor_mod", "tensor_mul", "tensor_pow", "tensor_sub", "tuple_equal", "tuple_getitem", "tuple_len",
     "type_as",
 ]  # fmt: skip
-
-# The same functions under other names.
-dyn_shape = shape_ = shape
-floordiv = tensor_floordiv = _rows.floor_divide
-floormod = tensor_mod = _rows.floor_mod
-movedim = moveaxis
-numel = size
-positive = identity
-pows = tensor_pow = pow
-row_stack = vstack
-swapdims = swapaxes
-tensor_add, tensor_sub, tensor_mul, tensor_div = _rows.add, _rows.sub, _rows.mul, div
-tensor_exp, tensor_expm1 = _rows.exp, _rows.expm1
-tensor_ge, tensor_gt, tensor_le, tensor_lt = _rows.ge, _rows.gt, _rows.le, _rows.lt
-
-# Functions of Python's numbers, truth values and containers; tensors are operands of Python's operators too.
-scalar_add, scalar_sub, scalar_mul, scalar_div = operator.add, operator.sub, operator.mul, operator.truediv
-scalar_floordiv, scalar_mod, scalar_pow = operator.floordiv, operator.mod, operator.pow
-scalar_uadd, scalar_usub = operator.pos, operator.neg
-scalar_eq, scalar_ne = operator.eq, operator.ne
-scalar_lt, scalar_le, scalar_gt, scalar_ge = operator.lt, operator.le, operator.gt, operator.ge
-scalar_log, scalar_max, scalar_min = math.log, builtins.max, builtins.min
-bool_and, bool_or, bool_not, bool_eq = operator.and_, operator.or_, operator.not_, operator.eq
-is_, is_not, string_eq, string_concat = operator.is_, operator.is_not, operator.eq, operator.add
-tuple_len = list_len = builtins.len
-tuple_getitem = list_getitem = dict_getitem = operator.getitem
-tuple_equal = list_equal = operator.eq
-shape_mul = math.prod
 
 
 def in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:

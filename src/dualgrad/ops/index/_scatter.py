@@ -364,7 +364,7 @@ class IndexAdd(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> None:
-        self.axis = integer("IndexAdd", "axis", axis)
+        self.axis: int = integer("IndexAdd", "axis", axis)
 
     def __call__(self, x: Any, indices: Any, y: Any) -> Tensor:
         return index_add(x, indices, y, self.axis)

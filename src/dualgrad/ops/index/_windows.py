@@ -161,11 +161,11 @@ class StridedSlice(Primitive):
         new_axis_mask: int = 0,
         shrink_axis_mask: int = 0,
     ) -> None:
-        self.begin_mask = begin_mask
-        self.end_mask = end_mask
-        self.ellipsis_mask = ellipsis_mask
-        self.new_axis_mask = new_axis_mask
-        self.shrink_axis_mask = shrink_axis_mask
+        self.begin_mask: int = begin_mask
+        self.end_mask: int = end_mask
+        self.ellipsis_mask: int = ellipsis_mask
+        self.new_axis_mask: int = new_axis_mask
+        self.shrink_axis_mask: int = shrink_axis_mask
 
     def __call__(self, x: Any, begin: Any, end: Any, strides: Any) -> Tensor:
         masks = self.begin_mask, self.end_mask, self.ellipsis_mask, self.new_axis_mask, self.shrink_axis_mask

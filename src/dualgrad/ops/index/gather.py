@@ -363,7 +363,7 @@ class Gather(Primitive):
     __slots__ = ("batch_dims",)
 
     def __init__(self, batch_dims: int = 0) -> None:
-        self.batch_dims = integer("Gather", "batch_dims", batch_dims)
+        self.batch_dims: int = integer("Gather", "batch_dims", batch_dims)
 
     def __call__(self, x: Any, indices: Any, axis: Any) -> Tensor:
         return _gathered("Gather", x, indices, axis, self.batch_dims)
@@ -402,7 +402,7 @@ class OneHot(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = integer("OneHot", "axis", axis)
+        self.axis: int = integer("OneHot", "axis", axis)
 
     def __call__(self, indices: Any, depth: int, on_value: Any, off_value: Any) -> Tensor:
         return one_hot(indices, depth, on_value, off_value, self.axis)

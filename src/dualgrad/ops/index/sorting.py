@@ -353,8 +353,8 @@ class Sort(Primitive):
     __slots__ = ("axis", "descending")
 
     def __init__(self, axis: int = -1, descending: bool = False) -> None:
-        self.axis = integer("Sort", "axis", axis)
-        self.descending = descending
+        self.axis: int = integer("Sort", "axis", axis)
+        self.descending: bool = descending
 
     def __call__(self, x: Any) -> tuple[Tensor, Tensor]:
         values, indices = _sorted("Sort", x, self.axis, self.descending)
@@ -381,7 +381,7 @@ class TopK(Primitive):
     __slots__ = ("sorted",)
 
     def __init__(self, sorted: bool = True) -> None:
-        self.sorted = sorted
+        self.sorted: bool = sorted
 
     def __call__(self, x: Any, k: int) -> tuple[Tensor, Tensor]:
         values, indices = _largest("TopK", x, k, -1, True)

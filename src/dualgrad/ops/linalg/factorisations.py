@@ -238,7 +238,7 @@ class Cholesky(Primitive):
     __slots__ = ("upper",)
 
     def __init__(self, upper: bool = False) -> None:
-        self.upper = upper
+        self.upper: bool = upper
 
     def __call__(self, input_x: Any) -> Tensor:
         return _cholesky("Cholesky", input_x, self.upper)
@@ -264,7 +264,7 @@ class Qr(Primitive):
     __slots__ = ("full_matrices",)
 
     def __init__(self, full_matrices: bool = False) -> None:
-        self.full_matrices = full_matrices
+        self.full_matrices: bool = full_matrices
 
     def __call__(self, x: Any) -> tuple[Tensor, Tensor]:
         return _qr("Qr", x, "complete" if self.full_matrices else "reduced")

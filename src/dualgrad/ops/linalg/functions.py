@@ -177,7 +177,7 @@ class MatrixPower(Primitive):
     __slots__ = ("n",)
 
     def __init__(self, n: int) -> None:
-        self.n = integer("MatrixPower", "n", n)
+        self.n: int = integer("MatrixPower", "n", n)
 
     def __call__(self, x: Any) -> Tensor:
         return _power("MatrixPower", x, self.n)

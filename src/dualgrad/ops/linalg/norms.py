@@ -169,10 +169,10 @@ class LpNorm(Primitive):
     __slots__ = ("axis", "epsilon", "keep_dims", "p")
 
     def __init__(self, axis: Any, p: float = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> None:
-        self.axis = axis
-        self.p = p
-        self.keep_dims = keep_dims
-        self.epsilon = epsilon
+        self.axis: Any = axis
+        self.p: float = p
+        self.keep_dims: bool = keep_dims
+        self.epsilon: float = epsilon
 
     def __call__(self, x: Any) -> Tensor:
         x = floating("LpNorm", x)

@@ -214,7 +214,7 @@ class Cross(Primitive):
     __slots__ = ("dim",)
 
     def __init__(self, dim: int = _ANY) -> None:
-        self.dim = integer("Cross", "dim", dim)
+        self.dim: int = integer("Cross", "dim", dim)
 
     def __call__(self, input: Any, other: Any) -> Tensor:
         return _cross("Cross", input, other, self.dim)
@@ -239,7 +239,7 @@ class Cdist(Primitive):
     __slots__ = ("p",)
 
     def __init__(self, p: float = 2.0) -> None:
-        self.p = number("Cdist", p)
+        self.p: float = number("Cdist", p)
 
     def __call__(self, input_x: Any, input_y: Any) -> Tensor:
         return _distances("Cdist", input_x, input_y, self.p)

@@ -31,7 +31,7 @@ def _inverted(a: np.ndarray, caller: str) -> np.ndarray:
     return lapack(caller, "is singular", np.linalg.inv, a)
 
 
-inverted = extend.primitive(
+inverted: extend.Primitive = extend.primitive(
     "matrix_inverse",
     _inverted,
     jvp=(lambda da, out, a, caller: -(out @ da @ out),),
@@ -387,7 +387,7 @@ class MatrixInverse(Primitive):
     __slots__ = ("adjoint",)
 
     def __init__(self, adjoint: bool = False) -> None:
-        self.adjoint = adjoint
+        self.adjoint: bool = adjoint
 
     def __call__(self, x: Any) -> Tensor:
         out = inverted(square("MatrixInverse", x), caller="MatrixInverse")
@@ -414,7 +414,7 @@ class MatrixSolve(Primitive):
     __slots__ = ("adjoint",)
 
     def __init__(self, adjoint: bool = False) -> None:
-        self.adjoint = adjoint
+        self.adjoint: bool = adjoint
 
     def __call__(self, matrix: Any, rhs: Any) -> Tensor:
         return _solution("MatrixSolve", matrix, rhs, self.adjoint)
@@ -440,7 +440,7 @@ class CholeskySolve(Primitive):
     __slots__ = ("upper",)
 
     def __init__(self, upper: bool = False) -> None:
-        self.upper = upper
+        self.upper: bool = upper
 
     def __call__(self, x1: Any, x2: Any) -> Tensor:
         return _cholesky_solution("CholeskySolve", x1, x2, self.upper)
@@ -466,7 +466,7 @@ class CholeskyInverse(Primitive):
     __slots__ = ("upper",)
 
     def __init__(self, upper: bool = False) -> None:
-        self.upper = upper
+        self.upper: bool = upper
 
     def __call__(self, x: Any) -> Tensor:
         factor = square("CholeskyInverse", x)

@@ -287,8 +287,8 @@ class Svd(Primitive):
     __slots__ = ("compute_uv", "full_matrices")
 
     def __init__(self, full_matrices: bool = False, compute_uv: bool = True) -> None:
-        self.full_matrices = full_matrices
-        self.compute_uv = compute_uv
+        self.full_matrices: bool = full_matrices
+        self.compute_uv: bool = compute_uv
 
     def __call__(self, input: Any) -> Any:
         return _svd("Svd", input, self.full_matrices, self.compute_uv)

@@ -315,8 +315,8 @@ class Argmax(Primitive):
     __slots__ = ("axis", "output_type")
 
     def __init__(self, axis: int = -1, output_type: Any = _dtype.int32) -> None:
-        self.axis = axis
-        self.output_type = as_dtype(output_type, where=type(self).__name__)
+        self.axis: int = axis
+        self.output_type: _dtype.DType = as_dtype(output_type, where=type(self).__name__)
 
     def __call__(self, x: Any) -> Tensor:
         return _engine.convert(_position("Argmax", _ARGMAX, x, self.axis, False), self.output_type.num)

@@ -265,8 +265,8 @@ class CumSum(Primitive):
     __slots__ = ("exclusive", "reverse")
 
     def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
-        self.exclusive = exclusive
-        self.reverse = reverse
+        self.exclusive: bool = exclusive
+        self.reverse: bool = reverse
 
     def __call__(self, x: Any, axis: Any) -> Tensor:
         x = operand("CumSum", x)
@@ -306,8 +306,8 @@ class CumProd(Primitive):
     __slots__ = ("exclusive", "reverse")
 
     def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
-        self.exclusive = exclusive
-        self.reverse = reverse
+        self.exclusive: bool = exclusive
+        self.reverse: bool = reverse
 
     def __call__(self, x: Any, axis: Any) -> Tensor:
         x = operand("CumProd", x)
@@ -338,7 +338,7 @@ class Cummax(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: int) -> None:
-        self.axis = integer(type(self).__name__, "axis", axis)
+        self.axis: int = integer(type(self).__name__, "axis", axis)
 
     def __call__(self, x: Any) -> tuple[Tensor, Tensor]:
         return _running_extreme("Cummax", _GE, x, self.axis)

@@ -57,7 +57,8 @@ def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
     raise ValueError(f"div: rounding_mode is {rounding_mode!r}; expected None, 'floor' or 'trunc'")
 
 
-divide = true_divide = div
+divide = div
+true_divide = div
 
 
 def pow(x: Any, exponent: Any) -> Tensor:

@@ -286,8 +286,8 @@ class BatchMatMul(Primitive):
         for word, flag in (("transpose_a", transpose_a), ("transpose_b", transpose_b)):
             if not isinstance(flag, bool):
                 raise TypeError(f"{type(self).__name__}: {word} must be a bool, got {type(flag).__name__}")
-        self.transpose_a = transpose_a
-        self.transpose_b = transpose_b
+        self.transpose_a: bool = transpose_a
+        self.transpose_b: bool = transpose_b
 
     def __call__(self, x: Any, y: Any) -> Tensor:
         if not (isinstance(x, Tensor) and isinstance(y, Tensor)):

@@ -253,7 +253,7 @@ class ReduceSum(Reduction):
 
     def __init__(self, keep_dims: bool = False, skip_mode: bool = False) -> None:
         super().__init__(keep_dims)
-        self.skip_mode = skip_mode
+        self.skip_mode: bool = skip_mode
 
     def __call__(self, x: Any, axis: Any = ()) -> Tensor:
         x = operand("ReduceSum", x)

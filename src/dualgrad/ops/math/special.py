@@ -103,7 +103,7 @@ class Mvlgamma(Primitive):
     __slots__ = ("p",)
 
     def __init__(self, p: int) -> None:
-        self.p = integer("Mvlgamma", "p", p)
+        self.p: int = integer("Mvlgamma", "p", p)
 
     def __call__(self, x: Any) -> Tensor:
         return mvlgamma(x, self.p)

@@ -291,7 +291,7 @@ class _Adaptive(Primitive):
     __slots__ = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
-        self.output_size = output_size
+        self.output_size: Any = output_size
 
 
 class AdaptiveAvgPool2D(_Adaptive):

@@ -334,8 +334,8 @@ class NLLLoss(Primitive):
 
     def __init__(self, reduction: str = "mean", ignore_index: int = -100) -> None:
         check_reduction("NLLLoss", reduction)
-        self.reduction = reduction
-        self.ignore_index = ignore_index
+        self.reduction: str = reduction
+        self.ignore_index: int = ignore_index
 
     def __call__(self, logits: Any, labels: Any, weight: Any) -> tuple[Tensor, Tensor]:
         x, t, w = floating("NLLLoss", logits), operand("NLLLoss", labels), operand("NLLLoss", weight)
@@ -371,7 +371,7 @@ class BCEWithLogitsLoss(Primitive):
 
     def __init__(self, reduction: str = "mean") -> None:
         check_reduction("BCEWithLogitsLoss", reduction)
-        self.reduction = reduction
+        self.reduction: str = reduction
 
     def __call__(self, logits: Any, label: Any, weight: Any = None, pos_weight: Any = None) -> Tensor:
         return binary_cross_entropy_with_logits(logits, label, weight, pos_weight, self.reduction)

@@ -161,8 +161,8 @@ class L2Normalize(Primitive):
 
     def __init__(self, axis: Any = 0, epsilon: float = 1e-4) -> None:
         positive("L2Normalize", "epsilon", epsilon)
-        self.axis = axis
-        self.epsilon = epsilon
+        self.axis: Any = axis
+        self.epsilon: float = epsilon
 
     def __call__(self, x: Any) -> Tensor:
         x = floating("L2Normalize", x)

@@ -154,7 +154,7 @@ class KLDivLoss(Primitive):
 
     def __init__(self, reduction: str = "mean") -> None:
         _check_reduction("KLDivLoss", reduction)
-        self.reduction = reduction
+        self.reduction: str = reduction
 
     def __call__(self, logits: Any, labels: Any) -> Tensor:
         return _kl_div("KLDivLoss", logits, labels, self.reduction, False)

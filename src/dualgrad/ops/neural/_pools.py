@@ -68,11 +68,11 @@ class _Pool(Primitive):
         self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
     ) -> None:
         name = type(self).__name__
-        self.kernel_size = numbers(name, "kernel_size", kernel_size, 2)
-        self.strides = numbers(name, "strides", strides, 2)
+        self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, 2)
+        self.strides: tuple[int, ...] = numbers(name, "strides", strides, 2)
         if not isinstance(pad_mode, str) or pad_mode.lower() not in ("valid", "same"):
             raise ValueError(f"{name}: pad_mode is {pad_mode!r}; expected 'valid' or 'same'")
-        self.pad_mode = pad_mode.lower()
+        self.pad_mode: str = pad_mode.lower()
         channels_first(name, data_format)
 
     def _laid(self, x: Tensor) -> tuple[Windows, ...]:
@@ -152,11 +152,11 @@ class _Pool3D(Primitive):
 
     def _set(self, kernel_size: Any, strides: Any, pad_mode: Any, pad: Any, ceil_mode: Any, data_format: Any) -> None:
         name = type(self).__name__
-        self.kernel_size = numbers(name, "kernel_size", kernel_size, 3)
-        self.strides = numbers(name, "strides", strides, 3)
-        self.pad_mode = padding_of(name, pad_mode, pad, 3)[0]
-        self.pad = pad
-        self.ceil_mode = bool(ceil_mode)
+        self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, 3)
+        self.strides: tuple[int, ...] = numbers(name, "strides", strides, 3)
+        self.pad_mode: str = padding_of(name, pad_mode, pad, 3)[0]
+        self.pad: Any = pad
+        self.ceil_mode: bool = bool(ceil_mode)
         if self.pad_mode == "pad":
             _at_most_half(name, pad, self.kernel_size)
         elif self.ceil_mode and self.pad_mode == "same":
@@ -260,8 +260,8 @@ class AvgPool3D(_Pool3D):
         data_format: str = "NCDHW",
     ) -> None:
         self._set(kernel_size, strides, pad_mode, pad, ceil_mode, data_format)
-        self.count_include_pad = bool(count_include_pad)
-        self.divisor_override = divisor_override
+        self.count_include_pad: bool = bool(count_include_pad)
+        self.divisor_override: int = divisor_override
 
     def __call__(self, x: Any) -> Tensor:
         x = floating("AvgPool3D", x)

@@ -211,7 +211,7 @@ class Elu(Primitive):
     __slots__ = ("alpha",)
 
     def __init__(self, alpha: float = 1.0) -> None:
-        self.alpha = alpha
+        self.alpha: float = alpha
 
     def __call__(self, x: Any) -> Tensor:
         return elu(x, self.alpha)

@@ -182,7 +182,7 @@ class Softmax(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = axis
+        self.axis: int = axis
 
     def __call__(self, x: Any) -> Tensor:
         return softmax(x, self.axis)
@@ -207,7 +207,7 @@ class LogSoftmax(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = axis
+        self.axis: int = axis
 
     def __call__(self, x: Any) -> Tensor:
         return log_softmax(x, self.axis)

@@ -184,7 +184,7 @@ class HShrink(Primitive):
     __slots__ = ("lambd",)
 
     def __init__(self, lambd: float = 0.5) -> None:
-        self.lambd = lambd
+        self.lambd: float = lambd
 
     def __call__(self, x: Any) -> Tensor:
         return hardshrink(x, self.lambd)
@@ -209,7 +209,7 @@ class SoftShrink(Primitive):
     __slots__ = ("lambd",)
 
     def __init__(self, lambd: float = 0.5) -> None:
-        self.lambd = lambd
+        self.lambd: float = lambd
 
     def __call__(self, x: Any) -> Tensor:
         return softshrink(x, self.lambd)

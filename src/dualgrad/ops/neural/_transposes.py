@@ -318,6 +318,9 @@ class Conv3DTranspose(Primitive):
     (1, 4, 4, 4, 4)
     """
 
+    out_channel: int
+    in_channel: int
+
     __slots__ = (
         "dilation", "group", "in_channel", "kernel_size", "out_channel", "output_padding", "pad", "pad_mode", "stride",
     )  # fmt: skip
@@ -338,16 +341,16 @@ class Conv3DTranspose(Primitive):
     ) -> None:
         name = "Conv3DTranspose"
         self.in_channel, self.out_channel = numbers(name, "in_channel, out_channel", (in_channel, out_channel), 2)
-        self.kernel_size = numbers(name, "kernel_size", kernel_size, 3)
+        self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, 3)
         if mode != 1:
             raise ValueError(f"{name}: mode is {mode!r}; expected 1, a convolution")
         channels_first(name, data_format, 3)
-        self.group = numbers(name, "group", group, 1)[0]
-        self.pad_mode = pad_mode
-        self.pad = pad
-        self.stride = stride
-        self.dilation = dilation
-        self.output_padding = output_padding
+        self.group: int = numbers(name, "group", group, 1)[0]
+        self.pad_mode: str = pad_mode
+        self.pad: Any = pad
+        self.stride: Any = stride
+        self.dilation: Any = dilation
+        self.output_padding: Any = output_padding
 
     def __call__(self, dout: Any, weight: Any) -> Tensor:
         w = operand("Conv3DTranspose", weight)

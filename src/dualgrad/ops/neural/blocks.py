@@ -249,7 +249,7 @@ class ChannelShuffle(Primitive):
     __slots__ = ("group",)
 
     def __init__(self, group: int) -> None:
-        self.group = numbers("ChannelShuffle", "group", group, 1)[0]
+        self.group: int = numbers("ChannelShuffle", "group", group, 1)[0]
 
     def __call__(self, x: Any) -> Tensor:
         return channel_shuffle(x, self.group)
@@ -261,7 +261,7 @@ class _Blocks(Primitive):
     __slots__ = ("block_size",)
 
     def __init__(self, block_size: int, data_format: str = "NCHW") -> None:
-        self.block_size = numbers(type(self).__name__, "block_size", block_size, 1, 2)[0]
+        self.block_size: int = numbers(type(self).__name__, "block_size", block_size, 1, 2)[0]
         channels_first(type(self).__name__, data_format)
 
     def _image(self, x: Any) -> Tensor:
@@ -354,8 +354,8 @@ class SpaceToBatchND(Primitive):
     __slots__ = ("block_shape", "paddings")
 
     def __init__(self, block_shape: Any, paddings: Any) -> None:
-        self.block_shape = block_shape
-        self.paddings = paddings
+        self.block_shape: Any = block_shape
+        self.paddings: Any = paddings
 
     def __call__(self, input_x: Any) -> Tensor:
         return space_to_batch_nd(input_x, self.block_shape, self.paddings)
@@ -379,8 +379,8 @@ class BatchToSpaceND(Primitive):
     __slots__ = ("block_shape", "crops")
 
     def __init__(self, block_shape: Any, crops: Any) -> None:
-        self.block_shape = block_shape
-        self.crops = crops
+        self.block_shape: Any = block_shape
+        self.crops: Any = crops
 
     def __call__(self, input_x: Any) -> Tensor:
         return batch_to_space_nd(input_x, self.block_shape, self.crops)
@@ -406,8 +406,8 @@ class SpaceToBatch(Primitive):
     __slots__ = ("block_size", "paddings")
 
     def __init__(self, block_size: int, paddings: Any) -> None:
-        self.block_size = numbers("SpaceToBatch", "block_size", block_size, 1, 2)[0]
-        self.paddings = paddings
+        self.block_size: int = numbers("SpaceToBatch", "block_size", block_size, 1, 2)[0]
+        self.paddings: Any = paddings
 
     def __call__(self, input_x: Any) -> Tensor:
         return space_to_batch_nd(input_x, (self.block_size,) * 2, self.paddings)
@@ -433,8 +433,8 @@ class BatchToSpace(Primitive):
     __slots__ = ("block_size", "crops")
 
     def __init__(self, block_size: int, crops: Any) -> None:
-        self.block_size = numbers("BatchToSpace", "block_size", block_size, 1, 2)[0]
-        self.crops = crops
+        self.block_size: int = numbers("BatchToSpace", "block_size", block_size, 1, 2)[0]
+        self.crops: Any = crops
 
     def __call__(self, input_x: Any) -> Tensor:
         return batch_to_space_nd(input_x, (self.block_size,) * 2, self.crops)

@@ -193,17 +193,17 @@ class _Convolution(Primitive):
         data_format: str | None = None,
     ) -> None:
         name, n = type(self).__name__, self._n
-        self.out_channel = numbers(name, "out_channel", out_channel, 1)[0]
-        self.kernel_size = numbers(name, "kernel_size", kernel_size, n)
+        self.out_channel: int = numbers(name, "out_channel", out_channel, 1)[0]
+        self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, n)
         if mode != 1:
             raise ValueError(f"{name}: mode is {mode!r}; expected 1, a convolution")
         if data_format is not None:
             channels_first(name, data_format, n)
-        self.pad_mode = pad_mode
-        self.pad = pad
-        self.stride = stride
-        self.dilation = dilation
-        self.group = group
+        self.pad_mode: str = pad_mode
+        self.pad: Any = pad
+        self.stride: Any = stride
+        self.dilation: Any = dilation
+        self.group: int = group
 
     def __call__(self, x: Any, weight: Any) -> Tensor:
         name, n = type(self).__name__, self._n

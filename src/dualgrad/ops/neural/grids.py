@@ -215,7 +215,7 @@ class AffineGrid(Primitive):
     __slots__ = ("align_corners",)
 
     def __init__(self, align_corners: bool = False) -> None:
-        self.align_corners = align_corners
+        self.align_corners: bool = align_corners
 
     def __call__(self, theta: Any, output_size: Any) -> Tensor:
         return affine_grid(theta, output_size, self.align_corners)
@@ -229,9 +229,9 @@ class _GridSampler(Primitive):
     def __init__(
         self, interpolation_mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
     ) -> None:
-        self.interpolation_mode = interpolation_mode
-        self.padding_mode = padding_mode
-        self.align_corners = align_corners
+        self.interpolation_mode: str = interpolation_mode
+        self.padding_mode: str = padding_mode
+        self.align_corners: bool = align_corners
 
     def __call__(self, input_x: Any, grid: Any) -> Tensor:
         name = type(self).__name__

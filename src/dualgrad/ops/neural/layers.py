@@ -322,7 +322,7 @@ class Dropout(Primitive):
     def __init__(self, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> None:
         if not 0 < keep_prob <= 1:
             raise ValueError(f"Dropout: keep_prob is {keep_prob}; expected a probability above 0 and up to 1")
-        self.keep_prob = keep_prob
+        self.keep_prob: float = keep_prob
         self._source = None
         if Seed0 or Seed1:
             unrepeatable("a source of random numbers is made")

@@ -324,9 +324,9 @@ class LayerNorm(Primitive):
     __slots__ = ("begin_norm_axis", "begin_params_axis", "epsilon")
 
     def __init__(self, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> None:
-        self.begin_norm_axis = integer("LayerNorm", "begin_norm_axis", begin_norm_axis)
-        self.begin_params_axis = integer("LayerNorm", "begin_params_axis", begin_params_axis)
-        self.epsilon = epsilon
+        self.begin_norm_axis: int = integer("LayerNorm", "begin_norm_axis", begin_norm_axis)
+        self.begin_params_axis: int = integer("LayerNorm", "begin_params_axis", begin_params_axis)
+        self.epsilon: float = epsilon
 
     def __call__(self, x: Any, gamma: Any, beta: Any) -> tuple[Tensor, Tensor, Tensor]:
         x = floating("LayerNorm", x)

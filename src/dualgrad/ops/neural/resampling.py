@@ -168,8 +168,8 @@ class _Resize(Primitive):
     def __init__(self, align_corners: bool = False, half_pixel_centers: bool = False) -> None:
         if align_corners and half_pixel_centers:
             raise ValueError(f"{type(self).__name__}: align_corners goes without half_pixel_centers")
-        self.align_corners = align_corners
-        self.half_pixel_centers = half_pixel_centers
+        self.align_corners: bool = align_corners
+        self.half_pixel_centers: bool = half_pixel_centers
 
     def _resized(self, x: Any, size: Any) -> Tensor:
         name, n = type(self).__name__, self._axes
@@ -219,7 +219,7 @@ class ResizeNearestNeighbor(_Resize):
 
     def __init__(self, size: Any, align_corners: bool = False, half_pixel_centers: bool = False) -> None:
         super().__init__(align_corners, half_pixel_centers)
-        self.size = size
+        self.size: Any = size
 
     def __call__(self, input_x: Any) -> Tensor:
         return self._resized(input_x, self.size)
@@ -275,7 +275,7 @@ class ResizeBilinear(_Resize):
 
     def __init__(self, size: Any, align_corners: bool = False, half_pixel_centers: bool = False) -> None:
         super().__init__(align_corners, half_pixel_centers)
-        self.size = size
+        self.size: Any = size
 
     def __call__(self, x: Any) -> Tensor:
         return self._resized(x, self.size)
@@ -408,7 +408,7 @@ class UpsampleTrilinear3D(_Upsample3D):
     __slots__ = ("align_corners",)
 
     def __init__(self, align_corners: bool = False) -> None:
-        self.align_corners = align_corners
+        self.align_corners: bool = align_corners
 
     def __call__(self, x: Any, output_size: Any, scales: Any) -> Tensor:
         return self._resized("trilinear", x, output_size, scales, self.align_corners)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
-from ...dtype import as_dtype
+from ...dtype import DType, as_dtype
 from ...tensor import Tensor
 from .._arguments import Primitive, floating, new_shape, operand
 from ._samples import _categories, _gamma, _laplace, _ones, _own, _poisson, _shaped, _shuffled, _type, _uniform, _whole
@@ -24,6 +24,9 @@ __all__ = [
 
 class _Seeded(Primitive):
     """The settings of a primitive class that draws: two seeds; both 0 stand for the source of `dualgrad.set_seed`."""
+
+    seed2: int
+    seed: int
 
     __slots__ = ("_from", "seed", "seed2")
 
@@ -190,7 +193,7 @@ class RandomPoisson(_Seeded):
 
     def __init__(self, seed: int = 0, seed2: int = 0, dtype: Any = _dtype.int64) -> None:
         super().__init__(seed, seed2)
-        self.dtype = as_dtype(dtype, where="RandomPoisson")
+        self.dtype: DType = as_dtype(dtype, where="RandomPoisson")
 
     def __call__(self, shape: Any, rate: Any) -> Tensor:
         mean = floating("RandomPoisson", rate)
@@ -220,7 +223,7 @@ class Multinomial(_Seeded):
 
     def __init__(self, seed: int = 0, seed2: int = 0, dtype: Any = _dtype.int32) -> None:
         super().__init__(seed, seed2)
-        self.dtype = as_dtype(dtype, where="Multinomial")
+        self.dtype: DType = as_dtype(dtype, where="Multinomial")
 
     def __call__(self, x: Any, num_samples: int) -> Tensor:
         return _categories("Multinomial", x, num_samples, True, self._from).astype(self.dtype)
@@ -269,7 +272,7 @@ class TruncatedNormal(_Seeded):
 
     def __init__(self, dtype: Any = _dtype.float32, seed: int = 0, seed2: int = 0) -> None:
         super().__init__(seed, seed2)
-        self.dtype = _drawn("TruncatedNormal", dtype)
+        self.dtype: DType = _drawn("TruncatedNormal", dtype)
 
     def __call__(self, shape: Any) -> Tensor:
         size, source, target = new_shape("TruncatedNormal", shape), self._from, self.dtype
@@ -305,9 +308,9 @@ class Cauchy(Primitive):
     __slots__ = ("median", "sigma", "size")
 
     def __init__(self, size: Any, median: float = 0.0, sigma: float = 1.0) -> None:
-        self.size = new_shape("Cauchy", size)
-        self.median = median
-        self.sigma = sigma
+        self.size: tuple[int, ...] = new_shape("Cauchy", size)
+        self.median: float = median
+        self.sigma: float = sigma
 
     def __call__(self) -> Tensor:
         size, source = self.size, _source(None)
@@ -334,7 +337,7 @@ class RandomCategorical(Primitive):
     __slots__ = ("dtype",)
 
     def __init__(self, dtype: Any = _dtype.int64) -> None:
-        self.dtype = dtype
+        self.dtype: Any = dtype
 
     def __call__(self, logits: Any, num_sample: int, seed: int = 0) -> Tensor:
         return random_categorical(logits, num_sample, seed, self.dtype)
@@ -356,6 +359,9 @@ class Bernoulli(Primitive):
     >>> print(ops.Bernoulli()(ops.ones((2,)), 1.0))
     [1. 1.]
     """
+
+    seed: int
+    offset: int
 
     __slots__ = ("_from", "offset", "seed")
 

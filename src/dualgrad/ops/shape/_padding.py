@@ -158,7 +158,7 @@ class Pad(Primitive):
     __slots__ = ("paddings",)
 
     def __init__(self, paddings: Any) -> None:
-        self.paddings = paddings
+        self.paddings: Any = paddings
 
     def __call__(self, x: Any) -> Tensor:
         x = operand("Pad", x)

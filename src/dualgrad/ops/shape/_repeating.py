@@ -263,7 +263,7 @@ class BroadcastTo(Primitive):
     __slots__ = ("shape",)
 
     def __init__(self, shape: Any) -> None:
-        self.shape = lengths("BroadcastTo", shape)
+        self.shape: tuple[int, ...] = lengths("BroadcastTo", shape)
 
     def __call__(self, x: Any) -> Tensor:
         return _broadcast("BroadcastTo", operand("BroadcastTo", x), self.shape)

@@ -323,7 +323,7 @@ class Squeeze(Primitive):
     __slots__ = ("axis",)
 
     def __init__(self, axis: Any = ()) -> None:
-        self.axis = axis
+        self.axis: Any = axis
 
     def __call__(self, x: Any) -> Tensor:
         return squeeze(x, self.axis)

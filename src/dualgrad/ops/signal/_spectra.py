@@ -287,11 +287,11 @@ class FFTWithSize(Primitive):
         if signal_ndim not in (1, 2, 3):
             raise ValueError(f"FFTWithSize: signal_ndim is {signal_ndim!r}; expected 1, 2 or 3")
         self.signal_ndim = signal_ndim
-        self.inverse = inverse
-        self.real = real
-        self.norm = direction("FFTWithSize", norm)
-        self.onesided = onesided
-        self.signal_sizes = signal_sizes
+        self.inverse: bool = inverse
+        self.real: bool = real
+        self.norm: str = direction("FFTWithSize", norm)
+        self.onesided: bool = onesided
+        self.signal_sizes: tuple[int, ...] = signal_sizes
 
     def __call__(self, x: Any) -> Tensor:
         axes = tuple(range(-self.signal_ndim, 0))

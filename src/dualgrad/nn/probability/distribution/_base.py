@@ -60,7 +60,7 @@ class Distribution(Cell):
         super().__init__()
         self.seed = seed
         self.name = name
-        self.dtype = as_dtype(dtype, where=name)
+        self.dtype: mstype.DType = as_dtype(dtype, where=name)
         self._source = _source(None) if not seed else _own(seed, 0)
         self._type = self.dtype if self.dtype.is_float else mstype.float32
         self._given = {key: None if value is None else self._parameter(key, value) for key, value in param.items()}
