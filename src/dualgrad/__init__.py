@@ -111,6 +111,8 @@ if TYPE_CHECKING:
     from .transforms.hessians import hessian, hvp
     from .transforms.jacobians import jacfwd, jacrev
 
+    __version__: str
+
 # By module: the names that it gives to the package when one of them is first asked for.
 _LATER = {
     "amp": (),
@@ -244,23 +246,25 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
 
-    for module, names in _LATER.items():
-        if name == module or name in names:
-            found = import_module(f".{module}", __name__)
-            globals().update({each: getattr(found, each) for each in names})
-            return found if name == module else globals()[name]
-    # Looked up on demand: reading the metadata of packages is slower than importing everything here.
-    if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-        try:
-            return version("dualgrad")
-        except PackageNotFoundError:  # a source tree on the path, not installed
-            return "0.0.0+unknown"
-    raise AttributeError(f"module 'dualgrad' has no attribute {name!r}")
+        for module, names in _LATER.items():
+            if name == module or name in names:
+                found = import_module(f".{module}", __name__)
+                globals().update({each: getattr(found, each) for each in names})
+                return found if name == module else globals()[name]
+        # Looked up on demand: reading the metadata of packages is slower than importing everything here.
+        if name == "__version__":
+            from importlib.metadata import PackageNotFoundError, version
+
+            try:
+                return version("dualgrad")
+            except PackageNotFoundError:  # a source tree on the path, not installed
+                return "0.0.0+unknown"
+        raise AttributeError(f"module 'dualgrad' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

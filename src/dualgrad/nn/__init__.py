@@ -107,10 +107,12 @@ _MODULES = (
 __all__ = sorted(name for module in _MODULES for name in module.__all__)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "probability":  # imported when it is asked for
-        return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+
+    def __getattr__(name: str) -> Any:
+        if name == "probability":  # imported when it is asked for
+            return _import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -25,13 +25,15 @@ for _name in (*_FORMER, "_norms", "convolution", "loops", "misc", "pooling"):
     globals().setdefault(_name, _sys.modules.setdefault(f"{__name__}.{_name}", _sys.modules[__name__]))
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("composite", "functional", "operations"):  # the same names once more, imported when asked for
-        return _import_module(f"{__name__}.{name}")
-    if name not in _gathered._FILE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(_gathered, name)
-    return found
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+
+    def __getattr__(name: str) -> Any:
+        if name in ("composite", "functional", "operations"):  # the same names once more, imported when asked for
+            return _import_module(f"{__name__}.{name}")
+        if name not in _gathered._FILE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(_gathered, name)
+        return found
 
 
 def __dir__() -> list[str]:

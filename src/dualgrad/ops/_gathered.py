@@ -147,11 +147,13 @@ if TYPE_CHECKING:
     from .random.seeded import *
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _FILE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(_import_module(_FILE_OF[name], __package__), name)
-    return found
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+
+    def __getattr__(name: str) -> Any:
+        if name not in _FILE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(_import_module(_FILE_OF[name], __package__), name)
+        return found
 
 
 def _modules() -> list[_Module]:

@@ -1,6 +1,6 @@
 """`dualgrad.ops` under MindSpore's name for functions, often imported as `F` (the same objects)."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _gathered
 from ._gathered import *
@@ -8,9 +8,11 @@ from ._gathered import *
 __all__ = _gathered._NAMES
 
 
-def __getattr__(name: str) -> Any:
-    """What is not copied here: names that are not in `__all__`, and those that come later."""
-    return getattr(_gathered, name)
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+
+    def __getattr__(name: str) -> Any:
+        """What is not copied here: names that are not in `__all__`, and those that come later."""
+        return getattr(_gathered, name)
 
 
 def __dir__() -> list[str]:
