@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ._engine.primitives.execute import synchronize
 from ._engine.transforms.calls import set_graph_mode
@@ -26,6 +26,62 @@ from .parallel import (
     reset_auto_parallel_context,
     set_auto_parallel_context,
 )
+
+if TYPE_CHECKING:
+    from typing import Literal, TypedDict, Unpack
+
+    class Settings(TypedDict, total=False):
+        """The keywords of `set_context`."""
+
+        mode: int
+        device_target: str
+        pynative_synchronize: bool
+        native: bool | Literal["force"]
+        # known, without a meaning
+        device_id: Any
+        max_device_memory: Any
+        variable_memory_max_size: Any
+        mempool_block_size: Any
+        memory_optimize_level: Any
+        memory_offload: Any
+        op_timeout: Any
+        ascend_config: Any
+        gpu_config: Any
+        aoe_tune_mode: Any
+        aoe_config: Any
+        auto_tune_mode: Any
+        enable_graph_kernel: Any
+        graph_kernel_flags: Any
+        enable_reduce_precision: Any
+        enable_auto_mixed_precision: Any
+        enable_sparse: Any
+        check_bprop: Any
+        max_call_depth: Any
+        grad_for_scalar: Any
+        enable_compile_cache: Any
+        compile_cache_path: Any
+        save_compile_cache: Any
+        load_compile_cache: Any
+        inter_op_parallel_num: Any
+        runtime_num_threads: Any
+        disable_format_transform: Any
+        support_binary: Any
+        jit_syntax_level: Any
+        jit_level: Any
+        jit_config: Any
+        jit_enable_inplace_ops: Any
+        exec_order: Any
+        deterministic: Any
+        save_graphs: Any
+        save_graphs_path: Any
+        enable_dump: Any
+        save_dump_path: Any
+        print_file_path: Any
+        env_config_path: Any
+        precompile_only: Any
+        reserve_class_name_in_scope: Any
+        debug_level: Any
+
 
 __all__ = [
     "COMPATIBLE", "GRAPH_MODE", "LAX", "PYNATIVE_MODE", "STRICT", "ParallelMode", "get_auto_parallel_context",
@@ -113,7 +169,7 @@ def mode() -> int:
     return _mode
 
 
-def set_context(**kwargs: object) -> None:
+def set_context(**kwargs: Unpack[Settings]) -> None:
     """Set the running environment.
 
     All arguments are checked before any of them takes effect.
@@ -159,7 +215,7 @@ def set_context(**kwargs: object) -> None:
     >>> dg.get_context("device_target")
     'CPU'
     """
-    _set(kwargs, where="set_context")
+    _set({**kwargs}, where="set_context")
 
 
 def set_device(device_target: str, device_id: int = 0) -> None:

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._engine.transforms.calls import CellCall
 
+if TYPE_CHECKING:
+    from typing import TypeVar, overload
+
+    from .transforms.transformed import A, F
+
+    C = TypeVar("C", bound=type)
+
 __all__ = ["JitConfig", "jit", "jit_class", "lazy_inline", "ms_class", "ms_function", "mutable", "no_inline"]
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def jit(fn: F, *, pure: bool = False, **options: Any) -> F: ...
+    @overload
+    def jit(fn: None = None, *, pure: bool = False, **options: Any) -> Callable[[F], F]: ...
 
 
 def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: Any) -> Callable[..., Any]:
@@ -80,7 +95,7 @@ def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: 
     return functools.update_wrapper(Recorded(fn, pure), fn)
 
 
-def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
+def mutable(input_data: A, dynamic_len: bool = False) -> A:
     """Return the argument: tuples, lists and dicts of tensors are differentiated as they are.
 
     Parameters
@@ -102,6 +117,16 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     (1, 2)
     """
     return input_data
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def ms_function(fn: F, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None) -> F: ...
+    @overload
+    def ms_function(
+        fn: None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None
+    ) -> Callable[[F], F]: ...
 
 
 def ms_function(
@@ -133,7 +158,7 @@ def ms_function(
     return jit(fn, input_signature=input_signature, hash_args=hash_args, jit_config=jit_config)
 
 
-def jit_class(cls: type) -> type:
+def jit_class(cls: C) -> C:
     """Return the class: recorded functions use objects of any class.
 
     Parameters
@@ -167,7 +192,7 @@ def jit_class(cls: type) -> type:
     return _class("jit_class", cls)
 
 
-def ms_class(cls: type) -> type:
+def ms_class(cls: C) -> C:
     """Return the class: the former name of `jit_class`.
 
     Parameters
@@ -195,7 +220,7 @@ def ms_class(cls: type) -> type:
     return _class("ms_class", cls)
 
 
-def _class(name: str, cls: Any) -> type:
+def _class(name: str, cls: C) -> C:
     if not isinstance(cls, type):
         raise TypeError(f"{name}: expected a class, got {type(cls).__name__}; it is written above a class")
     return cls
@@ -239,7 +264,7 @@ def lazy_inline(fn: Callable[..., Any] | None = None, attrs: Any = None, policy:
     return fn
 
 
-def no_inline(fn: Callable[..., Any]) -> Callable[..., Any]:
+def no_inline(fn: F) -> F:
     """Return the function: graphs have no parts that are compiled apart here.
 
     Parameters

@@ -26,6 +26,8 @@ from .hooks import GradientHooks, HookHandle
 from .leaving import formats, picks, stay
 
 if TYPE_CHECKING:
+    from typing import overload
+
     from ._methods import TensorMethods
 else:
     TensorMethods = _engine.Operators  # dualgrad.ops attaches the methods
@@ -108,6 +110,15 @@ class Tensor(TensorMethods):
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(
+            self, input_data: Any, dtype: Any = None, shape: Any = None, init: Any = None, *, const_arg: bool = False
+        ) -> None: ...
+        @overload
+        def __init__(self, *, shape: Any, dtype: Any = None, init: Any = None, const_arg: bool = False) -> None: ...
 
     def __init__(
         self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **_: Any
@@ -310,7 +321,9 @@ class Tensor(TensorMethods):
 
     __array_priority__: float = 1000.0
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, np.dtype[np.object_]]:
+        # Checkers take the operators of NumPy for those of an array and what has __array__. An array of objects leaves
+        # their results open; of one of numbers they would say that an array comes back, where it is a Tensor.
         caller = sys._getframe(1)
         if caller.f_globals.get("__name__", "").startswith("scipy.sparse."):
             # A sparse matrix is about to use our numbers, which would cut the derivative off. A product it leaves to

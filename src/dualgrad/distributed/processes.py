@@ -96,7 +96,7 @@ def reproducible() -> Iterator[None]:
     One thread, since the parts of a sum follow from the number of threads; and what is not recorded computes each array
     at once, since deferred arrays are planned or not by what was called before.
     """
-    before = get_context("pynative_synchronize")
+    before = bool(get_context("pynative_synchronize"))
     with limited(1):
         set_context(pynative_synchronize=True)
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dualgrad._engine.transforms.custom import call_custom
 from dualgrad.dtype import as_dtype
@@ -18,6 +18,17 @@ from dualgrad.nn._flags import Flags
 from dualgrad.nn._hooks import Hookable, Hooked
 from dualgrad.nn._state import State
 from dualgrad.transforms.recompute import Recomputed
+
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
+    R = TypeVar("R", covariant=True)
+
+    class _Constructs(Protocol[R]):
+        """A Cell whose calls return what its `construct` returns."""
+
+        def construct(self, *args: Any, **kwargs: Any) -> R: ...
+
 
 __all__ = ["Cell"]
 
@@ -83,6 +94,10 @@ class Cell(State, Flags, Hookable):
         elif own_gradient:
             # Its `__call__` would reach `construct` without the gradient of `bprop`.
             raise TypeError(f"{cls.__name__}: a Cell that defines bprop must not define __call__; use construct")
+
+    if TYPE_CHECKING:
+
+        def __call__(self: _Constructs[R], *args: Any, **kwargs: Any) -> R: ...
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; every Cell that is called must define it."""

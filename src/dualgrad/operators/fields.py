@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,30 @@ from ..transforms.transformed import transformation
 from .algebras import gradient_scheme
 from .evaluation import Derivatives, check_rows, checked_point, coefficients
 
+if TYPE_CHECKING:
+    from typing import Concatenate, Literal, overload
+
+    from ..transforms.transformed import Input, P
+
 __all__ = ["curl", "divergence"]
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def divergence(
+        f: Callable[Concatenate[Tensor, P], object],
+        *,
+        lower: Literal[False] = False,
+        check: bool = False,
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def divergence(
+        f: Callable[..., Any],
+        *,
+        lower: bool = False,
+        check: bool = False,
+    ) -> Callable[..., Any]: ...
 
 
 @transformation
@@ -56,6 +79,24 @@ def divergence(f: Callable[..., Any], *, lower: bool = False, check: bool = Fals
         return (result, derivatives) if lower else result
 
     return apply
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def curl(
+        f: Callable[Concatenate[Tensor, P], object],
+        *,
+        lower: Literal[False] = False,
+        check: bool = False,
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def curl(
+        f: Callable[..., Any],
+        *,
+        lower: bool = False,
+        check: bool = False,
+    ) -> Callable[..., Any]: ...
 
 
 @transformation

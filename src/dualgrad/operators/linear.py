@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,38 @@ from .evaluation import Derivatives, check_rows, checked_point, coefficients, mo
 from .planner import Setup, directions_of, setup_of, setup_of_laplacian, way_named
 from .symbols import Index, Symbol, checked_index, exact, order_of
 
+if TYPE_CHECKING:
+    from typing import Concatenate, Literal, overload
+
+    from ..transforms.transformed import Input, P
+
 __all__ = ["biharmonic", "derivatives", "laplacian", "linear_operator", "mixed_partial"]
 
 Function = Callable[..., Any]
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def laplacian(
+        f: Callable[Concatenate[Tensor, P], object],
+        *,
+        lower: Literal[False] = False,
+        check: bool = False,
+        way: str | None = None,
+        explain: Literal[False] = False,
+        samples: int | None = None,
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def laplacian(
+        f: Callable[..., Any],
+        *,
+        lower: bool = False,
+        check: bool = False,
+        way: str | None = None,
+        explain: bool = False,
+        samples: int | None = None,
+    ) -> Callable[..., Any]: ...
 
 
 @transformation
@@ -90,6 +119,30 @@ def laplacian(
     )
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def biharmonic(
+        f: Callable[Concatenate[Tensor, P], object],
+        *,
+        lower: Literal[False] = False,
+        check: bool = False,
+        way: str | None = None,
+        explain: Literal[False] = False,
+        samples: int | None = None,
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def biharmonic(
+        f: Callable[..., Any],
+        *,
+        lower: bool = False,
+        check: bool = False,
+        way: str | None = None,
+        explain: bool = False,
+        samples: int | None = None,
+    ) -> Callable[..., Any]: ...
+
+
 @transformation
 def biharmonic(
     f: Function,
@@ -141,6 +194,28 @@ def biharmonic(
     return _operator(
         "biharmonic", f, functools.partial(setup_of_laplacian, "biharmonic", 2), lower, check, way, explain, estimate
     )
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def mixed_partial(
+        f: Callable[Concatenate[Tensor, P], object],
+        multi_index: tuple[int, ...],
+        *,
+        lower: Literal[False] = False,
+        check: bool = False,
+        explain: Literal[False] = False,
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def mixed_partial(
+        f: Callable[..., Any],
+        multi_index: tuple[int, ...],
+        *,
+        lower: bool = False,
+        check: bool = False,
+        explain: bool = False,
+    ) -> Callable[..., Any]: ...
 
 
 @transformation

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import porting
 from .._engine.transforms.calls import CellCall
@@ -27,6 +27,12 @@ from ..tensor import Tensor
 from .positions import PositionError as PositionError
 from .positions import check_callable, checked_position, checked_weights, inputs_at, parameters_of
 from .transformed import transformation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Concatenate, Literal, overload
+
+    from .transformed import A, Input, Number, P, R, X
 
 __all__ = [
     "GradOperation",
@@ -79,25 +85,55 @@ class GradOperation:
 
     __slots__ = ("_last", "complex_gradients", "get_all", "get_by_list", "sens_param")
 
-    def __init__(
-        self,
-        get_all: bool = False,
-        get_by_list: bool = False,
-        sens_param: bool = False,
-        *,
-        complex_gradients: str | None = None,
-    ) -> None:
-        for flag, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
-            if not isinstance(value, bool):
-                raise TypeError(f"GradOperation: {flag} is {value!r}; expected True or False")
-        self.get_all: bool = get_all
-        self.get_by_list: bool = get_by_list
-        self.sens_param: bool = sens_param
-        if complex_gradients is not None:
-            porting.checked_convention("GradOperation", complex_gradients)
-        self.complex_gradients: str | None = complex_gradients
-        # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
-        self._last: tuple[Any, Any] = (None, None)
+    if TYPE_CHECKING:  # without flags it is another type, which keeps the signature of a function
+
+        @overload
+        def __new__(
+            cls,
+            get_all: Literal[False] = False,
+            get_by_list: Literal[False] = False,
+            sens_param: Literal[False] = False,
+            *,
+            complex_gradients: str | None = None,
+        ) -> _OfFirst: ...
+        @overload
+        def __new__(
+            cls,
+            get_all: bool = False,
+            get_by_list: bool = False,
+            sens_param: bool = False,
+            *,
+            complex_gradients: str | None = None,
+        ) -> GradOperation: ...
+        def __new__(cls, *args: Any, **kwargs: Any) -> GradOperation: ...
+
+        get_all: bool
+        get_by_list: bool
+        sens_param: bool
+        complex_gradients: str | None
+        _last: tuple[Any, Any]
+
+    if not TYPE_CHECKING:  # __new__ says the same
+
+        def __init__(
+            self,
+            get_all: bool = False,
+            get_by_list: bool = False,
+            sens_param: bool = False,
+            *,
+            complex_gradients: str | None = None,
+        ) -> None:
+            for flag, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+                if not isinstance(value, bool):
+                    raise TypeError(f"GradOperation: {flag} is {value!r}; expected True or False")
+            self.get_all = get_all
+            self.get_by_list = get_by_list
+            self.sens_param = sens_param
+            if complex_gradients is not None:
+                porting.checked_convention("GradOperation", complex_gradients)
+            self.complex_gradients = complex_gradients
+            # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
+            self._last = (None, None)
 
     def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]:
         last, function = self._last
@@ -122,6 +158,26 @@ class GradOperation:
     def __repr__(self) -> str:
         flags = f"get_all={self.get_all}, get_by_list={self.get_by_list}, sens_param={self.sens_param}"
         return f"GradOperation({flags})"
+
+
+if TYPE_CHECKING:
+
+    class _OfFirst(GradOperation):
+        @overload
+        def __call__(
+            self, fn: Callable[Concatenate[Tensor, P], object], weights: None = None
+        ) -> Callable[Concatenate[Input, P], Tensor]: ...
+        @overload
+        def __call__(
+            self, fn: Callable[Concatenate[Number, P], object], weights: None = None
+        ) -> Callable[Concatenate[Input, P], Tensor]: ...
+        @overload
+        def __call__(
+            self, fn: Callable[Concatenate[X, P], object], weights: None = None
+        ) -> Callable[Concatenate[X, P], X]: ...
+        @overload
+        def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]: ...
+        def __call__(self, fn: Any, weights: Any = None) -> Any: ...
 
 
 class _Ported:
@@ -213,6 +269,53 @@ def _make(
     return gradient
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def grad(
+        fn: Callable[Concatenate[Tensor, P], object], grad_position: Literal[0] = 0, *, has_aux: Literal[False] = False
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def grad(
+        fn: Callable[Concatenate[Number, P], object], grad_position: Literal[0] = 0, *, has_aux: Literal[False] = False
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def grad(
+        fn: Callable[Concatenate[X, P], object], grad_position: Literal[0] = 0, *, has_aux: Literal[False] = False
+    ) -> Callable[Concatenate[X, P], X]: ...
+    @overload
+    def grad(
+        fn: Callable[Concatenate[Tensor, P], object], grad_position: Literal[0] = 0, *, has_aux: Literal[True]
+    ) -> Callable[Concatenate[Input, P], tuple[Tensor, tuple[Any, ...]]]: ...
+    @overload
+    def grad(
+        fn: Callable[Concatenate[A, Tensor, P], object], grad_position: Literal[1]
+    ) -> Callable[Concatenate[A, Input, P], Tensor]: ...
+    @overload
+    def grad(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Tensor, Tensor, P], object], grad_position: tuple[Literal[0], Literal[1]]
+    ) -> Callable[Concatenate[Input, Input, P], tuple[Tensor, Tensor]]: ...
+    @overload
+    def grad(
+        fn: Callable[P, object], grad_position: tuple[int, int, *tuple[int, ...]]
+    ) -> Callable[P, tuple[Any, ...]]: ...
+    @overload
+    def grad(fn: Callable[P, object], grad_position: None, weights: Parameter) -> Callable[P, Tensor]: ...
+    @overload
+    def grad(
+        fn: Callable[P, object], grad_position: None, weights: Sequence[Parameter]
+    ) -> Callable[P, tuple[Tensor, ...]]: ...
+    @overload
+    def grad(
+        fn: Callable[..., Any],
+        grad_position: int | tuple[int, ...] | None = 0,
+        weights: Any = None,
+        has_aux: bool = False,
+        return_ids: bool = False,
+        sens_param: bool = False,
+    ) -> Callable[..., Any]: ...
+
+
 @transformation
 def grad(
     fn: Callable[..., Any],
@@ -274,6 +377,54 @@ def grad(
     12.0 [1. 2.]
     """
     return _make("grad", fn, grad_position, weights, has_aux, return_ids, sens_param, False)
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def value_and_grad(
+        fn: Callable[Concatenate[Tensor, P], R], grad_position: Literal[0] = 0, *, has_aux: bool = False
+    ) -> Callable[Concatenate[Input, P], tuple[R, Tensor]]: ...
+    @overload
+    def value_and_grad(
+        fn: Callable[Concatenate[Number, P], R], grad_position: Literal[0] = 0, *, has_aux: bool = False
+    ) -> Callable[Concatenate[Input, P], tuple[R, Tensor]]: ...
+    @overload
+    def value_and_grad(
+        fn: Callable[Concatenate[X, P], R], grad_position: Literal[0] = 0, *, has_aux: bool = False
+    ) -> Callable[Concatenate[X, P], tuple[R, X]]: ...
+    @overload
+    def value_and_grad(
+        fn: Callable[Concatenate[A, Tensor, P], R], grad_position: Literal[1], *, has_aux: bool = False
+    ) -> Callable[Concatenate[A, Input, P], tuple[R, Tensor]]: ...
+    @overload
+    def value_and_grad(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Tensor, Tensor, P], R],
+        grad_position: tuple[Literal[0], Literal[1]],
+        *,
+        has_aux: bool = False,
+    ) -> Callable[Concatenate[Input, Input, P], tuple[R, tuple[Tensor, Tensor]]]: ...
+    @overload
+    def value_and_grad(
+        fn: Callable[P, R], grad_position: tuple[int, int, *tuple[int, ...]], *, has_aux: bool = False
+    ) -> Callable[P, tuple[R, tuple[Any, ...]]]: ...
+    @overload
+    def value_and_grad(
+        fn: Callable[P, R], grad_position: None, weights: Parameter, has_aux: bool = False
+    ) -> Callable[P, tuple[R, Tensor]]: ...
+    @overload
+    def value_and_grad(
+        fn: Callable[P, R], grad_position: None, weights: Sequence[Parameter], has_aux: bool = False
+    ) -> Callable[P, tuple[R, tuple[Tensor, ...]]]: ...
+    @overload
+    def value_and_grad(
+        fn: Callable[..., Any],
+        grad_position: int | tuple[int, ...] | None = 0,
+        weights: Any = None,
+        has_aux: bool = False,
+        return_ids: bool = False,
+        sens_param: bool = False,
+    ) -> Callable[..., tuple[Any, Any]]: ...
 
 
 @transformation
@@ -378,6 +529,14 @@ def stop_gradient(value: Any) -> Any:
     return stop(value) if isinstance(value, Tensor) else mapped(value, stop)
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def jvp(fn: Callable[..., R], inputs: Any, v: Any, has_aux: Literal[False] = False) -> tuple[R, R]: ...
+    @overload
+    def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool) -> tuple[Any, Any, Any]: ...
+
+
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function and its derivative along a direction (forward mode).
 
@@ -441,6 +600,18 @@ def _by_input_and_weight(weights: bool, single: bool, by_input: tuple[Any, ...],
     if not weights:
         return by_input
     return by_input, (by_weight[0] if single else tuple(by_weight))
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def vjp(
+        fn: Callable[..., R], *inputs: Any, weights: Any = None, has_aux: Literal[False] = False
+    ) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
+    @overload
+    def vjp(
+        fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]], Any]: ...
 
 
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._engine.transforms.forward import run_jvp
 from .._engine.transforms.gradient import run_gradient, run_outermost
@@ -18,7 +18,37 @@ from .jacobians import columns_of, jacobian_of, rows_of
 from .selection import Selected, Selection
 from .transformed import transformation
 
+if TYPE_CHECKING:
+    from typing import Concatenate, Literal, overload
+
+    from .transformed import Input, Number, P, X
+
 __all__ = ["hessian", "hvp"]
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def hessian(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Tensor, P], Tensor], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def hessian(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Number, P], Tensor], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def hessian(
+        fn: Callable[Concatenate[X, P], object], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[X, P], Any]: ...
+    @overload
+    def hessian(
+        fn: Callable[..., Any],
+        grad_position: int | tuple[int, ...] | None = 0,
+        has_aux: bool = False,
+        *,
+        weights: Any = None,
+        chunk_size: int | None = None,
+    ) -> Callable[..., Any]: ...
 
 
 @transformation

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._engine.arrays.array import largest_array
 from .._engine.primitives.execute import is_written_down
@@ -25,12 +25,42 @@ from ..tensor import Tensor
 from .selection import Selected, Selection
 from .transformed import transformation
 
+if TYPE_CHECKING:
+    from typing import Concatenate, Literal, overload
+
+    from .transformed import Input, Number, P, X
+
 __all__ = ["jacfwd", "jacrev"]
 
 AT_ONCE = 64  # up to so many directions are one batch at any cost
 FIRST = 16  # of more, so many run first to measure the cost
 BATCH_BYTES = 1 << 26  # bytes that the largest array of a batch may have where steps are planned as a whole,
 CACHE_BYTES = 1 << 19  # and where each is executed at once: two or three arrays of a step stay in a cache
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def jacfwd(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Tensor, P], Tensor], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def jacfwd(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Number, P], Tensor], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def jacfwd(
+        fn: Callable[Concatenate[X, P], object], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[X, P], Any]: ...
+    @overload
+    def jacfwd(
+        fn: Callable[..., Any],
+        grad_position: int | tuple[int, ...] | None = 0,
+        has_aux: bool = False,
+        *,
+        weights: Any = None,
+        chunk_size: int | None = None,
+    ) -> Callable[..., Any]: ...
 
 
 @transformation
@@ -93,6 +123,31 @@ def jacfwd(
      [0. 3. 2.]]
     """
     return jacobian_of("jacfwd", fn, grad_position, has_aux, weights, chunk_size, columns_of)
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def jacrev(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Tensor, P], Tensor], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def jacrev(  # type: ignore[overload-overlap]
+        fn: Callable[Concatenate[Number, P], Tensor], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[Input, P], Tensor]: ...
+    @overload
+    def jacrev(
+        fn: Callable[Concatenate[X, P], object], grad_position: Literal[0] = 0, *, chunk_size: int | None = None
+    ) -> Callable[Concatenate[X, P], Any]: ...
+    @overload
+    def jacrev(
+        fn: Callable[..., Any],
+        grad_position: int | tuple[int, ...] | None = 0,
+        has_aux: bool = False,
+        *,
+        weights: Any = None,
+        chunk_size: int | None = None,
+    ) -> Callable[..., Any]: ...
 
 
 @transformation

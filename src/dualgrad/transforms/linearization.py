@@ -12,11 +12,12 @@ from .positions import check_callable
 
 if TYPE_CHECKING:
     from .._engine.trace.cache import Repeated
+    from .transformed import R
 
 __all__ = ["linearize"]
 
 
-def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(fn: Callable[..., R], inputs: Any) -> tuple[R, Callable[..., R]]:
     """The value of a function at a point, and its derivative there as a linear function.
 
     Parameters

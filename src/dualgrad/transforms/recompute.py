@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._engine.transforms.rematerialisation import (
     filled,
@@ -18,7 +18,28 @@ from .._engine.transforms.rematerialisation import (
 from ..tensor import Tensor
 from .transformed import made_by
 
+if TYPE_CHECKING:
+    from typing import overload
+
+    from .transformed import F, R
+
 __all__ = ["recompute"]
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def recompute(block: F) -> F: ...
+    @overload
+    def recompute(
+        block: Callable[..., R],
+        *args: Any,
+        use_reentrant: bool = True,
+        output_recompute: bool = False,
+        early_stop: bool = True,
+        context_fn: Callable[..., Any] | None = None,
+        **kwargs: Any,
+    ) -> R: ...
 
 
 def recompute(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from .._nests import mapped, matched, refilled, tensors_in
 from ..dtype import float32
 from ..tensor import Tensor
 from .positions import check_callable
+
+if TYPE_CHECKING:
+    from .transformed import R
 
 __all__ = ["derivative", "jet"]
 
@@ -131,7 +134,7 @@ def _check_series(what: str, x: Tensor, s: Any, order: int) -> None:
         raise ValueError(f"jet: {what} has {s.shape[0]} derivatives, those before it {order}; expected equally many")
 
 
-def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, Any]:
+def derivative(fn: Callable[..., R], primals: Any, order: int) -> tuple[R, R]:
     """The derivative of some order along the direction of ones.
 
     For a function that works element by element, that is the derivative of that order of each element.

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from .._engine.transforms.transformed import Transformed
 
+if TYPE_CHECKING:
+    from typing import ParamSpec, TypeAlias, TypeVar
+
+    import numpy as np
+
+    from ..tensor import Tensor
+
+    # What the signatures of transforms are written with.
+    P = ParamSpec("P")  # the other arguments of a function
+    R = TypeVar("R")  # what it returns
+    X = TypeVar("X")  # what it is differentiated by: a pytree,
+    A = TypeVar("A")  # an argument before that
+    F = TypeVar("F", bound=Callable[..., Any])
+    Input: TypeAlias = Tensor | complex | np.ndarray | np.generic  # made a tensor where a function is differentiated
+    Number = TypeVar("Number", bound=Input)
+
 __all__ = ["made_by", "transformation"]
 
-P = ParamSpec("P")
 
-
-def transformation(transform: Callable[P, Callable[..., Any]]) -> Callable[P, Callable[..., Any]]:
+def transformation(transform: F) -> F:
     """A transform whose results are pickled as the call that made them."""
 
     @functools.wraps(transform)
-    def make(*args: P.args, **kwargs: P.kwargs) -> Callable[..., Any]:
+    def make(*args: Any, **kwargs: Any) -> Callable[..., Any]:
         return made_by(transform, transform(*args, **kwargs), *args, **kwargs)
 
-    return make
+    return make  # type: ignore[return-value]
 
 
 def made_by(transform: Callable[..., Any], fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:

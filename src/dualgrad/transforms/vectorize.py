@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from .._engine.transforms.vmap import run_vmap
 from ..tensor import Tensor
 from .transformed import transformation
 
+if TYPE_CHECKING:
+    from .transformed import P, R
+
 __all__ = ["vmap"]
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
 @transformation
-def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P, R]:
     """A function that applies `fn` to every sample of its inputs at once.
 
     Parameters
