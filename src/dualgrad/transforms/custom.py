@@ -9,13 +9,20 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._engine.transforms.custom import call_custom
 from .._engine.transforms.handles import carried
 from .._nests import refilled, tensors_in
 from ..tensor import Tensor
 from .gradient import stop_gradient
+
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar, overload
+
+    from .transformed import P, R
+
+    R_co = TypeVar("R_co", covariant=True)
 
 __all__ = ["Function", "custom_vjp"]
 
@@ -308,6 +315,28 @@ class _CustomVjp:
 
     def __call__(self, *args: Any) -> Any:
         return call_custom(self.fwd, self._pulled, args, {}, getattr(self.fwd, "__name__", "custom_vjp"))
+
+
+if TYPE_CHECKING:
+
+    class _WithRule(Protocol[P, R_co]):
+        """A function with the method that takes its rule."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+        def defbwd(self, bwd: Callable[..., Any]) -> Callable[..., Any]: ...
+
+    class _GivesRule(Protocol):
+        """`custom_vjp()`, which is a decorator."""
+
+        def __call__(self, fn: Callable[P, R]) -> _WithRule[P, R]: ...
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def custom_vjp(fn: Callable[P, R]) -> _WithRule[P, R]: ...
+    @overload
+    def custom_vjp(fn: None = None) -> _GivesRule: ...
 
 
 def custom_vjp(fn: Callable[..., Any] | None = None) -> Any:

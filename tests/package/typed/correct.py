@@ -91,7 +91,17 @@ def promised(x: Tensor) -> Tensor:
     return x * x
 
 
+@dg.custom_vjp
+def clipped(x: Tensor) -> Tensor:
+    return x * x
+
+
+clipped.defbwd(lambda x, out, dout: (ops.clamp(dout, -1.0, 1.0),))
+
+
 def decorators() -> None:
+    assert_type(clipped(Tensor([1.0])), Tensor)
+    assert_type(dg.grad(clipped)(Tensor([1.0])), Tensor)
     assert_type(recorded(Tensor([1.0]), times=3), Tensor)
     assert_type(promised(Tensor([1.0])), Tensor)
 

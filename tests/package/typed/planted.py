@@ -71,6 +71,7 @@ def planted() -> None:
     dg.jit(pure=True)(energy)(x)  # error
     dg.vmap(energy)("x", 1.0)  # error
     dg.recompute(energy)(x)  # error
+    dg.custom_vjp(energy)(x)  # error
     ops.GradOperation()(energy)(x, "k")  # error
 
     # Results that are used as something else.
