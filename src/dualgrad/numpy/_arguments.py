@@ -24,20 +24,19 @@ __all__ = [
 
 #: parameters that take one array-like, or each of whose arguments is one
 ARRAYS = frozenset(
-    """A a a_max a_min append arr array ary arys args aweights b base choices condition default dx f fill_value fp
-    fweights
-    inputs left m max min period prepend prototype right start step stop to_begin to_end v values varargs weights x xp y
-    z""".split()
+    """A a a_max a_min append arr array ary arys args aweights b base condition default dx element f fill_value
+    fp fweights inputs left m max min period prepend prototype right start step stop test_elements to_begin to_end v
+    values varargs weights x xp y z""".split()
 )
 #: parameters that take several of them
 COLLECTIONS = frozenset(("arrays", "choicelist", "condlist", "tensors", "tup"))
 #: the others: axes, lengths, places, settings, and data that the handler reads itself
 STATIC = frozenset(
-    """M N UPLO axes axis axis0 axis1 axis2 axisa axisb axisc bias compute_uv constant_values copy ddof decimals deg
-    destination dtype edge_order endpoint full_matrices hermitian increasing indexing indices indices_or_sections k
-    keepdims
-    kind mode more n ndmin norm num object offset operands optimize ord order p pad_width rcond repeats reps retstep
-    returned rowvar rtol s shape shift source stable subscripts upper""".split()
+    """M N UPLO assume_unique axes axis axis0 axis1 axis2 axisa axisb axisc bias compute_uv constant_values copy
+    correction ddof decimals deg destination device dtype edge_order endpoint full_matrices hermitian increasing
+    indexing indices indices_or_sections invert k keepdims kind mode more n ndmin norm num object offset operands
+    optimize ord order p pad_width rcond repeats reps retstep returned rowvar rtol s shape shift source stable
+    subscripts upper""".split()
 )
 
 
