@@ -30,6 +30,7 @@ def imported(module):
     return found
 
 
+@pytest.mark.eager("with --mode graph the package has other functions than its files")
 @pytest.mark.parametrize(
     "module", [dg, nn, ops, _gathered, composite, functional, operations], ids=lambda m: m.__name__
 )
