@@ -67,8 +67,9 @@ def _documented(cls: type, function: Callable[..., Any]) -> str:
     code = call.__code__
     words = ", ".join(code.co_varnames[1 : code.co_argcount - len(call.__defaults__ or ())])
     name = function.__name__
-    example = "".join((function.__doc__ or "").partition("    Examples\n")[1:])
-    calls = example.replace(f"ops.{name}(", f"ops.{cls.__name__}()(")
+    before, title, after = (function.__doc__ or "").partition("Examples\n")
+    indent = before[len(before.rstrip(" ")) :]  # none from Python 3.13 on
+    calls = f"{indent}{title}{after if title else ''}".replace(f"ops.{name}(", f"ops.{cls.__name__}()(")
     return f"Primitive class of `{name}`: ``ops.{cls.__name__}()({words})``.\n\n{calls}"
 
 
