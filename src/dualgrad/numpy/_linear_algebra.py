@@ -12,6 +12,7 @@ from .._engine.transforms import tensor as _engine
 from ..ops._arguments import floating, one_axis, reduced_axes
 from ..ops.linalg import eig, eigvals, svd
 from ..ops.linalg.norms import norm, vector_norm
+from ..ops.linalg.products import cross
 from ..ops.math.products import outer, tensor_dot
 from ..ops.shape.reshaping import diagonal
 from ..tensor import Tensor
@@ -59,7 +60,7 @@ def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     for x in (x1, x2):
         if x.shape[one_axis("cross", axis, x.shape)] != 3:
             raise ValueError(f"cross: shapes {x1.shape} and {x2.shape}; expected length 3 along axis {axis}")
-    return ops.cross(x1, x2, axis)
+    return cross(x1, x2, axis)
 
 
 @standard("linalg.diagonal")
