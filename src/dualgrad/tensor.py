@@ -348,7 +348,7 @@ class Tensor(TensorMethods):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """The elements for another library: a copy, or with ``copy=False`` the memory, which nobody may write to.
+        """The elements for another library: a copy; with ``copy=False`` this tensor's memory; do not write to it.
 
         Before version 1.0 DLPack has no word for that; ask for it with ``max_version``.
         """

@@ -61,7 +61,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
     device : 'cpu', optional
         The device.
     copy : bool, optional
-        True: a copy. False: shared memory, which nobody may write to. None: shared where the other side allows.
+        True: a copy. False: the same memory; do not write to it. None: the same memory if the other library allows it.
 
     Returns
     -------
