@@ -104,3 +104,16 @@ def test_public_names_are_documented(module, name):
 def test_public_names_exist_once(module):
     assert len(set(module.__all__)) == len(module.__all__)
     assert not [name for name in module.__all__ if not hasattr(module, name)]
+
+
+def test_no_index_of_the_engine_is_negative():
+    """The engine is compiled without wraparound: a negative index of a list reads memory before its elements."""
+    negative = re.compile(r"[\w\])]\[-\d+\]")
+    found = [
+        f"{path.name}:{number}: {line.strip()}"
+        for path in sorted((Path(__file__).parents[2] / "ext").rglob("*.p*"))
+        if path.suffix in (".pyx", ".pxd", ".pxi")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if negative.search(line.split("#")[0])
+    ]
+    assert not found

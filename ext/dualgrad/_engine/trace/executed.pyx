@@ -178,7 +178,7 @@ def collection_ends(str phase, dict info):
 cdef int watch_collections() except -1:
     """Put the two functions where they belong: others may have joined the list."""
     cdef list callbacks = gc.callbacks
-    if callbacks and callbacks[0] is collection_begins and callbacks[-1] is collection_ends:
+    if callbacks and callbacks[0] is collection_begins and callbacks[len(callbacks) - 1] is collection_ends:
         return 0
     for function in (collection_begins, collection_ends):
         if function in callbacks:
