@@ -72,7 +72,8 @@ TOP = {
 }  # fmt: skip
 
 # The modules that have a page each.
-MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, distributed, amp, dataset,
+MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, scipy.interpolate, scipy.ndimage,
+           distributed, amp, dataset,
            distribution, dg.train, dg.communication, dg.log, dg.mint, dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
 
 

@@ -13,12 +13,15 @@ The variables are one array, or a pytree of floats, arrays and Tensors, or the P
 into one vector of float64 and unpacked again. The computation is recorded (`dualgrad.jit`). A value and its gradient
 are computed together and kept for the next call at the same point.
 
-SciPy is needed for sparse matrices and linear operators only: ``pip install 'dualgrad[scipy]'``.
+`interpolate` and `ndimage` are SciPy's modules of these names with slopes: splines and images between their elements.
+
+SciPy is needed for sparse matrices linear operators and these modules only: ``pip install 'dualgrad[scipy]'``.
 """
 
 from __future__ import annotations
 
+from . import interpolate, ndimage
 from .equations import Equations, Rhs, residuals, rhs, system
 from .objective import Objective, objective
 
-__all__ = ["Equations", "Objective", "Rhs", "objective", "residuals", "rhs", "system"]
+__all__ = ["Equations", "Objective", "Rhs", "interpolate", "ndimage", "objective", "residuals", "rhs", "system"]

@@ -1,0 +1,358 @@
+"""`scipy.ndimage` between the elements of an image: splines with slopes by the values and by the places.
+
+An image of n axes is the spline of a degree k from 0 to 5 through its elements: a sum of products of B-splines of the
+places along each axis, (k + 1)^n of which are not zero at a place. The coefficients are a linear map of the elements,
+the prefilter, which SciPy computes. Their number being fixed, an image is a polynomial of the place within each cell,
+and every derivative is exact: by the elements of any order, by the places up to the order k; where a place lies on a
+knot, the cell behind it counts.
+
+SciPy is needed: ``pip install 'dualgrad[scipy]'``.
+
+References
+----------
+M. Unser, A. Aldroubi, M. Eden, "B-spline signal processing: Part I -- theory", IEEE Transactions on Signal Processing
+41 (1993), 821-833.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import extend
+from .._engine.transforms import tensor as _engine
+from ..ops._arguments import alike, floating, integer, one_axis, permuted, to_shape
+from ..ops.index._indices import as_int64, one_axis_pattern, read
+from ..ops.index.choice import clamp, where
+from ..ops.math.elementwise import abs as magnitude
+from ..ops.math.elementwise import floor
+from ..tensor import Tensor
+from ._bsplines import contracted, uniform_weights
+
+__all__ = ["affine_transform", "map_coordinates", "spline_filter", "spline_filter1d"]
+
+_MODES = {
+    # what users say: how the image goes on beyond its ends, and how its coefficients do, for the filter and for taps
+    "constant": ("constant", "mirror", "mirror"),
+    "nearest": ("nearest", "reflect", "nearest"),
+    "mirror": ("mirror", "mirror", "mirror"),
+    "reflect": ("reflect", "reflect", "reflect"),
+    "grid-mirror": ("reflect", "reflect", "reflect"),
+    "grid-wrap": ("grid-wrap", "grid-wrap", "grid-wrap"),
+    "wrap": ("wrap", "mirror", "mirror"),
+    "grid-constant": ("grid-constant", "mirror", "nearest"),
+}
+_MARGIN = 12  # by as many elements SciPy continues an image whose coefficients have no such continuation
+
+
+# ------------------------------------------------------------------------------------------------------- prefilter
+
+
+def _filtered(x: np.ndarray, order: int, mode: str) -> np.ndarray:
+    """SciPy's filter. Its own start for 'reflect' is inexact on short axes; the image and its mirror image repeat."""
+    from scipy.ndimage import spline_filter1d
+
+    length = x.shape[-1]
+    if mode == "reflect":
+        x, mode = np.concatenate([x, x[..., ::-1]], -1), "grid-wrap"
+    return spline_filter1d(x.astype(np.float64), order, -1, np.float64, mode)[..., :length].astype(x.dtype)
+
+
+def _filtered_transpose(ct: Tensor, x: Tensor, order: int, mode: str) -> Tensor:
+    """The coefficients solve B c = x. B is symmetric, but where the ends are mirrors: there its columns are halved."""
+    if mode != "mirror":
+        return _filter(ct, order=order, mode=mode)
+    halves = np.ones(ct.shape[-1], ct.dtype.numpy)
+    halves[[0, -1]] = 0.5
+    return _filter(ct / halves, order=order, mode=mode) * halves
+
+
+_filter = extend.linear(
+    "spline_filter", _filtered, _filtered_transpose, core=(1,), summary="coefficients of the spline through elements"
+)
+
+
+def spline_filter1d(input: Any, order: int = 3, axis: int = -1, mode: str = "mirror") -> Tensor:
+    """`scipy.ndimage.spline_filter1d`: the coefficients of the spline through elements, along one axis.
+
+    Parameters
+    ----------
+    input : Tensor
+        Real; integers become float32.
+    order : int, default 3
+        Degree of the spline, 0 to 5. For 0 and 1 elements are their coefficients.
+    axis : int, default -1
+        The axis.
+    mode : str, default 'mirror'
+        How the image goes on; see `map_coordinates`.
+
+    Returns
+    -------
+    Tensor
+        The shape and the type of the input.
+
+    Raises
+    ------
+    ValueError
+        For another order or mode, or if the input has no axes.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy import ndimage
+    >>> print(ndimage.spline_filter1d(dg.Tensor([0.0, 1.0, 0.0], dg.float64)).round(6))
+    [-1.  2. -1.]
+    """
+    name = "spline_filter1d"
+    x, order, (_, ends, _) = _image(name, input), _degree(name, order), _mode(name, mode)
+    return _along(x, order, one_axis(name, axis, x.shape), ends)
+
+
+def spline_filter(input: Any, order: int = 3, mode: str = "mirror") -> Tensor:
+    """`scipy.ndimage.spline_filter`: the coefficients of the spline through the elements, along every axis.
+
+    Parameters, results and errors are those of `spline_filter1d`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy import ndimage
+    >>> ndimage.spline_filter(dg.ops.ones((3, 4))).shape
+    (3, 4)
+    """
+    name = "spline_filter"
+    x, order, (_, ends, _) = _image(name, input), _degree(name, order), _mode(name, mode)
+    return _coefficients(x, order, ends)
+
+
+def _coefficients(x: Tensor, order: int, ends: str) -> Tensor:
+    for axis in range(x.ndim):
+        x = _along(x, order, axis, ends)
+    return x
+
+
+def _along(x: Tensor, order: int, axis: int, ends: str) -> Tensor:
+    if order < 2 or x.shape[axis] < 2:
+        return x
+    last = tuple([k for k in range(x.ndim) if k != axis]) + (axis,)
+    return permuted(_filter(permuted(x, last), order=order, mode=ends), tuple(np.argsort(last).tolist()))
+
+
+# ------------------------------------------------------------------------------------------------------ evaluation
+
+
+def map_coordinates(
+    input: Any,
+    coordinates: Any,
+    output: None = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Tensor:
+    """`scipy.ndimage.map_coordinates`: what an image is at given places.
+
+    Parameters
+    ----------
+    input : Tensor
+        The image, real, of n axes, one element at least.
+    coordinates : Tensor
+        The places, shape (n, ...), counted in elements along each axis.
+    output : None
+        Results are new tensors.
+    order : int, default 3
+        Degree of the spline, 0 to 5. The nearest element (0) has slope 0.
+    mode : str, default 'constant'
+        What is beyond the ends of a b c d: 'reflect' or 'grid-mirror' (c b a | a b c d | d c b), 'mirror'
+        (d c b | a b c d | c b a), 'nearest' (a a a | a b c d | d d d), 'grid-wrap' (b c d | a b c d | a b c), 'wrap'
+        (the same, the last element lying on the first one), 'grid-constant' (`cval`), 'constant' (the same, but
+        nothing is interpolated between the ends and what is beyond).
+    cval : float or Tensor, default 0.0
+        What is beyond the ends, for the two constant modes.
+    prefilter : bool, default True
+        Whether the image is given by its elements, else by coefficients from `spline_filter`.
+
+    Returns
+    -------
+    Tensor
+        The shape of the places, without their first axis; the type of image and places together.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, for another order or mode, or for an output.
+
+    Notes
+    -----
+    A place that is not a number gives nan. The spline goes through the elements. SciPy's own misses them in the modes
+    'reflect' and 'grid-mirror' on axes of a few elements: by up to 0.02 of their size for two elements, by rounding
+    from 25 elements on. Derivatives by a place are those of the cell behind it; of an order above k
+    they are 0.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy import ndimage
+    >>> image = dg.Tensor([0.0, 1.0, 8.0, 27.0, 64.0], dg.float64)
+    >>> height = lambda place: ndimage.map_coordinates(image, place.reshape(1, 1), order=1).sum()
+    >>> place = dg.Tensor(2.25, dg.float64)
+    >>> print(height(place), dg.grad(height)(place))
+    12.75 19.0
+    """
+    name = "map_coordinates"
+    if output is not None:
+        raise ValueError(f"{name}: output is given; tensors are never written into, use what the function returns")
+    image, places = alike([_image(name, input), floating(name, coordinates)])
+    return _interpolated(name, image, places, _degree(name, order), mode, cval, prefilter)
+
+
+def affine_transform(
+    input: Any,
+    matrix: Any,
+    offset: Any = 0.0,
+    output_shape: Any = None,
+    output: None = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Tensor:
+    """`scipy.ndimage.affine_transform`: the image whose element o is that of the input at ``matrix @ o + offset``.
+
+    Parameters
+    ----------
+    input : Tensor
+        The image, real, of n axes, one element at least.
+    matrix : Tensor
+        Shape (n, n), or (n,) for a diagonal one, or (n, n + 1) or (n + 1, n + 1) with the offset in the last column.
+    offset : Tensor, default 0.0
+        A number or shape (n,).
+    output_shape : tuple of int, optional
+        By default the shape of the input.
+    output, order, mode, cval, prefilter
+        As for `map_coordinates`.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        As for `map_coordinates`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy import ndimage
+    >>> print(ndimage.affine_transform(dg.Tensor([0.0, 4.0, 8.0]), dg.Tensor([0.5]), order=1))
+    [0. 2. 4.]
+    """
+    name = "affine_transform"
+    if output is not None:
+        raise ValueError(f"{name}: output is given; tensors are never written into, use what the function returns")
+    image, m, shift = alike([_image(name, input), floating(name, matrix), floating(name, offset)])
+    n = image.ndim
+    if m.shape in ((n, n + 1), (n + 1, n + 1)):
+        m, shift = m[:n, :n], m[:n, n]
+    if m.shape not in ((n,), (n, n)) or shift.shape not in ((), (n,)):
+        raise ValueError(
+            f"{name}: matrix has shape {m.shape} and offset {shift.shape} for an image of {n} axes; expected matrix "
+            f"({n},), ({n}, {n}), ({n}, {n + 1}) or ({n + 1}, {n + 1}), and offset () or ({n},)"
+        )
+    shape = image.shape if output_shape is None else tuple([integer(name, "output_shape", k) for k in output_shape])
+    if len(shape) != n:
+        raise ValueError(f"{name}: output_shape is {shape}; expected {n} lengths, as many as the image has axes")
+    elements = np.indices(shape).reshape(n, -1).astype(image.dtype.numpy)
+    moved = m @ elements if m.ndim == 2 else to_shape(m, (n, 1)) * elements
+    places = to_shape(moved + to_shape(shift, (n, 1) if shift.ndim else (1, 1)), (n, *shape))
+    return _interpolated(name, image, places, _degree(name, order), mode, cval, prefilter)
+
+
+def _interpolated(
+    name: str, image: Tensor, places: Tensor, order: int, mode: str, cval: Any, prefilter: bool
+) -> Tensor:
+    if not image.size or not image.ndim or not places.ndim or places.shape[0] != image.ndim:
+        raise ValueError(
+            f"{name}: the image has shape {image.shape} and the places {places.shape}; expected an image with elements "
+            "and axes, and as many rows of places as it has axes"
+        )
+    beyond, ends, folds = _mode(name, mode)
+    outside, margin = None, 0
+    if beyond == "constant":
+        for axis, length in enumerate(image.shape):
+            out = (places[axis] < 0) | (places[axis] > length - 1)
+            outside = out if outside is None else outside | out
+    if prefilter and order > 1:
+        if beyond in ("nearest", "grid-constant"):
+            margin = _MARGIN
+            image = _with_margin(name, image, margin, beyond, cval)
+        image = _coefficients(image, order, ends)
+    if beyond == "grid-constant":
+        margin += 1
+        image = _with_margin(name, image, 1, beyond, cval)
+    taps, weights = [], []
+    for axis, length in enumerate(image.shape):
+        place = places[axis] + margin
+        if beyond == "wrap":
+            place = _turned(place, length)
+        first = floor(_engine.stop(place) + (0.0 if order % 2 else 0.5)) - order // 2
+        taps.append([as_int64(_folded(first + k, length, folds)) for k in range(order + 1)])
+        weights.append(uniform_weights(place - first - order // 2, order))
+    value = contracted(name, image, taps, weights)
+    return value if outside is None else where(outside, cval, value)
+
+
+def _with_margin(name: str, image: Tensor, count: int, beyond: str, cval: Any) -> Tensor:
+    for axis, length in enumerate(image.shape):
+        places = np.arange(-count, length + count)
+        inner = np.clip(places, 0, length - 1)
+        image = read(name, one_axis_pattern(image.shape, axis), image, inner)
+        if beyond == "grid-constant":
+            image = where((places == inner).reshape(-1, *(1,) * (image.ndim - 1 - axis)), image, cval)
+    return image
+
+
+def _turned(place: Tensor, length: int) -> Tensor:
+    """A place moved by whole turns to where the image is; its last element lies on its first one."""
+    if length == 1:
+        return place * 0.0
+    period = length - 1
+    turns = floor(magnitude(_engine.stop(place)) / period)
+    moved = where(place < 0, place + (turns + 1) * period, place - turns * period)
+    return where((place >= 0) & (place <= period), place, moved)
+
+
+def _folded(tap: Tensor, length: int, ends: str) -> Tensor:
+    """Whole places within an axis, of which those beyond its ends are images; nan becomes 0."""
+    if ends == "nearest" or length == 1:
+        return where(tap >= 0, clamp(tap, 0, length - 1), 0.0)
+    period = {"mirror": 2 * length - 2, "reflect": 2 * length, "grid-wrap": length}[ends]
+    rest = tap - floor(tap / period) * period
+    if ends != "grid-wrap":
+        rest = where(rest < length, rest, (period if ends == "mirror" else period - 1) - rest)
+    return where((rest >= 0) & (rest < length), rest, 0.0)
+
+
+# ---------------------------------------------------------------------------------------------------------- checks
+
+
+def _image(name: str, input: Any) -> Tensor:
+    x = floating(name, input)
+    if x.dtype.is_complex:
+        raise TypeError(f"{name}: expected real numbers, got type {x.dtype}; take the real and imaginary parts")
+    return x
+
+
+def _degree(name: str, order: Any) -> int:
+    order = integer(name, "order", order)
+    if not 0 <= order <= 5:
+        raise ValueError(f"{name}: order is {order}; expected 0 to 5")
+    return order
+
+
+def _mode(name: str, mode: Any) -> tuple[str, str, str]:
+    if mode not in _MODES:
+        raise ValueError(f"{name}: mode is {mode!r}; expected one of {', '.join(_MODES)}")
+    return _MODES[mode]
