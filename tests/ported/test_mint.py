@@ -10,7 +10,7 @@ from scipy import signal, special
 import dualgrad as dg
 from dualgrad import mint
 from dualgrad.mint import functions
-from dualgrad.mint.nn import functional, layers
+from dualgrad.mint.nn import functional, stateless
 
 RNG = np.random.default_rng(11)
 A, B = RNG.uniform(0.2, 0.9, (2, 3, 4))
@@ -315,10 +315,10 @@ def test_draws_have_their_limits():
 # ---------------------------------------------------------------------------------------------------------- layers
 
 
-@pytest.mark.parametrize("name", [row.split()[0] for row in layers._ROWS.strip().splitlines()])
+@pytest.mark.parametrize("name", [row.split()[0] for row in stateless._ROWS.strip().splitlines()])
 def test_layers_without_parameters_are_their_functions(name):
-    row = next(row.split() for row in layers._ROWS.strip().splitlines() if row.split()[0] == name)
-    if name not in layers.__all__:
+    row = next(row.split() for row in stateless._ROWS.strip().splitlines() if row.split()[0] == name)
+    if name not in stateless.__all__:
         assert not hasattr(functional, row[2])  # it comes with its function
         return
     layer, function = getattr(mint.nn, name), getattr(functional, row[2])
