@@ -16,9 +16,16 @@ __all__ = [
     "killer",
     "pids",
     "task_that_kills",
+    "tenth",
     "threads_at_work",
     "threads_of_process",
 ]
+
+
+def tenth(k):
+    """A number that is made where the task runs, and its type there."""
+    t = dg.Tensor(k / 10)
+    return t.dtype.name, float(t)
 
 
 def die_once(mark):

@@ -23,6 +23,7 @@ from .context import (
     set_context,
     set_device,
 )
+from .defaults import get_default_dtype, set_default_dtype
 from .dtype import (
     bool_,
     complex64,
@@ -179,6 +180,7 @@ __all__ = [
     "fori_loop",
     "get_auto_parallel_context",
     "get_context",
+    "get_default_dtype",
     "get_grad",
     "get_num_threads",
     "get_seed",
@@ -226,6 +228,7 @@ __all__ = [
     "scipy",
     "set_auto_parallel_context",
     "set_context",
+    "set_default_dtype",
     "set_device",
     "set_num_threads",
     "set_seed",

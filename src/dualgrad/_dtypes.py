@@ -206,6 +206,21 @@ def _tables() -> tuple[dict[int, DType], dict[type | str, DType]]:
 _BY_NUM, _BY_SPEC = _tables()
 
 
+def default_float() -> DType:
+    """The type of Python's floats: Float32, or what `dualgrad.set_default_dtype` has chosen."""
+    return _BY_SPEC[float]
+
+
+def default_complex() -> DType:
+    """The complex type whose parts are of the default type."""
+    return complex128 if default_float() is float64 else complex64
+
+
+def choose_default(dtype: DType) -> None:
+    """Set the type of Python's floats."""
+    _BY_SPEC[float] = dtype
+
+
 def as_dtype(spec: DTypeLike, *, where: str = "as_dtype") -> DType:
     """The type that a type argument stands for.
 
@@ -213,7 +228,7 @@ def as_dtype(spec: DTypeLike, *, where: str = "as_dtype") -> DType:
     ----------
     spec : DType, numpy.dtype, type or str
         A type of this library; a NumPy dtype or scalar class (``np.float32``); a name (``"float32"`` or
-        ``"Float32"``); or one of Python's ``bool`` (Bool), ``int`` (Int64), ``float`` (Float32) and
+        ``"Float32"``); or one of Python's ``bool`` (Bool), ``int`` (Int64), ``float`` (the default type, Float32) and
         ``complex`` (Complex128). The byte order of a NumPy dtype is disregarded.
     where : str, optional
         The function that errors name.

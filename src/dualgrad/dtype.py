@@ -30,7 +30,7 @@ import numpy as np
 
 from . import _dtypes
 from ._dtypes import *  # noqa: F403
-from ._dtypes import _BY_NUM, DType, as_dtype, complex64, complex128, float32, float64, int64
+from ._dtypes import _BY_NUM, DType, as_dtype, complex64, complex128, default_complex, default_float, float64, int64
 
 __all__ = [
     "dtype_to_nptype",
@@ -137,11 +137,11 @@ def scalar_result(dtype: DType, pytype: type) -> DType:
     if issubclass(pytype, (int, np.integer)):
         return int64 if dtype.is_bool else dtype
     if issubclass(pytype, (float, np.floating)):
-        return float32 if dtype.is_int or dtype.is_bool else dtype
+        return default_float() if dtype.is_int or dtype.is_bool else dtype
     if issubclass(pytype, (complex, np.complexfloating)):
         if dtype.is_complex:
             return dtype
-        return complex128 if dtype is float64 else complex64
+        return default_complex() if not dtype.is_float else complex128 if dtype is float64 else complex64
     raise TypeError(
         f"scalar_result: {pytype!r} is not a type of numbers. Expected bool, int, float, complex or a NumPy "
         "scalar class; make anything else a Tensor first."

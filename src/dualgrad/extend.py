@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from ._dtypes import default_float
 from ._engine.primitives.registry import table
 from ._engine.transforms.extension import add_elementwise, add_rule
 from ._engine.transforms.tensor import apply, common_type, convert
@@ -92,7 +93,7 @@ class Primitive:
         if self._types == "together":
             common = common_type(*operands)
             if common not in _INEXACT:
-                common = np.dtype(np.float32).num
+                common = default_float().num
             operands = tuple([convert(x, common) for x in operands])
         else:
             operands = tuple([x if isinstance(x, Tensor) else Tensor(np.asarray(x)) for x in operands])

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import dtype as _dtype
 from ._device import CPU, Device
+from ._dtypes import default_float
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import hook_tensor, on_tape
 from ._engine.transforms.handles import install
@@ -36,7 +37,7 @@ __all__ = ["Tensor", "tensor"]
 
 
 def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
-    """Numbers and nested lists as an array with a framework's types: float is float32, int is int64.
+    """Numbers and nested lists as an array with a framework's types: float is the default type, int is int64.
 
     `keep` keeps the precision of Python's own numbers.
     """
@@ -52,7 +53,7 @@ def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
             f"{data!r:.60}"
         )
     if array.dtype == np.float64 and not keep and not _holds_numpy(data):
-        return array.astype(np.float32)
+        return array.astype(default_float().numpy)
     return array
 
 
@@ -131,11 +132,11 @@ class Tensor(TensorMethods):
                     "and dtype= for a tensor to be filled"
                 )
             if shape is None:
-                _leave_open(self, None, target or _dtype.float32)
+                _leave_open(self, None, target or default_float())
             elif init is None and isinstance(shape, list | tuple) and None in shape:
-                _leave_open(self, tuple(shape), target or _dtype.float32)
+                _leave_open(self, tuple(shape), target or default_float())
             else:
-                self._fill(shape, target or _dtype.float32, init)
+                self._fill(shape, target or default_float(), init)
             return
         if isinstance(input_data, Tensor) or holds_tensor(input_data):
             self._join(input_data, target)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from shard_cases import OTHERS, SUMS, arrays_of, assert_same
+from worker_tasks import tenth
 
+import dualgrad as dg
 from dualgrad import distributed
 
 #: The default run has the quick ones; processes take seconds to start.
@@ -47,3 +49,16 @@ def test_bits_depend_on_workers_without_a_fixed_order(backend_of):
         for workers in range(1, 4)
     }
     assert len(found) > 1
+
+
+@pytest.mark.parametrize(("engine", "workers"), ENGINES)
+def test_workers_take_over_the_default_type(engine, workers, backend_of):
+    backend = backend_of(engine, workers)
+    single = [("float32", float(np.float32(k / 10))) for k in range(4)]
+    assert backend.map(tenth, range(4)) == single
+    dg.set_default_dtype(dg.float64)
+    try:
+        assert backend.map(tenth, range(4)) == [("float64", k / 10) for k in range(4)]
+    finally:
+        dg.set_default_dtype(dg.float32)
+    assert backend.map(tenth, range(4)) == single

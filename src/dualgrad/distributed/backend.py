@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from ..defaults import get_default_dtype, set_default_dtype
 from .functions import digest_of
 from .processes import BUSY, limited, set_threads, threads_for
 
@@ -52,10 +53,12 @@ class Content:
         self.handle = handle
 
 
-def run(threads: int, task: Callable[..., Any], item: Any, *shared: Any) -> Any:
-    """What a worker executes: a task, with the objects of its handles, on its number of threads."""
+def run(settings: tuple[int, str], task: Callable[..., Any], item: Any, *shared: Any) -> Any:
+    """What a worker executes: a task, with the objects of its handles, by the settings of its backend."""
+    threads, default_dtype = settings
     with BUSY:
         set_threads(threads)
+        set_default_dtype(default_dtype)
         return task(found(item), *[found(x) for x in shared])
 
 
@@ -164,6 +167,11 @@ class Backend:
     def agreed(self, thing: Any) -> Any:
         """An object that all go by, where several processes execute the program side by side: that of the first."""
         return thing
+
+    @property
+    def settings(self) -> tuple[int, str]:
+        """What each worker sets before a task: its threads, and the default type that is chosen here."""
+        return self.threads_per_worker, get_default_dtype().name
 
     @property
     def writes(self) -> bool:

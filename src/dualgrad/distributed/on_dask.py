@@ -68,7 +68,7 @@ class OnDask(Backend):
         future = type(self)._future()
         sizeof = needed("connect('dask')", "dask.sizeof").sizeof
         given = [x if isinstance(x, future) or _size(sizeof, x) <= _SMALL else self._submit(_itself, x) for x in shared]
-        return [self._submit(run, self.threads_per_worker, task, item, *given) for item in items]
+        return [self._submit(run, self.settings, task, item, *given) for item in items]
 
     def _submit(self, *call: Any) -> Any:
         dask = needed("connect('dask')", "dask")

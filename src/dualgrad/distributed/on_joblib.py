@@ -67,7 +67,7 @@ class OnJoblib(Backend):
         self._remove = weakref.finalize(self, shutil.rmtree, self._folder, True)
 
     def map(self, task: Callable[..., Any], items: Sequence[Any], *shared: Any) -> list[Any]:
-        return self._run([(run, self.threads_per_worker, task, item, *shared) for item in items])
+        return self._run([(run, self.settings, task, item, *shared) for item in items])
 
     def place(self, makers: Sequence[Callable[[], Any]]) -> list[Any]:
         paths = [self._path() for _ in makers]

@@ -93,7 +93,7 @@ class OnRay(Backend):
     def _submitted(self, task: Callable[..., Any], items: Sequence[Any], shared: tuple[Any, ...]) -> list[Any]:
         given = [x if isinstance(x, Handle | str | int) else self._ray.put(x) for x in shared]  # one copy for all
         remote = self._task(run)
-        return [remote.remote(self.threads_per_worker, task, item, *given) for item in items]
+        return [remote.remote(self.settings, task, item, *given) for item in items]
 
     def _task(self, function: Callable[..., Any]) -> Any:
         if function not in self._remote:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtype as _dtype
 from .._device import on_cpu
+from .._dtypes import default_complex, default_float
 from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..ops._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
@@ -41,7 +42,7 @@ def tensor_of(data: Any, dtype: Any = None) -> Tensor:
     if isinstance(data, list | tuple | bool | int | float | complex | np.generic):
         x = Tensor(data, target)  # in that type at once: 0.1 has more digits in float64 than in float32
         if target is None and x.dtype is _dtype.complex128 and of_python(data):
-            return _engine.convert(x, _dtype.complex64.num)  # as wide as Python's floats
+            return _engine.convert(x, default_complex().num)  # as wide as Python's floats
         return x
     if hasattr(data, "__dlpack__"):
         return tensor_of(np.from_dlpack(data), dtype)
@@ -101,7 +102,7 @@ def _np_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *
     _c_order("full", order)
     on_cpu("full", device)
     if dtype is None and type(fill_value) is complex:
-        dtype = _dtype.complex64
+        dtype = default_complex()
     return full(shape, fill_value, dtype=dtype)
 
 
@@ -120,7 +121,7 @@ def _np_eye(
     if k == 0:
         return eye(N, M, dtype)
     rows, columns = new_shape("eye", (N, N if M is None else M))
-    return Tensor.from_numpy(np.eye(rows, columns, k, as_dtype(dtype or _dtype.float32, where="eye").numpy))
+    return Tensor.from_numpy(np.eye(rows, columns, k, as_dtype(dtype or default_float(), where="eye").numpy))
 
 
 @implements(np.identity)
@@ -162,7 +163,7 @@ def _np_linspace(
         start, stop = operand("linspace", start), operand("linspace", stop)
         typenum = _engine.common_type(start, stop)
         weights = np.arange(num).reshape(num, *[1] * max(start.ndim, stop.ndim)) / max(pieces, 1)
-        share = _engine.convert(weights, typenum if typenum in IS_FLOAT else _dtype.float32.num)
+        share = _engine.convert(weights, typenum if typenum in IS_FLOAT else default_float().num)
         found = moveaxis(start * (1 - share) + stop * share, 0, axis)
         found = found if dtype is None else found.astype(dtype)
     return (found, step) if retstep else found
@@ -172,7 +173,7 @@ def _steps(start: Any, step: Any, num: int, dtype: Any) -> Tensor:
     if isinstance(start, Tensor) or isinstance(step, Tensor):
         found = start + step * np.arange(num)
         return found if dtype is None else found.astype(dtype)
-    target = as_dtype(dtype or _dtype.float32, where="linspace")
+    target = as_dtype(dtype or default_float(), where="linspace")
     return Tensor.from_numpy((start + step * np.arange(num)).astype(target.numpy))
 
 

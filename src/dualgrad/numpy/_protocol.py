@@ -23,7 +23,7 @@ from .._device import on_cpu
 from .._engine.transforms import tensor as _engine
 from .._table import ROWS
 from ..extend import elementwise
-from ..ops._arguments import OP, operand
+from ..ops._arguments import OP, floating, operand
 from ..ops.math.complex import conj
 from ..ops.math.reductions import all as _all
 from ..ops.math.reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
@@ -62,12 +62,13 @@ def _radians(x: Any) -> Tensor:
 UFUNCS: dict[Any, Callable[..., Any]] = {
     **_elementwise(),
     np.power: _engine.power_op,
-    np.float_power: _engine.power_op,
+    np.float_power: lambda x, y: _engine.power_op(floating("np.float_power", x), y),
     np.matmul: _engine.matmul_op,
     np.positive: lambda x: +x,
     np.cbrt: elementwise("cbrt", np.cbrt, "1 / (3 * out * out)", summary="cube root"),
     np.conjugate: conj,
-    np.fabs: lambda x: _engine.unary(OP["abs"], x),
+    np.fabs: lambda x: _engine.unary(OP["abs"], floating("np.fabs", x)),
+    np.rint: lambda x: _engine.unary(OP["round"], floating("np.rint", x)),
     np.degrees: _degrees,
     np.rad2deg: _degrees,
     np.radians: _radians,

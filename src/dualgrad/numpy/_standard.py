@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtype as _dtype
 from .._device import CPU, Device, on_cpu
+from .._dtypes import default_complex, default_float
 from .._engine.transforms import tensor as _engine
 from ..dtype import DType, as_dtype, from_num, promote, scalar_result
 from ..ops._arguments import ALL_AXES, operand
@@ -74,8 +75,8 @@ class NamespaceInfo:
         """The types that numbers have without another word."""
         on_cpu("default_dtypes", device)
         return {
-            "real floating": _dtype.float32,
-            "complex floating": _dtype.complex64,
+            "real floating": default_float(),
+            "complex floating": default_complex(),
             "integral": _dtype.int64,
             "indexing": _dtype.int64,
         }

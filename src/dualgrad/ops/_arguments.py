@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from .._dtypes import _RANK
+from .._dtypes import _RANK, default_float
 from .._engine.transforms import tensor as _engine
-from ..dtype import DType, as_dtype, float32
+from ..dtype import DType, as_dtype
 from ..tensor import Tensor
 
 OP = _engine.OPCODES
@@ -153,9 +153,9 @@ def together(name: str, *many: Any) -> list[Tensor]:
 
 
 def floating(name: str, x: Any) -> Tensor:
-    """An operand of a float type: integers and bools become float32."""
+    """An operand of a float type: integers and bools get the default type."""
     x = operand(name, x)
-    return x if x._typenum in IS_FLOAT else _engine.convert(x, float32.num)
+    return x if x._typenum in IS_FLOAT else _engine.convert(x, default_float().num)
 
 
 def converted(name: str, what: str, x: Any, like: Tensor) -> Tensor:

@@ -28,6 +28,7 @@ from collections import OrderedDict, deque
 import numpy as np
 
 from ..arrays.array cimport ARRAY, Array, copy_of
+from ..arrays.defaults cimport default_float
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program
 from ..primitives.opcodes cimport N_OPS
 from ..primitives.registry cimport EFFECTS, op_name
@@ -55,7 +56,7 @@ cdef object layout():
     if LAYOUT is None:
         names = " ".join([op_name(op) for op in range(N_OPS)])
         LAYOUT = sys.version, np.__version__, hashlib.sha256(names.encode()).hexdigest()
-    return LAYOUT
+    return *LAYOUT, default_float()
 
 
 # ------------------------------------------------------------------------------------------------------- departure

@@ -10,6 +10,7 @@ import numpy as np
 
 
 from ..arrays.array cimport N_TYPES, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar
+from ..arrays.defaults cimport default_complex, default_float
 from ..primitives.registry import opcodes
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport op_name, wants_float
@@ -42,11 +43,13 @@ cdef int scalar_type(int typenum, object number) except -1:
     if isinstance(number, int):
         return cnp.NPY_INT64 if typenum == cnp.NPY_BOOL else typenum
     if isinstance(number, float):
-        return typenum if is_inexact(typenum) else cnp.NPY_FLOAT
+        return typenum if is_inexact(typenum) else default_float()
     if isinstance(number, complex):
         if is_complex(typenum):
             return typenum
-        return cnp.NPY_CDOUBLE if typenum == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT
+        if is_inexact(typenum):
+            return cnp.NPY_CDOUBLE if typenum == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT
+        return default_complex()
     raise TypeError(f"expected a number, got {type(number).__name__}")
 
 
@@ -90,7 +93,7 @@ cdef Value apply_unary(int op, object x):
             return read(<TensorBase>form(wrap(v)))
     if wants_float(op):
         if not is_inexact(typenum):
-            v = as_type(v, cnp.NPY_FLOAT)
+            v = as_type(v, default_float())
     return bind1(op, None, v)
 
 
@@ -129,9 +132,9 @@ cdef object apply_binary(int op, object x, object y):
                 raise TypeError(f"{op_name(op)}: {DTYPES[ta]} and {DTYPES[tb]} have no integer type in common; cast "
                                 f"one of them (x.astype(...))")
             if wants_float(op):
-                common = cnp.NPY_FLOAT
+                common = default_float()
     if wants_float(op) and not is_inexact(common):
-        common = cnp.NPY_FLOAT
+        common = default_float()
     a = number_as(x, common) if a is None else as_type(a, common)
     b = number_as(y, common) if b is None else as_type(b, common)
     return wrap(bind2(op, None, a, b))

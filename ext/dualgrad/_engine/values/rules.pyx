@@ -28,6 +28,7 @@ from cpython.object cimport PyObject
 import numpy as np
 
 from ..arrays.array cimport BATCH, DUAL, HOOKS, NODE, Array, Value, full, is_complex, is_inexact, scalar
+from ..arrays.defaults cimport default_float
 from ..primitives.registry cimport FAMILY_CONSTANT, PRIMITIVES, Primitive, family_of, keeps_ints
 from ..primitives.opcodes cimport *
 from .levels cimport (DUAL_NUMBERS, Algebra, Batch, Dual, Level, Node, array_of, bind, bind1,
@@ -210,7 +211,7 @@ cdef Value to_shape_of_moved(Value ct, Value dot, Value ct_dot, Value partial, V
 cdef int slope_type(int op, int typenum) noexcept:
     """The type of a slope that comes to an integer value in some type: most primitives keep integers, where the slope
     of another is a number it is a broken one."""
-    return typenum if is_inexact(typenum) or keeps_ints(op) else cnp.NPY_FLOAT
+    return typenum if is_inexact(typenum) or keeps_ints(op) else default_float()
 
 
 cdef int working_type(int typenum) noexcept:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtype as _dtype
+from ..._dtypes import default_float
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import integer
@@ -21,7 +21,7 @@ def _window(
     n = integer(name, "window_length", length.item() if isinstance(length, Tensor) else length)
     if n < 0:
         raise ValueError(f"{name}: window_length is {n}; expected 0 or more")
-    target = _dtype.float32 if dtype is None else as_dtype(dtype, where=name)
+    target = default_float() if dtype is None else as_dtype(dtype, where=name)
     whole = n + 1 if periodic else n
     found = formula(np.arange(whole), whole - 1) if n > 1 else np.ones(whole)
     return Tensor.from_numpy(found[:n].astype(target.numpy))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._dtypes import default_float
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, expanded, floating, operand, to_shape
@@ -151,7 +152,7 @@ def complex(real: Any, imag: Any) -> Tensor:
     common = _dtype.from_num(_engine.common_type(real, imag))
     if common.is_complex:
         raise TypeError("complex: a part is complex already; expected two real parts (ops.real, ops.imag)")
-    wide = _dtype.float64 if common is _dtype.float64 else _dtype.float32
+    wide = _dtype.float64 if common is _dtype.float64 else _dtype.float32 if common.is_float else default_float()
     parts = [_engine.convert(x, wide.num) for x in (real, imag)]
     try:
         shape = np.broadcast_shapes(parts[0].shape, parts[1].shape)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ... import random as _random
+from ..._dtypes import default_float
 from ..._engine.transforms import tensor as _engine
 from ...dtype import DType
 from ...tensor import Tensor
@@ -86,7 +87,7 @@ def _source(seed: int | None) -> Callable[[], np.random.Generator]:
 
 
 def _drawn(name: str, dtype: Any) -> DType:
-    target = type_or(name, dtype, _dtype.float32)
+    target = type_or(name, dtype, default_float())
     if not target.is_float:
         raise TypeError(f"{name}: dtype must be a float type, got {target}")
     return target

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._dtypes import default_float
 from ..._engine.transforms import tensor as _engine
 from ..._engine.transforms.handles import carried
 from ...dtype import DType, as_dtype
@@ -56,7 +57,7 @@ def zeros(size: Any, dtype: Any = None) -> Tensor:
     [[0. 0. 0.]
      [0. 0. 0.]]
     """
-    return _constant(np.zeros(new_shape("zeros", size), type_or("zeros", dtype, _dtype.float32).numpy))
+    return _constant(np.zeros(new_shape("zeros", size), type_or("zeros", dtype, default_float()).numpy))
 
 
 def ones(size: Any, dtype: Any = None) -> Tensor:
@@ -68,7 +69,7 @@ def ones(size: Any, dtype: Any = None) -> Tensor:
     >>> print(ops.ones(3))
     [1. 1. 1.]
     """
-    return _constant(np.ones(new_shape("ones", size), type_or("ones", dtype, _dtype.float32).numpy))
+    return _constant(np.ones(new_shape("ones", size), type_or("ones", dtype, default_float()).numpy))
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
@@ -151,7 +152,7 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
      [0. 1. 0.]]
     """
     rows, columns = new_shape("eye", (n, n if m is None else m))
-    return _constant(np.eye(rows, columns, dtype=type_or("eye", dtype, _dtype.float32).numpy))
+    return _constant(np.eye(rows, columns, dtype=type_or("eye", dtype, default_float()).numpy))
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
@@ -192,7 +193,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     if numbers[2] == 0:
         raise ValueError("arange: the step is 0; expected a positive or negative number")
     inexact = any(isinstance(x, float) for x in numbers)
-    target = type_or("arange", dtype, _dtype.float32 if inexact else _dtype.int64)
+    target = type_or("arange", dtype, default_float() if inexact else _dtype.int64)
     places = np.arange(*numbers)
     if any(isinstance(x, Tensor) and carried(x) is not None for x in (start, step)):
         typenum = _engine.common_type(start, step)
@@ -234,11 +235,11 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
         if operand("linspace", end_point).ndim:
             raise ValueError(f"linspace: an end has shape {end_point.shape}; expected a single number")
     if not isinstance(start, Tensor) and not isinstance(end, Tensor):
-        target = type_or("linspace", dtype, _dtype.float32)
+        target = type_or("linspace", dtype, default_float())
         return _constant(np.linspace(start, end, count).astype(target.numpy))
     typenum = _engine.common_type(start, end)
     if typenum not in IS_FLOAT:
-        typenum = _dtype.float32.num
+        typenum = default_float().num
     weights = _engine.convert(np.linspace(0.0, 1.0, count), typenum)
     found = _engine.convert(start, typenum) * (1 - weights) + _engine.convert(end, typenum) * weights
     return found if dtype is None else _engine.convert(found, as_dtype(dtype, where="linspace").num)

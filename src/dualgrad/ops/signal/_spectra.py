@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...dtype import DTypeLike, as_dtype, float32
+from ..._dtypes import default_float
+from ...dtype import DTypeLike, as_dtype
 from ...tensor import Tensor
 from .._arguments import Primitive, integer, operand, respell, several_axes
 from ..math.complex import conj
@@ -244,7 +245,7 @@ def _frequencies(name: str, numbers: Any, n: Any, d: float, dtype: DTypeLike | N
         raise TypeError(f"{name}: d must be a number, got {type(d).__name__}")
     if d == 0:
         raise ValueError(f"{name}: d is 0; expected the distance between the points")
-    return Tensor(numbers(n, d), float32 if dtype is None else as_dtype(dtype, where=name))
+    return Tensor(numbers(n, d), default_float() if dtype is None else as_dtype(dtype, where=name))
 
 
 class FFTWithSize(Primitive):

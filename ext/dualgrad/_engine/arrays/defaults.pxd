@@ -1,0 +1,3 @@
+# The floating type that numbers without one get. See defaults.pyx.
+cdef int default_float() noexcept nogil
+cdef int default_complex() noexcept nogil

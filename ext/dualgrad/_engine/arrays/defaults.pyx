@@ -1,0 +1,32 @@
+"""The floating type that numbers without one get: float32, until the face chooses float64.
+
+A module of its own, so that every other one asks the same variable. It is set before programs are recorded: the face
+forgets all of them when it changes.
+"""
+cimport numpy as cnp
+
+from .thread cimport is_outermost
+
+cdef int FLOATING = cnp.NPY_FLOAT
+
+
+cdef int default_float() noexcept nogil:
+    """The type number of Python's floats, and of what integers become where they have to be floating."""
+    return FLOATING
+
+
+cdef int default_complex() noexcept nogil:
+    """The type number of complex numbers whose parts are of the default type."""
+    return cnp.NPY_CDOUBLE if FLOATING == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT
+
+
+def set_default_float(int typenum):
+    """Choose float32 or float64, by the number of the type. False, and nothing done, inside of a recording or a
+    derivative, where numbers of both types would meet."""
+    global FLOATING
+    if typenum != cnp.NPY_FLOAT and typenum != cnp.NPY_DOUBLE:
+        raise AssertionError(f"the default type has the number {typenum}; expected that of float32 or float64")
+    if not is_outermost():
+        return False
+    FLOATING = typenum
+    return True
