@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import textwrap
-from typing import Final, NoReturn, TypeAlias, final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 __all__ = [
     "DType",
@@ -63,6 +68,8 @@ class DType:
         Bytes per element.
     is_float, is_int, is_complex, is_bool : bool
         The kind; exactly one is true. Unsigned integers are ``is_int`` too.
+    type, kind, char
+        Those of `numpy`: the scalar class, and the codes of kind and type.
 
     Examples
     --------
@@ -79,6 +86,13 @@ class DType:
 
     >>> np.zeros(2, dtype=dg.int8)
     array([0, 0], dtype=int8)
+
+    A type makes tensors of itself, as NumPy's scalar classes do; derivatives pass:
+
+    >>> dg.float64(3)
+    Tensor(shape=[], dtype=Float64, value= 3)
+    >>> print(dg.grad(lambda x: dg.float64(x) ** 2)(dg.Tensor(3.0)))
+    6.0
     """
 
     __module__ = "dualgrad.dtype"  # the public module, where pickles look for the types
@@ -129,6 +143,25 @@ class DType:
         # A string means: this object is that global of this module. Copies and pickles keep the identity.
         return "bool_" if self.is_bool else self.name
 
+    def __call__(self, data: Any = 0) -> Tensor:
+        """Data as a tensor of this type; derivatives pass."""
+        return MAKERS[0](data, self)
+
+    @property
+    def type(self) -> builtins.type[np.generic]:
+        """NumPy's scalar class."""
+        return self.numpy.type
+
+    @property
+    def kind(self) -> str:
+        """NumPy's code of the kind: one of ``b i u f c``."""
+        return self.numpy.kind
+
+    @property
+    def char(self) -> str:
+        """NumPy's code of the type."""
+        return self.numpy.char
+
     @property
     def dtype(self) -> np.dtype:
         """The NumPy counterpart, under the name by which NumPy before 2.4 finds it."""
@@ -140,6 +173,10 @@ class DType:
 
 
 DTypeLike: TypeAlias = DType | np.dtype | type | str
+
+
+# What makes a tensor of data and a type: the class, which the module of tensors enters.
+MAKERS: Final[list[Callable[[Any, DType], Tensor]]] = []
 
 
 def _define(name: str) -> DType:
@@ -187,20 +224,34 @@ number_type: Final = int_type + uint_type + float_type + complex_type
 all_types: Final = (bool_,) + number_type
 
 
+# C has more integer types than there are widths (on Linux both long and long long have 64 bits). NumPy numbers them
+# all, and an array may carry any of these numbers, so the tables know every one.
+_CODES: Final = "?bBhHiIlLqQefdFD"
+
+
 def _tables() -> tuple[dict[int, DType], dict[type | str, DType]]:
     by_numpy = {t.numpy: t for t in all_types}
     by_num: dict[int, DType] = {}
     # A plain float means Float32, the type of weights, not the Float64 in which the interpreter computes.
     by_spec: dict[type | str, DType] = {bool: bool_, int: int64, float: float32, complex: complex128}
-    # C has more integer types than there are widths (on Linux both long and long long have 64 bits). NumPy
-    # numbers them all, and an array may carry any of these numbers, so the tables know every one.
-    for code in "?bBhHiIlLqQefdFD":
+    for code in _CODES:
         numpy = np.dtype(code)
         by_num[numpy.num] = by_spec[numpy.type] = by_numpy[numpy]
     for t in all_types:
         by_spec[t.name] = by_spec[str(t)] = t
-    by_spec |= {"bool_": bool_, "half": half, "double": double}
+    for spec, numpy in _numpy_names().items():
+        by_spec.setdefault(spec, by_num[numpy.num])
+    by_spec |= {name.__name__: by_spec[name] for name in (bool, int, float, complex)}
     return by_num, by_spec
+
+
+def _numpy_names() -> dict[str, np.dtype]:
+    """NumPy's names and codes of these types: ``"double"``, ``"d"``, ``"f8"``, ``"<f8"`` of this byte order."""
+    by_code = {code: np.dtype(code) for code in _CODES}
+    by_class = {numpy.type: numpy for numpy in by_code.values()}
+    names = {name: by_class[found] for name, found in np.sctypeDict.items() if found in by_class}
+    strings = {code: t.numpy for t in all_types for code in (t.numpy.str, t.numpy.str[1:])}
+    return {name: numpy for name, numpy in (by_code | names | strings).items() if isinstance(name, str)}
 
 
 _BY_NUM, _BY_SPEC = _tables()
@@ -218,7 +269,7 @@ def default_complex() -> DType:
 
 def choose_default(dtype: DType) -> None:
     """Set the type of Python's floats."""
-    _BY_SPEC[float] = dtype
+    _BY_SPEC[float] = _BY_SPEC["float"] = dtype
 
 
 def as_dtype(spec: DTypeLike, *, where: str = "as_dtype") -> DType:
@@ -228,8 +279,9 @@ def as_dtype(spec: DTypeLike, *, where: str = "as_dtype") -> DType:
     ----------
     spec : DType, numpy.dtype, type or str
         A type of this library; a NumPy dtype or scalar class (``np.float32``); a name (``"float32"`` or
-        ``"Float32"``); or one of Python's ``bool`` (Bool), ``int`` (Int64), ``float`` (the default type, Float32) and
-        ``complex`` (Complex128). The byte order of a NumPy dtype is disregarded.
+        ``"Float32"``), also one of NumPy's (``"single"``, ``"f"``, ``"f4"``); or one of Python's ``bool`` (Bool),
+        ``int`` (Int64), ``float`` (the default type, Float32) and ``complex`` (Complex128), or its name. The byte order
+        of a NumPy dtype is disregarded.
     where : str, optional
         The function that errors name.
 

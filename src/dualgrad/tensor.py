@@ -15,7 +15,7 @@ import numpy as np
 
 from . import dtype as _dtype
 from ._device import CPU, Device
-from ._dtypes import default_float
+from ._dtypes import MAKERS, default_float
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import hook_tensor, on_tape
 from ._engine.transforms.handles import install
@@ -557,6 +557,7 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
 
 
 install(Tensor, {t.num: t for t in _dtype.all_types})
+MAKERS.append(Tensor)
 _engine.install_promotion(_dtype.promotion_table())
 
 

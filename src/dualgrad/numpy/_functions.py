@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dualgrad.dtype import bool_
+from dualgrad.numpy import _names
 from dualgrad.numpy._arguments import array_like, beside_tensors, tensors_among
 from dualgrad.numpy._calls import call_function
 from dualgrad.numpy._creation import tensor_of
@@ -44,6 +45,7 @@ NAMES = _with_ours(vars(np), "")
 LINALG = _with_ours(vars(np.linalg), "linalg")
 FFT = _with_ours(vars(np.fft), "fft")
 CONSTANTS: dict[str, Any] = {
+    **_names.NAMES,
     "bool": bool_, "e": np.e, "euler_gamma": np.euler_gamma, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi,
 }  # fmt: skip
 ALIASES = {"norm": "linalg.norm", "trapz": "trapezoid"}

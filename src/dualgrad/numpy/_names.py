@@ -1,0 +1,96 @@
+"""Names of NumPy that are no functions of arrays, and that code written for NumPy uses all the same.
+
+Concrete scalar classes are types of this library under NumPy's name (`np.double`, `np.intp`). Abstract ones, and what
+only speaks of types, settings or random numbers, are NumPy's own: ``np.issubdtype(x.dtype, np.floating)`` works, and
+draws of `random` are arrays, which are constants.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtype import as_dtype
+from ..ops._arguments import alike, to_shape, together
+from ..ops.shape.reshaping import cat
+from ..tensor import Tensor
+from ._arguments import array_like, beside_tensors, tensors_among
+from ._creation import tensor_of
+
+__all__ = ["NAMES"]
+
+
+def _types() -> dict[str, Any]:
+    """The scalar classes: a type of ours where there is one, else NumPy's class."""
+    found: dict[str, Any] = {}
+    for name, value in vars(np).items():
+        if name.startswith("_") or not isinstance(value, type) or not issubclass(value, np.generic):
+            continue
+        try:
+            found[name] = as_dtype(value)
+        except TypeError:
+            found[name] = value
+    return found
+
+
+class _Grid:
+    """NumPy's `mgrid` or `ogrid`, whose arrays become tensors."""
+
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._grid[key]
+        return tuple(map(_made, found)) if isinstance(found, tuple | list) else _made(found)
+
+
+class _Joined:
+    """NumPy's `r_` or `c_`: pieces in brackets, joined along the first axis or as columns; derivatives pass."""
+
+    def __init__(self, name: str, columns: bool) -> None:
+        self._name = name
+        self._columns = columns
+
+    def __getitem__(self, key: Any) -> Tensor:
+        pieces = key if isinstance(key, tuple) else (key,)
+        plain = beside_tensors(tensors_among(pieces))
+        joined = together(f"np.{self._name}", *[self._piece(x, plain) for x in pieces])
+        return cat(alike([self._with_axes(x) for x in joined]), -1 if self._columns else 0)
+
+    def _piece(self, x: Any, plain: Any) -> Any:
+        if isinstance(x, str):
+            raise TypeError(
+                f"np.{self._name}: {x!r} is a directive, which is not supported with Tensors; concatenate, stack and "
+                "column_stack say what is joined where"
+            )
+        return _made(np.r_[x]) if isinstance(x, slice) else array_like(f"np.{self._name}", x, plain)
+
+    def _with_axes(self, x: Tensor) -> Tensor:
+        if self._columns and x.ndim < 2:
+            return to_shape(x, (x.size, 1))
+        return x if x.ndim else to_shape(x, (1,))
+
+
+def _made(array: Any) -> Any:
+    """New numbers: floats have the default type, as from `linspace`."""
+    return tensor_of(array, float if array.dtype == np.float64 else None)
+
+
+_TOOLS = (
+    "ScalarType", "dtype", "errstate", "exceptions", "get_printoptions", "geterr", "index_exp", "isscalar",
+    "issubdtype", "iterable", "little_endian", "ndarray", "ndindex", "printoptions", "random", "s_",
+    "set_printoptions", "seterr", "testing", "typecodes", "typename", "ufunc",
+)  # fmt: skip
+"""What speaks of types, settings, places and random numbers: NumPy's own."""
+
+NAMES: dict[str, Any] = {
+    **_types(),
+    **{name: getattr(np, name) for name in _TOOLS},
+    "False_": False,
+    "True_": True,
+    "c_": _Joined("c_", True),
+    "mgrid": _Grid(np.mgrid),
+    "ogrid": _Grid(np.ogrid),
+    "r_": _Joined("r_", False),
+}
