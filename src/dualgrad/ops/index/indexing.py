@@ -29,6 +29,7 @@ from ...tensor import Tensor
 from .._arguments import OP, expanded, to_shape
 from ..axes._joining import stack
 from ._indices import as_int64, placed
+from ._lost_writes import refuse_lost_write
 
 __all__: list[str] = []
 
@@ -336,7 +337,8 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         If the value does not broadcast to the elements at the index.
     RuntimeError
         If the value is being differentiated and `t` was made outside of the function, or is a Parameter: the
-        derivative would end in a tensor that outlives it.
+        derivative would end in a tensor that outlives it. If nothing else holds `t` (``a[0][1] = value``): tensors are
+        no views, so the assignment would be lost.
 
     Examples
     --------
@@ -346,6 +348,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     >>> print(x)
     [1. 0. 0.]
     """
+    refuse_lost_write(t)
     rewritten("t[index] = value", t, replaced(t, index, value))
 
 
