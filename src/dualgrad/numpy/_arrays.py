@@ -18,8 +18,8 @@ from ..ops.index.gather import gather_elements, take
 from ..ops.linalg.norms import norm
 from ..ops.math._einsum import contracted
 from ..ops.math.arithmetic import round as _round
-from ..ops.math.complex import angle, complex, conj, imag, real
-from ..ops.math.products import dot, inner, outer, tensor_dot
+from ..ops.math.complex import angle, complex, imag, real
+from ..ops.math.products import outer, tensor_dot
 from ..ops.math.reductions import all as _all
 from ..ops.math.reductions import amax, amin, argmax, argmin, count_nonzero, mean, prod, std, var
 from ..ops.math.reductions import any as _any
@@ -56,7 +56,7 @@ from ._entries import FUNCTIONS, implements, numbers, reduction, renamed
 
 _SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
     (np.swapaxes, swapaxes), (np.moveaxis, moveaxis), (np.broadcast_to, broadcast_to), (np.hstack, hstack),
-    (np.vstack, vstack), (np.dot, dot), (np.inner, inner), (np.meshgrid, meshgrid), (np.real, real), (np.imag, imag),
+    (np.vstack, vstack), (np.meshgrid, meshgrid), (np.real, real), (np.imag, imag),
 )  # fmt: skip
 """Functions whose arguments are called alike, or come by position."""
 
@@ -232,11 +232,6 @@ def _np_atleast_1d(*arys: Any) -> Any:
 def _np_atleast_2d(*arys: Any) -> Any:
     found = tuple([reshape(x, (1, -1)) if np.ndim(x) < 2 else +operand("atleast_2d", x) for x in arys])
     return found[0] if len(found) == 1 else found
-
-
-@implements(np.vdot)
-def _np_vdot(a: Any, b: Any) -> Tensor:
-    return dot(conj(ravel(a)), ravel(b))
 
 
 @implements(np.angle)
