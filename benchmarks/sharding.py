@@ -1,7 +1,8 @@
 """What work by shards costs: ``python benchmarks/sharding.py scaling | adapters [--engines joblib dask mpi]``.
 
 ``scaling``: one value and gradient on 1 and on 2 workers, of the PINN in ``docs/examples/distributed_pinn.py`` and of a
-least-squares fit; the same rows for any number of workers (strong), then as many for each (weak).
+least-squares fit; the same rows for any number of workers (strong), then as many for each (weak). Fewer rows than a
+million (``--rows``) only show that it runs: a call is mostly messages then.
 
 ``adapters``: the gradient of a linear least-squares problem by NumPy, on few rows, handed out by this package and by a
 bare call of the engine. The difference is what an adapter costs. Bytes are those of the pickled message to one worker
@@ -56,24 +57,23 @@ def least(call, repeats, warm):
 
 # --------------------------------------------------------------------------------------------------------- scaling
 
-#: name -> (function, rows, number of rows, rows of a chunk, parameters)
+#: name -> (function, rows, rows of a chunk, parameters)
 CASES = {
     "pinn": (
         distributed_pinn.residuals,
         distributed_pinn.points,
-        1_000_000,
         8_192,
         np.random.default_rng(0).normal(size=distributed_pinn.ENDS[-1]) * 0.3,
     ),
-    "fit": (misfit, rows, 1_000_000, 5_000, np.linspace(-1.0, 1.0, FEATURES)),
+    "fit": (misfit, rows, 5_000, np.linspace(-1.0, 1.0, FEATURES)),
 }
 
 
-def scaling(engine, workers):
+def scaling(engine, workers, count):
     """Seconds of a value and gradient for each case, with the rows and with as many for each worker."""
     found = {}
     with distributed.connect(engine, workers=workers, threads_per_worker=1) as backend:
-        for name, (fn, load, count, chunk, point) in CASES.items():
+        for name, (fn, load, chunk, point) in CASES.items():
             for kind, all_rows in {"strong": count, "weak": count * workers}.items():
                 if kind == "strong" or workers > 1:
                     shards = distributed.Shards.load(backend, load, all_rows, chunk=chunk)
@@ -82,11 +82,11 @@ def scaling(engine, workers):
         return found if backend.writes else None
 
 
-def print_scaling(engines, counts):
-    print(f"milliseconds of a value and gradient, {len(os.sched_getaffinity(0))} processors")
+def print_scaling(engines, counts, all_rows):
+    print(f"milliseconds of a value and gradient, {all_rows} rows, {len(os.sched_getaffinity(0))} processors")
     print(f"{'case':>6} {'engine':>8} {'workers':>8} {'strong':>9} {'efficiency':>11} {'weak':>9} {'efficiency':>11}")
     for engine in engines:
-        found = {workers: by_engine("scaling", engine, workers) for workers in counts}
+        found = {workers: by_engine("scaling", engine, workers, all_rows) for workers in counts}
         for case in CASES:
             one = found[counts[0]][f"{case} strong"] * counts[0]
             for workers in counts:
@@ -99,8 +99,6 @@ def print_scaling(engines, counts):
 
 
 # -------------------------------------------------------------------------------------------------------- adapters
-
-FEW = 1_000  # rows of a worker
 
 
 def sum_of(arrays, w):
@@ -124,9 +122,9 @@ def sum_of_file(path, w):
     return sum_of(kept[path], w)
 
 
-def bare(backend, w, folder):
+def bare(backend, count, w, folder):
     """The same sum by a plain call of the engine, and its message to one worker."""
-    ranges = [(k * FEW, (k + 1) * FEW) for k in range(backend.workers)]
+    ranges = [(k * count, (k + 1) * count) for k in range(backend.workers)]
     if backend.name == "joblib":
         import joblib
 
@@ -170,16 +168,16 @@ def _total(parts):
     return [sum(arrays) for arrays in zip(*parts, strict=True)]
 
 
-def adapters(engine, workers):
+def adapters(engine, workers, count):
     """Seconds of a call by this package and by the engine alone, and the bytes of their messages to a worker."""
     w = np.linspace(-1.0, 1.0, FEATURES)
     with (
         distributed.connect(engine, workers=workers, threads_per_worker=1) as backend,
         tempfile.TemporaryDirectory() as folder,
     ):
-        shards = distributed.Shards.load(backend, rows, FEW * workers, chunk=FEW)
+        shards = distributed.Shards.load(backend, rows, count * workers, chunk=count)
         ours = least(lambda: shards.reduce(sum_of_shard, added, w), 100, 10)
-        call, message = bare(backend, w, folder)
+        call, message = bare(backend, count, w, folder)
         alone = least(call, 100, 10)
         item = shards._handles[0]
         sent = (run, 1, sum_of_shard, item, w) if engine != "mpi" else (None, (w,))
@@ -194,12 +192,15 @@ def adapters(engine, workers):
         return found if backend.writes else None
 
 
-def print_adapters(engines, counts):
-    print(f"{FEW} rows of {FEATURES} numbers a worker; microseconds a call, bytes of a message of {8 * FEATURES} bytes")
+def print_adapters(engines, counts, rows_each):
+    print(
+        f"{rows_each} rows of {FEATURES} numbers a worker; microseconds a call, "
+        f"bytes of a message of {8 * FEATURES} bytes"
+    )
     print(f"{'engine':>8} {'workers':>8} {'ours':>8} {'bare':>8} {'more':>8} {'bytes':>8} {'bare':>8} {'answer':>8}")
     for engine in engines:
         for workers in counts:
-            found = by_engine("adapters", engine, workers)
+            found = by_engine("adapters", engine, workers, rows_each)
             ours, alone = 1e6 * found["ours"], 1e6 * found["bare"]
             print(
                 f"{engine:>8} {workers:8d} {ours:8.0f} {alone:8.0f} {ours - alone:8.0f} {found['bytes ours']:8d} "
@@ -209,17 +210,19 @@ def print_adapters(engines, counts):
 
 # ------------------------------------------------------------------------------------------------------ the program
 
-TABLES = {"scaling": (scaling, print_scaling), "adapters": (adapters, print_adapters)}
+#: table -> (what measures, what prints, number of rows: in all, or of each worker)
+TABLES = {"scaling": (scaling, print_scaling, 1_000_000), "adapters": (adapters, print_adapters, 1_000)}
 
 
-def by_engine(table, engine, workers):
+def by_engine(table, engine, workers, count):
     """What a table measures, in this process or in those of mpirun."""
     if engine != "mpi":
-        return TABLES[table][0](engine, workers)
+        return TABLES[table][0](engine, workers, count)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "found.json"
         command = ["mpirun", "--oversubscribe", "-n", str(workers), sys.executable, "-m", "mpi4py", __file__, table]
-        subprocess.run([*command, "--inside", str(path), "--workers", str(workers)], check=True)
+        command += ["--inside", str(path), "--workers", str(workers), "--rows", str(count)]
+        subprocess.run(command, check=True)
         return json.loads(path.read_text())
 
 
@@ -228,15 +231,17 @@ def main():
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("--engines", nargs="+", default=["joblib", "dask", "mpi"])
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--rows", type=int, help="scaling: in all, 1,000,000; adapters: of each worker, 1,000")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    measure, show = TABLES[args.table]
+    measure, show, usual = TABLES[args.table]
+    count = args.rows or usual
     if args.inside:
-        found = measure("mpi", args.workers[0])
+        found = measure("mpi", args.workers[0], count)
         if found is not None:
             Path(args.inside).write_text(json.dumps(found))
         return
-    show(args.engines, args.workers)
+    show(args.engines, args.workers, count)
 
 
 if __name__ == "__main__":
