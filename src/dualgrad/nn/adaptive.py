@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
+from dualgrad.ops.composed import _steps
 from dualgrad.parameter import ParameterTuple
 from dualgrad.tensor import Tensor
 
@@ -71,14 +71,9 @@ class AdamWeightDecay(Optimizer):
         self.moments2: ParameterTuple = self._state("adam_v")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        mean = self.beta1 * self.moments1[index]._detached() + (1.0 - self.beta1) * gradient
-        square = self.beta2 * self.moments2[index]._detached() + (1.0 - self.beta2) * ops.square(gradient)
-        self.moments1[index]._rebind(mean)
-        self.moments2[index]._rebind(square)
-        update = mean / (ops.sqrt(square) + self.eps)
-        if self._decays[index]:
-            update = update + self._decays[index] * value
-        return value - rate * update
+        settings = rate, self.beta1, self.beta2, self.eps, self._decays[index]
+        state = self.moments1, self.moments2
+        return self._stepped(_steps.adam_weight_decay, index, value, state, gradient, *settings)
 
 
 class AdaMax(Optimizer):
@@ -125,11 +120,8 @@ class AdaMax(Optimizer):
         return rate / (1.0 - self.beta1 ** (step + 1).astype(rate.dtype))
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        mean = self.beta1 * self.moment1[index]._detached() + (1.0 - self.beta1) * gradient
-        largest = ops.maximum(self.beta2 * self.moment2[index]._detached(), ops.abs(gradient))
-        self.moment1[index]._rebind(mean)
-        self.moment2[index]._rebind(largest)
-        return value - rate * mean / (largest + self.eps)
+        settings = rate, self.beta1, self.beta2, self.eps
+        return self._stepped(_steps.ada_max, index, value, (self.moment1, self.moment2), gradient, *settings)
 
 
 class RMSProp(Optimizer):
@@ -200,15 +192,10 @@ class RMSProp(Optimizer):
             self.mg: ParameterTuple = self._state("mean_grad")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        square = self.decay * self.ms[index]._detached() + (1.0 - self.decay) * ops.square(gradient)
-        self.ms[index]._rebind(square)
-        if self.centered:
-            mean = self.decay * self.mg[index]._detached() + (1.0 - self.decay) * gradient
-            self.mg[index]._rebind(mean)
-            square = square - ops.square(mean)
-        move = self.momentum * self.moment[index]._detached() + rate * gradient / ops.sqrt(square + self.epsilon)
-        self.moment[index]._rebind(move)
-        return value - move
+        settings = rate, self.decay, self.momentum, self.epsilon
+        state = (self.mg, self.ms, self.moment) if self.centered else (self.ms, self.moment)
+        update = _steps.centered_rms_prop if self.centered else _steps.rms_prop
+        return self._stepped(update, index, value, state, gradient, *settings)
 
 
 class Adagrad(Optimizer):
@@ -262,11 +249,8 @@ class Adagrad(Optimizer):
         self.update_slots: bool = check_flag("Adagrad: update_slots", update_slots)
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        total = self.accum[index]._detached()
-        if self.update_slots:
-            total = total + ops.square(gradient)
-            self.accum[index]._rebind(total)
-        return value - rate * gradient / ops.sqrt(total)
+        settings = rate, 0.0, self.update_slots
+        return self._stepped(_steps.adagrad, index, value, (self.accum,), gradient, *settings)
 
 
 class Adadelta(Optimizer):
@@ -323,9 +307,5 @@ class Adadelta(Optimizer):
         self.accum_update: ParameterTuple = self._state("accum_update")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        square = self.rho * self.accum[index]._detached() + (1.0 - self.rho) * ops.square(gradient)
-        before = self.accum_update[index]._detached()
-        move = gradient * ops.sqrt(before + self.epsilon) / ops.sqrt(square + self.epsilon)
-        self.accum[index]._rebind(square)
-        self.accum_update[index]._rebind(self.rho * before + (1.0 - self.rho) * ops.square(move))
-        return value - rate * move
+        state = self.accum, self.accum_update
+        return self._stepped(_steps.adadelta, index, value, state, gradient, rate, self.rho, self.epsilon)

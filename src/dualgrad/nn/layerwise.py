@@ -10,6 +10,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
+from dualgrad.ops.composed import _steps
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
@@ -77,8 +78,8 @@ class Lamb(Optimizer):
         self.moments2: ParameterTuple = self._state("lamb_v")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        mean = self.beta1 * self.moments1[index]._detached() + (1.0 - self.beta1) * gradient
-        square = self.beta2 * self.moments2[index]._detached() + (1.0 - self.beta2) * ops.square(gradient)
+        before = self.moments1[index]._detached(), self.moments2[index]._detached()
+        mean, square = _steps.moments(*before, gradient, self.beta1, self.beta2)
         self.moments1[index]._rebind(mean)
         self.moments2[index]._rebind(square)
         number = (step + 1).astype(value.dtype)

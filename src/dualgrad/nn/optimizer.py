@@ -398,6 +398,21 @@ class Optimizer(Cell, StepParts):
         self.global_step._rebind(step + 1)
         return True
 
+    @staticmethod
+    def _stepped(
+        update: Callable[..., tuple[Any, ...]],
+        index: int,
+        value: Tensor,
+        state: tuple[ParameterTuple, ...],
+        *given: Any,
+    ) -> Tensor:
+        """Return the new value of parameter `index` by a formula of `_steps`, and keep the new state."""
+        kept = [each[index] for each in state]
+        new, *after = update(value, *[each._detached() for each in kept], *given)
+        for each, changed in zip(kept, after, strict=True):
+            each._rebind(changed)
+        return new
+
     def _scaled(self, rate: Tensor, step: Tensor) -> Tensor:
         """Return the learning rate corrected for the step, which counts from 0."""
         return rate

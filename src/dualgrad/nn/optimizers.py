@@ -11,7 +11,8 @@ from typing import Any
 from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
-from dualgrad.parameter import Parameter, ParameterTuple
+from dualgrad.ops.composed import _steps
+from dualgrad.parameter import ParameterTuple
 from dualgrad.tensor import Tensor
 
 __all__ = ["SGD", "Adam", "Momentum"]
@@ -32,7 +33,7 @@ class SGD(Optimizer):
     momentum, dampening : float, default 0.0
         As in the formula.
     weight_decay : float, default 0.0
-        This times the parameter is added to its gradient, for all parameters.
+        This times the parameter is added to its gradient; see `Optimizer`.
     nesterov : bool, default False
         Needs momentum and no dampening.
     loss_scale : float, default 1.0
@@ -77,9 +78,6 @@ class SGD(Optimizer):
             )
         if self.momentum:
             self.accum: ParameterTuple = self._state("accum")
-
-    def decay_filter(self, parameter: Parameter) -> bool:
-        return True
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         if not self.momentum:
@@ -147,9 +145,8 @@ class Momentum(Optimizer):
         self.moments: ParameterTuple = self._state("moments")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        speed = self.momentum * self.moments[index]._detached() + gradient
-        self.moments[index]._rebind(speed)
-        return value - rate * (gradient + self.momentum * speed if self.use_nesterov else speed)
+        settings = rate, self.momentum, self.use_nesterov
+        return self._stepped(_steps.momentum, index, value, (self.moments,), gradient, *settings)
 
 
 class Adam(Optimizer):
@@ -226,13 +223,7 @@ class Adam(Optimizer):
         return rate * ops.sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        mean = self.beta1 * self.moment1[index]._detached() + (1.0 - self.beta1) * gradient
-        square = self.beta2 * self.moment2[index]._detached() + (1.0 - self.beta2) * ops.square(gradient)
-        self.moment1[index]._rebind(mean)
-        self.moment2[index]._rebind(square)
-        if self.use_amsgrad:
-            square = ops.maximum(self.vhat[index]._detached(), square)
-            self.vhat[index]._rebind(square)
-        if self.use_nesterov:
-            mean = self.beta1 * mean + (1.0 - self.beta1) * gradient
-        return value - rate * mean / (ops.sqrt(square) + self.eps)
+        settings = rate, self.beta1, self.beta2, self.eps, self.use_nesterov
+        state = (self.moment1, self.moment2, self.vhat) if self.use_amsgrad else (self.moment1, self.moment2)
+        update = _steps.amsgrad if self.use_amsgrad else _steps.adam
+        return self._stepped(update, index, value, state, gradient, *settings)

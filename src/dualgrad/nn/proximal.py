@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dualgrad import ops
 from dualgrad.nn.optimizer import Optimizer, check_number
+from dualgrad.ops.composed import _steps
 from dualgrad.parameter import ParameterTuple
 from dualgrad.tensor import Tensor
 
@@ -82,15 +82,8 @@ class FTRL(Optimizer):
         return True
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        before = self.moments[index]._detached()
-        after = before + ops.square(gradient)
-        old, new = before**-self.lr_power, after**-self.lr_power
-        total = self.linear[index]._detached() + gradient - (new - old) / rate * value
-        self.moments[index]._rebind(after)
-        self.linear[index]._rebind(total)
-        moved = ops.abs(total) > self.l1
-        below = ops.where(moved, new / rate + 2.0 * self.l2, 1.0)
-        return ops.where(moved, (ops.sign(total) * self.l1 - total) / below, 0.0)
+        settings = rate, self.l1, self.l2, self.lr_power
+        return self._stepped(_steps.ftrl, index, value, (self.moments, self.linear), gradient, *settings)
 
 
 class ProximalAdagrad(Optimizer):
@@ -152,8 +145,5 @@ class ProximalAdagrad(Optimizer):
         self.l2: float = check_number("ProximalAdagrad: l2", l2)
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        total = self.accum[index]._detached() + ops.square(gradient)
-        self.accum[index]._rebind(total)
-        rates = rate / ops.sqrt(total)
-        moved = value - rates * gradient
-        return ops.sign(moved) * ops.relu(ops.abs(moved) - rates * self.l1) / (1.0 + rates * self.l2)
+        state = (self.accum,)
+        return self._stepped(_steps.proximal_adagrad, index, value, state, gradient, rate, self.l1, self.l2)

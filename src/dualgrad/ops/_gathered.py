@@ -118,6 +118,7 @@ if TYPE_CHECKING:
     from ..transforms.custom import custom_vjp as custom_vjp
     from .collective import *
     from .composed.attention import *
+    from .composed.bands import *
     from .composed.comparisons import *
     from .composed.counting import *
     from .composed.diagonals import *
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from .composed.rows import *
     from .composed.scalars import *
     from .composed.shapes import *
+    from .composed.steps import *
     from .composed.sums import *
     from .composed.windows import *
     from .neural._adaptive import *

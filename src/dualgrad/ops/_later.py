@@ -58,6 +58,9 @@ NAMES = {
         FillDiagonal MatrixBandPart diag_embed diagflat diagonal_scatter fill_diagonal matrix_band_part select_scatter
         slice_scatter
     """,
+    "composed.bands": """
+        MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 matrix_diag matrix_diag_part matrix_set_diag
+    """,
     "composed.comparisons": """
         ApproximateEqual IsClose allclose approximate_equal is_nonzero isclose isneginf isposinf isreal signbit
     """,
@@ -92,6 +95,12 @@ NAMES = {
         ScatterUpdate inplace_add inplace_index_add inplace_sub inplace_update scatter_div scatter_max scatter_min
         scatter_mul scatter_nd_add scatter_nd_div scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub
         scatter_nd_update scatter_sub scatter_update
+    """,
+    "composed.steps": """
+        Adam AdamWeightDecay ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdamWithAmsgrad
+        ApplyAdamWithAmsgradV2 ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyGradientDescent ApplyKerasMomentum
+        ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp FusedSparseAdam
+        FusedSparseFtrl FusedSparseLazyAdam FusedSparseProximalAdagrad SGD
     """,
     "composed.margins": """
         BinaryCrossEntropy SigmoidCrossEntropyWithLogits SmoothL1Loss SoftMarginLoss SparseSoftmaxCrossEntropyWithLogits

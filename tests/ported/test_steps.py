@@ -1,0 +1,202 @@
+"""Primitive classes that take a step of an optimiser, against the optimisers of `nn` and against formulas in NumPy."""
+
+import numpy as np
+import pytest
+from support import assert_close, assert_raises
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, nn, ops
+
+pytestmark = pytest.mark.usefixtures("mode")
+
+SHAPE, STEPS = (4, 3), 4
+START = np.random.default_rng(5).normal(size=SHAPE)
+GRADIENTS = np.random.default_rng(6).normal(size=(STEPS, *SHAPE))
+RATE, BETAS, EPS = 0.1, (0.75, 0.9), 1e-2
+
+
+def powers(t):
+    return BETAS[0] ** t, BETAS[1] ** t
+
+
+def parameters(*starts):
+    return [Parameter(np.full(SHAPE, start, float) if np.ndim(start) == 0 else start, name=f"p{k}")
+            for k, start in enumerate(starts)]  # fmt: skip
+
+
+# Of each class: its settings, the first values of what it changes, the arguments of step t, and its optimiser.
+LIKE_OPTIMISERS = {
+    "ApplyMomentum": ({"use_nesterov": True}, 1, lambda p, g, t: (*p, RATE, g, 0.5),
+                      lambda w: nn.Momentum(w, RATE, 0.5, use_nesterov=True)),
+    "ApplyMomentum, scaled": ({"gradient_scale": 0.25}, 1, lambda p, g, t: (*p, RATE, g, 0.5),
+                              lambda w: nn.Momentum(w, RATE, 0.5, loss_scale=4.0)),
+    "Adam": ({"use_nesterov": True}, 2, lambda p, g, t: (*p, *powers(t), RATE, *BETAS, EPS, g),
+             lambda w: nn.Adam(w, RATE, *BETAS, EPS, use_nesterov=True)),
+    "ApplyAdamWithAmsgradV2": ({}, 3, lambda p, g, t: (*p, *powers(t), RATE, *BETAS, EPS, g),
+                               lambda w: nn.Adam(w, RATE, *BETAS, EPS, use_amsgrad=True)),
+    "ApplyAdamWithAmsgrad": ({"beta1": BETAS[0], "beta2": BETAS[1], "epsilon": EPS}, 3,
+                             lambda p, g, t: (*p, *powers(t), RATE, g),
+                             lambda w: nn.Adam(w, RATE, *BETAS, EPS, use_amsgrad=True)),
+    "AdamWeightDecay": ({}, 2, lambda p, g, t: (*p, RATE, *BETAS, EPS, 0.125, g),
+                        lambda w: nn.AdamWeightDecay(w, RATE, *BETAS, EPS, 0.125)),
+    "ApplyAdaMax": ({}, 2, lambda p, g, t: (*p, powers(t)[0], RATE, *BETAS, EPS, g),
+                    lambda w: nn.AdaMax(w, RATE, *BETAS, EPS)),
+    "ApplyRMSProp": ({}, (1.0, 0.0), lambda p, g, t: (*p, RATE, g, 0.75, 0.5, EPS),
+                     lambda w: nn.RMSProp(w, RATE, 0.75, 0.5, EPS)),
+    "ApplyCenteredRMSProp": ({}, (0.0, 1.0, 0.0), lambda p, g, t: (*p, g, RATE, 0.75, 0.5, EPS),
+                             lambda w: nn.RMSProp(w, RATE, 0.75, 0.5, EPS, centered=True)),
+    "ApplyAdagrad": ({}, (0.25,), lambda p, g, t: (*p, RATE, g), lambda w: nn.Adagrad(w, 0.25, RATE)),
+    "ApplyAdagrad, fixed": ({"update_slots": False}, (0.25,), lambda p, g, t: (*p, RATE, g),
+                            lambda w: nn.Adagrad(w, 0.25, RATE, update_slots=False)),
+    "ApplyAdadelta": ({}, 2, lambda p, g, t: (*p, RATE, 0.75, EPS, g), lambda w: nn.Adadelta(w, RATE, 0.75, EPS)),
+    "ApplyFtrl": ({}, (0.25, 0.0), lambda p, g, t: (*p, g, RATE, 0.5, 0.25, -0.5),
+                  lambda w: nn.FTRL(w, 0.25, RATE, -0.5, 0.5, 0.25)),
+    "ApplyProximalAdagrad": ({}, (0.25,), lambda p, g, t: (*p, RATE, 0.5, 0.25, g),
+                             lambda w: nn.ProximalAdagrad(w, 0.25, RATE, 0.5, 0.25)),
+    "ApplyGradientDescent": ({}, 0, lambda p, g, t: (*p, RATE, g), lambda w: nn.SGD(w, RATE)),
+    "SGD": ({"dampening": 0.25, "weight_decay": 0.125}, (0.0, 1.0),
+            lambda p, g, t: (p[0], g, RATE, p[1], 0.5, p[2]), lambda w: nn.SGD(w, RATE, 0.5, 0.25, 0.125)),
+    "SGD, Nesterov": ({"nesterov": True}, (0.0, 1.0), lambda p, g, t: (p[0], g, RATE, p[1], 0.5, p[2]),
+                      lambda w: nn.SGD(w, RATE, 0.5, nesterov=True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIKE_OPTIMISERS)
+def test_steps_are_those_of_the_optimiser(name):
+    settings, state, arguments, make = LIKE_OPTIMISERS[name]
+    state = (0.0,) * state if isinstance(state, int) else state
+    step, changed = getattr(ops, name.partition(",")[0])(**settings), parameters(START, *state)
+    (other,) = parameters(START)
+    opt = make([other])
+    for t, g in enumerate(GRADIENTS, 1):
+        found = step(*arguments(changed, Tensor(g), t))
+        opt((Tensor(g),))
+        assert found is changed[0] or all(x is y for x, y in zip(found, changed, strict=True))
+        assert_close(changed[0] * 1, other.asnumpy(), rtol=1e-13, scale=1.0)
+
+
+def sign_step(factor):
+    def update(w, m, g):
+        m = 0.75 * m + 0.25 * g
+        return w - RATE * factor(np.sign(g) * np.sign(m)) * g, m
+
+    return update
+
+
+def keras(nesterov):
+    def update(w, u, g):
+        u = 0.5 * u - RATE * g
+        return w + (0.5 * u - RATE * g if nesterov else u), u
+
+    return update
+
+
+def proximal(w, g):
+    u = w - RATE * g
+    return (np.sign(u) * np.maximum(np.abs(u) - RATE * 0.5, 0.0) / (1.0 + RATE * 0.25),)
+
+
+def adagrad_v2(w, s, g):
+    s = s + g * g
+    return w - RATE * g / (np.sqrt(s) + EPS), s
+
+
+FORMULAS = {
+    "ApplyAddSign": ({}, lambda p, g: (*p, RATE, 1.0, 0.5, 0.75, g), sign_step(lambda s: 1.0 + 0.5 * s)),
+    "ApplyPowerSign": ({}, lambda p, g: (*p, RATE, 2.0, 0.5, 0.75, g), sign_step(lambda s: np.exp(2.0 * 0.5 * s))),
+    "ApplyKerasMomentum": ({}, lambda p, g: (*p, RATE, g, 0.5), keras(False)),
+    "ApplyKerasMomentum, Nesterov": ({"use_nesterov": True}, lambda p, g: (*p, RATE, g, 0.5), keras(True)),
+    "ApplyProximalGradientDescent": ({}, lambda p, g: (*p, RATE, 0.5, 0.25, g), proximal),
+    "ApplyAdagradV2": ({"epsilon": EPS}, lambda p, g: (*p, RATE, g), adagrad_v2),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_steps_are_those_of_the_formula(name):
+    settings, arguments, update = FORMULAS[name]
+    values = (START,) if update is proximal else (START, np.zeros(SHAPE))
+    step, changed = getattr(ops, name.partition(",")[0])(**settings), parameters(*values)
+    for g in GRADIENTS:
+        step(*arguments(changed, Tensor(g)))
+        values = update(*values, g)
+        for parameter, value in zip(changed, values, strict=True):
+            assert_close(parameter * 1, value, rtol=1e-13, scale=1.0)
+
+
+def test_dual_averaging_follows_from_the_sums():
+    """The parameter minimises the sum of the gradients so far times it, with penalties and a distance from 0."""
+    w, a, b = parameters(START, 0.0, 0.0)
+    for t, g in enumerate(GRADIENTS, 1):
+        assert ops.ApplyAdagradDA()(w, a, b, Tensor(g), RATE, 0.25, 0.125, t) is w
+        total, squares = GRADIENTS[:t].sum(0), (GRADIENTS[:t] ** 2).sum(0)
+        curvature = 0.125 * t + np.sqrt(squares) / RATE
+        slope = total + curvature * w.asnumpy() + 0.25 * t * np.sign(w.asnumpy())
+        at_zero = w.asnumpy() == 0.0
+        np.testing.assert_allclose(slope[~at_zero], 0.0, atol=1e-12)
+        assert (np.abs(total)[at_zero] <= 0.25 * t).all()
+
+
+ROWS = {
+    "FusedSparseAdam": ("Adam", {}, 2, lambda p, g, t: (*p, *powers(t), RATE, *BETAS, EPS, *g), True),
+    "FusedSparseLazyAdam": ("Adam", {}, 2, lambda p, g, t: (*p, *powers(t), RATE, *BETAS, EPS, *g), False),
+    "FusedSparseProximalAdagrad": (
+        "ApplyProximalAdagrad", {}, 1, lambda p, g, t: (*p, RATE, 0.5, 0.25, *g), False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_that_come_twice_are_added_and_missing_ones_stay(name):
+    dense, settings, state, arguments, decays = ROWS[name]
+    changed, others = (parameters(START, *(0.25,) * state) for _ in range(2))
+    index, before = np.array([1, 3, 1]), [START, *(np.full(SHAPE, 0.25),) * state]
+    for t, g in enumerate(GRADIENTS, 1):
+        full = np.zeros(SHAPE)
+        np.add.at(full, index, g[:3])
+        getattr(ops, name)(**settings)(*arguments(changed, (Tensor(g[:3]), Tensor(index)), t))
+        getattr(ops, dense)(**settings)(*arguments(others, (Tensor(full),), t))
+        for parameter, other, first in zip(changed, others, before, strict=True):
+            assert_close(parameter[1::2], other.asnumpy()[1::2], rtol=1e-13, scale=1.0)
+            assert_close(parameter[::2], other.asnumpy()[::2] if decays else first[::2], rtol=1e-13, scale=1.0)
+
+
+def test_rows_of_the_regularised_leader():
+    changed, others = (parameters(START, 0.25, 0.0) for _ in range(2))
+    for g in GRADIENTS:
+        full = np.concatenate([g[:2], np.zeros((2, 3))])
+        ops.FusedSparseFtrl(RATE, 0.5, 0.25, -0.5)(*changed, Tensor(g[:2]), Tensor([0, 1]))
+        ops.ApplyFtrl()(*others, Tensor(full), RATE, 0.5, 0.25, -0.5)
+    assert_close(changed[0][:2], others[0].asnumpy()[:2], rtol=1e-13, scale=1.0)
+    assert_close(changed[0][2:], START[2:], rtol=0.0)
+
+
+def test_a_step_keeps_the_type_and_is_a_constant():
+    w, u = (Parameter(np.ones(3, np.float16), name=name) for name in "wu")
+
+    def f(x):
+        ops.ApplyMomentum()(w, u, Tensor(0.5), x, Tensor(0.5))
+        return (x * w).sum()
+
+    slope = dg.grad(f)(Tensor([1.0, 2.0, 4.0]))
+    assert (w.dtype, u.dtype) == (dg.float16, dg.float16)
+    assert_close(slope, w.asnumpy(), rtol=1e-3)
+
+
+def test_what_does_not_fit_is_refused():
+    w, u = Parameter([1.0, 2.0], name="w"), Parameter([0.0, 0.0], name="u")
+    step, g = ops.ApplyMomentum(), Tensor([1.0, 1.0])
+    assert_raises(TypeError, lambda: step(w, Tensor([0.0, 0.0]), 0.1, g, 0.9), "accumulation", "Parameter")
+    assert_raises(TypeError, lambda: step(w, u, 0.1, g), "expected variable, accumulation")
+    assert_raises(ValueError, lambda: step(w, u, 0.1, Tensor([1.0]), 0.9), "gradient has shape", "expected")
+    assert_raises(ValueError, lambda: step(w, Parameter([0.0], name="u"), 0.1, g, 0.9), "accumulation has shape")
+    assert_raises(TypeError, lambda: ops.ApplyMomentum(nesterov=True), "the settings are")
+    assert w.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("make", [lambda w: nn.SGD(w, 0.5, weight_decay=0.25),
+                                  lambda w: nn.SGD(w, 0.5, 0.5, weight_decay=0.25)])  # fmt: skip
+def test_the_decay_of_sgd_leaves_out_beta_and_gamma(make):
+    """As that of the other optimisers does, unless the parameters come in groups."""
+    weights = [Parameter([2.0], name=name) for name in ("w", "norm.gamma", "norm.beta")]
+    make(weights)(tuple(w * 0.0 for w in weights))
+    assert [w.item() for w in weights] == [1.75, 2.0, 2.0]
