@@ -94,7 +94,7 @@ def lars(clip):
 
 
 def adafactor(rate_at, scaled, beta1, decay):
-    def update(t, name, w, g, s):
+    def update(t, _name, w, g, s):
         keep = 1 - t**-0.75
         q = g * g + 1e-3
         if g.ndim > 1:
@@ -107,7 +107,7 @@ def adafactor(rate_at, scaled, beta1, decay):
         u = g / np.sqrt(v)
         u = size * u / max(1.0, rms(u) / 0.5)
         s["m"] = beta1 * s.get("m", 0.0) + (1 - beta1) * u
-        return w - (0.0 if name == "gamma" else decay) * size * w - s["m"]
+        return w - decay * size * w - s["m"]
 
     return update
 

@@ -135,6 +135,7 @@ RENAMED: Final = {
     "ops._primitive_cache._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.function.nn_func._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.TensorAdd": "dualgrad.ops.Add",
+    "ops.operations._inner_ops.ConvertToDynamic": "dualgrad.mindspore._helpers.given_back",
     "ops.operations.TensorAdd": "dualgrad.ops.Add",
     "nn.layer.activation._activation": "dualgrad.nn.activations._BY_NAME",
 }

@@ -47,7 +47,7 @@ class AdaFactor(Optimizer):
     beta1 : float, default 0.9
         How slowly steps are forgotten; with 0 or None there is no m, and the step is ``s * u``.
     weight_decay : float, default 0.0
-        As in the formulas; see `Optimizer`.
+        As in the formulas, for all parameters without groups.
     scale_parameter, relative_step, warmup_init : bool, default True, True and False
         As in the formulas.
     compression : bool, default False
@@ -107,6 +107,9 @@ class AdaFactor(Optimizer):
         self.exp_avg_sq_row: ParameterTuple = self._means("exp_avg_sq_row", lambda shape: shape[:-1])
         self.exp_avg_sq_col: ParameterTuple = self._means("exp_avg_sq_col", lambda shape: (*shape[:-2], shape[-1]))
         self.exp_avg_sq: ParameterTuple = self._means("exp_avg_sq", lambda shape: (1,), lambda shape: shape)
+
+    def decay_filter(self, parameter: Parameter) -> bool:
+        return True
 
     @staticmethod
     def _check_choices(learning_rate: Any, relative_step: Any, warmup_init: Any, compression: Any) -> None:

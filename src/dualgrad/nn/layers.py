@@ -9,12 +9,13 @@ from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.nn.activations import get_activation
+from dualgrad.nn.basic import ClipByNorm
 from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import integer, operand
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
-__all__ = ["Dense", "Dropout", "Embedding", "Flatten", "Identity"]
+__all__ = ["Dense", "Dropout", "Embedding", "EmbeddingLookup", "Flatten", "Identity"]
 
 
 def _count(name: str, what: str, number: Any) -> int:
@@ -214,6 +215,66 @@ class Embedding(Cell):
     def extend_repr(self) -> str:
         text = f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}"
         return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
+
+
+class EmbeddingLookup(Cell):
+    """A table whose rows are learned and looked up by number, maybe shortened to a largest length.
+
+    Parameters
+    ----------
+    vocab_size, embedding_size : int
+        The number of rows, and their length.
+    param_init : str, number, Tensor or Initializer, default 'normal'
+        The first table.
+    target, slice_mode, manual_shapes, sparse : object
+        Accepted so that ported code runs: one device has the table, and its gradient is a tensor of its shape.
+    max_norm : float, optional
+        Rows that are longer are multiplied so that their length is this, in the result.
+    dtype : type, default float32
+        Type of the table.
+
+    Attributes
+    ----------
+    embedding_table : Parameter
+        Shape (vocab_size, embedding_size).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the sizes are no positive ints.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> lookup = nn.EmbeddingLookup(2, 2, Tensor([[3.0, 4.0], [0.0, 0.5]]), max_norm=1.0)
+    >>> print(lookup(Tensor([0, 1])))
+    [[0.6 0.8]
+     [0.  0.5]]
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        param_init: Any = "normal",
+        target: Any = "CPU",
+        slice_mode: Any = "batch_slice",
+        manual_shapes: Any = None,
+        max_norm: float | None = None,
+        sparse: bool = True,
+        dtype: Any = mstype.float32,
+    ) -> None:
+        super().__init__()
+        self.vocab_size: int = _count("EmbeddingLookup", "vocab_size", vocab_size)
+        self.embedding_size: int = _count("EmbeddingLookup", "embedding_size", embedding_size)
+        self.max_norm = max_norm
+        table = initializer(param_init, (self.vocab_size, self.embedding_size), dtype)
+        self.embedding_table: Parameter = Parameter(table, name="embedding_table")
+        self._shorten = ClipByNorm(axis=-1)
+
+    def construct(self, indices: Tensor) -> Tensor:
+        rows = ops.embedding(indices, self.embedding_table)
+        return rows if self.max_norm is None else self._shorten(rows, self.max_norm)
 
 
 class Flatten(Cell):

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtype as _dtype
-from .. import extend, ops
+from .. import ops
 from .._device import on_cpu
 from .._engine.transforms import tensor as _engine
 from ..ops._arguments import IS_FLOAT, OP, alike, one_axis, operand, to_shape, together
+from ..ops.composed.numbers import nextafter
 from ..ops.index.choice import where
 from ..ops.index.gather import take
 from ..ops.index.masks import nonzero
@@ -336,16 +337,6 @@ def _tanh(x: Any, /, *, dtype: Any = None) -> Tensor:
     return complex(where(unbounded, ops.sign(re), real(found)), where(unbounded, zero, imag(found)))
 
 
-_next = extend.elementwise(
-    "nextafter",
-    np.nextafter,
-    "1",
-    None,
-    summary="the number next to x in the direction of y",
-    slope_note="a number next to x moves as x does",
-)
-
-
 @standard("nextafter")
 def _nextafter(x1: Any, x2: Any, /) -> Tensor:
     """The floating-point number next to x1 in the direction of x2.
@@ -369,7 +360,7 @@ def _nextafter(x1: Any, x2: Any, /) -> Tensor:
     >>> mnp.nextafter(mnp.asarray(1.0), mnp.asarray(2.0)).item() - 1.0 == 2.0**-23
     True
     """
-    return _next(*together("nextafter", x1, x2))
+    return nextafter(*together("nextafter", x1, x2))
 
 
 # ------------------------------------------------------------------------------------------------ sorting, places

@@ -65,8 +65,8 @@ NAMES = {
         ApproximateEqual IsClose allclose approximate_equal is_nonzero isclose isneginf isposinf isreal signbit
     """,
     "composed.numbers": """
-        Logit TruncateDiv TruncateMod bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-        bitwise_xor invert logit logspace truncate_div truncate_mod
+        Logit NextAfter TruncateDiv TruncateMod bitwise_and bitwise_left_shift bitwise_not bitwise_or
+        bitwise_right_shift bitwise_xor invert logit logspace nextafter truncate_div truncate_mod
     """,
     "composed.sums": """
         AccumulateNV2 Einsum EuclideanNorm L2Loss Renorm SquareSumAll accumulate_n addbmm addr batch_dot dist
@@ -90,11 +90,11 @@ NAMES = {
         FillV2 new_ones new_zeros
     """,
     "composed.rows": """
-        InplaceAdd InplaceIndexAdd InplaceSub InplaceUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul
-        ScatterNdAdd ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub ScatterNdUpdate ScatterSub
-        ScatterUpdate inplace_add inplace_index_add inplace_sub inplace_update scatter_div scatter_max scatter_min
-        scatter_mul scatter_nd_add scatter_nd_div scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub
-        scatter_nd_update scatter_sub scatter_update
+        EmbeddingLookup InplaceAdd InplaceIndexAdd InplaceSub InplaceUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin
+        ScatterMul ScatterNdAdd ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub ScatterNdUpdate
+        ScatterSub ScatterUpdate TensorScatterElements inplace_add inplace_index_add inplace_sub inplace_update
+        scatter_div scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_div scatter_nd_max scatter_nd_min
+        scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_sub scatter_update
     """,
     "composed.steps": """
         Adam AdamWeightDecay ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdamWithAmsgrad

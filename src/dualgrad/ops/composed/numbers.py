@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ... import extend
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, alike, floating, integer, operand, together
@@ -17,9 +18,43 @@ from ..math.arithmetic import pow
 from ._classes import Derived
 
 __all__ = [
-    "Logit", "TruncateDiv", "TruncateMod", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "invert", "logit", "logspace", "truncate_div", "truncate_mod",
+    "Logit", "NextAfter", "TruncateDiv", "TruncateMod", "bitwise_and", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "invert", "logit", "logspace", "nextafter", "truncate_div",
+    "truncate_mod",
 ]  # fmt: skip
+
+
+_next = extend.elementwise(
+    "nextafter",
+    np.nextafter,
+    "1",
+    None,
+    summary="the number next to x in the direction of y",
+    slope_note="a number next to x moves as x does",
+)
+
+
+def nextafter(input: Any, other: Any) -> Tensor:
+    """The floating-point number next to one in the direction of another.
+
+    Parameters
+    ----------
+    input, other : Tensor or number
+        Of floating types; shapes that broadcast.
+
+    Returns
+    -------
+    Tensor
+        The slope is 1 by `input` and 0 by `other`: the step between the numbers does not change.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.nextafter(dg.Tensor([1.0]), dg.Tensor([2.0])) - 1.0 == 2.0**-23)
+    [ True]
+    """
+    return _next(*together("nextafter", floating("nextafter", input), floating("nextafter", other)))
 
 
 def logit(input: Any, eps: float | None = None) -> Tensor:
@@ -260,6 +295,13 @@ def bitwise_right_shift(input: Any, other: Any) -> Tensor:
 class Logit(Derived, function=logit, eps=-1.0, example="""
 >>> print(ops.Logit()(dg.Tensor([0.5])))
 [0.]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class NextAfter(Derived, function=nextafter, call="input, other", example="""
+>>> print(ops.NextAfter()(dg.Tensor([1.0]), dg.Tensor([2.0])) > 1.0)
+[ True]
 """):  # fmt: skip
     __slots__ = ()
 

@@ -15,7 +15,16 @@ import numpy as np
 from ...tensor import Tensor
 from .._arguments import converted, operand, to_shape
 from ..index._indices import index_tensor
-from ..index._scatter import index_add, into_variable, scatter_add, tensor_scatter_add, tensor_scatter_update
+from ..index._scatter import (
+    index_add,
+    into_variable,
+    scatter_add,
+    tensor_scatter_add,
+    tensor_scatter_elements,
+    tensor_scatter_update,
+)
+from ..index.choice import where
+from ..index.gather import take
 from ..index.updates import (
     tensor_scatter_div,
     tensor_scatter_max,
@@ -27,12 +36,12 @@ from ..shape._repeating import broadcast_to
 from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "InplaceAdd", "InplaceIndexAdd", "InplaceSub", "InplaceUpdate", "ScatterAdd", "ScatterDiv", "ScatterMax",
-    "ScatterMin", "ScatterMul", "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin", "ScatterNdMul",
-    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "inplace_add", "inplace_index_add",
-    "inplace_sub", "inplace_update", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd_add",
-    "scatter_nd_div", "scatter_nd_max", "scatter_nd_min", "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update",
-    "scatter_sub", "scatter_update",
+    "EmbeddingLookup", "InplaceAdd", "InplaceIndexAdd", "InplaceSub", "InplaceUpdate", "ScatterAdd", "ScatterDiv",
+    "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin",
+    "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "TensorScatterElements",
+    "inplace_add", "inplace_index_add", "inplace_sub", "inplace_update", "scatter_div", "scatter_max",
+    "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_div", "scatter_nd_max", "scatter_nd_min",
+    "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
 ]  # fmt: skip
 
 _CHANGES: dict[str, tuple[Callable[..., Tensor], str]] = {
@@ -277,6 +286,47 @@ class InplaceUpdate(Derived, function=inplace_update, indices=REQUIRED, call="x,
 >>> print(ops.InplaceUpdate((0, 2))(dg.Tensor([1.0, 2.0, 3.0]), dg.Tensor([0.5, 1.0])))
 [0.5 2.  1. ]
 """):  # fmt: skip
+    __slots__ = ()
+
+
+class TensorScatterElements(
+    Derived, function=tensor_scatter_elements, axis=0, reduction="none", call="data, indices, updates", example="""
+>>> print(ops.TensorScatterElements(0, "add")(dg.Tensor([1.0, 2.0]), dg.Tensor([1, 1]), dg.Tensor([5.0, 6.0])))
+[ 1. 13.]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+def _rows_from(input_params: Any, input_indices: Any, offset: Any) -> Tensor:
+    """Rows by numbers that begin at `offset`; a number without a row gives zeros."""
+    table, index = operand("EmbeddingLookup", input_params), index_tensor("EmbeddingLookup", input_indices) - offset
+    length = table.shape[0]
+    there = (index >= 0) & (index < length)
+    rows = take(table, where(there, index, 0), 0)
+    return where(to_shape(there, (*index.shape, *(1,) * (table.ndim - 1))), rows, np.zeros((), table.dtype.numpy))
+
+
+class EmbeddingLookup(Derived, function=_rows_from, call="input_params, input_indices, offset"):
+    """Primitive class: ``ops.EmbeddingLookup()(input_params, input_indices, offset)`` are rows of a table.
+
+    Parameters
+    ----------
+    input_params : Tensor
+        The table.
+    input_indices : Tensor of int
+        The numbers of the rows.
+    offset : int
+        The number of the first row. A number without a row gives zeros.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.EmbeddingLookup()(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), dg.Tensor([5, 7]), 4))
+    [[3. 4.]
+     [0. 0.]]
+    """
+
     __slots__ = ()
 
 

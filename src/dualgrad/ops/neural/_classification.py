@@ -318,7 +318,7 @@ def _pick(name: str, logs: Tensor, t: Tensor, w: Tensor | None, axis: int, ignor
 class NLLLoss(Primitive):
     """Primitive class of `nll_loss`: ``ops.NLLLoss(reduction, ignore_index)(logits, labels, weight)``.
 
-    Gives the loss and the sum of the weights of the samples, which is 0 for the reduction 'none'.
+    Gives the loss and the sum of the weights of the samples.
 
     Examples
     --------
@@ -340,8 +340,6 @@ class NLLLoss(Primitive):
     def __call__(self, logits: Any, labels: Any, weight: Any) -> tuple[Tensor, Tensor]:
         x, t, w = floating("NLLLoss", logits), operand("NLLLoss", labels), operand("NLLLoss", weight)
         loss = nll_loss(x, t, w, self.ignore_index, self.reduction)
-        if self.reduction == "none":
-            return loss, _engine.convert(0.0, x._typenum)
         weights = _pick("NLLLoss", x, t, w, _class_axis(x), self.ignore_index).weights
         assert weights is not None
         return loss, total(weights, ALL_AXES[weights.ndim], False)
