@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +9,14 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ...tensor import Tensor
-from .._arguments import dropped, floating, kept, one_axis, operand, permuted, to_shape
-from ..index.choice import clamp, where
+from .._arguments import dropped, floating, kept, one_axis, operand, to_shape
+from ..index.choice import clamp
 from ..index.gather import gather_elements
 from ..index.sorting import sort
 from ..math import elementwise as _rows
 from ..math.reductions import amax, amin, count_nonzero, max, mean, min, nansum, std, sum
 from ._classes import Derived
+from ._order_statistics import quantiles
 
 __all__ = [
     "ArgMaxWithValue", "ArgMinWithValue", "CountNonZero", "ReduceStd", "argmax_with_value", "argmin_with_value",
@@ -92,7 +92,7 @@ def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Tenso
     return found[0], found[1].astype(_dtype.int64)
 
 
-def quantile(input: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def quantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Quantiles, linear between neighbours; nan where there is nan.
 
     Parameters
@@ -100,16 +100,16 @@ def quantile(input: Any, q: Any, axis: int | None = None, keepdims: bool = False
     input : Tensor
         Any shape; integers become float32.
     q : float, or Tensor or list of float
-        Which quantiles, from 0 to 1. Derivatives go to the elements of `input` only.
-    axis : int, optional
-        The axis; None stands for all elements.
+        Which quantiles, from 0 to 1.
+    axis : int or tuple of int, optional
+        What is reduced; None stands for all axes.
     keepdims : bool, default False
-        Keep the axis with length 1.
+        Keep the axes with length 1.
 
     Returns
     -------
     Tensor
-        With a vector `q` its axis comes first.
+        The axes of `q` come first.
 
     Raises
     ------
@@ -123,10 +123,10 @@ def quantile(input: Any, q: Any, axis: int | None = None, keepdims: bool = False
     >>> print(ops.quantile(dg.Tensor([1.0, 2.0, 4.0]), 0.75))
     3.0
     """
-    return _quantiles("quantile", input, q, axis, keepdims, False)
+    return quantiles("quantile", input, q, axis, keepdims)
 
 
-def nanquantile(input: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def nanquantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Quantiles that leave nan out; parameters and results are those of `quantile`.
 
     Examples
@@ -136,43 +136,7 @@ def nanquantile(input: Any, q: Any, axis: int | None = None, keepdims: bool = Fa
     >>> print(ops.nanquantile(dg.Tensor([1.0, float("nan"), 4.0, 2.0]), 0.75))
     3.0
     """
-    return _quantiles("nanquantile", input, q, axis, keepdims, True)
-
-
-def _quantiles(name: str, input: Any, q: Any, axis: Any, keepdims: bool, leave_out: bool) -> Tensor:
-    x = floating(name, input)
-    parts = np.asarray(operand(name, q)._numpy() if isinstance(q, Tensor) else q, np.float64)
-    if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all() or not x.size:
-        raise ValueError(
-            f"{name}: q is {parts} for a tensor of shape {x.shape}; expected numbers from 0 to 1, and elements"
-        )
-    shape = x.shape
-    result = kept(shape, tuple(range(x.ndim))) if axis is None else kept(shape, (one_axis(name, axis, shape),))
-    if axis is None:
-        flat = to_shape(x, (1, x.size))
-    else:
-        k = one_axis(name, axis, shape)
-        flat = permuted(x, (*[j for j in range(x.ndim) if j != k], k))
-        flat = to_shape(flat, (x.size // shape[k], shape[k]))
-    values, missing = sort(flat, -1)[0], _rows.isnan(flat)
-    n = flat.shape[1]
-    last = (
-        (n - 1) - sum(missing.astype(_dtype.int64), -1, True)
-        if leave_out
-        else Tensor(np.full((flat.shape[0], 1), n - 1))
-    )
-    place = clamp(last, 0).astype(_dtype.float64) * parts.reshape(1, -1)
-    low = _rows.floor(place)
-    weight = (place - low).astype(x.dtype)
-    first = low.astype(_dtype.int64)
-    a = gather_elements(values, 1, first)
-    b = gather_elements(values, 1, clamp(first + 1, None, n - 1))
-    found = where(weight == 0, a, a + (b - a) * weight)
-    if not leave_out:
-        found = where(to_shape((sum(missing.astype(_dtype.int64), -1) > 0), (flat.shape[0], 1)), math.nan, found)
-    found = permuted(found, (1, 0))
-    size = result if keepdims else (() if axis is None else dropped(shape, (one_axis(name, axis, shape),)))
-    return to_shape(found, ((parts.size, *size) if parts.ndim else size))
+    return quantiles("nanquantile", input, q, axis, keepdims, leave_out=True)
 
 
 def ptp(input: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
