@@ -70,9 +70,9 @@ def hermitian_pairs(a: Tensor, caller: str) -> tuple[Tensor, Tensor]:
 # -------------------------------------------------------------------------------------------------- any matrices
 
 
-def _general_kernel(a: np.ndarray, caller: str) -> np.ndarray:
-    """Eigenvalues above eigenvectors of norm 1, the largest number of each real."""
-    w, v = spectrum(caller, np.linalg.eig, a)
+def _general_kernel(a: np.ndarray, caller: str, of_reals: bool) -> np.ndarray:
+    """Eigenvalues above eigenvectors of norm 1, the largest number of each real; real matrices in NumPy's order."""
+    w, v = spectrum(caller, np.linalg.eig, a.real if of_reals else a)
     return np.concatenate([w[..., None, :], v], -2).astype(a.dtype)
 
 
@@ -91,7 +91,7 @@ _largest = extend.primitive(
 )
 
 
-def _general_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
+def _general_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str, of_reals: bool) -> Tensor:
     """The vectors move by those of the other eigenvalues, and along themselves so that norm and real number stay."""
     w, v = pairs_of(out)
     y = solved(v, da @ v, caller=caller)
@@ -113,9 +113,9 @@ _general_pairs = extend.primitive(
 )
 
 
-def general_pairs(a: Tensor, caller: str) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of a complex matrix."""
-    return pairs_of(_general_pairs(a, caller=caller))
+def general_pairs(a: Tensor, caller: str, of_reals: bool) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of a matrix of complex type; `of_reals` says that all its numbers are real."""
+    return pairs_of(_general_pairs(a, caller=caller, of_reals=of_reals))
 
 
 # ------------------------------------------------------------------------------------------------- singular values

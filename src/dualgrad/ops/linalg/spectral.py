@@ -144,7 +144,7 @@ def eig(A: Any) -> tuple[Tensor, Tensor]:
     >>> print(w)
     [0.+1.j 0.-1.j]
     """
-    return general_pairs(_as_complex("eig", A), "eig")
+    return general_pairs(*_as_complex("eig", A))
 
 
 def eigvals(A: Any) -> Tensor:
@@ -157,13 +157,15 @@ def eigvals(A: Any) -> Tensor:
     >>> print(ops.eigvals(dg.Tensor([[2.0, 1.0], [0.0, 3.0]])))
     [2.+0.j 3.+0.j]
     """
-    return general_pairs(_as_complex("eigvals", A), "eigvals")[0]
+    return general_pairs(*_as_complex("eigvals", A))[0]
 
 
-def _as_complex(name: str, a: Any) -> Tensor:
+def _as_complex(name: str, a: Any) -> tuple[Tensor, str, bool]:
+    """The matrix in a complex type, the caller, and whether it was real."""
     a = square(name, a, complex=True)
+    real = not a.dtype.is_complex
     wanted = a.dtype if a.dtype.is_complex else _dtype.complex128 if a.dtype is _dtype.float64 else _dtype.complex64
-    return a.astype(wanted)
+    return a.astype(wanted), name, real
 
 
 # --------------------------------------------------------------------------------------------- singular values
