@@ -15,7 +15,19 @@ from ...tensor import Tensor
 from ...transforms.gradient import stop_gradient
 from .._arguments import to_shape
 from ..math.complex import imag, real
-from ._matrices import adjoint, as_column, as_row, block, conjugate, diagonal_of, joined, largest, spectrum
+from ._matrices import (
+    adjoint,
+    as_column,
+    as_row,
+    block,
+    conjugate,
+    diagonal_of,
+    failure,
+    joined,
+    lapack,
+    largest,
+    spectrum,
+)
 from ._perturbation import gaps, off_diagonal, pairs_of, quotient
 from ._singular import factors_of
 from .solving import solved
@@ -25,6 +37,10 @@ __all__: list[str] = []
 _EQUAL = (
     "has equal eigenvalues, where the derivative that is asked for does not exist or depends on the choice of the "
     "eigenvectors"
+)
+_DEFECTIVE = (
+    "has equal eigenvalues with fewer eigenvectors, or nearly so, where neither of them has a derivative; "
+    "a function of the matrix itself may have one (trace, matrix_power, expm)"
 )
 _EQUAL_VALUES = (
     "has equal or vanishing singular values, where the derivative that is asked for does not exist or depends on the "
@@ -91,11 +107,57 @@ _largest = extend.primitive(
 )
 
 
+def _conditions(v: np.ndarray, a: np.ndarray, caller: str) -> tuple[np.ndarray, np.ndarray]:
+    """The conditions of the eigenvalues, and for each pair the distance below which rounding may have parted them.
+
+    Rounding moves an eigenvalue by the norm of the matrix times its condition, the norm of its left eigenvector (Golub
+    and Van Loan, Matrix Computations, 4th edition, 7.2.2). Below a hundred times that, vectors have no correct digits.
+    """
+    each = np.linalg.norm(lapack(caller, _DEFECTIVE, np.linalg.inv, v), axis=-1)
+    size = np.linalg.norm(a, axis=(-2, -1))[..., None, None] * np.finfo(v.dtype).eps
+    return each, (each[..., :, None] + each[..., None, :]) * size * 100.0
+
+
+def _sound_kernel(v: np.ndarray, w: np.ndarray, a: np.ndarray, caller: str) -> np.ndarray:
+    """The eigenvectors, unless some of equal eigenvalues coincide, as those of a Jordan block."""
+    each, limit = _conditions(v, a, caller)
+    near = np.abs(w[..., :, None] - w[..., None, :]) <= limit
+    near &= ~np.eye(w.shape[-1], dtype=bool)
+    bad = near.any(-1) & (each > np.finfo(v.dtype).eps ** -0.25)
+    if bad.any():
+        raise failure(caller, tuple(np.argwhere(bad)[0, :-1].tolist()), _DEFECTIVE)
+    return np.array(v)
+
+
+_sound = extend.primitive(
+    "sound_eigenvectors",
+    _sound_kernel,
+    arity=3,
+    jvp=(lambda dv, out, v, w, a, caller: dv, None, None),
+    vjp=(lambda ct, out, v, w, a, caller: ct, None, None),
+    core=(2, 1, 2),
+    summary="eigenvectors that differ",
+)
+
+_uncertainty = extend.primitive(
+    "uncertainty_of_eigenvalues",
+    lambda v, a, caller: _conditions(v, a, caller)[1].astype(v.dtype),
+    arity=2,
+    jvp=(None, None),
+    vjp=(None, None),
+    core=(2, 2),
+    summary="how far eigenvalues have to be apart",
+)
+
+
 def _general_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str, of_reals: bool) -> Tensor:
     """The vectors move by those of the other eigenvalues, and along themselves so that norm and real number stay."""
     w, v = pairs_of(out)
+    held = stop_gradient(v), stop_gradient(a)
+    v = _sound(v, stop_gradient(w), held[1], caller=caller)
     y = solved(v, da @ v, caller=caller)
-    turn = quotient(off_diagonal(y), gaps(w), w, largest(y, 2), caller, _EQUAL)
+    limit = _uncertainty(*held, caller=caller)
+    turn = quotient(off_diagonal(y), gaps(w), w, largest(y, 2), caller, _EQUAL, limit=limit)
     dv = v @ off_diagonal(turn)
     there = _largest(stop_gradient(v))
     norm = real((conjugate(v) * dv).sum(-2))

@@ -78,13 +78,24 @@ _quotient: extend.Primitive = extend.primitive(
 )
 
 
-def quotient(y: Tensor, gap: Tensor, w: Tensor, size: Tensor, caller: str, what: str, ordered: bool = False) -> Tensor:
+def quotient(
+    y: Tensor,
+    gap: Tensor,
+    w: Tensor,
+    size: Tensor,
+    caller: str,
+    what: str,
+    ordered: bool = False,
+    limit: Tensor | None = None,
+) -> Tensor:
     """Y / gap, and 0 where both vanish; an error where only the gap does.
 
-    Gaps vanish beside the largest of the values w; numbers of y vanish beside `size`, one for each matrix.
+    Gaps vanish up to `limit`, by default a rounding error of the largest of the values w; numbers of y vanish beside
+    `size`, one for each matrix.
     """
-    n = max(w.shape[-1], 1)
-    limit = stop_gradient(as_row(largest(w, 1))) * (8 * n * np.finfo(w.dtype.numpy).eps)
+    if limit is None:
+        n = max(w.shape[-1], 1)
+        limit = stop_gradient(as_row(largest(w, 1))) * (8 * n * np.finfo(w.dtype.numpy).eps)
     return _quotient(y, expanded(gap, y.shape), stop_gradient(size), limit, caller=caller, what=what, ordered=ordered)
 
 
