@@ -40,6 +40,7 @@ from dualgrad import (
 from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import Row
 from dualgrad.nn.probability import distribution
+from dualgrad.numpy import _coverage as coverage
 from dualgrad.sparse import compressed
 
 DOCS = Path(__file__).parent
@@ -381,12 +382,34 @@ def _summary(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").split("\n")[0].replace("``", "`")
 
 
+# --------------------------------------------------------------------------------------------------- NumPy's functions
+
+
+def numpy_functions() -> str:
+    """The page of NumPy's functions: what becomes of each, from the table in the code, and what is refused."""
+    entries = coverage.coverage()
+    text = (DOCS / "numpy_functions.txt").read_text()
+    kinds = (coverage.DIFFERENTIABLE, coverage.WITHOUT_SLOPE, coverage.REFUSED, coverage.NOT_OFFERED)
+    counts = [f"{sum(entry.kind == kind for entry in entries.values())} {kind}" for kind in kinds]
+    text += f"\nNumPy {np.__version__}: {', '.join(counts)}.\n"
+    for title, prefix in (("The main namespace", ""), ("numpy.linalg", "linalg.")):
+        names = [name for name in entries if name.startswith("linalg.") == bool(prefix)]
+        lines = [[f"`{name.removeprefix(prefix)}`", entries[name].kind, entries[name].why] for name in names]
+        text += f"\n## {title}\n\n{table(['function', 'on tensors', 'why'], lines)}"
+    lines = [
+        [f"`{name}`" if name and name != "ufunc" else "ufuncs" if name else "all functions", f"`{word}`", why]
+        for name, words in coverage.REFUSED_ARGUMENTS.items()
+        for word, why in words.items()
+    ]
+    return text + f"\n## Arguments that are refused\n\n{table(['function', 'argument', 'why'], lines)}"
+
+
 # ----------------------------------------------------------------------------------------------------------- writing
 
 
 def pages() -> dict[str, str]:
     """All generated pages: file name below docs/generated to text."""
-    return {**reference(), "operators.md": operators()}
+    return {**reference(), "operators.md": operators(), "numpy_functions.md": numpy_functions()}
 
 
 def write(folder: Path) -> None:

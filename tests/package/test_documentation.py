@@ -11,6 +11,7 @@ import pytest
 import dualgrad as dg
 from dualgrad import context, extend, nn, ops
 from dualgrad._table import ROWS
+from dualgrad.numpy._coverage import coverage
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -88,6 +89,12 @@ def test_the_table_has_every_operator(generated):
     for row in rows:
         shown = row.function or row.cls or row.name
         assert any(shown in line and row.summary.replace("|", "\\|") in line for line in lines), row.name
+
+
+def test_the_page_of_numpys_functions_has_each_of_them(generated):
+    page = generated["numpy_functions.md"]
+    for name, entry in coverage().items():
+        assert f"| `{name.removeprefix('linalg.')}` | {entry.kind} | {entry.why} |" in page
 
 
 def test_every_line_of_the_tables_has_all_cells(generated):

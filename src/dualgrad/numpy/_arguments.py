@@ -24,19 +24,22 @@ __all__ = [
 
 #: parameters that take one array-like, or each of whose arguments is one
 ARRAYS = frozenset(
-    """A a a_max a_min append arr array ary arys args aweights b base condition default dx element f fill_value
-    fp fweights inputs left m max min period prepend prototype right start step stop test_elements to_begin to_end v
-    values varargs weights x xp y z""".split()
+    """A a a1 a2 a_max a_min append ar ar1 ar2 args arr array ary arys aweights b base beta condition default dx
+    element f fill_value filt fp fweights left m max mean min period prepend prototype right seq_of_zeros src
+    start step stop test_elements to_begin to_end u v val vals values varargs w weights x x1 x2 xi xp y z""".split()
 )
 #: parameters that take several of them
-COLLECTIONS = frozenset(("arrays", "choicelist", "condlist", "tensors", "tup"))
+COLLECTIONS = frozenset(("arrays", "choicelist", "choices", "condlist", "tup"))
 #: the others: axes, lengths, places, settings, and data that the handler reads itself
 STATIC = frozenset(
-    """M N UPLO assume_unique axes axis axis0 axis1 axis2 axisa axisb axisc bias compute_uv constant_values copy
-    correction ddof decimals deg destination device dtype edge_order endpoint full_matrices hermitian increasing
-    indexing indices indices_or_sections invert k keepdims kind mode more n ndmin norm num object offset operands
-    optimize ord order p pad_width rcond repeats reps retstep returned rowvar rtol s shape shift source stable
-    subscripts upper""".split()
+    """assume_unique axes axis axis1 axis2 axisa axisb axisc bias bins casting compute_uv constant_values copy
+    correction cov d ddof decimals deg density destination device discont dst dtype edge_order end_values
+    endpoint equal_nan full full_matrices func func1d funclist hermitian include_initial increasing ind indexing
+    indices indices_or_sections initial invert k keepdims keys kind kth M mask method minlength mode N n nan
+    ndmin neginf nest new_shape norm num obj object offset operands optimize ord order overwrite_input p
+    pad_width posinf q range rcond reflect_type repeats reps rest retstep return_counts return_index
+    return_indices return_inverse returned rowvar rtol s sample settings shape shapes shift sorted source sparse
+    stable stat_length subok subscripts tol trim UPLO upper where wrap""".split()
 )
 
 
@@ -98,9 +101,11 @@ def _as_they_are(data: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ..
 _HINT = "; or take the numbers with .asnumpy(), where derivatives end"
 
 
-def refuse(name: str, kwargs: dict[str, Any]) -> None:
-    """Errors for keywords that write into arrays or leave elements out; without a value they are dropped."""
+def refuse(name: str, kwargs: dict[str, Any], known: Iterable[str] = ()) -> None:
+    """Errors for keywords that write into arrays or leave elements out, unless known; without a value they go."""
     for word in ("out", "where"):
+        if word in known:
+            continue
         given = kwargs.pop(word, None)
         if given is None or given is True or (isinstance(given, tuple) and all(x is None for x in given)):
             continue

@@ -26,6 +26,7 @@ from ..tensor import Tensor
 from ._arguments import array_like, beside_tensors, tensors_among
 from ._creation import tensor_of
 from ._entries import standard
+from ._more_ufuncs import vecdot
 
 __all__ = ["UniqueAll", "UniqueCounts", "UniqueInverse", "settled", "settled_together", "wide"]
 
@@ -695,11 +696,4 @@ def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     [3. 7.]
     """
     x1, x2 = settled_together("vecdot", x1, x2)
-    place = axis - max(x1.ndim, x2.ndim) if axis >= 0 else axis
-    lengths = [x.shape[one_axis("vecdot", place, x.shape)] for x in (x1, x2)]
-    if lengths[0] != lengths[1]:
-        raise ValueError(
-            f"vecdot: shapes {x1.shape} and {x2.shape} have the lengths {lengths[0]} and {lengths[1]} along axis {axis}"
-        )
-    terms = (x1.conj() if x1.dtype.is_complex else x1) * x2
-    return ops.sum(terms, place, dtype=terms.dtype)
+    return vecdot(x1, x2, axis)

@@ -6,13 +6,13 @@ Each is ours, or a short function that turns NumPy's arguments into those of our
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._device import on_cpu
-from ..ops._arguments import integer, one_axis, operand, to_shape
+from ..dtype import as_dtype
+from ..ops._arguments import integer, new_shape, one_axis, operand, to_shape
 from ..ops.index.choice import clip, where
 from ..ops.index.gather import gather_elements, take
 from ..ops.linalg.norms import norm
@@ -20,11 +20,8 @@ from ..ops.math._einsum import contracted
 from ..ops.math.arithmetic import round as _round
 from ..ops.math.complex import angle, complex, imag, real
 from ..ops.math.products import outer, tensor_dot
-from ..ops.math.reductions import all as _all
-from ..ops.math.reductions import amax, amin, argmax, argmin, count_nonzero, mean, prod, std, var
-from ..ops.math.reductions import any as _any
-from ..ops.math.reductions import sum as _sum
-from ..ops.shape.creation import full_like, ones_like, zeros_like
+from ..ops.math.reductions import count_nonzero
+from ..ops.shape.creation import full_like, ones_like, zeros, zeros_like
 from ..ops.shape.reshaping import (
     broadcast_to,
     cat,
@@ -52,23 +49,21 @@ from ..ops.shape.reshaping import (
     vstack,
 )
 from ..tensor import Tensor
-from ._entries import FUNCTIONS, implements, numbers, reduction, renamed
-
-_SAME_ARGUMENTS: tuple[tuple[Any, Any], ...] = (
-    (np.swapaxes, swapaxes), (np.moveaxis, moveaxis), (np.broadcast_to, broadcast_to), (np.hstack, hstack),
-    (np.vstack, vstack), (np.meshgrid, meshgrid), (np.real, real), (np.imag, imag),
-)  # fmt: skip
-"""Functions whose arguments are called alike, or come by position."""
-
-FUNCTIONS.update(_SAME_ARGUMENTS)
-
+from ._creation import tensor_of
+from ._entries import implements, numbers, renamed
+from ._in_place import spread_along
 
 for _ours, _names, *_functions in (
+    (broadcast_to, "array shape", np.broadcast_to),
     (diag, "v k", np.diag),
     (diagonal, "a offset axis1 axis2", np.diagonal),
     (expand_dims, "a axis", np.expand_dims),
+    (imag, "val", np.imag),
+    (moveaxis, "a source destination", np.moveaxis),
     (norm, "x ord axis keepdims", np.linalg.norm),
     (repeat_interleave, "a repeats axis", np.repeat),
+    (real, "val", np.real),
+    (swapaxes, "a axis1 axis2", np.swapaxes),
     (tile, "A reps", np.tile),
     (trace, "a offset axis1 axis2 dtype", np.trace),
     (transpose, "a axes", np.transpose),
@@ -78,71 +73,60 @@ for _ours, _names, *_functions in (
     renamed(_ours, _names, *_functions)
 
 
-def _choice(ours: Callable[..., Any], *functions: Any) -> None:
-    """A reduction without a type argument."""
-
-    @implements(*functions)
-    def reduce(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-        if axis == ():
-            a = operand(functions[0].__name__, a)
-            return ours(to_shape(a, (*a.shape, 1)), -1)
-        return ours(a, axis, keepdims)
-
-
-reduction(_sum, np.sum, adds=True)
-reduction(mean, np.mean)
-reduction(prod, np.prod, adds=True)
-_choice(amax, np.max, np.amax)
-_choice(amin, np.min, np.amin)
-_choice(_all, np.all)
-_choice(_any, np.any)
-_choice(argmax, np.argmax)
-_choice(argmin, np.argmin)
-
-
-def _degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
-    """What is taken off the number of elements: the array API standard calls it correction."""
-    if correction is None:
-        return ddof
-    if ddof != 0:
-        raise ValueError(f"np.{name}: ddof and correction are two names of one number; got {ddof} and {correction}")
-    return correction
-
-
-@implements(np.std)
-def _np_std(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
-) -> Tensor:
-    less = _degrees_of_freedom("std", ddof, correction)
-    a = operand("std", a) if dtype is None else operand("std", a).astype(dtype)
-    return std(to_shape(a, (*a.shape, 1)), -1, less) if axis == () else std(a, axis, less, keepdims)
-
-
-@implements(np.var)
-def _np_var(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
-) -> Tensor:
-    less = _degrees_of_freedom("var", ddof, correction)
-    a = operand("var", a) if dtype is None else operand("var", a).astype(dtype)
-    return var(to_shape(a, (*a.shape, 1)), -1, less) if axis == () else var(a, axis, less, keepdims)
-
-
 @implements(np.count_nonzero)
 def _np_count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     return count_nonzero(a, axis, keepdims, np.int64)
 
 
+def _cast(name: str, found: Tensor, parts: Any, dtype: Any, casting: str) -> Tensor:
+    """A result in the type that is asked for, if the parts may be cast to it by a rule."""
+    if dtype is None:
+        return found
+    target = as_dtype(dtype, where=name)
+    for x in parts:
+        if not np.can_cast(operand(name, x).dtype.numpy, target.numpy, casting):  # type: ignore[arg-type]
+            raise TypeError(f"{name}: {operand(name, x).dtype} cannot become {target} by the rule {casting!r}")
+    return found.astype(target)
+
+
 @implements(np.concatenate)
-def _np_concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None) -> Tensor:
+def _np_concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     parts = [operand("concatenate", x) for x in arrays]
     joined = cat([ravel(x) for x in parts], 0) if axis is None else cat(parts, axis)
-    return joined if dtype is None else joined.astype(dtype)
+    return _cast("np.concatenate", joined, parts, dtype, casting)
 
 
 @implements(np.stack)
-def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Tensor:
-    joined = stack(arrays, axis)
-    return joined if dtype is None else joined.astype(dtype)
+def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    return _cast("np.stack", stack(arrays, axis), arrays, dtype, casting)
+
+
+@implements(np.hstack)
+def _np_hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    return _cast("np.hstack", hstack(tup), tup, dtype, casting)
+
+
+@implements(np.vstack)
+def _np_vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    return _cast("np.vstack", vstack(tup), tup, dtype, casting)
+
+
+@implements(np.meshgrid)
+def _np_meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Tensor, ...]:
+    if not sparse:
+        return meshgrid(*xi, indexing=indexing)
+    vectors = [ravel(operand("meshgrid", x)) for x in xi]
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"np.meshgrid: indexing is {indexing!r}; expected 'xy' or 'ij'")
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = [1, 0]
+    return tuple(
+        [
+            to_shape(x, tuple([x.size if k == place else 1 for k in range(len(vectors))]))
+            for x, place in zip(vectors, places, strict=True)
+        ]
+    )
 
 
 @implements(np.split)
@@ -217,9 +201,13 @@ def _np_flip(m: Any, axis: Any = None) -> Tensor:
 
 @implements(np.roll)
 def _np_roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
-    if axis is not None and isinstance(shift, tuple | list) != isinstance(axis, tuple | list):
-        raise TypeError(f"np.roll: shift={shift!r} and axis={axis!r}; with Tensors both are ints, or both tuples")
-    return roll(a, shift, axis)
+    if axis is None:
+        return roll(a, shift, None)
+    pairs = np.broadcast(np.asarray(numbers(shift)), np.asarray(axis))
+    found = +operand("np.roll", a)
+    for count, place in pairs:
+        found = roll(found, int(count), int(place))
+    return found
 
 
 @implements(np.atleast_1d)
@@ -250,7 +238,15 @@ def _np_tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 
 
 @implements(np.einsum)
-def _np_einsum(subscripts: Any, *operands: Any, dtype: Any = None, optimize: Any = False) -> Tensor:
+def _np_einsum(
+    subscripts: Any,
+    *operands: Any,
+    dtype: Any = None,
+    casting: str = "safe",
+    order: str = "K",
+    optimize: Any = False,
+) -> Tensor:
+    _c_order("einsum", order)
     if dtype is not None:
         subscripts, *operands = [  # type: ignore[assignment]
             operand("einsum", x).astype(dtype) if isinstance(x, Tensor | np.ndarray) else x
@@ -279,27 +275,54 @@ def _np_take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Ten
 
 @implements(np.take_along_axis)
 def _np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
-    return gather_elements(ravel(arr), 0, indices) if axis is None else gather_elements(arr, axis, indices)
+    x = ravel(arr) if axis is None else operand("np.take_along_axis", arr)
+    place = one_axis("np.take_along_axis", 0 if axis is None else axis, x.shape)
+    return gather_elements(x, place, spread_along("np.take_along_axis", x, tensor_of(indices), place))
 
 
 @implements(np.zeros_like)
-def _np_zeros_like(a: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+def _np_zeros_like(a: Any, dtype: Any = None, order: str = "K", shape: Any = None, *, device: Any = None) -> Tensor:
     on_cpu("zeros_like", device)
-    return zeros_like(a, dtype=dtype)
+    _c_order("zeros_like", order)
+    return zeros_like(_shaped_like("zeros_like", a, shape), dtype=dtype)
 
 
 @implements(np.ones_like)
-def _np_ones_like(a: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+def _np_ones_like(a: Any, dtype: Any = None, order: str = "K", shape: Any = None, *, device: Any = None) -> Tensor:
     on_cpu("ones_like", device)
-    return ones_like(a, dtype=dtype)
+    _c_order("ones_like", order)
+    return ones_like(_shaped_like("ones_like", a, shape), dtype=dtype)
 
 
 @implements(np.full_like)
-def _np_full_like(a: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+def _np_full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", shape: Any = None, *, device: Any = None
+) -> Tensor:
     on_cpu("full_like", device)
-    return full_like(a, fill_value, dtype=dtype)
+    _c_order("full_like", order)
+    return full_like(_shaped_like("full_like", a, shape), fill_value, dtype=dtype)
+
+
+def _shaped_like(name: str, a: Any, shape: Any) -> Any:
+    """What gives its shape and type to another tensor."""
+    if shape is None:
+        return a
+    return zeros(new_shape(f"np.{name}", shape), operand(name, a).dtype)
 
 
 @implements(np.copy)
-def _np_copy(a: Any, order: str = "K") -> Tensor:
-    return +a
+def _np_copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
+    return +operand("np.copy", a)
+
+
+def _as_it_lies(function: Any) -> None:
+    """Tensors have no memory order of their own."""
+
+    @implements(function)
+    def handler(a: Any, dtype: Any = None) -> Tensor:
+        x = operand(f"np.{function.__name__}", a)
+        return +x if dtype is None else x.astype(dtype)
+
+
+_as_it_lies(np.ascontiguousarray)
+_as_it_lies(np.asfortranarray)

@@ -14,6 +14,9 @@ from ._table import FUNCTIONS, SAVES, numbers, on_numbers
 
 __all__: list[str] = []
 
+_READERS = frozenset((np.array, np.asarray, np.asanyarray, np.block, np.asarray_chkfinite))
+"""Functions that read lists themselves."""
+
 _SIGNATURES: dict[Any, inspect.Signature] = {}
 
 
@@ -55,15 +58,15 @@ def call_function(
             for x in tensors_among((*args, *kwargs.values())):
                 stay(x, name)
         return _of_numbers(name, function, args, kwargs)
-    refuse(name, kwargs)
     signature = _SIGNATURES.get(function)
     if signature is None:
         signature = _SIGNATURES[function] = inspect.signature(handler)
+    refuse(name, kwargs, signature.parameters)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{name}: {error}; with Tensors the arguments are {signature}") from None
-    if function not in (np.array, np.asarray, np.asanyarray):  # which read lists themselves
+    if function not in _READERS:
         settled_arguments(name, bound, plain)
     return handler(*bound.args, **bound.kwargs)
 

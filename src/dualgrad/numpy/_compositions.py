@@ -5,20 +5,19 @@ They are written with NumPy's arguments and enter the registry beside the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
-from ..ops._arguments import beside, floating, one_axis, operand, several_axes, to_shape
+from ..ops._arguments import floating, one_axis, operand, several_axes, to_shape
 from ..ops.index.choice import where
-from ..ops.math.elementwise import isnan, logical_not, sqrt, trunc
-from ..ops.math.reductions import amax, amin, mean
+from ..ops.math.elementwise import logical_not, trunc
 from ..ops.math.reductions import any as _any
+from ..ops.math.reductions import mean
 from ..ops.math.reductions import sum as _sum
 from ..ops.math.statistics import correlation, covariance, observations
-from ..ops.shape.creation import ones_like, zeros_like
+from ..ops.shape.creation import ones_like
 from ..ops.shape.reshaping import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
 from ..tensor import Tensor
 from ._creation import tensor_of
@@ -129,54 +128,18 @@ def _np_average(
         return (found, ones_like(found) * (a.size / max(found.size, 1))) if returned else found
     weights = tensor_of(weights)
     if weights.shape != a.shape:
-        place = -1 if axis is None else one_axis("np.average", axis, a.shape)
-        if axis is None or weights.ndim != 1 or weights.shape[0] != a.shape[place]:
+        places = () if axis is None else several_axes("np.average", axis, a.shape)
+        if axis is None or weights.shape != tuple([a.shape[k] for k in places]):
             raise ValueError(
                 f"np.average: weights of shape {weights.shape} do not fit a tensor of shape {a.shape} along axis {axis}"
             )
-        weights = broadcast_to(to_shape(weights, weights.shape + (1,) * (a.ndim - 1 - place)), a.shape)
+        weights = weights.transpose(tuple(np.argsort(places).tolist()))
+        weights = broadcast_to(
+            to_shape(weights, tuple([n if k in places else 1 for k, n in enumerate(a.shape)])), a.shape
+        )
     total = _sum(weights, axis, keepdims)
     found = _sum(a * weights, axis, keepdims) / total
     return (found, total) if returned else found
-
-
-def _ignoring_nan(function: Any, reduce: Callable[..., Tensor]) -> None:
-    """A reduction of what is not nan: `reduce` gets the numbers, where they are nan, and the axes."""
-
-    @implements(function)
-    def reduction(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, **more: Any) -> Tensor:
-        a = operand(function.__name__, a)
-        if dtype is not None:
-            a = a.astype(dtype)
-        return reduce(a, isnan(a), axis, keepdims, **more)
-
-
-def _count(missing: Tensor, like: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    return _sum(where(missing, zeros_like(like), ones_like(like)), axis, keepdims)
-
-
-def _nan_mean(a: Tensor, missing: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    return _sum(where(missing, 0, a), axis, keepdims) / _count(missing, a, axis, keepdims)
-
-
-def _nan_var(a: Tensor, missing: Tensor, axis: Any, keepdims: bool, ddof: int = 0) -> Tensor:
-    residual = where(missing, 0, a - _nan_mean(a, missing, axis, True))
-    return _sum(residual * residual, axis, keepdims) / (_count(missing, a, axis, keepdims) - ddof)
-
-
-def _nan_extreme(extreme: Callable[..., Tensor], worst: float) -> Callable[..., Tensor]:
-    def reduce(a: Tensor, missing: Tensor, axis: Any, keepdims: bool) -> Tensor:
-        found = extreme(where(missing, worst, a), axis, keepdims)
-        return where(_count(missing, a, axis, keepdims) == 0, np.nan, found)
-
-    return reduce
-
-
-_ignoring_nan(np.nanmean, _nan_mean)
-_ignoring_nan(np.nanvar, _nan_var)
-_ignoring_nan(np.nanstd, lambda *arguments, **more: sqrt(_nan_var(*arguments, **more)))
-_ignoring_nan(np.nanmax, _nan_extreme(amax, -np.inf))
-_ignoring_nan(np.nanmin, _nan_extreme(amin, np.inf))
 
 
 @implements(np.cov)
@@ -197,8 +160,8 @@ def _np_cov(
 
 
 @implements(np.corrcoef)
-def _np_corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Tensor:
-    return correlation(_np_cov(x, y, rowvar))
+def _np_corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tensor:
+    return correlation(_np_cov(x, y, rowvar, dtype=dtype))
 
 
 # --------------------------------------------------------------------------------- differences and integrals
@@ -263,7 +226,7 @@ def _outer(h: Tensor, slopes: Tensor, axis: int, end: int, next_one: int) -> Ten
     return here + (here - there) * near / (near + far)
 
 
-# ---------------------------------------------------------------------------------------- choice, polynomials
+# ---------------------------------------------------------------------------------------- choices
 
 
 @implements(np.select)
@@ -275,17 +238,6 @@ def _np_select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     found = default
     for condition, choice in zip(reversed(list(condlist)), reversed(list(choicelist)), strict=True):
         found = where(condition, choice, found)
-    return found
-
-
-@implements(np.polyval)
-def _np_polyval(p: Any, x: Any) -> Tensor:
-    p = p if isinstance(p, list | tuple) else tensor_of(p)
-    # a number takes its type from the tensor beside it
-    x = beside("polyval", x, p) if isinstance(p, Tensor) and not isinstance(x, list | tuple) else tensor_of(x)
-    found = zeros_like(x)
-    for k in range(len(p)):  # Horner's scheme
-        found = found * x + p[k]
     return found
 
 

@@ -107,8 +107,13 @@ def _np_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *
 
 
 @implements(np.empty_like)
-def _np_empty_like(prototype: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+def _np_empty_like(
+    prototype: Any, dtype: Any = None, order: str = "K", shape: Any = None, *, device: Any = None
+) -> Tensor:
     on_cpu("empty_like", device)
+    _c_order("empty_like", order)
+    if shape is not None:
+        return zeros(shape, operand("empty_like", prototype).dtype if dtype is None else dtype)
     return zeros_like(prototype, dtype=dtype)
 
 

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import uint64, uint_type
-from ..ops._arguments import operand, to_shape
 from ..tensor import Tensor
 
-__all__ = ["FUNCTIONS", "SAVES", "STANDARD", "implements", "numbers", "on_numbers", "reduction", "renamed", "standard"]
+__all__ = ["FUNCTIONS", "SAVES", "STANDARD", "implements", "numbers", "on_numbers", "renamed", "standard"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
@@ -68,7 +66,9 @@ _WITHOUT_DERIVATIVE: tuple[Any, ...] = (
     np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array_repr, np.array_str, np.array2string,
     np.save, np.savez, np.savez_compressed, np.savetxt, np.shares_memory, np.may_share_memory,
     np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere, np.flatnonzero, np.searchsorted,
-    np.result_type, np.can_cast, np.einsum_path,
+    np.result_type, np.can_cast, np.einsum_path, np.common_type, np.min_scalar_type, np.isfortran,
+    np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ravel_multi_index, np.unravel_index, np.ix_,
+    np.packbits, np.unpackbits,
 )  # fmt: skip
 """Functions that NumPy's own code answers from the numbers."""
 
@@ -101,22 +101,3 @@ class _Renamed:
 def renamed(ours: Callable[..., Any], names: str, *functions: Any) -> None:
     """A function of ours whose first parameters have these names in NumPy; it has no others there."""
     implements(*functions)(_Renamed(ours, names))
-
-
-def reduction(ours: Callable[..., Any], *functions: Any, adds: bool = False) -> None:
-    """A reduction with NumPy's arguments; an empty tuple of axes reduces nothing there.
-
-    One that adds up or multiplies widens integers, and unsigned ones stay unsigned.
-    """
-
-    @implements(*functions)
-    def reduce(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        a = operand(functions[0].__name__, a)
-        if adds and dtype is None and a.dtype in uint_type:
-            dtype = uint64
-        if dtype is not None:
-            a = a.astype(dtype)
-        more = {"dtype": dtype} if adds else {}
-        if axis == ():
-            return ours(to_shape(a, (*a.shape, 1)), -1, False, **more)
-        return ours(a, axis, keepdims, **more)

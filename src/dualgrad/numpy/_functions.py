@@ -13,7 +13,7 @@ from dualgrad.numpy import _names
 from dualgrad.numpy._arguments import array_like, beside_tensors, tensors_among
 from dualgrad.numpy._calls import call_function
 from dualgrad.numpy._creation import tensor_of
-from dualgrad.numpy._protocol import UFUNCS, call_ufunc
+from dualgrad.numpy._protocol import call_ufunc, function_of
 from dualgrad.numpy._table import FUNCTIONS, STANDARD, on_numbers
 from dualgrad.ops._arguments import operand
 from dualgrad.tensor import Tensor
@@ -26,7 +26,7 @@ def _known(namespace: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in namespace.items():
         if isinstance(value, np.ufunc):
-            if value in UFUNCS:
+            if function_of(value) is not None:
                 found[name] = value
         elif callable(value) and not isinstance(value, type) and not name.startswith("_") and value in FUNCTIONS:
             found[name] = value

@@ -184,13 +184,17 @@ def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tens
 
 
 @standard("linalg.matrix_rank")
-def _matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
+def _matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
     """Ranks of matrices: how many singular values are larger than a part of the largest. Derivatives do not pass.
 
     Parameters
     ----------
     x : Tensor
         Shape (..., m, n), floating.
+    tol : number or Tensor, optional
+        Singular values up to this count as 0, whatever the largest is.
+    hermitian : bool, default False
+        Accepted: the singular values of a Hermitian matrix are those of any other.
     rtol : number or Tensor, optional
         The part, for each matrix; by default ``max(m, n)`` times the rounding unit.
 
@@ -205,8 +209,13 @@ def _matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
     >>> print(mnp.linalg.matrix_rank(mnp.ones((3, 2))))
     1
     """
-    x = _matrices("matrix_rank", x)
+    x = settled("matrix_rank", x)
+    if x.ndim < 2:
+        return ops.any(x != 0).astype(_dtype.int64)
     s = ops.stop_gradient(svd(x, compute_uv=False))
+    if tol is not None:
+        limit = tol[..., None] if isinstance(tol, Tensor | np.ndarray) and tol.ndim else tol
+        return ops.sum((s > limit).astype(_dtype.int64), -1)
     part = _part("matrix_rank", x, rtol)
     largest = s[..., :1] if s.shape[-1] else ops.zeros((*s.shape[:-1], 1), s.dtype)
     return ops.sum((s > largest * part).astype(_dtype.int64), -1)
@@ -216,7 +225,7 @@ def _part(name: str, x: Tensor, rtol: Any) -> Any:
     """The part of the largest singular value that counts as nothing, as a column beside the singular values."""
     if rtol is None:
         return max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy if not x.dtype.is_int else np.float32).eps)
-    return rtol[..., None] if isinstance(rtol, Tensor | np.ndarray) else rtol
+    return rtol[..., None] if isinstance(rtol, Tensor | np.ndarray) and rtol.ndim else rtol
 
 
 @standard("linalg.outer")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ops._arguments import operand, operands
+from ..ops._arguments import one_axis, operand, operands
 from ..ops.linalg import (
     cholesky,
     cond,
@@ -29,8 +29,9 @@ from ..ops.linalg import (
     vander,
 )
 from ..ops.math.complex import conj
-from ..ops.shape.reshaping import stack, swapaxes
+from ..ops.shape.reshaping import moveaxis, stack, swapaxes
 from ..tensor import Tensor
+from ._creation import tensor_of
 from ._entries import FUNCTIONS
 
 __all__ = ["EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"]
@@ -109,11 +110,15 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = Non
 
 
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Tensor:
-    if (axisa, axisb, axisc) != (-1, -1, -1):
-        raise TypeError(
-            "np.cross: with Tensors axisa, axisb and axisc are not supported; pass axis=, or move axes first"
-        )
-    return cross(a, b, -1 if axis is None else axis)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    first, second = [
+        moveaxis(tensor_of(x), one_axis("np.cross", k, np.shape(x)), -1) for x, k in ((a, axisa), (b, axisb))
+    ]
+    for x in (first, second):
+        if x.shape[-1] != 3:
+            raise ValueError(f"np.cross: vectors of {x.shape[-1]} elements; expected 3")
+    return moveaxis(cross(first, second, -1), -1, axisc)
 
 
 def _vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:

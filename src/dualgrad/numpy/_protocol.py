@@ -25,10 +25,6 @@ from .._table import ROWS
 from ..extend import elementwise
 from ..ops._arguments import OP, floating, operand
 from ..ops.math.complex import conj
-from ..ops.math.reductions import all as _all
-from ..ops.math.reductions import amax, amin, cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp, prod
-from ..ops.math.reductions import any as _any
-from ..ops.math.reductions import sum as _sum
 from ..tensor import Tensor
 from ._arguments import alternative, array_like, refuse
 
@@ -77,25 +73,15 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 }
 """Every ufunc that takes tensors."""
 
-REDUCTIONS: dict[Any, Callable[..., Any]] = {
-    np.add: _sum,
-    np.multiply: prod,
-    np.maximum: amax,
-    np.minimum: amin,
-    np.logical_and: _all,
-    np.logical_or: _any,
-    np.logaddexp: logsumexp,
-}
-"""Ufuncs whose `reduce` is a reduction of ours."""
 
-SCANS: dict[Any, Callable[..., Any]] = {
-    np.add: cumsum,
-    np.multiply: cumprod,
-    np.logaddexp: logcumsumexp,
-    np.maximum: lambda x, axis: cummax(x, axis)[0],
-    np.minimum: lambda x, axis: cummin(x, axis)[0],
-}
-"""Ufuncs whose `accumulate` is a scan of ours."""
+def function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """A ufunc as a function of tensors, if there is one."""
+    found = UFUNCS.get(ufunc)
+    if found is None:
+        from ._more_ufuncs import MORE_UFUNCS  # not every program needs them
+
+        found = MORE_UFUNCS.get(ufunc.__name__)
+    return found
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -123,28 +109,20 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     if not isinstance(ufunc, np.ufunc):
         raise TypeError(f"__array_ufunc__: expected a ufunc of NumPy, got {type(ufunc).__name__}")
     name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    refuse(name, kwargs)
-    if method == "__call__":
-        inputs = tuple([array_like(name, x, np.asarray) for x in inputs])
-        if (dtype := kwargs.pop("dtype", None)) is not None:
-            inputs = tuple([operand(name, x).astype(dtype) for x in inputs])
-        function = UFUNCS.get(ufunc)
-        if function is None:
-            raise TypeError(f"{name}: has no rule for Tensors; {alternative(ufunc.__name__)}")
-        if kwargs:
-            raise TypeError(f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out")
-        return function(*inputs)
-    if method == "reduce" and ufunc in REDUCTIONS:
-        axis, keepdims = kwargs.pop("axis", 0), kwargs.pop("keepdims", False)
-        if len(inputs) > 1:
-            axis, *more = inputs[1:]
-            if more:
-                raise TypeError(f"{name}: expected the operand and the axis, got {len(inputs)} arguments")
-        if not {name for name, value in kwargs.items() if value is not None}:
-            return REDUCTIONS[ufunc](inputs[0], None if axis == () else axis, keepdims)
-    elif method == "accumulate" and ufunc in SCANS and not kwargs.keys() - {"axis"}:
-        return SCANS[ufunc](inputs[0], *inputs[1:] or (kwargs.get("axis", 0),))
-    raise TypeError(f"{name}: is not supported with Tensors; {alternative(method)}")
+    refuse(name, kwargs, () if method == "__call__" else ("where",))
+    function = function_of(ufunc)
+    if function is None:
+        raise TypeError(f"{name}: has no rule for Tensors; {alternative(ufunc.__name__)}")
+    if method != "__call__":
+        from ._ufunc_methods import call_method
+
+        return call_method(ufunc, method, function, inputs, kwargs)
+    inputs = tuple([array_like(name, x, np.asarray) for x in inputs])
+    if (dtype := kwargs.pop("dtype", None)) is not None:
+        inputs = tuple([operand(name, x).astype(dtype) for x in inputs])
+    if kwargs.keys() - ({"axis"} if ufunc.__name__ == "vecdot" else set()):
+        raise TypeError(f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out")
+    return function(*inputs, **kwargs)
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -1,14 +1,26 @@
 """Every function of NumPy that takes tensors, in one table: the files named here have entered theirs."""
 
+import numpy as np
+
 from . import (
     _array_api,
     _arrays,
+    _bins,
     _compositions,
     _creation,
+    _editing,
+    _formulas,
+    _in_place,
+    _least_squares,
     _linear_algebra,
     _matrices,
+    _padding,
+    _polynomials,
     _products,
+    _quantiles,
+    _reductions,
     _sequences,
+    _sets,
     _signals,
     _standard,
 )
@@ -17,6 +29,13 @@ from ._entries import FUNCTIONS, SAVES, STANDARD, numbers, on_numbers
 __all__ = ["FILES", "FUNCTIONS", "SAVES", "STANDARD", "numbers", "on_numbers"]
 
 FILES = (
-    _array_api, _arrays, _compositions, _creation, _linear_algebra, _matrices, _products, _sequences, _signals,
-    _standard,
+    _array_api, _arrays, _bins, _compositions, _creation, _editing, _formulas, _in_place, _least_squares,
+    _linear_algebra, _matrices, _padding, _polynomials, _products, _quantiles, _reductions, _sequences, _sets, _signals, _standard,
 )  # fmt: skip
+
+# What the array API standard has under NumPy's name answers NumPy's function too.
+for _name, _function in STANDARD.items():
+    _space, _, _last = _name.rpartition(".")
+    _theirs = getattr(getattr(np, _space) if _space else np, _last, None)
+    if callable(_theirs) and not isinstance(_theirs, type | np.ufunc):
+        FUNCTIONS.setdefault(_theirs, _function)
