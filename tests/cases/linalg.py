@@ -206,6 +206,7 @@ COMPLEX = [
         ("det", "of rank 1", lambda a: ops.det(a[:, :1] @ a[:1]), (3, 3)),
         ("slogdet", "", lambda a: ops.slogdet(shifted(a)), (3, 3)),
         ("matrix_power", "-2", lambda a: ops.matrix_power(shifted(a), -2), (3, 3)),
+        ("matrix_exp", "", lambda a: ops.matrix_exp(a), (2, 3, 3)),
         ("cholesky", "", lambda a: ops.cholesky(shifted(a @ ops.adjoint(a))), (3, 3)),
         ("qr", "square", ops.qr, (3, 3)),
         ("qr", "tall", ops.qr, (4, 2)),

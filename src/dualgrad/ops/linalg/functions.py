@@ -87,7 +87,7 @@ def _squarings_kernel(a: np.ndarray) -> np.ndarray:
     """
     norm = np.abs(a).sum(-2).max(-1, initial=0.0)
     times = np.ceil(np.log2(np.maximum(np.where(np.isfinite(norm), norm, 0.0) / _NORM, 1.0)))
-    return (np.arange(times.max(initial=0.0)) < times[..., None]).astype(a.dtype)
+    return (np.arange(times.max(initial=0.0)) < times[..., None]).astype(norm.dtype)
 
 
 _squarings = extend.primitive(
@@ -116,7 +116,7 @@ def matrix_exp(input: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If the type is float16 or complex.
+        If the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -137,7 +137,7 @@ def matrix_exp(input: Any) -> Tensor:
 
 
 def _exponential(name: str, a: Any) -> Tensor:
-    a = square(name, a)
+    a = square(name, a, complex=True)
     halved = _squarings(a)
     often = halved.shape[-1]
     a = a * as_row((1.0 - 0.5 * halved).prod(-1, keepdims=True))
