@@ -41,6 +41,7 @@ from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import Row
 from dualgrad.nn.probability import distribution
 from dualgrad.numpy import _coverage as coverage
+from dualgrad.scipy import linalg as scipy_linalg
 from dualgrad.sparse import compressed
 
 DOCS = Path(__file__).parent
@@ -73,8 +74,8 @@ TOP = {
 }  # fmt: skip
 
 # The modules that have a page each.
-MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, scipy.interpolate, scipy.ndimage,
-           distributed, amp, dataset,
+MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, scipy.interpolate, scipy_linalg,
+           scipy.ndimage, distributed, amp, dataset,
            distribution, dg.train, dg.communication, dg.log, dg.mint, dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
 
 
