@@ -22,6 +22,7 @@ MODULES = (
     "dualgrad.dataset",
     "dualgrad.train",
     "dualgrad.distributed",
+    "dualgrad.scipy.special",
 )
 # Base classes: their children have examples.
 WITHOUT_EXAMPLE = {"LossScaler", "Optimizer"}

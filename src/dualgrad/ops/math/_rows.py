@@ -6,15 +6,16 @@ nothing of the row is looked at when they run. Docstrings say what the row says.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
 from ..._table import BY_NAME, UNDEFINED, Row
 from ...tensor import Tensor
 
-__all__ = ["ElementwisePrimitive", "class_of", "function_of"]
+__all__ = ["ElementwisePrimitive", "class_of", "docstring", "function_of"]
 
 _WORDS = {
     "TWO_OVER_SQRT_PI": "2 / sqrt(pi)",
@@ -51,10 +52,16 @@ def function_of(row: Row, name: str, module: str) -> Callable[..., Tensor]:
     function = _unary(op, row.name, name) if row.arity == 1 else _binary(op)
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
-    function.__doc__ = "\n".join(
-        _summary(row) + _operands(row) + _result(row) + _errors(row) + _notes(row) + _example(row, name)
-    )
+    function.__doc__ = docstring(row, name)
     return function
+
+
+def docstring(
+    row: Row, name: str, package: str = "dualgrad", home: str = "ops", table: Mapping[str, Row] = BY_NAME
+) -> str:
+    """What is to be known of a function that is one row; `home` is where `package` has it, `table` names other rows."""
+    parts = (_summary(row), _operands(row), _result(row), _errors(row), _notes(row, table))
+    return "\n".join([*itertools.chain(*parts), *_example(row, name, package, home)])
 
 
 def _unary(op: int, primitive: str, name: str) -> Callable[..., Tensor]:
@@ -111,14 +118,16 @@ def _operands(row: Row) -> list[str]:
     types = "any type" if any_type else "integers become float32"
     if row.arity == 1:
         return _section("Parameters", "x : Tensor or numpy.ndarray", f"    Any shape; {types}.")
-    return _section("Parameters", "x, y : Tensor, numpy.ndarray or number", f"    Shapes that broadcast; {types}.")
+    names = ", ".join("xyz"[: row.arity])
+    return _section("Parameters", f"{names} : Tensor, numpy.ndarray or number", f"    Shapes that broadcast; {types}.")
 
 
 def _result(row: Row) -> list[str]:
     if row.arity == 1:
         text = "The shape of `x`, type Bool." if row.result == "bool" else "The shape and type of `x`."
     else:
-        kind = "type Bool" if row.result == "bool" else "the type that both have together"
+        together = "both" if row.arity == 2 else "all"
+        kind = "type Bool" if row.result == "bool" else f"the type that {together} have together"
         text = f"The broadcast shape, {kind}."
     return _section("Returns", "Tensor", f"    {text}")
 
@@ -135,7 +144,7 @@ def _errors(row: Row) -> list[str]:
     )
 
 
-def _notes(row: Row) -> list[str]:
+def _notes(row: Row, table: Mapping[str, Row]) -> list[str]:
     slopes = [_formula(partial) for partial in row.partials]
     if set(slopes) == {"0"}:
         lines = ["The derivative is 0 everywhere."]
@@ -144,7 +153,7 @@ def _notes(row: Row) -> list[str]:
         lines = [f"The derivative is {' and '.join(each) if row.arity > 1 else f'``{slopes[0]}``'}."]
         if any("out" in slope for slope in slopes):
             lines[0] = f"{lines[0][:-1]}, where ``out`` is the result."
-    lines += [f"``{_signature(helper)}`` is {helper.summary}." for helper in _helpers(slopes)]
+    lines += [f"``{_signature(helper)}`` is {helper.summary}." for helper in _helpers(slopes, table)]
     unknown = [name for slope, name in zip(slopes, "xyz", strict=False) if slope == UNDEFINED]
     lines += [f"No formula is known for the derivative by {name}: it raises NotImplementedError." for name in unknown]
     if row.slope_note:
@@ -155,11 +164,11 @@ def _notes(row: Row) -> list[str]:
     return _section("Notes", *lines)
 
 
-def _helpers(slopes: list[str]) -> list[Row]:
+def _helpers(slopes: list[str], table: Mapping[str, Row]) -> list[Row]:
     """The rows that slopes are written with and that no public function shows."""
     words = "".join([c if c.isalnum() or c in "_(" else " " for slope in slopes for c in (*slope, " ")]).split()
     names = dict.fromkeys([name for word in words for name in word.split("(")[:-1]])
-    rows = [BY_NAME[name] for name in names if name in BY_NAME]
+    rows = [table[name] for name in names if name in table]
     return [row for row in rows if row.family in ("elementwise", "constant") and row.example is None]
 
 
@@ -183,7 +192,7 @@ def _interval(name: str, low: float, high: float) -> str:
     return f"{text(low)} < {name} < {text(high)}"
 
 
-def _example(row: Row, call: str) -> list[str]:
+def _example(row: Row, call: str, package: str = "dualgrad", home: str = "ops") -> list[str]:
     if row.example is None:
         return []
     operands, printed = row.example
@@ -193,7 +202,7 @@ def _example(row: Row, call: str) -> list[str]:
     return _section(
         "Examples",
         ">>> import dualgrad as dg",
-        ">>> from dualgrad import ops",
-        f">>> print(ops.{call}({wrapped}))",
+        f">>> from {package} import {home}",
+        f">>> print({home}.{call}({wrapped}))",
         printed,
     )

@@ -1,0 +1,55 @@
+"""Special functions: those of ``scipy.special``, on tensors, with derivatives of every order.
+
+Values are SciPy's own. Slopes are expressions of functions of the same table, written so that no digits cancel, and
+every order follows by closure, in every mode. Where an order or a parameter has no formula, its derivative is refused
+with an error. Results are real, of the type of the operands; functions of which the engine has a kernel of its own
+(those of the error function, the gamma function and Bessel functions of orders 0 and 1) are the ones of `dualgrad.ops`.
+
+SciPy is needed: ``pip install 'dualgrad[scipy]'``.
+
+Examples
+--------
+>>> import dualgrad as dg
+>>> from dualgrad.scipy import special
+>>> x = dg.Tensor([0.5, 1.0], dg.float64)
+>>> print(special.dawsn(x).round(6))
+[0.424436 0.53808 ]
+>>> print(dg.grad(special.dawsn)(x).round(6))
+[ 0.575564 -0.076159]
+"""
+
+from __future__ import annotations
+
+from ... import ops
+from . import _composed
+from ._bessel import AIRY, BESSEL
+from ._beta import BETA
+from ._composed import *
+from ._elliptic import ELLIPTIC
+from ._errors import ERRORS, NORMAL
+from ._gamma import GAMMA, INFORMATION
+from ._integrals import INTEGRALS, POWERS
+from ._polynomials import HYPERGEOMETRIC, POLYNOMIALS
+from ._rows import registered
+
+ENTRIES = (
+    *(*ERRORS, *NORMAL, *GAMMA, *INFORMATION, *BETA, *INTEGRALS, *POWERS, *BESSEL, *AIRY, *ELLIPTIC),
+    *(*POLYNOMIALS, *HYPERGEOMETRIC),
+)
+
+_MADE = registered(ENTRIES, __name__)
+
+#: Functions that `dualgrad.ops` has, under SciPy's names.
+_OF_OPS = {
+    "digamma": ops.digamma, "erf": ops.erf, "erfc": ops.erfc, "erfcinv": ops.erfcinv, "erfinv": ops.erfinv,
+    "exp2": ops.exp2, "expit": ops.sigmoid, "expm1": ops.expm1, "gammainc": ops.igamma, "gammaincc": ops.igammac,
+    "gammaln": ops.lgamma, "i0": ops.bessel_i0, "i0e": ops.bessel_i0e, "i1": ops.bessel_i1, "i1e": ops.bessel_i1e,
+    "j0": ops.bessel_j0, "j1": ops.bessel_j1, "k0": ops.bessel_k0, "k0e": ops.bessel_k0e, "k1": ops.bessel_k1,
+    "k1e": ops.bessel_k1e, "log1p": ops.log1p, "log_expit": ops.logsigmoid, "polygamma": ops.polygamma,
+    "psi": ops.digamma, "sinc": ops.sinc, "softplus": ops.softplus, "xlog1py": ops.xlog1py, "xlogy": ops.xlogy,
+    "y0": ops.bessel_y0, "y1": ops.bessel_y1,
+}  # fmt: skip
+_SECOND_NAMES = {"jn": "jv", "kn": "kv", "yn": "yv"}
+
+globals().update(_MADE | _OF_OPS | {name: _MADE[first] for name, first in _SECOND_NAMES.items()})
+__all__ = sorted([*_MADE, *_OF_OPS, *_SECOND_NAMES, *_composed.__all__])

@@ -1,0 +1,128 @@
+"""Rows of Bessel, Airy and Struve functions, of real order.
+
+Slopes are means and differences of the two neighbours in order, which do not cancel where the argument is small, nor
+divide by it. For derivatives by the order there is no formula but for K, an integral whose integrand has one sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import scipy.special as sp
+
+from ..._table.row import INF, UNDEFINED
+from ._rows import ORDERS, Entry, by_order, inner, special
+
+_ANY, _POSITIVE = (-INF, INF), (0, INF)
+
+
+def _k_by_order(times: int) -> Callable[..., np.ndarray]:
+    """The kernel of the derivative of order j by v, up to its sign of order k by x, of K_v(x).
+
+    It is the integral of t**j cosh(t)**k exp(-x cosh t) with cosh(v t) or sinh(v t) over t > 0. The trapezoidal rule is
+    exact to all digits for such a function. Terms are divided by the largest, at sinh(t) = v / x.
+    """
+    odd = times % 2 == 1
+
+    @by_order
+    def kernel(order: int, v: np.ndarray, x: np.ndarray) -> np.ndarray:
+        sign, v = np.where((v < 0) & odd, -1.0, 1.0), np.abs(v)
+        width = 1 / np.sqrt(np.hypot(v, x))
+        step, peak = np.minimum(0.2, 0.35 * width), np.arcsinh(v / x)
+        end = peak + np.minimum(12 * width, np.arccosh(1 + 60 / x)) + np.arccosh(1 + (60 + 8 * order) / x)
+        largest = v * peak - x * np.cosh(peak)
+        total = np.zeros(v.shape)
+        for i in range(int(np.nanmax(end / step, initial=0)) + 1):
+            t = i * step
+            both = -np.expm1(-2 * v * t) if odd else 1 + np.exp(-2 * v * t)
+            grown = 0.5 * np.exp(v * t - x * np.cosh(t) - largest) * both
+            total += (0.5 if i == 0 else 1.0) * t**times * np.cosh(t) ** order * grown
+        return np.where(x > 0, sign * total * step * np.exp(largest), np.nan)
+
+    return kernel
+
+
+def _order_rows() -> Iterator[Entry]:
+    for j in range(1, ORDERS + 1):
+        by_v = f"kv_by_{j + 1}(x, y, z)" if j < ORDERS else UNDEFINED
+        yield inner(f"kv_by_{j}", _k_by_order(j), UNDEFINED, by_v, f"-kv_by_{j}(x + 1, y, z)",
+                    domain=(_ANY, _ANY, _POSITIVE), orders=(0, 1), sampled=((0, 0), (-4, 9), (0.1, 50)), within=400,
+                    summary=f"up to its sign the derivative of order {j} by y and x by z of the Bessel function K "
+                    "of order y, at z")  # fmt: skip
+
+
+def _of_whole_order(name: str) -> Callable[..., np.ndarray]:
+    return by_order(getattr(sp, name))
+
+
+BESSEL = (
+    special("jv", sp.jv, UNDEFINED, "0.5 * (jv(x - 1, y) - jv(x + 1, y))", orders=(0, 0.5, 1, 2.25, 7),
+            domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 60)), within=400,
+            summary="Bessel function of the first kind, of real order x, at y",
+            slope_note="for y < 0 orders have to be whole, else value and slope are nan", exact="mp.besselj(x, y)",
+            example=("[0.5, 2.0], [1.0, 3.0]", "[0.671397 0.486091]")),
+    special("yv", sp.yv, UNDEFINED, "0.5 * (yv(x - 1, y) - yv(x + 1, y))", orders=(0, 0.5, 1, 2.25, 7),
+            domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 60)), within=1000,
+            summary="Bessel function of the second kind, of real order x, at y", slope_note="nan below y = 0",
+            exact="mp.bessely(x, y)", example=("[0.5, 2.0], [1.0, 3.0]", "[-0.431099 -0.1604]")),
+    special("iv", sp.iv, UNDEFINED, "0.5 * (iv(x - 1, y) + iv(x + 1, y))", orders=(0, 0.5, 1, 2.25, 7),
+            domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 60)), within=400,
+            summary="modified Bessel function of the first kind, of real order x, at y",
+            slope_note="for y < 0 orders have to be whole, else value and slope are nan", exact="mp.besseli(x, y)",
+            example=("[0.5, 2.0], [1.0, 3.0]", "[0.937675 2.24521]")),
+    special("kv", sp.kv, "kv_by_1(0, x, y)", "-0.5 * (kv(x - 1, y) + kv(x + 1, y))",
+            domain=(_ANY, _POSITIVE), sampled=((-4, 9), (0.1, 50)), within=400,
+            summary="modified Bessel function of the second kind, of real order x, at y",
+            slope_note=f"up to order {ORDERS} by x; nan below y = 0", exact="mp.besselk(x, y)",
+            example=("[0.5, 2.0], [1.0, 3.0]", "[0.461069 0.0615105]")),
+    *_order_rows(),
+    inner("spherical_bessel_j", _of_whole_order("spherical_jn"), UNDEFINED,
+          "(absorb_mul(x, spherical_bessel_j(x - 1, y)) - (x + 1) * spherical_bessel_j(x + 1, y)) / (2 * x + 1)",
+          orders=(0, 1, 4), sampled=((0, 0), (0.05, 50)), within=400, points=((0.0, 0.0), (2.0, -1.5)),
+          summary="spherical Bessel function of the first kind, of whole order x, at y", exact="_spherical('j', x, y)"),
+    inner("spherical_bessel_y", _of_whole_order("spherical_yn"), UNDEFINED,
+          "where(x == 0, -spherical_bessel_y(1, y),"
+          " (x * spherical_bessel_y(abs(x - 1), y) - (x + 1) * spherical_bessel_y(x + 1, y)) / (2 * x + 1))",
+          orders=(0, 1, 4), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 50)), within=400,
+          summary="spherical Bessel function of the second kind, of whole order x, at y",
+          exact="_spherical('y', x, y)"),
+    inner("spherical_bessel_i", _of_whole_order("spherical_in"), UNDEFINED,
+          "(absorb_mul(x, spherical_bessel_i(x - 1, y)) + (x + 1) * spherical_bessel_i(x + 1, y)) / (2 * x + 1)",
+          orders=(0, 1, 4), sampled=((0, 0), (0.05, 50)), within=400, points=((0.0, 0.0),),
+          summary="modified spherical Bessel function of the first kind, of whole order x, at y",
+          exact="_spherical('i', x, y)"),
+    inner("spherical_bessel_k", _of_whole_order("spherical_kn"), UNDEFINED,
+          "-((absorb_mul(x, spherical_bessel_k(abs(x - 1), y))"
+          " + (x + 1) * spherical_bessel_k(x + 1, y)) / (2 * x + 1))",
+          orders=(0, 1, 4), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 50)), within=400,
+          summary="modified spherical Bessel function of the second kind, of whole order x, at y",
+          exact="_spherical('k', x, y)"),
+    special("struve", sp.struve, UNDEFINED,
+            "where(1 > abs(y), 0.5 * (struve(x - 1, y) - struve(x + 1, y) + half_power(x, x + 1.5, y)),"
+            " struve(x - 1, y) - x * struve(x, y) / y)",
+            orders=(0, 1, 2, 0.5), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 50)), within=1000,
+            summary="Struve function H of real order x, at y", exact="mp.struveh(x, y)",
+            example=("[0.0, 1.0], [1.0, 2.0]", "[0.568657 0.646764]")),
+    special("modstruve", sp.modstruve, UNDEFINED,
+            "0.5 * (modstruve(x - 1, y) + modstruve(x + 1, y) + half_power(x, x + 1.5, y))",
+            orders=(0, 1, 2, 0.5), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 40)), within=1000,
+            summary="modified Struve function L of real order x, at y", exact="mp.struvel(x, y)",
+            example=("[0.0, 1.0], [1.0, 2.0]", "[0.710243 1.10276 ]")),
+    inner("half_power", lambda v, g, x: (x / 2) ** v * sp.rgamma(g) / math.sqrt(math.pi), UNDEFINED, UNDEFINED,
+          "absorb_mul(0.5 * x, half_power(x - 1, y, z))", orders=(0, 1, 2, 0.5), domain=(_ANY, _ANY, _POSITIVE),
+          sampled=((0, 0), (0, 0), (0.05, 50)), within=40, summary="(z / 2)**x / (sqrt(pi) gamma(y))",
+          exact="(z / 2) ** x * mp.rgamma(y) / mp.sqrt(mp.pi)", points=((0.5, 2.0, 3.0),)),
+)  # fmt: skip
+
+AIRY = (
+    inner("airy_ai", lambda x: sp.airy(x)[0], "airy_aip(x)", sampled=(-30, 30), within=1000, summary="Airy function Ai",
+          exact="mp.airyai(x)"),
+    inner("airy_aip", lambda x: sp.airy(x)[1], "x * airy_ai(x)", sampled=(-30, 30), within=1000,
+          summary="derivative of the Airy function Ai", exact="mp.airyai(x, derivative=1)"),
+    inner("airy_bi", lambda x: sp.airy(x)[2], "airy_bip(x)", sampled=(-30, 30), within=1000, summary="Airy function Bi",
+          exact="mp.airybi(x)"),
+    inner("airy_bip", lambda x: sp.airy(x)[3], "x * airy_bi(x)", sampled=(-30, 30), within=1000,
+          summary="derivative of the Airy function Bi", exact="mp.airybi(x, derivative=1)"),
+)  # fmt: skip

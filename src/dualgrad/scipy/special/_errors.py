@@ -1,0 +1,125 @@
+"""Rows of error functions: scaled ones, Dawson's, Voigt's, and the normal distribution.
+
+What cancels in the usual formulas for slopes (1 - 2 x D(x) of Dawson's integral is 1 / x**2 times less than its terms)
+is a function of its own here: a derivative of order x of the function, by Cauchy's integral or by a recurrence whose
+terms have one sign.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.special as sp
+
+from ..._table.row import INF, UNDEFINED
+from ._quadrature import on_a_circle
+from ._rows import by_order, inner, special
+
+_POSITIVE = (0, INF)
+
+
+def _radius(order: int, z: np.ndarray) -> np.ndarray:
+    """Of a circle on which the Faddeeva function stays of one size.
+
+    It meets Re z**2 < 0 below the real axis only next to 0.
+    """
+    return np.maximum(0.6 * np.abs(z), max(0.7, (order / 2) ** 0.5))
+
+
+@by_order
+def _erfcx_decay(order: int, x: np.ndarray) -> np.ndarray:
+    """2/sqrt(pi) times the integral of (2t)**k exp(-t*t - 2xt): with D_k+1 = 2 k D_k-1 - 2 x D_k where x < 0."""
+    if order == 0:
+        return sp.erfcx(x)
+    right = np.maximum(x, 0)
+    above = (-1) ** order * on_a_circle(sp.erfcx, order, right, _radius(order, right)).real
+    before, last = sp.erfcx(x), 2 / np.sqrt(np.pi) - 2 * x * sp.erfcx(x)
+    for k in range(1, order):
+        before, last = last, 2 * k * before - 2 * x * last
+    return np.where(x < 0, last, np.where(np.isposinf(x), 0.0, above))
+
+
+@by_order
+def _dawsn_derivative(order: int, x: np.ndarray) -> np.ndarray:
+    if order == 0:
+        return sp.dawsn(x)
+    found = on_a_circle(sp.dawsn, order, np.abs(x), _radius(order, x)).real
+    return np.where(np.isinf(x), 0.0, np.where(x < 0, (-1) ** (order + 1) * found, found))
+
+
+def _faddeeva(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    z = x + 1j * y
+    return sp.wofz(z) if order == 0 else on_a_circle(sp.wofz, order, z, _radius(order, z))
+
+
+def _normal_density(x: np.ndarray) -> np.ndarray:
+    """With the square of x as the exact square of its leading half, and the rest."""
+    head = x.astype(np.float32).astype(np.float64)
+    head = np.where(np.isfinite(head), head, x)
+    rest = np.where(np.isfinite(x), (x - head) * (x + head), 0.0)
+    return np.exp(-0.5 * head * head) * np.exp(-0.5 * rest) / np.sqrt(2 * np.pi)
+
+
+def _normal_hazard(x: np.ndarray) -> np.ndarray:
+    return np.where(x > 0, _normal_density(x) / sp.ndtr(x), np.sqrt(2 / np.pi) / sp.erfcx(-x / np.sqrt(2)))
+
+
+ERRORS = (
+    special("erfcx", sp.erfcx, "-erfcx_decay(1, x)", sampled=(-20, 1e6),
+            summary="exp(x*x) times the complementary error function",
+            exact="mp.exp(x * x) * mp.erfc(x)", example=("[0.5, 10.0]", "[0.61569 0.056141]")),
+    inner("erfcx_decay", _erfcx_decay, UNDEFINED, "-erfcx_decay(x + 1, y)", orders=(0, 1, 3),
+          sampled=((0, 0), (-5, 1e3)), within=400,
+          summary="up to its sign the derivative of order x of erfcx at y"),
+    special("erfi", sp.erfi, "TWO_OVER_SQRT_PI * exp(square(x))", sampled=(-20, 20),
+            summary="imaginary error function, -i erf(i x)", exact="mp.erfi(x)",
+            example=("[0.5, 1.0]", "[0.614952 1.65043]")),
+    special("dawsn", sp.dawsn, "dawsn_derivative(1, x)", sampled=(-1e3, 1e3), within=100,
+            summary="Dawson's integral, exp(-x*x) times the integral of exp(t*t) from 0 to x",
+            exact="mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)",
+            example=("[0.5, 10.0]", "[0.424436 0.0502538]")),
+    inner("dawsn_derivative", _dawsn_derivative, UNDEFINED, "dawsn_derivative(x + 1, y)", orders=(0, 1, 3),
+          sampled=((0, 0), (-30, 30)), within=400, summary="derivative of order x of Dawson's integral at y"),
+    special("voigt_profile", sp.voigt_profile,
+            "wofz_real(1, x / (SQRT2 * y), z / (SQRT2 * y)) / (2 * ROOT_PI * y * y)",
+            "wofz_real(2, x / (SQRT2 * y), z / (SQRT2 * y)) / (2 * SQRT2 * ROOT_PI * y * y)",
+            "-wofz_imag(1, x / (SQRT2 * y), z / (SQRT2 * y)) / (2 * ROOT_PI * y * y)",
+            domain=((-INF, INF), _POSITIVE, _POSITIVE), sampled=((-50, 50), (0.1, 5), (0.05, 5)), within=400,
+            summary="Voigt profile at x: a normal distribution of deviation y, folded with a Cauchy distribution of "
+            "half width z", slope_note="nan by y for y = 0; the slope by y is y times the second one by x",
+            exact="mp.re(_wofz((x + 1j * z) / (mp.sqrt(2) * y))) / (y * mp.sqrt(2 * mp.pi))",
+            example=("[0.5, 2.0], [1.0, 1.0], [0.5, 0.5]", "[0.256364 0.0824241]")),
+    inner("wofz_real", by_order(lambda k, x, y: _faddeeva(k, x, y).real), UNDEFINED, "wofz_real(x + 1, y, z)",
+          "-wofz_imag(x + 1, y, z)", orders=(0, 1), sampled=((0, 0), (-10, 10), (0.01, 10)), within=400,
+          summary="real part of the derivative of order x of the Faddeeva function at y + i z"),
+    inner("wofz_imag", by_order(lambda k, x, y: _faddeeva(k, x, y).imag), UNDEFINED, "wofz_imag(x + 1, y, z)",
+          "wofz_real(x + 1, y, z)", orders=(0, 1), sampled=((0, 0), (-10, 10), (0.01, 10)), within=400,
+          summary="imaginary part of the derivative of order x of the Faddeeva function at y + i z"),
+)  # fmt: skip
+
+NORMAL = (
+    inner("normal_density", _normal_density, "-(x * out)", sampled=(-37, 37),
+          summary="density of the normal distribution",
+          exact="mp.npdf(x)"),
+    inner("normal_hazard", _normal_hazard,
+          "where(x > 0, -(out * (x + out)), 0.5 * (erfcx_decay(2, -x / SQRT2) / erfcx_decay(0, -x / SQRT2)"
+          " - square(erfcx_decay(1, -x / SQRT2) / erfcx_decay(0, -x / SQRT2))) - 1)",
+          sampled=(-1e3, 30), within=100,
+          summary="density of the normal distribution, divided by its distribution function",
+          exact="mp.npdf(x) / mp.ncdf(x)"),
+    special("ndtr", sp.ndtr, "normal_density(x)", sampled=(-37, 37), within=40,
+            summary="distribution function of the normal distribution", exact="mp.ncdf(x)",
+            example=("[0.0, 1.5]", "[0.5 0.933193]")),
+    special("log_ndtr", sp.log_ndtr, "normal_hazard(x)", sampled=(-1e3, 30), within=100,
+            summary="logarithm of the distribution function of the normal distribution",
+            exact="mp.log(mp.ncdf(x))", example=("[-20.0, 1.5]", "[-203.917 -0.0691435]")),
+    special("ndtri", sp.ndtri,
+            "where(x > 0.5, 1 / absorb_mul(1 - x, normal_hazard(-out)), 1 / absorb_mul(x, normal_hazard(out)))",
+            domain=(0, 1), sampled=(1e-12, 0.999999), within=100,
+            summary="inverse of the distribution function of the normal distribution",
+            slope_note="-inf at 0 and inf at 1, nan beyond", exact="-mp.sqrt(2) * mp.erfinv(1 - 2 * x)",
+            example=("[0.1, 0.975]", "[-1.28155 1.95996]")),
+    special("ndtri_exp", sp.ndtri_exp,
+            "where(out > 0, exp(x) / (-expm1(x) * normal_hazard(-out)), 1 / normal_hazard(out))",
+            domain=(-INF, 0), sampled=(-1e4, -1e-4), within=400, summary="ndtri(exp(x))",
+            exact="_ndtri_exp(x)", example=("[-50.0, -0.1]", "[-9.67483 1.30962]")),
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""Rows of the gamma function, its reciprocal and quotients, and of the information measures.
+
+Slopes of quotients are differences of digamma functions. Where their arguments are close, the difference is a function
+of its own (``polygamma_difference``), which does not cancel.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.special as sp
+
+from ..._table.row import INF, UNDEFINED
+from ._rows import by_order, inner, special
+
+_POSITIVE = (0, INF)
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def polygamma(order: int, x: np.ndarray) -> np.ndarray:
+    """The derivative of order k of digamma."""
+    if order == 0:
+        return np.asarray(sp.digamma(x))
+    return np.asarray((-1) ** (order + 1) * math.factorial(order) * sp.zeta(order + 1, x))
+
+
+def digamma_excess(x: np.ndarray) -> np.ndarray:
+    """digamma(x) - log(x) for x >= 10, by the asymptotic series."""
+    series = sum(-b / ((2 * n + 2) * x ** (2 * n + 2)) for n, b in enumerate(_BERNOULLI))
+    return np.asarray(-0.5 / x + series)
+
+
+@by_order
+def _polygamma_difference(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Polygamma of order k at x + y less that at x.
+
+    For small y / x the Taylor series; for digamma with a large x logarithm and asymptotic series, whose first term is
+    exact; otherwise as it is written.
+    """
+    direct = polygamma(order, x + y) - polygamma(order, x)
+    close = (np.abs(y) <= 0.1 * x) & (x > 0)
+    if order == 0:
+        far = ~close & (x >= 10) & (x + y >= 10)
+        direct = np.where(far, np.log1p(y / x) + digamma_excess(x + y) - digamma_excess(x), direct)
+    series = np.zeros(x.shape)
+    x, y = np.where(close, x, 1.0), np.where(close, y, 0.0)
+    for n in range(18, 0, -1):
+        series = (series + polygamma(order + n, x)) * y / n
+    return np.where(close, series, direct)
+
+
+GAMMA = (
+    special("gamma", sp.gamma, "out * digamma(x)", sampled=(1e-3, 150), within=40, summary="gamma function",
+            slope_note="nan at -1, -2, ...", exact="mp.gamma(x)", example=("[0.5, 5.0]", "[ 1.77245 24. ]"),
+            points=(-0.5, -1.75, -10.3)),
+    special("loggamma", sp.loggamma, "where(x > 0, digamma(x), out)", domain=_POSITIVE, sampled=(1e-3, 1e6),
+            summary="logarithm of the gamma function", slope_note="value and slope are nan below 0",
+            exact="mp.loggamma(x)", example=("[0.5, 5.0]", "[0.572365 3.17805]")),
+    special("rgamma", sp.rgamma,
+            "where(x > 0.5, -(out * digamma(x)), gamma(1 - x) * (cos(PI * x) - digamma(1 - x) * sin(PI * x) / PI))",
+            sampled=(-20, 100), within=100, summary="reciprocal of the gamma function", exact="mp.rgamma(x)",
+            example=("[-1.0, 5.0]", "[0. 0.0416667]"), points=(-3.0, -3.0000001, 0.0)),
+    special("gammasgn", sp.gammasgn, None, summary="sign of the gamma function", exact="mp.sign(mp.gamma(x))",
+            sampled=(0.1, 5), example=("[-0.5, 0.5]", "[-1. 1.]")),
+    special("factorial", lambda x: np.where(x < 0, 0.0, sp.gamma(x + 1.0)), "absorb_mul(out, digamma(x + 1))",
+            domain=_POSITIVE, sampled=(1e-3, 150), within=40, summary="gamma(x + 1), and 0 below 0",
+            exact="mp.factorial(x)", example=("[3.0, 0.5]", "[6. 0.886227]")),
+    special("beta", sp.beta,
+            "-(beta_over_poles(x, y) * (1 / (x * x) + (1 / x + 1 / y) * polygamma_difference(0, x + 1, y)))",
+            "-(beta_over_poles(x, y) * (1 / (y * y) + (1 / x + 1 / y) * polygamma_difference(0, y + 1, x)))",
+            domain=(_POSITIVE, _POSITIVE), sampled=((1e-2, 80), (1e-2, 80)), within=1e4, summary="beta function",
+            exact="mp.beta(x, y)", example=("[0.5, 2.0], [1.5, 3.0]", "[1.5708 0.0833333]")),
+    inner("beta_over_poles", lambda x, y: sp.beta(x, y) / (1 / x + 1 / y),
+          "-(out * polygamma_difference(0, x + 1, y))", "-(out * polygamma_difference(0, y + 1, x))",
+          domain=(_POSITIVE, _POSITIVE), sampled=((1e-2, 80), (1e-2, 80)), within=100,
+          summary="the beta function divided by 1 / x + 1 / y", exact="mp.beta(x, y) / (1 / x + 1 / y)"),
+    special("betaln", sp.betaln, "-polygamma_difference(0, x, y)", "-polygamma_difference(0, y, x)",
+            domain=(_POSITIVE, _POSITIVE), sampled=((1e-3, 1e5), (1e-3, 1e5)), within=100,
+            summary="logarithm of the absolute value of the beta function", exact="mp.log(mp.beta(x, y))",
+            example=("[0.5, 2.0], [1.5, 3.0]", "[ 0.451583 -2.48491]")),
+    special("binom", sp.binom, "out * polygamma_difference(0, x - y + 1, y)",
+            "out * polygamma_difference(0, y + 1, x - 2 * y)", domain=(_POSITIVE, _POSITIVE),
+            sampled=((1, 40), (0.1, 0.9)), within=400, summary="binomial coefficient of real x over real y",
+            exact="mp.binomial(x, y)", example=("[5.0, 4.5], [2.0, 1.5]", "[10. 6.5625]")),
+    special("poch", sp.poch, "out * polygamma_difference(0, x, y)", "out * digamma(x + y)",
+            domain=(_POSITIVE, _POSITIVE), sampled=((0.05, 50), (0.05, 20)), within=400,
+            summary="rising factorial gamma(x + y) / gamma(x)",
+            slope_note="nan where x or x + y is 0, -1, ...", exact="mp.rf(x, y)",
+            example=("[0.5, 2.0], [1.5, 3.0]", "[ 0.56419 24. ]")),
+    inner("polygamma_difference", _polygamma_difference, UNDEFINED, "polygamma_difference(x + 1, y, z)",
+          "polygamma(x + 1, y + z)", orders=(0, 1, 2), sampled=((0, 0), (0.05, 1e3), (1e-3, 1e3)), within=100,
+          summary="polygamma(x, y + z) - polygamma(x, y)",
+          exact="mp.polygamma(int(x), y + z) - mp.polygamma(int(x), y)"),
+)  # fmt: skip
+
+INFORMATION = (
+    special("entr", sp.entr, "-(log(x) + 1)", domain=_POSITIVE, sampled=(1e-6, 1e3), summary="-x log(x), and 0 at 0",
+            slope_note="inf at 0; below, the value is -inf and the slope nan", exact="-x * mp.log(x)",
+            example=("[0.0, 0.5]", "[0. 0.346574]")),
+    special("rel_entr", sp.rel_entr, "log(x / y) + 1", "where(0 > x, out - out, -(x / y))",
+            domain=(_POSITIVE, _POSITIVE), sampled=((1e-3, 1e3), (1e-3, 1e3)),
+            summary="x log(x / y), and 0 where x is 0", slope_note="-inf by x at x = 0",
+            exact="x * mp.log(x / y)", example=("[0.0, 0.5], [0.5, 2.0]", "[ 0. -0.693147]")),
+    special("kl_div", sp.kl_div, "log(x / y)", "where(0 > x, out - out, where(y > 2 * x, 1 - x / y, (y - x) / y))",
+            domain=(_POSITIVE, _POSITIVE), sampled=((1e-3, 1e3), (1e-3, 1e3)), within=100,
+            summary="x log(x / y) - x + y", slope_note="-inf by x at x = 0",
+            exact="x * mp.log(x / y) - x + y", example=("[0.0, 0.5], [0.5, 2.0]", "[0.5 0.806853]")),
+    special("huber", sp.huber, "where(abs(y) > x, abs(y) - x, 0 * y)", "where(abs(y) > x, x * sign(y), y)",
+            domain=(_POSITIVE, (-INF, INF)), sampled=((0.5, 2), (3, 9)), points=((2.0, 0.5), (2.0, -7.0)),
+            summary="square of y / 2 up to the size x, and linear beyond",
+            exact="y * y / 2 if abs(y) <= x else x * (abs(y) - x / 2)",
+            example=("[1.0, 1.0], [0.5, 3.0]", "[0.125 2.5 ]")),
+    special("pseudo_huber", sp.pseudo_huber,
+            "hypot(x, y) * square(square(direction(y, x)) / (1 + direction(x, y)))", "x * direction(y, x)",
+            domain=(_POSITIVE, (-INF, INF)), sampled=((0.1, 10), (-30, 30)),
+            summary="x**2 (sqrt(1 + (y / x)**2) - 1), a smooth form of huber",
+            exact="x * x * (mp.sqrt(1 + (y / x) ** 2) - 1)", example=("[1.0, 1.0], [0.5, 3.0]", "[0.118034 2.16228 ]")),
+)  # fmt: skip
