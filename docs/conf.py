@@ -49,9 +49,9 @@ html_theme_options = {
     "navigation_with_keys": False,
     "navbar_align": "left",
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], "generated/operators": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "generated/operators": [], "generated/special": []},
 }
-html_sidebars = {"generated/operators": []}
+html_sidebars = {"generated/operators": [], "generated/special": []}
 # Prompts and results stay behind when an example is copied.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -42,12 +42,14 @@ from dualgrad._table import Row
 from dualgrad.nn.probability import distribution
 from dualgrad.numpy import _coverage as coverage
 from dualgrad.scipy import linalg as scipy_linalg
+from dualgrad.scipy import special
 from dualgrad.sparse import compressed
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import measure  # noqa: E402
+import special_functions  # noqa: E402
 
 # ------------------------------------------------------------------------------------------------------ reference
 
@@ -75,7 +77,7 @@ TOP = {
 
 # The modules that have a page each.
 MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, scipy.interpolate, scipy_linalg,
-           scipy.ndimage, distributed, amp, dataset, distribution, dg.train, dg.communication, dg.log, dg.mint,
+           scipy.ndimage, special, distributed, amp, dataset, distribution, dg.train, dg.communication, dg.log, dg.mint,
            dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
 
 
@@ -410,7 +412,12 @@ def numpy_functions() -> str:
 
 def pages() -> dict[str, str]:
     """All generated pages: file name below docs/generated to text."""
-    return {**reference(), "operators.md": operators(), "numpy_functions.md": numpy_functions()}
+    return {
+        **reference(),
+        "operators.md": operators(),
+        "numpy_functions.md": numpy_functions(),
+        "special.md": special_functions.page(),
+    }
 
 
 def write(folder: Path) -> None:

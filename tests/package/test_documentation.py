@@ -116,6 +116,18 @@ def test_the_errors_in_the_table_were_measured_with_these_rows():
     assert not gone, f"no such rows; python docs/measure.py drops them: {', '.join(sorted(gone))}"
 
 
+def test_the_page_on_special_functions_has_all_with_their_errors(generated):
+    special = runpy.run_path(str(DOCS / "special_functions.py"))
+    results = json.loads((DOCS / "accuracy_special.json").read_text())
+    assert results.keys() == {entry.row.name for entry in special["MEASURED"]}
+    for entry in special["MEASURED"]:
+        name = entry.row.name
+        assert results[name]["row"] == special["fingerprint"](entry), f"python docs/special_functions.py {name}"
+        assert max(results[name]["errors"]) <= entry.within
+    page = generated["special.md"]
+    assert not [name for name in special["special"].__all__ if f"`{name}" not in page]
+
+
 #: Where the walks of docs/design.md look for a file, by how its name ends.
 WALKED = {".pyx": ROOT / "ext/dualgrad/_engine", ".py": ROOT / "src/dualgrad", ".h": ROOT / "ext/include"}
 

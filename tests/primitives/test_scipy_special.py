@@ -4,6 +4,8 @@ What a row says is measured: its value and derivatives where they are known exac
 agreement of all ways at the same points, the refusal of what has no formula, and the types of its results.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from support import assert_raises, f32, f64
@@ -171,3 +173,122 @@ def test_poles_and_limits(f, at, value, slope):
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(f(f64(at)).asnumpy(), value, rtol=1e-14, atol=1e-16)
         np.testing.assert_allclose(dg.grad(f)(f64(at)).asnumpy(), slope, rtol=1e-13, atol=1e-16)
+
+
+# ----------------------------------------------------------------------- functions composed of several rows
+
+POINT = np.array([0.4, 1.3, 2.2])
+BELOW_ONE = np.array([0.2, 0.5, 0.7])
+PARAMETER = np.array([0.3, 0.6, 0.9])
+
+
+def parts(z):
+    return ops.real(z), ops.imag(z)
+
+
+COMPOSED = {
+    "sici": (special.sici, (POINT,)),
+    "shichi": (special.shichi, (POINT,)),
+    "fresnel": (special.fresnel, (POINT,)),
+    "airy": (special.airy, (np.array([-3.0, 0.0, 2.0]),)),
+    "ellipj": (special.ellipj, (POINT, PARAMETER)),
+    "lambertw": (special.lambertw, (POINT,)),
+    "hankel1": (lambda x: parts(special.hankel1(1.5, x)), (POINT,)),
+    "hankel2": (lambda x: parts(special.hankel2(1.5, x)), (POINT,)),
+    "spherical_jn": (lambda x: special.spherical_jn(2, x), (POINT,)),
+    "spherical_yn": (lambda x: special.spherical_yn(2, x), (POINT,)),
+    "spherical_in": (lambda x: special.spherical_in(2, x), (POINT,)),
+    "spherical_kn": (lambda x: special.spherical_kn(2, x), (POINT,)),
+    "sph_legendre_p": (lambda x: special.sph_legendre_p(3, -2, x), (POINT,)),
+    "sph_harm_y": (lambda x, y: parts(special.sph_harm_y(3, 1, x, y)), (POINT, PARAMETER)),
+    "zeta": (lambda x: special.zeta(2.5, x), (POINT,)),
+    "comb": (lambda x, y: special.comb(x + 2, y), (POINT, PARAMETER)),
+    "multigammaln": (lambda x: special.multigammaln(x, 2), (POINT + 1,)),
+    "logit": (special.logit, (BELOW_ONE,)),
+    "logsumexp": (special.logsumexp, (POINT,)),
+    "softmax": (special.softmax, (POINT,)),
+    "log_softmax": (special.log_softmax, (POINT,)),
+}
+#: Looked at by itself, and no function of tensors.
+APART = {"hyp2f1", "bernoulli"}
+
+
+def test_every_composed_function_has_a_case():
+    of_rows = {entry.row.function for entry in PUBLIC} | set(special._OF_OPS) | set(special._SECOND_NAMES)
+    assert set(special.__all__) - of_rows == COMPOSED.keys() | APART
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_every_way_of_differentiating_a_composed_function_agrees(name):
+    f, args = COMPOSED[name]
+    check(f, args, order=2, rtol=1e-10, batched=name not in ("softmax", "log_softmax", "logsumexp"))
+
+
+def flat(results):
+    return list(results) if isinstance(results, tuple) else [results]
+
+
+@pytest.mark.parametrize("name", ["sici", "shichi", "fresnel", "airy", "ellipj", "lambertw", "logsumexp", "softmax"])
+def test_values_of_composed_functions_are_those_of_scipy(name):
+    f, args = COMPOSED[name]
+    theirs = getattr(sp, name)(*args)
+    for ours, scipys in zip(flat(f(*map(f64, args))), flat(theirs), strict=True):
+        np.testing.assert_allclose(ours.asnumpy(), np.real(scipys), rtol=1e-13, atol=1e-15)
+
+
+def test_functions_of_orders_take_them_as_scipy_does():
+    x, n = f64(POINT), np.array([0, 1, 4])
+    for name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"):
+        ours, theirs = getattr(special, name), getattr(sp, name)
+        np.testing.assert_allclose(ours(n, x).asnumpy(), theirs(n, POINT), rtol=1e-13)
+        np.testing.assert_allclose(ours(n, x, True).asnumpy(), theirs(n, POINT, True), rtol=1e-12)
+    harmonic = special.sph_harm_y(4, n - 1, x, 0.3).asnumpy()
+    np.testing.assert_allclose(harmonic, sp.sph_harm_y(4, n - 1, POINT, 0.3), rtol=1e-13)
+    np.testing.assert_allclose(special.hyp2f1(0.5, n + 1.0, 2.5, 0.5 * x / 3).asnumpy(),
+                               sp.hyp2f1(0.5, n + 1.0, 2.5, POINT / 6), rtol=1e-14)  # fmt: skip
+
+
+def test_the_hypergeometric_function_of_four_operands():
+    """By nested gradients of each kind against the shifted function; jets are refused."""
+    x = f64(BELOW_ONE)
+    f = lambda z: special.hyp2f1(0.5, 1.25, 2.0, z)
+    ways = {
+        "reverse": lambda g: lambda z: dg.grad(g)(z),
+        "forward": lambda g: lambda z: dg.jvp(g, z, ops.ones_like(z))[1],
+        "recorded": lambda g: dg.jit(dg.grad(g)),
+        "batched": lambda g: dg.vmap(dg.grad(g)),
+    }
+    factor = 1.0
+    for order in range(1, 4):
+        factor *= (0.5 + order - 1) * (1.25 + order - 1) / (2.0 + order - 1)
+        exact = factor * sp.hyp2f1(0.5 + order, 1.25 + order, 2.0 + order, BELOW_ONE)
+        for first, second in itertools.product(ways, ways):
+            if "batched" in (first, second) and order > 1:
+                continue
+            g = f
+            for k in range(order):
+                g = ways[first if k else second](g)
+            np.testing.assert_allclose(g(x).asnumpy(), exact, rtol=1e-13, err_msg=f"{first} {second} {order}")
+    assert_raises(NotImplementedError, lambda: ops.derivative(f, x, 3), "hyp2f1", "Taylor", "nest")
+
+
+def test_weights_of_sums_of_exponentials():
+    a, b = np.array([[1.0, 800.0, 2.0], [0.0, -3.0, 1.0]]), np.array([[1.0, 0.0, -3.0], [2.0, 1.0, 0.5]])
+    for axis in (None, 0, 1):
+        ours, signs = special.logsumexp(f64(a), axis, f64(b), return_sign=True)
+        theirs, scipys = sp.logsumexp(a, axis, b, return_sign=True)
+        np.testing.assert_allclose(ours.asnumpy(), theirs, rtol=1e-14)
+        np.testing.assert_array_equal(signs.asnumpy(), scipys)
+    weighted = dg.grad(lambda b: special.logsumexp(f64(a[1]), b=b))(f64(b[1])).asnumpy()
+    np.testing.assert_allclose(weighted, np.exp(a[1]) / (b[1] * np.exp(a[1])).sum(), rtol=1e-14)
+
+
+def test_what_composed_functions_refuse():
+    x = f64([0.5])
+    assert_raises(ValueError, lambda: special.lambertw(x, 1), "lambertw", "0 or -1")
+    by = lambda i: dg.grad(special.hyp2f1, i)(f64(0.5), f64(1.25), f64(2.0), x)
+    assert np.isfinite(by(3).asnumpy()).all()
+    for i in range(3):
+        assert_raises(NotImplementedError, lambda i=i: by(i), "hyp2f1", "parameter", "stop_gradient")
+    assert_raises(NotImplementedError, lambda: dg.grad(special.spherical_jn)(f64([1.0]), x), "operand 1")
+    assert_raises(NotImplementedError, lambda: dg.grad(special.zeta)(f64([2.0])), "operand 1")

@@ -13,9 +13,10 @@ The variables are one array, or a pytree of floats, arrays and Tensors, or the P
 into one vector of float64 and unpacked again. The computation is recorded (`dualgrad.jit`). A value and its gradient
 are computed together and kept for the next call at the same point.
 
-`interpolate` and `ndimage` are SciPy's modules of these names with slopes: splines and images between their elements.
+Modules of SciPy with derivatives: `interpolate` and `ndimage` (splines and images between their elements), and
+`linalg` and `special`, which are imported by themselves.
 
-SciPy is needed for sparse matrices linear operators and these modules only: ``pip install 'dualgrad[scipy]'``.
+SciPy is needed for these, for sparse matrices and for linear operators only: ``pip install 'dualgrad[scipy]'``.
 """
 
 from __future__ import annotations

@@ -20,21 +20,28 @@ Examples
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ... import ops
-from . import _composed
+from . import _gauss, _pairs, _spherical, _sums
 from ._bessel import AIRY, BESSEL
 from ._beta import BETA
-from ._composed import *
 from ._elliptic import ELLIPTIC
 from ._errors import ERRORS, NORMAL
 from ._gamma import GAMMA, INFORMATION
+from ._gauss import *
 from ._integrals import INTEGRALS, POWERS
+from ._kummer import KUMMER
+from ._pairs import *
 from ._polynomials import HYPERGEOMETRIC, POLYNOMIALS
+from ._rows import ORDERS as ORDERS
 from ._rows import registered
+from ._spherical import *
+from ._sums import *
 
 ENTRIES = (
     *(*ERRORS, *NORMAL, *GAMMA, *INFORMATION, *BETA, *INTEGRALS, *POWERS, *BESSEL, *AIRY, *ELLIPTIC),
-    *(*POLYNOMIALS, *HYPERGEOMETRIC),
+    *(*POLYNOMIALS, *HYPERGEOMETRIC, *KUMMER),
 )
 
 _MADE = registered(ENTRIES, __name__)
@@ -52,4 +59,10 @@ _OF_OPS = {
 _SECOND_NAMES = {"jn": "jv", "kn": "kv", "yn": "yv"}
 
 globals().update(_MADE | _OF_OPS | {name: _MADE[first] for name, first in _SECOND_NAMES.items()})
-__all__ = sorted([*_MADE, *_OF_OPS, *_SECOND_NAMES, *_composed.__all__])
+__all__ = sorted(
+    [*_MADE, *_OF_OPS, *_SECOND_NAMES, *_gauss.__all__, *_pairs.__all__, *_spherical.__all__, *_sums.__all__]
+)
+
+if TYPE_CHECKING:  # most names are made from the rows
+
+    def __getattr__(name: str) -> Any: ...

@@ -84,7 +84,4 @@ HYPERGEOMETRIC = (
     special("hyp0f1", sp.hyp0f1, UNDEFINED, "hyp0f1(x + 1, y) / x", orders=(0.5, 1, 3.25), sampled=((0, 0), (-30, 30)),
             within=1e4, summary="confluent hypergeometric limit function 0F1(; x; y)", exact="mp.hyp0f1(x, y)",
             example=("[0.5, 2.0], [1.0, -3.0]", "[3.7622 0.0880031]")),
-    special("hyp1f1", sp.hyp1f1, UNDEFINED, UNDEFINED, "x * hyp1f1(x + 1, y + 1, z) / y", orders=(0.5, 1.5, 3),
-            sampled=((0, 0), (0, 0), (-10, 30)), within=1e4, summary="Kummer's function 1F1(x; y; z)",
-            exact="mp.hyp1f1(x, y, z)", example=("[0.5, 2.0], [1.5, 1.0], [1.0, -3.0]", "[ 1.46265 -0.0995741]")),
 )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Gauss's hypergeometric function, which has four operands, one more than a row.
+
+It is a primitive for each order of its derivative by the last operand, a rule each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from ... import ops
+from ...extend import Primitive, primitive
+from ...tensor import Tensor
+from ._rows import real
+
+__all__ = ["hyp2f1"]
+
+_HIGHEST = 12
+
+
+def _raised(n: int) -> Primitive:
+    """The function with all parameters raised by n, whose slope by the last operand is the one raised by n + 1."""
+
+    def kernel(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.asarray(sp.hyp2f1(a + n, b + n, c + n, x))
+
+    def slope(moved: Tensor, out: Tensor, a: Tensor, b: Tensor, c: Tensor, x: Tensor) -> Tensor:
+        if n == _HIGHEST:
+            raise NotImplementedError(
+                f"special.hyp2f1: derivatives end at order {_HIGHEST}, and there are no Taylor coefficients (jets, "
+                "Laplacians); nest grad or jvp for derivatives of a higher order than the first"
+            )
+        return moved * ((a + n) * (b + n) / (c + n)) * _HYP2F1[n + 1](a, b, c, x)
+
+    def refused(*parts: Tensor) -> Tensor:
+        raise NotImplementedError(
+            "special.hyp2f1: no formula is known for its derivative by a parameter (operands 1 to 3); differentiate by "
+            "the last operand only, or pass dualgrad.stop_gradient(...) of the parameter"
+        )
+
+    rules = (refused, refused, refused, slope)
+    return primitive(f"special_hyp2f1_{n}", kernel, jvp=rules, vjp=rules, arity=4, core=(0, 0, 0, 0))
+
+
+_HYP2F1 = [_raised(n) for n in range(_HIGHEST + 1)]
+
+
+def hyp2f1(a: Any, b: Any, c: Any, z: Any) -> Tensor:
+    """Gauss's hypergeometric function 2F1(a, b; c; z).
+
+    Parameters
+    ----------
+    a, b, c, z : Tensor, numpy.ndarray or number
+        Shapes that broadcast; integers become float32. The result is nan for z > 1.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    NotImplementedError
+        If it is differentiated by a parameter, for which no formula is known, by `z` more than 12 times, or by jets:
+        the series of slopes has no end in which they would close. Nested gradients are derivatives of higher order.
+    ValueError
+        If the shapes do not broadcast.
+
+    Notes
+    -----
+    The slope by `z` is ``a b / c`` times the function with all three parameters raised by 1.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy import special
+    >>> print(special.hyp2f1(0.5, 1.0, 1.5, dg.Tensor([0.25], dg.float64)).round(6))
+    [1.098612]
+    """
+    operands = real("hyp2f1", a, b, c, z)
+    shape = np.broadcast_shapes(*[tuple(x.shape) for x in operands])
+    return _HYP2F1[0](*[ops.broadcast_to(x, shape) for x in operands])
