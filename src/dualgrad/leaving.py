@@ -7,6 +7,7 @@ ways raise. Those that say what they do (``x.asnumpy()``, ``x.item()``) and prin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -101,6 +102,38 @@ def stay(
     raise LeavesDerivativeError(
         f"{name}: {what} takes plain numbers of a tensor ({tensor.dtype}, shape {tensor.shape}), {loss}{where}. Use "
         f"{instead}; where a constant is meant, {way_out}"
+    )
+
+
+def stay_beside_scipy(tensor: Tensor, caller: FrameType) -> None:
+    """`stay` where SciPy makes an array of a tensor: the message names SciPy's function, and says what to do.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Whose numbers SciPy is about to take.
+    caller : frame
+        The innermost frame of SciPy.
+
+    Raises
+    ------
+    LeavesDerivativeError
+        If a derivative or samples would be lost.
+    """
+    if carried(tensor) is None:
+        return
+    name, frame = caller.f_globals["__name__"], caller
+    while (module := frame.f_globals.get("__name__", "")).startswith("scipy."):
+        if "<locals>" not in frame.f_code.co_qualname:  # the last one is what the user called; decorators lie between
+            name = f"{module.split('._')[0]}.{frame.f_code.co_qualname}"
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    switch = "" if os.environ.get("SCIPY_ARRAY_API") else "SCIPY_ARRAY_API=1, set before SciPy is imported, or "
+    stay(
+        tensor,
+        name,
+        instead=f"{switch}functions of dualgrad.ops, or make a primitive of the function (dualgrad.extend)",
     )
 
 

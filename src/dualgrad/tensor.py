@@ -24,7 +24,7 @@ from ._initial_values import initial_values, shape_of
 from ._joined import holds_tensor, joined
 from .dtype import DType, as_dtype
 from .hooks import GradientHooks, HookHandle
-from .leaving import formats, picks, stay
+from .leaving import formats, picks, stay, stay_beside_scipy
 
 if TYPE_CHECKING:
     from typing import overload
@@ -326,7 +326,8 @@ class Tensor(TensorMethods):
         # Checkers take the operators of NumPy for those of an array and what has __array__. An array of objects leaves
         # their results open; of one of numbers they would say that an array comes back, where it is a Tensor.
         caller = sys._getframe(1)
-        if caller.f_globals.get("__name__", "").startswith("scipy.sparse."):
+        module = caller.f_globals.get("__name__", "")
+        if module.startswith("scipy.sparse."):
             # A sparse matrix is about to use our numbers, which would cut the derivative off. A product it leaves to
             # our __rmatmul__ if this is no array; `dot` only looks, and calls the product.
             name = caller.f_code.co_name
@@ -334,6 +335,8 @@ class Tensor(TensorMethods):
                 return _no_array(self)
             if name != "dot":
                 stay(self, "scipy.sparse", instead="A @ x or functions of dualgrad.sparse")
+        elif module.startswith("scipy."):
+            stay_beside_scipy(self, caller)
         else:
             stay(self, "NumPy", caller, picks)
         array = self._numpy()

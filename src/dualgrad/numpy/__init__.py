@@ -42,7 +42,7 @@ from dualgrad.ops import randn as randn
 __array_api_version__ = "2025.12"
 
 _OWN = ["bool_", "complex64", "complex128", "fft", "float16", "float32", "float64", "int8", "int16", "int32", "int64"]
-_OWN += ["linalg", "rand", "randint", "randn", "uint8", "uint16", "uint32", "uint64"]
+_OWN += ["linalg", "rand", "randint", "randn", "special", "uint8", "uint16", "uint32", "uint64"]
 
 
 def __getattr__(name: str) -> Any:
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
 
     if name.startswith("_") and name not in ("__all__", "__array_namespace_info__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("fft", "linalg"):
+    if name in ("fft", "linalg", "special"):
         return import_module(f"{__name__}.{name}")
     if name == "randint":
         return import_module(f"{__name__}._draws").randint
