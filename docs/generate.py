@@ -49,6 +49,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import measure  # noqa: E402
+import scipy_page  # noqa: E402
 import special_functions  # noqa: E402
 
 # ------------------------------------------------------------------------------------------------------ reference
@@ -416,6 +417,7 @@ def pages() -> dict[str, str]:
         **reference(),
         "operators.md": operators(),
         "numpy_functions.md": numpy_functions(),
+        "scipy.md": scipy_page.page(),
         "special.md": special_functions.page(),
     }
 
