@@ -52,12 +52,16 @@ def _predicted(target: np.ndarray, method: str = "predict", **settings: Any) -> 
     return [sample(lambda f, c, x: getattr(f(**settings).fit(x, c(target)), method)(x), X)]
 
 
+def _finite(x: Any) -> Any:
+    return x[abs(x) < np.inf]
+
+
 def _metric(name: str, metric: Any) -> list[Sample]:
     """A metric of numbers, of classes, or of pairs of points, by what its name says."""
     if any(word in name for word in ("distance", "kernel", "similarity")):
         return [sample(lambda f, c, x, y: f(x, y), np.abs(X) + 0.1, np.abs(X[::-1]) + 3.3)]
-    if name.endswith("curve"):  # the first threshold is infinite
-        return [sample(lambda f, c, p: f(c(CLASSES), p)[2][1:], LIKELY)]
+    if name.endswith("curve"):  # one threshold is infinite
+        return [sample(lambda f, c, p: _finite(f(c(CLASSES), p)[2]), LIKELY)]
     if any(word in name for word in ("brier", "log_loss", "auc", "average_precision")):
         return [sample(lambda f, c, p: f(c(CLASSES), p), LIKELY)]
     if any(word in name for word in ("error", "deviance", "r2", "d2", "variance", "pinball")):
