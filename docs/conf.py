@@ -43,16 +43,16 @@ html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_copy_source = False
-WIDE = [f"generated/{page}" for page in ("operators", "scipy", "special")]  # tables need the whole width
+WIDE = [f"generated/{name}" for name in ("operators", "scipy", "special")]  # tables need the whole width
 html_theme_options = {
     "show_prev_next": False,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "navbar_align": "left",
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], **dict.fromkeys(WIDE, [])},
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
 }
-html_sidebars = dict.fromkeys(WIDE, [])
+html_sidebars = {page: [] for page in WIDE}
 # Prompts and results stay behind when an example is copied.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -17,8 +17,8 @@ from ...ops.index._indices import added
 from ...ops.index.choice import where
 from ...ops.shape.reshaping import cat, stack
 from ...tensor import Tensor
-from .._banded import banded_solved
 from .._bsplines import basis_weights, contracted
+from ..linalg._systems import banded
 from ._pieces import continued, placed
 from ._points import at, axis_first, differences, flat, given, in_columns, increasing, new_axes, piece_of, row_of
 
@@ -220,7 +220,7 @@ def make_interp_spline(
     place = stack([np.arange(n) - column for column in columns]) + k
     weight, row, column = [flat(part) for part in (stack(weights), place, stack(columns))]
     bands = added(name, (2 * k + 1, n), (0, 1), weight, row, column)
-    c = to_shape(banded_solved(bands, target, below=k, above=k, caller=name), (n, *y.shape[1:]))
+    c = to_shape(banded(bands, target, low=k, up=k, caller=name), (n, *y.shape[1:]))
     return BSpline(t, _axis_back(c, axis), k, axis=axis)
 
 

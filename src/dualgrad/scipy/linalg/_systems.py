@@ -21,7 +21,7 @@ from ...ops.shape.reshaping import stack
 from ...tensor import Tensor
 from ._compiled import each, scipy_linalg
 
-__all__ = ["inv", "lstsq", "pinv", "solve", "solve_banded", "solve_triangular"]
+__all__ = ["banded", "inv", "lstsq", "pinv", "solve", "solve_banded", "solve_triangular"]
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
@@ -214,17 +214,17 @@ def _turned(ab: Tensor, low: int, up: int) -> Tensor:
 
 
 def _banded_vjp(ct: Tensor, out: Tensor, ab: Tensor, b: Tensor, low: int, up: int, caller: str) -> tuple[Any, Any]:
-    db = _banded(_turned(ab, low, up), ct, low=up, up=low, caller=caller)
+    db = banded(_turned(ab, low, up), ct, low=up, up=low, caller=caller)
     rows = [-_sum(_shifted(db, -2, up - k) * out, -1) for k in range(low + up + 1)]
     return stack(rows, -2), db
 
 
-_banded: extend.Primitive = extend.primitive(
+banded: extend.Primitive = extend.primitive(
     "solve_banded",
     _banded_kernel,
     arity=2,
     residual=lambda out, ab, b, low, up, caller: b - _product(ab, out, low, up),
-    correction=lambda r, out, ab, b, low, up, caller: _banded(ab, r, low=low, up=up, caller=caller),
+    correction=lambda r, out, ab, b, low, up, caller: banded(ab, r, low=low, up=up, caller=caller),
     vjp=_banded_vjp,
     core=(2, 2),
     summary="solution of banded systems",
@@ -278,4 +278,4 @@ def solve_banded(
         )
     vector = b.ndim == 1
     b = to_shape(b, (n, 1)) if vector else b
-    return as_given(_banded(ab, b, low=low, up=up, caller="solve_banded"), vector)
+    return as_given(banded(ab, b, low=low, up=up, caller="solve_banded"), vector)
