@@ -21,7 +21,7 @@ def scipy_linalg(name: str) -> Any:
     return scipy.linalg
 
 
-def each(name: str, what: str, function: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray:
+def each(name: str, what: str, function: Callable[..., np.ndarray | None], *stacks: np.ndarray) -> np.ndarray:
     """A function of matrices, applied to each matrix of stacks that are broadcast against each other.
 
     Raises
@@ -45,5 +45,6 @@ def each(name: str, what: str, function: Callable[..., np.ndarray], *stacks: np.
         found.append(result)
     if not found:
         example = function(*[np.eye(*x.shape[-2:], dtype=x.dtype) for x in stacks])
+        assert example is not None
         return np.empty((*outer, *example.shape), example.dtype)
     return np.stack(found).reshape((*outer, *found[0].shape))
