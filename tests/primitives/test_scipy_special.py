@@ -224,6 +224,15 @@ def test_every_way_of_differentiating_a_composed_function_agrees(name):
     check(f, args, order=2, rtol=1e-10, batched=name not in ("softmax", "log_softmax", "logsumexp"))
 
 
+def test_orders_that_cancel_for_small_parameters_are_refused():
+    """I_x(a, 1) is x**a."""
+    f = lambda a: special.betainc(a, 1.0, f64(0.3))
+    for a, order in itertools.product((1e-6, 1e-3, 0.5), (1, 2)):
+        found = float(ops.derivative(f, f64(a), order)[-1])
+        np.testing.assert_allclose(found, np.log(0.3) ** order * 0.3**a, rtol=1e-14 if order == 1 else 1e-15 / a)
+    assert_raises(NotImplementedError, lambda: ops.derivative(f, f64(1e-6), 3), "betainc", "1e-06", "expected")
+
+
 def flat(results):
     return list(results) if isinstance(results, tuple) else [results]
 

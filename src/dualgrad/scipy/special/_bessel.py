@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import scipy.special as sp
 
 from ..._table.row import INF, UNDEFINED
 from ._rows import ORDERS, Entry, by_order, inner, special
+from ._scipy import sp
 
 _ANY, _POSITIVE = (-INF, INF), (0, INF)
 

@@ -18,12 +18,12 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import scipy.special as sp
 
 from ..._table.row import INF, UNDEFINED
 from ._gamma import digamma_excess, polygamma
 from ._quadrature import over_intervals
 from ._rows import ORDERS, Entry, inner, special
+from ._scipy import sp
 
 _POSITIVE, _UNIT = (0, INF), (0, 1)
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
@@ -154,8 +154,25 @@ def _inside(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
 
 
+#: Of the digits of a derivative by small parameters so many are lost at most, as a factor.
+_LOST = 1e7
+
+
+def _check(name: str, a: np.ndarray, b: np.ndarray, j: int, k: int) -> None:
+    """Refuse orders that cancel for small parameters: u is 1 / a there, and its powers leave a number of size 1."""
+    for parameter, order in ((a, j), (b, k)):
+        wrong = (parameter > 0) & (parameter ** (j + k - 1) < 1 / _LOST) if order else np.zeros(a.shape, bool)
+        if wrong.any():
+            raise NotImplementedError(
+                f"special.{name}: the derivative of order ({j}, {k}) by its parameters loses half of its digits for a "
+                f"parameter of {parameter[wrong][0]:g}; expected one of {_LOST ** (-1 / (j + k - 1)):.2g} or more, or "
+                "pass dualgrad.stop_gradient(...) of it"
+            )
+
+
 def _derivative(j: int, k: int) -> Callable[..., np.ndarray]:
     def kernel(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+        _check("betainc", a, b, j, k)
         out = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, np.nan)
         for swapped in (False, True):
             here = _inside(a, b, x) & ((a > b) == swapped)
@@ -174,6 +191,7 @@ def _derivative(j: int, k: int) -> Callable[..., np.ndarray]:
 
 def _density(j: int, k: int) -> Callable[..., np.ndarray]:
     def kernel(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+        _check("betainc", a, b, j, k)
         out = np.full(x.shape, np.nan)
         if j == k == 0:
             ends = (a > 0) & (b > 0) & ((x == 0) | (x == 1))
@@ -216,7 +234,7 @@ def _rows() -> Iterator[Entry]:
                             summary=f"derivative of order ({j}, {k}) by x and y of {summary}")  # fmt: skip
 
 
-_NOTE = f"up to total order {ORDERS} by x and y; inside, 0 < z < 1"
+_NOTE = f"up to total order {ORDERS} by x and y, from the second on refused for tiny ones; inside, 0 < z < 1"
 
 BETA = (
     special("betainc", sp.betainc, "betainc_by_1_0(x, y, z)", "betainc_by_0_1(x, y, z)", "beta_density_0_0(x, y, z)",

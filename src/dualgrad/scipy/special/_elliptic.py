@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import scipy.special as sp
 
 from ..._table.row import INF, UNDEFINED
 from ._quadrature import over_intervals
 from ._rows import ORDERS, Entry, by_order, inner, special
+from ._scipy import sp
 
 _SQUARE = "(square(cos({0})) + (1 - y) * square(sin({0})))"  # 1 - y sin(x)**2, exact also next to y = 1
 

@@ -8,11 +8,11 @@ terms have one sign.
 from __future__ import annotations
 
 import numpy as np
-import scipy.special as sp
 
 from ..._table.row import INF, UNDEFINED
 from ._quadrature import on_a_circle
 from ._rows import by_order, inner, special
+from ._scipy import sp
 
 _POSITIVE = (0, INF)
 

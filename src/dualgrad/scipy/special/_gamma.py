@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.special as sp
 
 from ..._table.row import INF, UNDEFINED
 from ._rows import by_order, inner, special
+from ._scipy import sp
 
 _POSITIVE = (0, INF)
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)

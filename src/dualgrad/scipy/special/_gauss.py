@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special as sp
 
 from ... import ops
 from ...extend import Primitive, primitive
 from ...tensor import Tensor
 from ._rows import real
+from ._scipy import sp
 
 __all__ = ["hyp2f1"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.special as sp
 
 from ..._table.row import INF, UNDEFINED
 from ._quadrature import over_the_unit_interval
 from ._rows import by_order, inner, special
+from ._scipy import sp
 
 _POSITIVE = (0, INF)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.special as sp
 
 from ..._table.row import INF, UNDEFINED
 from ._rows import Entry, inner, special
+from ._scipy import sp
 
 _ANY, _POSITIVE = (-INF, INF), (0, INF)
 _BETWEEN = (-1, 1)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sp
 
 from ... import ops
 from ...tensor import Tensor
 from ._rows import real, row_applied
+from ._scipy import sp
 
 __all__ = ["bernoulli", "comb", "log_softmax", "logit", "logsumexp", "multigammaln", "softmax", "zeta"]
 
