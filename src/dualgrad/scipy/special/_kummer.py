@@ -122,6 +122,6 @@ KUMMER = (
             slope_note=f"up to total order {ORDERS} where x or y is among them; for positive x, y and z, for "
             "y > x > 0 and negative z, and wherever else the series does not cancel; else refused",
             exact="mp.hyp1f1(x, y, z)",
-            example=("[0.5, 2.0], [1.5, 1.0], [1.0, -3.0]", "[1.46265 -0.0995741]")),
+            example=("[0.5, 2.0], [1.5, 1.0], [1.0, -3.0]", "[ 1.46265 -0.0995741]")),
     *_rows(),
 )  # fmt: skip
