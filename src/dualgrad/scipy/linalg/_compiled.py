@@ -27,7 +27,7 @@ def each(name: str, what: str, function: Callable[..., np.ndarray | None], *stac
     Raises
     ------
     numpy.linalg.LinAlgError
-        "`name`: the matrix at [2, 0] `what`", where the function raises or its result is not finite.
+        "`name`: the matrix at [2, 0] `what`", where the function raises or finds nothing finite.
     """
     outer = np.broadcast_shapes(*[x.shape[:-2] for x in stacks])
     stacks = tuple([np.broadcast_to(x, outer + x.shape[-2:]) for x in stacks])
