@@ -348,3 +348,17 @@ def test_names_with_a_suffix_are_those_of_mint():
     assert min_ext is dg.mint.min
     assert not hasattr(import_module("mindspore.ops"), "colour_ext")
     assert not hasattr(import_module("mindspore.nn"), "add_ext")
+
+
+def test_what_hides_shapes_from_the_compiler_is_the_identity():
+    from mindspore.ops.operations import _inner_ops
+
+    value = dg.Tensor([1.0, 2.0])
+    hide = _inner_ops.ConvertToDynamic(is_dynamic_rank=True).add_prim_attr("primitive_target", "CPU")
+    assert hide(value) is value
+
+
+def test_no_shape_or_value_is_unknown():
+    from mindspore.ops import functional as F
+
+    assert F.is_sequence_value_unknown((1, 2)) is F.is_sequence_shape_unknown((1, 2)) is False

@@ -11,10 +11,11 @@ from dualgrad.train.callback import Callback
 
 __all__ = [
     "CHECK_BPROP",
+    "Identity",
     "StepSync",
     "as_tuple",
     "cell_attr_register",
-    "given_back",
+    "is_unknown",
     "keep_dataset",
     "primitive_of",
     "raise_type_error",
@@ -49,18 +50,32 @@ def primitive_of(cls: type) -> Callable[..., Any]:
     return cls
 
 
-def given_back(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-    """The identity, in place of a primitive that hides a shape from the compiler."""
-    return lambda value: value
-
-
 def as_tuple(inputs: Any) -> Any:
     """A tensor as a tuple; anything else as it is."""
     return (inputs,) if isinstance(inputs, Tensor) else inputs
 
 
+def is_unknown(value: Any) -> bool:
+    """Whether the compiler does not know a length or a value yet: never, since nothing runs before it has both."""
+    return False
+
+
 def keep_dataset(dataset: Any) -> None:
     """Nothing: no device fails here, so that no training starts again with the data it had."""
+
+
+class Identity:
+    """The identity, in place of a primitive that hides a shape from the compiler."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Settings speak to the compiler."""
+
+    def add_prim_attr(self, name: str, value: Any) -> Identity:
+        """Nothing is kept: attributes speak to the compiler, too."""
+        return self
+
+    def __call__(self, value: Any) -> Any:
+        return value
 
 
 class StepSync(Callback):

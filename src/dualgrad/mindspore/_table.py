@@ -135,7 +135,9 @@ RENAMED: Final = {
     "ops._primitive_cache._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.function.nn_func._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.TensorAdd": "dualgrad.ops.Add",
-    "ops.operations._inner_ops.ConvertToDynamic": "dualgrad.mindspore._helpers.given_back",
+    "ops.functional.is_sequence_shape_unknown": "dualgrad.mindspore._helpers.is_unknown",
+    "ops.functional.is_sequence_value_unknown": "dualgrad.mindspore._helpers.is_unknown",
+    "ops.operations._inner_ops.ConvertToDynamic": "dualgrad.mindspore._helpers.Identity",
     "ops.operations.TensorAdd": "dualgrad.ops.Add",
     "nn.layer.activation._activation": "dualgrad.nn.activations._BY_NAME",
 }
