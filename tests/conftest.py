@@ -20,7 +20,7 @@ from dualgrad.programs import verified
 pytest.register_assert_rewrite("support")
 
 # tables that enter themselves when they are imported, and what mpirun starts; neither has examples
-collect_ignore_glob = ["places*.py", "mpi_program.py"]
+collect_ignore_glob = ["places*.py", "mpi_program.py", "scipy_arrays"]
 
 REHEARSAL = pytest.StashKey[Rehearsal]()
 

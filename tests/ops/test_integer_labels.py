@@ -46,7 +46,7 @@ INDEXED = {
     "embedding": lambda i: ops.embedding(i, t64(X)),
     "nn.Embedding": lambda i: nn.Embedding(3, 4, embedding_table=t64(X))(i),
     "np.take": lambda i: dg.numpy.take(t64(X), i, 0),
-    "np.take_along_axis": lambda i: dg.numpy.take_along_axis(t64(X), i.reshape((1, 3)), 0),
+    "np.take_along_axis": lambda i: dg.numpy.take_along_axis(t64(X), i.reshape((3, 1)), 1),
     "cross_entropy": lambda i: ops.cross_entropy(t64(X), i, reduction="none"),
     "nll_loss": lambda i: ops.nll_loss(t64(X), i, reduction="none"),
 }

@@ -298,6 +298,9 @@ def _np_apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
     for axis in [axes] if np.ndim(axes) == 0 else list(axes):
         axis = one_axis("np.apply_over_axes", axis, x.shape)
         found = func(x, axis)
+        if not isinstance(found, Tensor):
+            kind = type(found).__name__
+            raise TypeError(f"np.apply_over_axes: the function returned {kind} over axis {axis}; expected a Tensor")
         if found.ndim != x.ndim:
             shape = tuple([1 if k == axis else n for k, n in enumerate(x.shape)])
             if found.shape != tuple([n for k, n in enumerate(x.shape) if k != axis]):

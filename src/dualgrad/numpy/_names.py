@@ -80,7 +80,7 @@ def _made(array: Any) -> Any:
 _TOOLS = (
     "ScalarType", "dtype", "errstate", "exceptions", "get_printoptions", "geterr", "index_exp", "isscalar",
     "issubdtype", "iterable", "little_endian", "ndarray", "ndindex", "printoptions", "random", "s_",
-    "set_printoptions", "seterr", "testing", "typecodes", "typename", "ufunc",
+    "set_printoptions", "seterr", "testing", "typecodes", "ufunc",
 )  # fmt: skip
 """What speaks of types, settings, places and random numbers: NumPy's own."""
 

@@ -154,6 +154,18 @@ def interpn(
 ) -> Tensor:
     """`scipy.interpolate.interpn`: one call of a `RegularGridInterpolator`, whose arguments and errors it has.
 
+    Parameters
+    ----------
+    points, values, method, bounds_error, fill_value
+        As for the class.
+    xi : Tensor, or tuple of n of them
+        The places, shape (..., n), or the coordinates along each axis, which are broadcast.
+
+    Returns
+    -------
+    Tensor
+        The shape of the places, then the other axes of the values.
+
     Examples
     --------
     >>> import dualgrad as dg

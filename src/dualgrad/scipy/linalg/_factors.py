@@ -446,6 +446,18 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, *other: Any
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
     """Singular values, descending; see `svd`.
 
+    Parameters
+    ----------
+    a : Tensor
+        Shape (..., m, n).
+    overwrite_a, check_finite : bool
+        Accepted, without a meaning here.
+
+    Returns
+    -------
+    Tensor
+        Shape (..., min(m, n)).
+
     Examples
     --------
     >>> import dualgrad as dg

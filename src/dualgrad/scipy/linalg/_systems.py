@@ -27,6 +27,23 @@ __all__ = ["banded", "inv", "lstsq", "pinv", "solve", "solve_banded", "solve_tri
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
     """Inverse of square matrices; see `dualgrad.ops.inverse`.
 
+    Parameters
+    ----------
+    a : Tensor
+        Shape (..., n, n).
+    overwrite_a, check_finite : bool
+        Accepted, without a meaning here.
+
+    Returns
+    -------
+    Tensor
+        Shape (..., n, n).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a matrix is singular.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -39,6 +56,18 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
 
 def pinv(a: Any, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Pseudo-inverse of matrices; see `dualgrad.ops.pinv`.
+
+    Parameters
+    ----------
+    a : Tensor
+        Shape (..., m, n).
+    atol, rtol : float, optional
+        Singular values below ``atol + rtol * (the largest one)`` count as 0.
+
+    Returns
+    -------
+    Tensor
+        Shape (..., n, m).
 
     Examples
     --------
