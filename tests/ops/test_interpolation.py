@@ -6,17 +6,29 @@ import numpy as np
 import pytest
 import scipy.interpolate
 import scipy.ndimage
-from cases.interpolation import CALLS, OURS
+from cases.interpolation import CALLS, CASES, CHOSEN, OURS, case_of
 
 import dualgrad as dg
 from dualgrad import Tensor
 from dualgrad.scipy import interpolate, ndimage
+from dualgrad.testing import check
 
 
 @pytest.mark.parametrize(("label", "call", "args"), CALLS, ids=[label for label, _, _ in CALLS])
 def test_values_are_those_of_scipy(label, call, args):
     found = call(OURS, *[Tensor(a) for a in args])
     np.testing.assert_allclose(found.asnumpy(), call(scipy, *args), rtol=1e-11, atol=1e-12)
+
+
+def test_cases_are_chosen_from_all_calls():
+    assert len(CASES) == len(CHOSEN)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("found", [call for call in CALLS if call[0] not in CHOSEN], ids=lambda call: call[0])
+def test_every_way_of_differentiating_agrees(found):
+    case = case_of(*found)
+    check(case.fn, case.args, order=case.order, rtol=case.rtol, narrow=bool(case.narrow))
 
 
 def line(n, axis):
