@@ -53,13 +53,14 @@ def over_intervals(f: Callable[[np.ndarray], np.ndarray], start: np.ndarray, len
 
 
 def on_a_circle(
-    f: Callable[[np.ndarray], np.ndarray], order: int, z: np.ndarray, radius: np.ndarray, count: int = 96
+    f: Callable[[np.ndarray], np.ndarray], order: int, z: np.ndarray, radius: np.ndarray, count: int = 256
 ) -> np.ndarray:
     """A derivative of an analytic function by Cauchy's integral over a circle around z.
 
     The trapezoidal rule on a circle converges like (radius / distance of the nearest singular point)**count. What
     rounding costs is the ratio of the largest value on the circle to the derivative times radius**order / order!, so
-    the circle should be as large as it can be where the function stays of one size.
+    the circle should be as large as it can be where the function stays of one size. A part exp(-z*z) of the function
+    turns many times along the circle: with 96 nodes 3e-7 of a derivative of Voigt's profile were wrong, with 256 none.
     """
     turn = np.exp(2j * math.pi * (np.arange(count) + 0.5) / count)
     total = np.tensordot(turn**-order, f(z + radius * turn.reshape(-1, *[1] * z.ndim)), 1)
