@@ -138,7 +138,8 @@ def test_large_arrays_are_computed_in_pieces():
     x = np.linspace(0.1, 20.0, 9001)
     np.testing.assert_array_equal(special.ndtr(f64(x)).asnumpy(), sp.ndtr(x))
     slopes = dg.grad(special.dawsn)(f64(x)).asnumpy()
-    np.testing.assert_array_equal(slopes[-5:], dg.grad(special.dawsn)(f64(x[-5:])).asnumpy())
+    # BLAS adds the nodes in an order that depends on how many elements there are.
+    np.testing.assert_allclose(slopes[-5:], dg.grad(special.dawsn)(f64(x[-5:])).asnumpy(), rtol=1e-14)
 
 
 # ---------------------------------------------------------------------------------------------- edges
