@@ -106,8 +106,8 @@ class BSpline:
         t, c, k = self.t, axis_first(self.c, self.axis)[: self.t.size - self.k - 1], self.k
         for _ in range(nu):
             if k == 0:
-                c, t = c * 0.0, t
-                continue
+                c = c * 0.0
+                break
             widths = t[k + 1 : -1] - t[1 : -k - 1]
             safe = where(widths > 0, widths, 1.0)
             c = differences(c) * new_axes(where(widths > 0, k / safe, 0.0), c.ndim - 1)

@@ -63,7 +63,7 @@ _within = extend.primitive(
 def within(name: str, places: Tensor, knots: Tensor) -> Tensor:
     """The same places, checked to be between the first and the last point."""
     ends = _engine.stop(cat((knots[:1], knots[-1:]), 0))
-    return to_shape(_within(to_shape(places, (places.size,)), ends, caller=name), places.shape)
+    return to_shape(_within(flat(places), ends, caller=name), places.shape)
 
 
 def increasing(name: str, what: str, x: Tensor, strictly: bool = True) -> Tensor:
@@ -90,7 +90,7 @@ def axis_first(y: Tensor, axis: int) -> Tensor:
 
 def piece_of(knots: Tensor, places: Tensor, first: int, last: int) -> Tensor:
     """The number of the last knot at or before each place, limited to those where a piece begins."""
-    found = insertions(knots, to_shape(places, (places.size,)), True) - 1
+    found = insertions(knots, flat(places), True) - 1
     limited = _engine.binary_op(_MINIMUM, _engine.binary_op(_MAXIMUM, found, first), last)
     return to_shape(limited, places.shape)
 
