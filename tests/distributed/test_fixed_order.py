@@ -52,8 +52,12 @@ def found(fn, chunk, deterministic):
                 yield bits(total)
 
 
+#: Small ones whose sums are recorded, eager ones that defer their arrays, plans that divide their rows.
+SIZES = (35, 230, 700, 3000, 20_000, 70_000, 140_000)
+
+
 @pytest.mark.filterwarnings("ignore:.* runs eagerly")
-@pytest.mark.parametrize("chunk", [35, 230, 700, 3000, 7000, 70_000])
+@pytest.mark.parametrize("chunk", SIZES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_bits_are_equal(name, chunk, own_programs):
     assert len(set(found(FUNCTIONS[name], chunk, True))) == 1
@@ -61,7 +65,7 @@ def test_bits_are_equal(name, chunk, own_programs):
 
 @pytest.mark.eager("compares calls that are replayed with others")
 @pytest.mark.filterwarnings("ignore:.* runs eagerly")
-@pytest.mark.parametrize(("name", "chunk"), [("products", 700), ("elementwise", 70_000), ("eager", 3000)])
-def test_bits_differ_without_a_fixed_order(name, chunk, own_programs):
-    """Else the test above would show nothing."""
-    assert len(set(found(FUNCTIONS[name], chunk, False))) > 1
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_bits_differ_without_a_fixed_order(name, own_programs):
+    """Else the test above would show nothing. Which sizes differ depends on the processor."""
+    assert any(len(set(found(FUNCTIONS[name], chunk, False))) > 1 for chunk in SIZES)
