@@ -5,51 +5,27 @@ Each is a composition of operators of this library: derivatives pass wherever th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .. import dtype as _dtype
 from .. import ops
 from .._device import on_cpu
 from .._engine.transforms import tensor as _engine
-from ..ops._arguments import IS_FLOAT, OP, alike, one_axis, operand, to_shape, together
+from ..ops._arguments import OP, together
 from ..ops.composed.numbers import nextafter
 from ..ops.index.choice import where
-from ..ops.index.gather import take
-from ..ops.index.masks import nonzero
-from ..ops.index.sorting import argsort, searchsorted, sort
 from ..ops.math.complex import complex, imag, real
-from ..ops.math.reductions import cumprod, cumsum
-from ..ops.shape.reshaping import cat, swapaxes, unstack
+from ..ops.shape.reshaping import swapaxes, unstack
 from ..tensor import Tensor
-from ._arguments import array_like, beside_tensors, tensors_among
 from ._creation import tensor_of
 from ._entries import standard
 from ._more_ufuncs import vecdot
+from ._operands import settled, settled_together
 
-__all__ = ["UniqueAll", "UniqueCounts", "UniqueInverse", "settled", "settled_together", "wide"]
+__all__: list[str] = []
 
-
-def wide(x: Tensor) -> Tensor:
-    """Integers and bools in the type in which they are added up, which is unsigned for unsigned ones."""
-    if x._typenum in IS_FLOAT:
-        return x
-    return x.astype(_dtype.uint64 if x.dtype in _dtype.uint_type else _dtype.int64)
-
-
-def settled(name: str, x: Any) -> Tensor:
-    """An operand as a tensor; lists are arrays."""
-    return tensor_of(x) if isinstance(x, list | tuple) else operand(name, x)
-
-
-def settled_together(name: str, *many: Any) -> list[Tensor]:
-    """Operands as tensors of one type; lists are arrays, numbers take the type of what is beside them."""
-    plain = beside_tensors(tensors_among(many))
-    return alike(together(name, *[array_like(name, x, plain) for x in many]))
-
-
-# ---------------------------------------------------------------------------------------------- exchange, shapes
+# ----------------------------------------------------------------------------------------------------- exchange, shapes
 
 
 @standard("from_dlpack")
@@ -162,7 +138,7 @@ def _broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return np.broadcast_shapes(*shapes)
 
 
-# ---------------------------------------------------------------------------------------------------- elementwise
+# ---------------------------------------------------------------------------------------------------------- elementwise
 
 
 @standard("bitwise_left_shift")
@@ -364,309 +340,7 @@ def _nextafter(x1: Any, x2: Any, /) -> Tensor:
     return nextafter(*together("nextafter", x1, x2))
 
 
-# ------------------------------------------------------------------------------------------------ sorting, places
-
-
-@standard("sort")
-def _sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
-    """Sort along an axis; equal elements keep their order.
-
-    Parameters
-    ----------
-    a : Tensor
-        Any real type.
-    axis : int, default -1
-        The axis; None stands for all elements in a row.
-    kind, stable
-        Accepted: sorting is stable always.
-    descending : bool, default False
-        Largest first.
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(mnp.sort(mnp.asarray([2.0, 3.0, 1.0]), descending=True))
-    [3. 2. 1.]
-    """
-    x, place = _in_a_row("np.sort", a, axis)
-    return sort(x, place, descending)[0]
-
-
-@standard("argsort")
-def _argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
-    """Positions of the elements in sorted order; equal ones keep theirs. Derivatives do not pass.
-
-    Parameters
-    ----------
-    a, axis, kind, stable, descending
-        As of `sort`.
-
-    Returns
-    -------
-    Tensor
-        Int64.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(mnp.argsort(mnp.asarray([2.0, 3.0, 1.0])))
-    [2 0 1]
-    """
-    x, place = _in_a_row("np.argsort", a, axis)
-    return argsort(x, place, descending)
-
-
-def _in_a_row(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
-    """What is sorted, and along which axis."""
-    x = settled(name, a)
-    return (to_shape(x, (x.size,)), 0) if axis is None else (x, one_axis(name, axis, x.shape))
-
-
-@standard("searchsorted")
-def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where values belong in a sorted vector. Derivatives do not pass.
-
-    Parameters
-    ----------
-    a : Tensor
-        Ascending, one axis.
-    v : Tensor or number
-        The values, any shape.
-    side : {'left', 'right'}, default 'left'
-        Before or behind elements that are equal.
-    sorter : Tensor of int, optional
-        Positions that sort `a`.
-
-    Returns
-    -------
-    Tensor
-        Int64, shape of `v`.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(mnp.searchsorted(mnp.asarray([1.0, 2.0, 3.0]), mnp.asarray([0.5, 2.0]), side="right"))
-    [0 2]
-    """
-    sequence, values = settled_together("searchsorted", a, v)
-    return searchsorted(sequence, values, side=side, sorter=None if sorter is None else settled("searchsorted", sorter))
-
-
-@standard("nonzero")
-def _nonzero(a: Any) -> tuple[Tensor, ...]:
-    """Where the elements stand that are not 0: a vector of positions for each axis. Derivatives do not pass.
-
-    Parameters
-    ----------
-    a : Tensor
-        At least one axis.
-
-    Returns
-    -------
-    tuple of Tensor
-        Int64.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(*mnp.nonzero(mnp.asarray([[0, 1], [2, 0]])))
-    [0 1] [1 0]
-    """
-    found: tuple[Tensor, ...] = nonzero(settled("np.nonzero", a), as_tuple=True)
-    return found
-
-
-# ----------------------------------------------------------------------------------------------------------- scans
-
-
-def _initial(x: Tensor, scanned: Tensor, axis: int, number: int, include: bool) -> Tensor:
-    """What is scanned, with the number that it starts from in front."""
-    if not include:
-        return scanned
-    shape = tuple([1 if k == axis else n for k, n in enumerate(scanned.shape)])
-    return cat([Tensor(np.full(shape, number, scanned.dtype.numpy)), scanned], axis)
-
-
-def _axis_of_scan(name: str, x: Tensor, axis: Any) -> int:
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"{name}: a tensor of shape {x.shape} needs an axis; pass axis=")
-        return 0
-    return one_axis(name, axis, x.shape)
-
-
-@standard("cumulative_sum")
-def _cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Running sums along an axis.
-
-    Parameters
-    ----------
-    x : Tensor
-        At least one axis.
-    axis : int, optional
-        The axis; a vector needs none.
-    dtype : dtype, optional
-        Convert to this type first; by default integers become Int64, unsigned ones UInt64.
-    include_initial : bool, default False
-        Put 0 in front.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    ValueError
-        If there are several axes and none is given.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(mnp.cumulative_sum(mnp.asarray([1.0, 2.0, 3.0]), include_initial=True))
-    [0. 1. 3. 6.]
-    """
-    x = settled("cumulative_sum", x)
-    place = _axis_of_scan("cumulative_sum", x, axis)
-    x = wide(x) if dtype is None else x.astype(dtype)
-    return _initial(x, cumsum(x, place, x.dtype), place, 0, include_initial)
-
-
-@standard("cumulative_prod")
-def _cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Running products along an axis; derivatives are exact where factors are 0, too.
-
-    Parameters
-    ----------
-    x, axis, dtype
-        As of `cumulative_sum`.
-    include_initial : bool, default False
-        Put 1 in front.
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(mnp.cumulative_prod(mnp.asarray([2.0, 3.0])))
-    [2. 6.]
-    """
-    x = settled("cumulative_prod", x)
-    place = _axis_of_scan("cumulative_prod", x, axis)
-    x = wide(x) if dtype is None else x.astype(dtype)
-    return _initial(x, cumprod(x, place, x.dtype), place, 1, include_initial)
-
-
-# ------------------------------------------------------------------------------------------------------------ sets
-
-
-class UniqueAll(NamedTuple):
-    """Result of `unique_all`."""
-
-    values: Tensor
-    indices: Tensor
-    inverse_indices: Tensor
-    counts: Tensor
-
-
-class UniqueCounts(NamedTuple):
-    """Result of `unique_counts`."""
-
-    values: Tensor
-    counts: Tensor
-
-
-class UniqueInverse(NamedTuple):
-    """Result of `unique_inverse`."""
-
-    values: Tensor
-    inverse_indices: Tensor
-
-
-def _unique(name: str, x: Any) -> UniqueAll:
-    """Different elements, read where each stands first: derivatives go there. Each nan differs from all others."""
-    x = settled(name, x)
-    flat = to_shape(x, (x.size,))
-    _, first, inverse, counts = np.unique(
-        flat._numpy(), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
-    )
-    indices = Tensor(first.astype(np.int64))
-    inverse = inverse.reshape(x.shape).astype(np.int64)
-    return UniqueAll(take(flat, indices, 0), indices, Tensor(inverse), Tensor(counts.astype(np.int64)))
-
-
-@standard("unique_all")
-def _unique_all(x: Any, /) -> UniqueAll:
-    """The different elements, where each stands first, which of them each element is, and how often each comes.
-
-    Parameters
-    ----------
-    x : Tensor
-        Any shape. Each nan differs from every other.
-
-    Returns
-    -------
-    UniqueAll
-        `values` (derivatives go to the first of equal elements), `indices`, `inverse_indices` of the shape of `x`,
-        and `counts`.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> found = mnp.unique_all(mnp.asarray([3, 1, 3]))
-    >>> print(found.values, found.indices, found.inverse_indices, found.counts)
-    [1 3] [1 0] [1 0 1] [1 2]
-    """
-    return _unique("unique_all", x)
-
-
-@standard("unique_counts")
-def _unique_counts(x: Any, /) -> UniqueCounts:
-    """The different elements, and how often each comes; see `unique_all`.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(*mnp.unique_counts(mnp.asarray([3, 1, 3])))
-    [1 3] [1 2]
-    """
-    found = _unique("unique_counts", x)
-    return UniqueCounts(found.values, found.counts)
-
-
-@standard("unique_inverse")
-def _unique_inverse(x: Any, /) -> UniqueInverse:
-    """The different elements, and which of them each element is; see `unique_all`.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(*mnp.unique_inverse(mnp.asarray([3, 1, 3])))
-    [1 3] [1 0 1]
-    """
-    found = _unique("unique_inverse", x)
-    return UniqueInverse(found.values, found.inverse_indices)
-
-
-@standard("unique_values")
-def _unique_values(x: Any, /) -> Tensor:
-    """The different elements, in ascending order; see `unique_all`.
-
-    Examples
-    --------
-    >>> import dualgrad.numpy as mnp
-    >>> print(mnp.unique_values(mnp.asarray([3, 1, 3])))
-    [1 3]
-    """
-    return _unique("unique_values", x).values
-
-
-# -------------------------------------------------------------------------------------------------------- products
+# ------------------------------------------------------------------------------------------------------------- products
 
 
 @standard("vecdot", "linalg.vecdot")

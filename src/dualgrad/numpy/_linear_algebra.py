@@ -16,9 +16,9 @@ from ..ops.linalg.products import cross
 from ..ops.math.products import outer, tensor_dot
 from ..ops.shape.reshaping import diagonal
 from ..tensor import Tensor
-from ._array_api import settled, settled_together, wide
 from ._entries import standard
 from ._matrices import EigResult
+from ._operands import settled, settled_together, wide
 
 __all__: list[str] = []
 

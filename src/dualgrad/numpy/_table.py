@@ -19,10 +19,13 @@ from . import (
     _products,
     _quantiles,
     _reductions,
+    _scans,
     _sequences,
     _sets,
     _signals,
+    _sorting,
     _standard,
+    _unique,
 )
 from ._entries import FUNCTIONS, SAVES, STANDARD, numbers, on_numbers
 
@@ -30,8 +33,8 @@ __all__ = ["FILES", "FUNCTIONS", "SAVES", "STANDARD", "numbers", "on_numbers"]
 
 FILES = (
     _array_api, _arrays, _bins, _compositions, _creation, _editing, _formulas, _in_place, _least_squares,
-    _linear_algebra, _matrices, _padding, _polynomials, _products, _quantiles, _reductions, _sequences, _sets, _signals,
-    _standard,
+    _linear_algebra, _matrices, _padding, _polynomials, _products, _quantiles, _reductions, _scans, _sequences, _sets,
+    _signals, _sorting, _standard, _unique,
 )  # fmt: skip
 
 # What the array API standard has under NumPy's name answers NumPy's function too.

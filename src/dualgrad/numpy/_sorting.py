@@ -1,0 +1,127 @@
+"""Sorting and places, with the array API standard's arguments beside NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops._arguments import one_axis, to_shape
+from ..ops.index.masks import nonzero
+from ..ops.index.sorting import argsort, searchsorted, sort
+from ..tensor import Tensor
+from ._entries import standard
+from ._operands import settled, settled_together
+
+__all__: list[str] = []
+
+
+@standard("sort")
+def _sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
+    """Sort along an axis; equal elements keep their order.
+
+    Parameters
+    ----------
+    a : Tensor
+        Any real type.
+    axis : int, default -1
+        The axis; None stands for all elements in a row.
+    kind, stable
+        Accepted: sorting is stable always.
+    descending : bool, default False
+        Largest first.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.sort(mnp.asarray([2.0, 3.0, 1.0]), descending=True))
+    [3. 2. 1.]
+    """
+    x, place = _in_a_row("np.sort", a, axis)
+    return sort(x, place, descending)[0]
+
+
+@standard("argsort")
+def _argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
+    """Positions of the elements in sorted order; equal ones keep theirs. Derivatives do not pass.
+
+    Parameters
+    ----------
+    a, axis, kind, stable, descending
+        As of `sort`.
+
+    Returns
+    -------
+    Tensor
+        Int64.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.argsort(mnp.asarray([2.0, 3.0, 1.0])))
+    [2 0 1]
+    """
+    x, place = _in_a_row("np.argsort", a, axis)
+    return argsort(x, place, descending)
+
+
+def _in_a_row(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
+    """What is sorted, and along which axis."""
+    x = settled(name, a)
+    return (to_shape(x, (x.size,)), 0) if axis is None else (x, one_axis(name, axis, x.shape))
+
+
+@standard("searchsorted")
+def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where values belong in a sorted vector. Derivatives do not pass.
+
+    Parameters
+    ----------
+    a : Tensor
+        Ascending, one axis.
+    v : Tensor or number
+        The values, any shape.
+    side : {'left', 'right'}, default 'left'
+        Before or behind elements that are equal.
+    sorter : Tensor of int, optional
+        Positions that sort `a`.
+
+    Returns
+    -------
+    Tensor
+        Int64, shape of `v`.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(mnp.searchsorted(mnp.asarray([1.0, 2.0, 3.0]), mnp.asarray([0.5, 2.0]), side="right"))
+    [0 2]
+    """
+    sequence, values = settled_together("searchsorted", a, v)
+    return searchsorted(sequence, values, side=side, sorter=None if sorter is None else settled("searchsorted", sorter))
+
+
+@standard("nonzero")
+def _nonzero(a: Any) -> tuple[Tensor, ...]:
+    """Where the elements stand that are not 0: a vector of positions for each axis. Derivatives do not pass.
+
+    Parameters
+    ----------
+    a : Tensor
+        At least one axis.
+
+    Returns
+    -------
+    tuple of Tensor
+        Int64.
+
+    Examples
+    --------
+    >>> import dualgrad.numpy as mnp
+    >>> print(*mnp.nonzero(mnp.asarray([[0, 1], [2, 0]])))
+    [0 1] [1 0]
+    """
+    found: tuple[Tensor, ...] = nonzero(settled("np.nonzero", a), as_tuple=True)
+    return found
