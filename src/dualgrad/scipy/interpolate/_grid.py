@@ -115,6 +115,7 @@ class RegularGridInterpolator:
                 taps.append([_nearest(name, knots, x)])
                 weights.append([x * 0.0 + 1.0])
                 continue
+            # Solved for at each call: the places have a say in the type, and each call in the method.
             spline = make_interp_spline(knots, values, _DEGREES[method], axis=axis)
             values = spline.c
             tap, weight = taps_at(spline.t, spline.k, x)

@@ -18,11 +18,12 @@ from ...ops._arguments import to_shape
 from ...ops.index.choice import where
 from ...ops.math.elementwise import abs as magnitude
 from ...ops.math.elementwise import sign
+from ...ops.shape._padding import pad
 from ...ops.shape.reshaping import cat, stack
 from ...tensor import Tensor
+from ..linalg._systems import banded
 from ._pieces import PPoly
 from ._points import differences, given, in_columns, new_axes, row_of
-from ._systems import tridiagonal
 
 __all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "spline_slopes"]
 
@@ -125,7 +126,7 @@ def _free_slopes(h: Tensor, chords: Tensor, ends: Any) -> Tensor:
     last = _condition(h[::-1], chords[::-1], _reversed(ends[1]))
     below, middle, above, right = _inner(h, chords)
     lower, upper = cat((below, last[1]), 0), cat((first[1], above), 0)
-    return tridiagonal(lower, cat((first[0], middle, last[0]), 0), upper, cat((first[2], right, last[2]), 0))
+    return _tridiagonal(lower, cat((first[0], middle, last[0]), 0), upper, cat((first[2], right, last[2]), 0))
 
 
 def _reversed(end: Any) -> Any:
@@ -166,7 +167,7 @@ def _periodic_slopes(h: Tensor, chords: Tensor) -> Tensor:
     gamma = -middle[:1]
     changed = cat((middle[:1] - gamma, middle[1:-1], middle[-1:] - corner * other / gamma), 0)
     u = cat((gamma, middle[1:-1] * 0.0, other), 0)
-    both = tridiagonal(below[1:], changed, above[:-1], cat((right, new_axes(u, 1)), 1))
+    both = _tridiagonal(below[1:], changed, above[:-1], cat((right, new_axes(u, 1)), 1))
     solution, z = both[:, :-1], both[:, -1:]
     share = corner / gamma
     slopes = solution - z * ((solution[:1] + share * solution[-1:]) / (1.0 + z[:1] + share * z[-1:]))
@@ -274,3 +275,9 @@ class Akima1DInterpolator(_Cubic):
         mean = (left * m[1:-2] + right * m[2:-1]) / where(plain, 1.0, both)
         slopes = where(plain, 0.5 * (m[1:-2] + m[2:-1]) if method == "akima" else 0.0, mean)
         return self._set(x, y, slopes, axis, bool(extrapolate))
+
+
+def _tridiagonal(lower: Tensor, middle: Tensor, upper: Tensor, right: Tensor) -> Tensor:
+    """The solution of a system with three diagonals; ``right`` has a column for each right-hand side."""
+    bands = stack([pad(upper, (1, 0)), middle, pad(lower, (0, 1))])
+    return banded(bands, right, low=1, up=1, caller="spline")
