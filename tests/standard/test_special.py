@@ -52,3 +52,19 @@ def test_functions_that_are_entered_are_found():
         assert mnp.special.of_a_test(Tensor([2])).tolist() == [8.0]
     finally:
         del special.of_a_test
+
+
+def test_what_scipy_asks_for_is_found():
+    """SciPy's list of its functions that ask for one of the same name; those of which there is a rule are found."""
+    backends = pytest.importorskip("scipy.special._support_alternative_backends")
+    from dualgrad.scipy import special as rules
+
+    rows = {entry.row.function for entry in rules.ENTRIES if entry.row.function}
+    asked = {info.name for info in backends._special_funcs if info.is_ufunc}
+    assert len(asked & rows) > 40
+    for name in asked & rows:
+        f = getattr(special, name)
+        arity = next(entry.row.arity for entry in rules.ENTRIES if entry.row.function == name)
+        assert f(*[Tensor([1])] * arity).dtype is dg.float64, name
+    with pytest.raises(AttributeError, match="no attribute 'gama'"):
+        special.gama  # noqa: B018

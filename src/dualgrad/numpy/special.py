@@ -2,7 +2,8 @@
 
 With ``SCIPY_ARRAY_API=1`` SciPy looks here for a function before it converts tensors to NumPy's arrays, which would
 end derivatives: ``special`` is an extension that is proposed for the array API standard. So ``scipy.special.gammaln``
-of a tensor, and whatever SciPy makes of it, is the function of `dualgrad.ops`, with derivatives of every order.
+of a tensor, and whatever SciPy makes of it, is the function of `dualgrad.ops`, with derivatives of every order. What
+`dualgrad.ops` does not have is that of `dualgrad.scipy.special`, which is loaded when one is asked for.
 
 Arguments are those of SciPy. Integers are computed with as Float64, as there. Functions here are real: SciPy computes
 those of complex numbers, which are constants then. At the ends of domains values are those of `dualgrad.ops`: limits
@@ -18,7 +19,9 @@ Examples
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -131,3 +134,13 @@ def multigammaln(a: Any, d: Any) -> Any:
 _ZETA = _on_floats("zeta", ops.zeta)
 enter(_SAME)
 __all__ = sorted([*_SAME, "enter", "multigammaln", "zeta"])
+
+
+def __getattr__(name: str) -> Any:
+    """A function that `dualgrad.scipy.special` enters when it is loaded; that folder stands above this one."""
+    if not name.startswith("_"):
+        with contextlib.suppress(ImportError):  # without SciPy there is none
+            importlib.import_module("dualgrad.scipy.special")
+    if name in globals():
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

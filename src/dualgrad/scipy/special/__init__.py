@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import ops
+from ...numpy import special as _for_scipy
 from . import _gauss, _pairs, _spherical, _sums
 from ._bessel import AIRY, BESSEL
 from ._beta import BETA
@@ -58,7 +59,11 @@ _OF_OPS = {
 }  # fmt: skip
 _SECOND_NAMES = {"jn": "jv", "kn": "kv", "yn": "yv"}
 
-globals().update(_MADE | _OF_OPS | {name: _MADE[first] for name, first in _SECOND_NAMES.items()})
+#: Those that take operands and nothing else: SciPy finds them for its own functions of tensors.
+_ELEMENTWISE = _MADE | {name: _MADE[first] for name, first in _SECOND_NAMES.items()}
+_for_scipy.enter({name: f for name, f in _ELEMENTWISE.items() if name not in _for_scipy.__all__})
+
+globals().update(_ELEMENTWISE | _OF_OPS)
 __all__ = sorted(
     [*_MADE, *_OF_OPS, *_SECOND_NAMES, *_gauss.__all__, *_pairs.__all__, *_spherical.__all__, *_sums.__all__]
 )
