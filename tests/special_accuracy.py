@@ -49,6 +49,10 @@ def _ndtri_exp(y: Any) -> Any:
     return mp.findroot(lambda z: mp.log(mp.ncdf(z)) - y, start)
 
 
+def _owens_t(h: Any, a: Any) -> Any:
+    return mp.quad(lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), mp.linspace(0, a, 9)) / (2 * mp.pi)
+
+
 def _wright_omega(x: Any) -> Any:
     return mp.findroot(lambda w: w + mp.log(w) - x, mp.exp(x) / (1 + mp.exp(x)) if x < 1 else x - mp.log(x) + 0.01)
 
@@ -97,6 +101,17 @@ def _betainc(a: Any, b: Any, x: Any) -> Any:
 def _betaincinv(a: Any, b: Any, p: Any) -> Any:
     start = float(sp.betaincinv(float(a), float(b), float(p)))
     return _newton(lambda x: _betainc(a, b, x) - p, lambda x: x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b), start)
+
+
+def _stdtr(n: Any, t: Any) -> Any:
+    tail = _betainc(n / 2, mp.mpf(1) / 2, n / (n + t * t)) / 2
+    return tail if t < 0 else 1 - tail
+
+
+def _stdtrit(n: Any, p: Any) -> Any:
+    start = float(sp.stdtrit(float(n), float(p)))
+    slope = lambda t: (1 + t * t / n) ** (-(n + 1) / 2) / (mp.sqrt(n) * mp.beta(mp.mpf(1) / 2, n / 2))
+    return _newton(lambda t: _stdtr(n, t) - p, slope, start)
 
 
 def _gammaincinv(a: Any, p: Any) -> Any:

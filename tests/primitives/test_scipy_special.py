@@ -29,7 +29,8 @@ PUBLIC = [entry for entry in special.ENTRIES if entry.row.function]
 PUBLIC_NAMES = [entry.row.name for entry in PUBLIC]
 
 #: Their exact values take long; all but one of a kind are measured with the exhaustive product.
-SLOW = {"betaincinv", "betainccinv", "gammaincinv", "gammainccinv", "betaincc", "jacobi_amplitude", "ellipeinc"}
+SLOW = {"betaincinv", "betainccinv", "gammaincinv", "gammainccinv", "betaincc", "jacobi_amplitude", "ellipeinc",
+        "owens_t", "stdtr", "stdtrit"}  # fmt: skip
 
 
 def quick(entries):

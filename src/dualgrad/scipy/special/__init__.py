@@ -38,11 +38,12 @@ from ._polynomials import HYPERGEOMETRIC, POLYNOMIALS
 from ._rows import ORDERS as ORDERS
 from ._rows import registered
 from ._spherical import *
+from ._student import STUDENT
 from ._sums import *
 
 ENTRIES = (
     *(*ERRORS, *NORMAL, *GAMMA, *INFORMATION, *BETA, *INTEGRALS, *POWERS, *BESSEL, *AIRY, *ELLIPTIC),
-    *(*POLYNOMIALS, *HYPERGEOMETRIC, *KUMMER),
+    *(*POLYNOMIALS, *HYPERGEOMETRIC, *KUMMER, *STUDENT),
 )
 
 _MADE = registered(ENTRIES, __name__)

@@ -29,7 +29,7 @@ _POSITIVE, _UNIT = (0, INF), (0, 1)
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
-def _stirling(a: np.ndarray) -> np.ndarray:
+def stirling(a: np.ndarray) -> np.ndarray:
     """What log(gamma(a)) has beyond (a - 1/2) log(a) - a + log(2 pi) / 2."""
     series = sum(c / a ** (2 * n + 1) for n, c in enumerate(_STIRLING))
     direct = sp.gammaln(a) - ((a - 0.5) * np.log(a) - a + 0.5 * math.log(2 * math.pi))
@@ -56,7 +56,7 @@ class _Density:
 
     def __init__(self, a: np.ndarray, b: np.ndarray, order: int) -> None:
         self.a, self.b, self.middle = a, b, a / (a + b)
-        self.height = np.sqrt(a * self.middle_b / (2 * np.pi)) * np.exp(_stirling(a + b) - _stirling(a) - _stirling(b))
+        self.height = np.sqrt(a * self.middle_b / (2 * np.pi)) * np.exp(stirling(a + b) - stirling(a) - stirling(b))
         both = _excess(a + b)
         self.mean_u, self.mean_v = _excess(a) - both, _excess(b) - both  # less log(t0), log(1 - t0)
         self.cumulants = {
@@ -170,9 +170,11 @@ def _check(name: str, a: np.ndarray, b: np.ndarray, j: int, k: int) -> None:
             )
 
 
-def _derivative(j: int, k: int) -> Callable[..., np.ndarray]:
+def betainc_derivative(j: int, k: int, name: str = "betainc") -> Callable[..., np.ndarray]:
+    """A kernel of the derivative of order (j, k) by the parameters, for the public function of a name."""
+
     def kernel(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
-        _check("betainc", a, b, j, k)
+        _check(name, a, b, j, k)
         out = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, np.nan)
         for swapped in (False, True):
             here = _inside(a, b, x) & ((a > b) == swapped)
@@ -215,7 +217,7 @@ def _rows() -> Iterator[Entry]:
         for k in range(ORDERS + 1 - j):
             last = j + k == ORDERS
             for name, kernel, summary in (
-                ("betainc_by", _derivative(j, k), "the regularised incomplete beta function at z"),
+                ("betainc_by", betainc_derivative(j, k), "the regularised incomplete beta function at z"),
                 ("beta_density", _density(j, k), "the density of the beta distribution at z"),
             ):
                 if name == "betainc_by":

@@ -113,6 +113,11 @@ NORMAL = (
             summary="logarithm of the distribution function of the normal distribution",
             exact="mp.log(mp.ncdf(x)) if x < 0 else mp.log1p(-mp.ncdf(-x))",
             example=("[-20.0, 1.5]", "[-203.917 -0.0691435]")),
+    special("owens_t", sp.owens_t, "-0.5 * normal_density(x) * erf(x * y / SQRT2)",
+            "normal_density(x) * normal_density(x * y) / (1 + square(y))",
+            sampled=((-4, 4), (-3, 3)), summary="Owen's T function: the probability of {X > x, 0 < Y < y X} for two "
+            "independent normal variables",
+            exact="_owens_t(x, y)", example=("[0.5, 1.0], [1.0, 2.0]", "[0.106671 0.0784682]")),
     special("ndtri", sp.ndtri,
             "where(x > 0.5, 1 / absorb_mul(1 - x, normal_hazard(-out)), 1 / absorb_mul(x, normal_hazard(out)))",
             domain=(0, 1), sampled=(1e-12, 0.999999), within=100,

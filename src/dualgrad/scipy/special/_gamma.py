@@ -32,7 +32,7 @@ def digamma_excess(x: np.ndarray) -> np.ndarray:
 
 
 @by_order
-def _polygamma_difference(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def polygamma_difference(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Polygamma of order k at x + y less that at x.
 
     For small y / x the Taylor series; for digamma with a large x logarithm and asymptotic series, whose first term is
@@ -88,7 +88,7 @@ GAMMA = (
             summary="rising factorial gamma(x + y) / gamma(x)",
             slope_note="nan where x or x + y is 0, -1, ...", exact="mp.rf(x, y)",
             example=("[0.5, 2.0], [1.5, 3.0]", "[ 0.56419 24. ]")),
-    inner("polygamma_difference", _polygamma_difference, UNDEFINED, "polygamma_difference(x + 1, y, z)",
+    inner("polygamma_difference", polygamma_difference, UNDEFINED, "polygamma_difference(x + 1, y, z)",
           "polygamma(x + 1, y + z)", orders=(0, 1, 2), sampled=((0, 0), (0.05, 1e3), (1e-3, 1e3)), within=100,
           summary="polygamma(x, y + z) - polygamma(x, y)",
           exact="mp.polygamma(int(x), y + z) - mp.polygamma(int(x), y)"),
