@@ -197,6 +197,7 @@ COMPOSED = {
     "lambertw": (special.lambertw, (POINT,)),
     "hankel1": (lambda x: parts(special.hankel1(1.5, x)), (POINT,)),
     "hankel2": (lambda x: parts(special.hankel2(1.5, x)), (POINT,)),
+    "wofz": (lambda x, y: parts(special.wofz(ops.complex(x, y - 0.5))), (POINT, PARAMETER)),
     "spherical_jn": (lambda x: special.spherical_jn(2, x), (POINT,)),
     "spherical_yn": (lambda x: special.spherical_yn(2, x), (POINT,)),
     "spherical_in": (lambda x: special.spherical_in(2, x), (POINT,)),
@@ -224,6 +225,23 @@ def test_every_composed_function_has_a_case():
 def test_every_way_of_differentiating_a_composed_function_agrees(name):
     f, args = COMPOSED[name]
     check(f, args, order=2, rtol=1e-10, batched=name not in ("softmax", "log_softmax", "logsumexp"))
+
+
+def test_the_faddeeva_function_in_the_whole_plane():
+    """By w' = 2i / sqrt(pi) - 2 z w, which cancels little for numbers of this size."""
+    z = np.array([3 * np.exp(1j * angle) for angle in np.linspace(0, 2 * np.pi, 25)] + [0.0, 0.1, -0.1j])
+    w = sp.wofz(z)
+    slope = 2j / np.sqrt(np.pi) - 2 * z * w
+    second = -2 * w - 2 * z * slope
+    x, y = f64(z.real), f64(z.imag)
+    for part in (ops.real, ops.imag):
+        numbers = np.real if part is ops.real else np.imag
+        f = lambda x, y, part=part: part(special.wofz(ops.complex(x, y)))
+        np.testing.assert_allclose(f(x, y).asnumpy(), numbers(w), rtol=1e-15)
+        scale = abs(slope) + abs(z * second) + abs(z * w)
+        assert (abs(dg.grad(f)(x, y).asnumpy() - numbers(slope)) < 1e-14 * scale).all()
+        error = abs(dg.grad(dg.grad(f))(x, y).asnumpy() - numbers(second))
+        assert (error < 1e-13 * (abs(second) + abs(z) * scale + scale)).all()
 
 
 def test_orders_that_cancel_for_small_parameters_are_refused():

@@ -47,8 +47,14 @@ def _dawsn_derivative(order: int, x: np.ndarray) -> np.ndarray:
 
 
 def _faddeeva(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The derivative of order k of w(z); below the real axis, where w grows, by w(z) = 2 exp(-z*z) - w(-z)."""
     z = x + 1j * y
-    return sp.wofz(z) if order == 0 else on_a_circle(sp.wofz, order, z, _radius(order, z))
+    if order == 0:
+        return sp.wofz(z)
+    above = np.where(y < 0, -z, z)
+    found = on_a_circle(sp.wofz, order, above, _radius(order, above))
+    hermite = np.polynomial.hermite.hermval(z, [0] * order + [1])
+    return np.where(y < 0, (-1) ** order * (2 * hermite * np.exp(-z * z) - found), found)
 
 
 def _normal_density(x: np.ndarray) -> np.ndarray:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from ...ops._arguments import operand
 from ...tensor import Tensor
 from ._rows import real, row_applied
 
-__all__ = ["airy", "ellipj", "fresnel", "hankel1", "hankel2", "lambertw", "shichi", "sici"]
+__all__ = ["airy", "ellipj", "fresnel", "hankel1", "hankel2", "lambertw", "shichi", "sici", "wofz"]
 
 
 def _pair(name: str, first: str, second: str, x: Any) -> tuple[Tensor, Tensor]:
@@ -269,3 +270,39 @@ def hankel2(v: Any, z: Any) -> Tensor:
     """
     v, z = real("hankel2", v, z)
     return ops.complex(row_applied("jv", v, z), -row_applied("yv", v, z))
+
+
+def wofz(z: Any) -> Tensor:
+    """The Faddeeva function ``exp(-z*z) erfc(-i z)``.
+
+    Its derivative is ``2i / sqrt(pi) - 2 z w(z)``, computed without this difference, which cancels for large `z`.
+
+    Parameters
+    ----------
+    z : Tensor, numpy.ndarray or number
+        Any shape, real or complex; integers become float32.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of `z`. Its real part is the Voigt profile, up to scales.
+
+    Raises
+    ------
+    TypeError
+        If `z` is neither a Tensor nor an array nor a number.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> from dualgrad.scipy import special
+    >>> x = dg.Tensor([1.0], dg.float64)
+    >>> print(special.wofz(x))
+    [0.36787944+0.60715771j]
+    >>> print(dg.grad(lambda x: ops.real(special.wofz(x + 0.5j)))(x).round(6))
+    [-0.366929]
+    """
+    z = operand("special.wofz", z)
+    x, y = real("wofz", *((ops.real(z), ops.imag(z)) if z.dtype.is_complex else (z, ops.zeros_like(z))))
+    return ops.complex(*[row_applied(f"wofz_{part}", ops.zeros_like(x), x, y) for part in ("real", "imag")])
