@@ -277,6 +277,24 @@ def test_functions_of_orders_take_them_as_scipy_does():
                                sp.hyp2f1(0.5, n + 1.0, 2.5, POINT / 6), rtol=1e-14)  # fmt: skip
 
 
+def test_the_hypergeometric_function_of_complex_numbers():
+    """By both parts, each against the function with raised parameters times a power of i."""
+    z = np.array([0.3 + 0.4j, -1.2 + 0.5j, 0.9 - 0.8j, 2.5 + 0.1j])
+    x, y = f64(z.real), f64(z.imag)
+    f = lambda x, y: special.hyp2f1(0.5, 1.25, 2.0, ops.complex(x, y))
+    slope = 0.5 * 1.25 / 2 * sp.hyp2f1(1.5, 2.25, 3.0, z)
+    second = 0.5 * 1.25 / 2 * 1.5 * 2.25 / 3 * sp.hyp2f1(2.5, 3.25, 4.0, z)
+    np.testing.assert_array_equal(f(x, y).asnumpy(), sp.hyp2f1(0.5, 1.25, 2.0, z))
+    for part, numbers in ((ops.real, np.real), (ops.imag, np.imag)):
+        g = lambda x, y, part=part: part(f(x, y))
+        for k, turn in enumerate((1, 1j)):
+            first = dg.grad(g, k)
+            for way in (first, dg.jit(first), dg.vmap(first)):
+                np.testing.assert_allclose(way(x, y).asnumpy(), numbers(turn * slope), rtol=1e-14)
+            np.testing.assert_allclose(dg.grad(first, k)(x, y).asnumpy(), numbers(turn**2 * second), rtol=1e-13)
+    assert special.hyp2f1(0.5, 1.25, 2.0, dg.Tensor(z.astype(np.complex64))).dtype is dg.complex64
+
+
 def test_the_hypergeometric_function_of_four_operands():
     """By nested gradients of each kind against the shifted function; jets are refused."""
     x = f64(BELOW_ONE)

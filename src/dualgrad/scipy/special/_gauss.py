@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import ops
 from ...extend import Primitive, primitive
+from ...ops._arguments import operand
 from ...tensor import Tensor
 from ._rows import real
 from ._scipy import sp
@@ -24,7 +25,7 @@ def _raised(n: int) -> Primitive:
     """The function with all parameters raised by n, whose slope by the last operand is the one raised by n + 1."""
 
     def kernel(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return np.asarray(sp.hyp2f1(a + n, b + n, c + n, x))
+        return np.asarray(sp.hyp2f1(a.real + n, b.real + n, c.real + n, x))  # all of one type, so complex with x
 
     def slope(moved: Tensor, out: Tensor, a: Tensor, b: Tensor, c: Tensor, x: Tensor) -> Tensor:
         if n == _HIGHEST:
@@ -52,12 +53,15 @@ def hyp2f1(a: Any, b: Any, c: Any, z: Any) -> Tensor:
 
     Parameters
     ----------
-    a, b, c, z : Tensor, numpy.ndarray or number
-        Shapes that broadcast; integers become float32. The result is nan for z > 1.
+    a, b, c : Tensor, numpy.ndarray or number
+        Real parameters, of shapes that broadcast; integers become float32.
+    z : Tensor, numpy.ndarray or number
+        Real or complex. The result is nan for a real z > 1, and has its cut there.
 
     Returns
     -------
     Tensor
+        Complex if `z` is.
 
     Raises
     ------
@@ -78,6 +82,10 @@ def hyp2f1(a: Any, b: Any, c: Any, z: Any) -> Tensor:
     >>> print(special.hyp2f1(0.5, 1.0, 1.5, dg.Tensor([0.25], dg.float64)).round(6))
     [1.098612]
     """
-    operands = real("hyp2f1", a, b, c, z)
+    if z.dtype.is_complex if isinstance(z, Tensor) else np.iscomplexobj(z):
+        z = operand("special.hyp2f1", z)
+        operands = [*real("hyp2f1", a, b, c, ops.real(z))[:3], z]
+    else:
+        operands = real("hyp2f1", a, b, c, z)
     shape = np.broadcast_shapes(*[tuple(x.shape) for x in operands])
     return _HYP2F1[0](*[ops.broadcast_to(x, shape) for x in operands])
