@@ -77,3 +77,14 @@ def test_draws_of_numpy_are_constants():
     source = mnp.random.default_rng(0)
     noise = source.normal(size=3)
     np.testing.assert_array_equal(dg.grad(lambda x: mnp.sum(noise * x**2))(V).asnumpy(), 2 * noise * V)
+
+
+def test_the_class_of_arrays():
+    for x in (Tensor([1.0]), Tensor(1.0), dg.Parameter(Tensor([1.0]), name="p"), np.ones(2)):
+        assert isinstance(x, mnp.ndarray)
+        assert issubclass(type(x), mnp.ndarray)
+    for x in (1.0, [1.0], np.float64(1)):
+        assert not isinstance(x, mnp.ndarray)
+    made = mnp.ndarray((2, 3), int)
+    assert made.shape == (2, 3)
+    assert made.dtype is dg.int64

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ._elementwise_methods import ElementwiseMethods
+from .ops.math._parts import Part
 from .tensor import Tensor
 
 class TensorMethods(ElementwiseMethods):
@@ -40,6 +41,21 @@ def attached():
     ours = {name: f for name in sorted(vars(dg.Tensor)) if inspect.isfunction(f := getattr(dg.Tensor, name))}
     folders = (ops.__name__, dg.numpy.__name__)
     return {name: f for name, f in ours.items() if f.__module__.startswith(folders) and name not in elementwise.METHODS}
+
+
+def attributes():
+    """The properties that were attached, by name."""
+    found = {name: p for name, p in sorted(vars(dg.Tensor).items()) if isinstance(p, property)}
+    return {name: p for name, p in found.items() if p.fget.__module__.startswith(ops.__name__)}
+
+
+def both_ways(name, attribute):
+    """How a stub declares a property."""
+    kind = inspect.signature(attribute.fget).return_annotation
+    return (
+        f"    @property\n    def {name}(self) -> {kind}: ...\n"
+        f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n"
+    )
 
 
 def declaration(name, function):
@@ -63,12 +79,14 @@ def spelled(annotation):
 
 def text():
     """The stub, without line breaks inside declarations."""
-    return HEAD + "".join(f"    {declaration(name, function)}\n" for name, function in attached().items())
+    methods = "".join(f"    {declaration(name, function)}\n" for name, function in attached().items())
+    return HEAD + methods + "".join(both_ways(name, attribute) for name, attribute in attributes().items())
 
 
 def test_the_methods_of_tensors_are_declared():
     """If this fails, run this file as a script."""
     assert {"sum", "reshape", "astype", "matmul"} <= attached().keys()
+    assert attributes().keys() == {"imag", "real"}
     assert ast.dump(ast.parse(STUB.read_text())) == ast.dump(ast.parse(text()))
 
 

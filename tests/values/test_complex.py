@@ -440,3 +440,62 @@ def test_both_halves_may_lie_at_multiples_of_four_bytes():
         for _ in range(3):
             for found, expected in zip(recorded(Tensor.from_numpy(z)), f(t(z)), strict=True):
                 np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy())
+
+
+# ------------------------------------------------------------------------------ parts as attributes and as methods
+
+NUMBERS = [np.array([1 + 2j, 3 - 1j]), np.array([1.5 - 2j], np.complex64), np.array([1.0, -2.0]), np.array([1, 2])]
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("z", NUMBERS, ids=lambda z: z.dtype.name)
+def test_parts_are_attributes_and_methods(z, part):
+    attribute, expected = getattr(t(z), part), getattr(z, part)
+    for found in (attribute, attribute(), getattr(ops, part)(t(z)), getattr(np, part)(t(z))):
+        assert found.asnumpy().dtype == expected.dtype
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+    assert type(attribute()) is dg.Tensor
+    assert type(attribute + 1) is dg.Tensor
+    assert not callable(t(z))
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_slopes_pass_both_spellings(part):
+    x = t(np.array([0.5, 1.5]))
+    spellings = (
+        lambda x: getattr(ops.complex(x, x * x) ** 2, part).sum(),
+        lambda x: getattr(ops.complex(x, x * x) ** 2, part)().sum(),
+    )
+    exact = 2 * x - 4 * x**3 if part == "real" else 6 * x * x  # (x + i x*x)**2
+    for f in spellings:
+        for way in (dg.grad(f), dg.jit(dg.grad(f)), dg.jacfwd(f)):
+            for _ in range(4):
+                np.testing.assert_allclose(way(x).asnumpy(), exact.asnumpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("z", NUMBERS[:2], ids=lambda z: z.dtype.name)
+@pytest.mark.parametrize("value", [2.5, [4.0], np.array([7.0])], ids=["number", "list", "array"])
+def test_parts_are_assigned_to_as_numpys(z, part, value):
+    ours, theirs = t(z.copy()), z.copy()
+    setattr(ours, part, value)
+    setattr(theirs, part, value)
+    np.testing.assert_array_equal(ours.asnumpy(), theirs)
+    assert ours.asnumpy().dtype == z.dtype
+
+
+def test_slopes_pass_an_assigned_part():
+    def f(x):
+        z = ops.complex(x, x)
+        z.real, z.imag = x**2, 3 * x
+        return (abs(z) ** 2).sum()
+
+    x = t(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(dg.grad(f)(x).asnumpy(), (4 * x**3 + 18 * x).asnumpy(), rtol=1e-14)
+
+
+def test_what_cannot_be_assigned_to():
+    with pytest.raises(TypeError, match="Float64 has no imaginary part to be set"):
+        t(np.array([1.0])).imag = 1.0
+    with pytest.raises(RuntimeError, match="the assignment would be lost"):
+        t(np.array([1j])).real[0] = 1.0

@@ -77,9 +77,39 @@ def _made(array: Any) -> Any:
     return tensor_of(array, float if array.dtype == np.float64 else None)
 
 
+class _Arrays(type):
+    """What `isinstance` asks of `ndarray`."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor | np.ndarray)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, Tensor | np.ndarray)
+
+
+class ndarray(metaclass=_Arrays):
+    """The class of arrays, for `isinstance` and annotations: Tensors of any shape, and NumPy's arrays.
+
+    Called with a shape it makes a tensor of zeros.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> import dualgrad.numpy as mnp
+    >>> isinstance(dg.Tensor([1.0]), mnp.ndarray), isinstance(1.0, mnp.ndarray)
+    (True, False)
+    """
+
+    def __new__(cls, shape: Any, dtype: Any = float) -> Any:
+        return tensor_of(np.zeros(shape, as_dtype(dtype).numpy), dtype)
+
+    def __class_getitem__(cls, _: Any) -> Any:
+        return cls
+
+
 _TOOLS = (
     "ScalarType", "dtype", "errstate", "exceptions", "get_printoptions", "geterr", "index_exp", "isscalar",
-    "issubdtype", "iterable", "little_endian", "ndarray", "ndindex", "printoptions", "random", "s_",
+    "issubdtype", "iterable", "little_endian", "ndindex", "printoptions", "random", "s_",
     "set_printoptions", "seterr", "testing", "typecodes", "ufunc",
 )  # fmt: skip
 """What speaks of types, settings, places and random numbers: NumPy's own."""
@@ -91,6 +121,7 @@ NAMES: dict[str, Any] = {
     "True_": True,
     "c_": _Joined("c_", True),
     "mgrid": _Grid(np.mgrid),
+    "ndarray": ndarray,
     "ogrid": _Grid(np.ogrid),
     "r_": _Joined("r_", False),
 }

@@ -10,14 +10,14 @@ import numpy as np
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import OP, Primitive, operand
+from .._arguments import OP, Primitive, operand, to_shape
 
 __all__ = [
     "Conj", "Imag", "Real", "adjoint", "conj", "imag", "is_complex", "is_floating_point", "real", "view_as_complex",
     "view_as_real",
 ]  # fmt: skip
 
-_CONJ = OP["conj"]
+_CONCAT, _CONJ = OP["concat"], OP["conj"]
 _SLICE, _TRANSPOSE = OP["slice"], OP["transpose"]
 _VIEW_AS_COMPLEX, _VIEW_AS_REAL = OP["view_as_complex"], OP["view_as_real"]
 
@@ -138,6 +138,12 @@ def _part(z: Tensor, k: int) -> Tensor:
     pairs = _engine.apply(_VIEW_AS_REAL, None, z)
     where = (*[(0, n, 1) for n in z.shape], (k, 1, 1))
     return _engine.apply(OP["reshape"], z.shape, _engine.apply(_SLICE, where, pairs))
+
+
+def joined(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers of two parts of one shape and type."""
+    pairs = [to_shape(x, (*x.shape, 1)) for x in (real, imag)]
+    return _engine.apply(_VIEW_AS_COMPLEX, None, _engine.apply(_CONCAT, real.ndim, *pairs))
 
 
 def real(x: Any) -> Tensor:
@@ -274,11 +280,45 @@ class Conj(Primitive, of=conj):
         return conj(x)
 
 
-METHODS: dict[str, Callable[..., Any]] = {
+class Part(Tensor):
+    """What ``x.real`` and ``x.imag`` are: NumPy's attributes, which MindSpore's programs call as methods."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Tensor:
+        """The part itself, as any other tensor."""
+        return _as(Tensor, self)
+
+
+def _as(kind: Any, x: Tensor) -> Any:
+    found = kind.__new__(kind)
+    found._hold(x)
+    return found
+
+
+def _attribute(part: Callable[[Any], Tensor]) -> property:
+    def get(x: Tensor) -> Part:
+        return _as(Part, part(x))
+
+    def put(x: Tensor, value: Any) -> None:
+        if x.dtype.is_complex:
+            parts = [_part(x, 0), _part(x, 1)]
+            parts[part is imag][...] = value
+            x[...] = joined(*parts)
+        elif part is real:
+            x[...] = value
+        else:
+            raise TypeError(f"Tensor.imag: {x.dtype} has no imaginary part to be set; expected a complex tensor")
+
+    return property(get, put, doc=part.__doc__)
+
+
+METHODS: dict[str, Any] = {
     "adjoint": adjoint,
     "conj": conj,
-    "imag": imag,
+    "conjugate": conj,
+    "imag": _attribute(imag),
     "is_complex": is_complex,
     "is_floating_point": is_floating_point,
-    "real": real,
+    "real": _attribute(real),
 }

@@ -17,21 +17,21 @@ from ... import dtype as _dtype
 from ..._dtypes import default_float
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
-from .._arguments import OP, Primitive, expanded, floating, operand, to_shape
+from .._arguments import OP, Primitive, expanded, floating, operand
 from . import _parts
 from ._parts import *  # noqa: F403
-from ._parts import _part
+from ._parts import _part, joined
 
 __all__ = [
     "Angle", "Complex", "ComplexAbs", "Polar", "angle", "complex", "polar", "sgn",
 ]  # fmt: skip
 __all__ += _parts.__all__
 
-_ABS, _ATAN2, _COS, _CONCAT = OP["abs"], OP["atan2"], OP["cos"], OP["concat"]
+_ABS, _ATAN2, _COS = OP["abs"], OP["atan2"], OP["cos"]
 _DIV, _EQ, _HYPOT, _ISNAN, _LOGICAL_AND = OP["div"], OP["eq"], OP["hypot"], OP["isnan"], OP["logical_and"]
 _LT, _SIGN, _SIN = OP["lt"], OP["sign"], OP["sin"]
 _SQUARE = OP["square"]
-_VIEW_AS_COMPLEX, _WHERE = OP["view_as_complex"], OP["where"]
+_WHERE = OP["where"]
 
 
 def _number(value: float, like: Tensor) -> Tensor:
@@ -158,8 +158,7 @@ def complex(real: Any, imag: Any) -> Tensor:
         shape = np.broadcast_shapes(parts[0].shape, parts[1].shape)
     except ValueError:
         raise ValueError(f"complex: parts of shapes {parts[0].shape} and {parts[1].shape} do not broadcast") from None
-    pairs = [to_shape(expanded(x, shape), (*shape, 1)) for x in parts]
-    return _engine.apply(_VIEW_AS_COMPLEX, None, _engine.apply(_CONCAT, len(shape), *pairs))
+    return joined(*[expanded(x, shape) for x in parts])
 
 
 def polar(abs: Any, angle: Any) -> Tensor:
