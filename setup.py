@@ -115,17 +115,42 @@ def headers_of(source):
 
 
 def mend(path):
-    """Repair two helpers of Cython 3.3 in a C file that it has written.
+    """Repair three helpers of Cython 3.3 in a C file that it has written.
 
     If a list comprehension cannot append an object for lack of memory, the helper and its caller both release
     the object, which other references still use. If line tracing finds no memory, the function runs untraced, but
-    with the error set.
+    with the error set. In an interpreter without GIL `dict.get` would borrow an object that another thread may free.
     """
     text = path.read_text()
     mended = re.sub(
         r"(int result = PyList_Append\(list, x\);\s*)Py_DECREF\(x\);", r"\1if (likely(result == 0)) Py_DECREF(x);", text
     )
     mended = re.sub(r"(if \(\*(?:code|frame) == NULL\)) return 0;", r"\1 return PyErr_Clear(), 0;", mended)
+    mended = mended.replace(
+        """    value = PyDict_GetItemWithError(d, key);
+    if (unlikely(!value)) {
+        if (unlikely(PyErr_Occurred()))
+            return NULL;
+        value = default_value;
+    }
+    Py_INCREF(value);
+    if ((1));
+""",
+        """#if CYTHON_COMPILING_IN_CPYTHON_FREETHREADING
+    if (unlikely(PyDict_GetItemRef(d, key, &value) < 0)) return NULL;
+    if (!value) value = Py_NewRef(default_value);
+#else
+    value = PyDict_GetItemWithError(d, key);
+    if (unlikely(!value)) {
+        if (unlikely(PyErr_Occurred()))
+            return NULL;
+        value = default_value;
+    }
+    Py_INCREF(value);
+#endif
+    if ((1));
+""",
+    )
     if mended != text:
         path.write_text(mended)
 
