@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from engine import forget_programs
+from engine import forget_programs, programs
 from support import assert_close, f64
 
 import dualgrad as dg
@@ -83,6 +83,25 @@ def test_threads_record_and_replay_one_function(name):
         for x, parts in zip(inputs, expected, strict=True):
             assert x.asnumpy().shape == shape
             np.testing.assert_allclose(recorded(x)[0].asnumpy(), parts[0], rtol=1e-12)
+
+
+def test_threads_record_functions_of_their_own_while_programs_are_forgotten():
+    """They share the cache, which is read, changed and emptied at the same time."""
+    x = f64(np.linspace(0.0, 1.0, 6))
+
+    def work(k):
+        for i in range(10):
+            factors = [1.0 + 40 * i + 10 * k + j for j in range(6)]
+            for c in factors:
+                recorded = dg.jit(dg.grad(lambda a, c=c: ops.sin(a * c).sum()))
+                for _ in range(3):
+                    assert_close(recorded(x), c * np.cos(c * x.asnumpy()))
+            if k == 0:
+                programs()
+            if k == 1 and i % 4 == 3:
+                forget_programs()
+
+    at_once(work)
 
 
 @pytest.mark.usefixtures("several_threads")

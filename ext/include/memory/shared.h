@@ -6,18 +6,27 @@
 
 #if !defined(Py_GIL_DISABLED)
 #define DG_ADD_SHARED(counter, n) (*(counter) += (n))
-#define DG_READ_SHARED(counter) (*(counter))
+#define DG_READ_SHARED(place) (*(place))
+#define DG_WRITE_SHARED(place, value) (*(place) = (value))
+#define DG_READ_POINTER(place) (*(place))
+#define DG_WRITE_POINTER(place, value) (*(place) = (value))
 #define DG_SET_FLAG(flag) (*(flag) = 1)
 #define DG_FLAG(flag) (*(flag))
 #elif defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #define DG_ADD_SHARED(counter, n) (_InterlockedExchangeAdd64(counter, n) + (n))
-#define DG_READ_SHARED(counter) _InterlockedExchangeAdd64(counter, 0)
+#define DG_READ_SHARED(place) (*(volatile long long *)(place))
+#define DG_WRITE_SHARED(place, value) (*(volatile long long *)(place) = (value))
+#define DG_READ_POINTER(place) _InterlockedCompareExchangePointer((void **)(place), NULL, NULL)
+#define DG_WRITE_POINTER(place, value) ((void)_InterlockedExchangePointer((void **)(place), value))
 #define DG_SET_FLAG(flag) _InterlockedExchange((volatile long *)(flag), 1)
 #define DG_FLAG(flag) _InterlockedExchangeAdd((volatile long *)(flag), 0)
 #else
 #define DG_ADD_SHARED(counter, n) __atomic_add_fetch(counter, n, __ATOMIC_RELAXED)
-#define DG_READ_SHARED(counter) __atomic_load_n(counter, __ATOMIC_RELAXED)
+#define DG_READ_SHARED(place) __atomic_load_n(place, __ATOMIC_RELAXED)
+#define DG_WRITE_SHARED(place, value) __atomic_store_n(place, value, __ATOMIC_RELAXED)
+#define DG_READ_POINTER(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
+#define DG_WRITE_POINTER(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
 #define DG_SET_FLAG(flag) __atomic_store_n(flag, 1, __ATOMIC_RELEASE)
 #define DG_FLAG(flag) __atomic_load_n(flag, __ATOMIC_ACQUIRE)
 #endif
@@ -25,6 +34,24 @@
 /* The counter after n was added to it, and the counter. */
 static inline long long dg_add_shared(long long *counter, long long n) { return DG_ADD_SHARED(counter, n); }
 static inline long long dg_read_shared(long long *counter) { return DG_READ_SHARED(counter); }
+static inline void dg_write_shared(long long *counter, long long n) { DG_WRITE_SHARED(counter, n); }
+
+/* A pointer. What it points to was complete when it was written. */
+static inline void *dg_read_pointer(void **place) { return DG_READ_POINTER(place); }
+static inline void dg_write_pointer(void **place, void *value) { DG_WRITE_POINTER(place, value); }
+static inline char *dg_read_data(char **place) { return (char *)DG_READ_POINTER(place); }
+static inline void dg_write_data(char **place, char *value) { DG_WRITE_POINTER(place, value); }
+
+/* A lock that is held for a moment. Unlike a critical section it is not given up while its holder waits for another. */
+#if defined(Py_GIL_DISABLED)
+typedef PyMutex dg_shared_lock;
+static inline void dg_hold(dg_shared_lock *lock) { PyMutex_Lock(lock); }
+static inline void dg_release(dg_shared_lock *lock) { PyMutex_Unlock(lock); }
+#else
+typedef char dg_shared_lock;
+static inline void dg_hold(dg_shared_lock *lock) { (void)lock; }
+static inline void dg_release(dg_shared_lock *lock) { (void)lock; }
+#endif
 
 /* Say that what was written before is complete, and whether that was said. */
 static inline void dg_set_flag(int *flag) { (void)DG_SET_FLAG(flag); }

@@ -38,6 +38,17 @@ from ..transforms.handles cimport TensorBase
 from ..transforms.transformed cimport Transformed
 from .travel cimport arrive, departing
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+    long long dg_read_shared(long long *counter) noexcept
+    void *dg_read_pointer(void **place) noexcept
+    void dg_write_pointer(void **place, void *value) noexcept
+    bint dg_flag(bint *flag) noexcept
+    ctypedef struct dg_shared_lock:
+        pass
+    void dg_hold(dg_shared_lock *lock) noexcept
+    void dg_release(dg_shared_lock *lock) noexcept
+
 cdef enum:
     CACHE_SIZE = 256                # functions
     CACHE_BYTES = 1 << 29           # kept by their guards and constants
@@ -49,6 +60,7 @@ cdef enum:
 
 # Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
 FUNCTIONS = OrderedDict()
+cdef dg_shared_lock HELD            # while that is read or changed. Nothing is freed then, and no code of users runs
 cdef void *NEWEST = NULL            # where the last one called is, unless it belongs to a Cell; maybe freed
 cdef long long EPOCH = 0            # how often all programs were forgotten
 
@@ -59,7 +71,7 @@ cdef class Recorded:
     cdef readonly bint pure
     cdef Function function          # its programs, if `known` is still __wrapped__
     cdef object known
-    cdef int others                 # calls by the program of another function with the same key
+    cdef long long others           # calls by the program of another function with the same key
 
     cdef dict __dict__
 
@@ -90,7 +102,8 @@ cdef class Recorded:
             with cython.critical_section(self):
                 self.function = function
                 self.known = None if function is None else self.__wrapped__
-                self.others += function is not None and belongs_to_another(function, self.__wrapped__)
+            if function is not None and belongs_to_another(function, self.__wrapped__):
+                dg_add_shared(&self.others, 1)
         return result
 
     cdef tuple key(self):
@@ -98,21 +111,21 @@ cdef class Recorded:
         but guards are those of one of them: the keys of the others are compared at each call. One that is called often
         has programs of its own."""
         key, alive, name = function_key(self.__wrapped__)
-        return (key if self.others < OTHERS else ("own", ByIdentity(self.__wrapped__), key)), alive, name
+        if dg_read_shared(&self.others) >= OTHERS:
+            key = "own", ByIdentity(self.__wrapped__), key
+        return key, alive, name
 
     def depends_on(self, *args):
         """What the last result for this signature depends on besides the arguments. None if no program is confirmed, or
         if the function changes tensors or draws random numbers."""
         cdef Function function
-        cdef Specialisation special
         cdef Recording r
         cdef Signature g = signature_of(args, {})
         key, alive, _ = self.key()
         function = known_as((self.pure, key), alive)
-        if function is None or function.eager:
+        if function is None or dg_flag(&function.eager):
             return None
-        special = function.specialisations.get(g.key())
-        r = None if special is None else special.confirmed
+        r = confirmed_for(function, g.key())
         if r is None or r.program.effects or any(
                 [EFFECTS[<int>step[0]] for step in r.program.steps]):
             return None
@@ -158,50 +171,113 @@ def restored(fn, bint pure, dict attributes):
 cdef bint belongs_to_another(Function function, object call):
     """Whether the program that was replayed last is that of another function."""
     cdef Specialisation special
+    cdef Recording confirmed
     with cython.critical_section(function):
         special = function.latest
-    return (special is not None and special.confirmed is not None and function.alive is None
-            and special.confirmed.call is not call)
+        confirmed = None if special is None else special.confirmed
+    return confirmed is not None and function.alive is None and confirmed.call is not call
+
+
+cdef Recording confirmed_for(Function function, object key):
+    """The program of a function for the arguments with a key, or None."""
+    cdef Specialisation special
+    cdef Recording confirmed
+    with cython.critical_section(function):
+        special = function.specialisations.get(key)
+        confirmed = None if special is None else special.confirmed
+    return confirmed
+
+
+cdef list recordings_of(Function function):
+    """(whether it is replayed, the recording) for each signature that a function has a recording of."""
+    cdef Specialisation special
+    with cython.critical_section(function):
+        found = [(special.confirmed is not None, special.last if special.confirmed is None else special.confirmed)
+                 for special in function.specialisations.values()]
+    return [pair for pair in found if pair[1] is not None]
 
 
 cdef Function new_function(object name, object alive):
     cdef Function function = Function()
     function.specialisations = OrderedDict()
-    function.epoch = EPOCH
+    function.epoch = dg_read_shared(&EPOCH)
     function.name = name
     function.alive = None if alive is None else weakref.ref(alive)
     return function
+
+
+cdef object kept_as(object key):
+    """What FUNCTIONS has under a key, or None."""
+    dg_hold(&HELD)
+    try:
+        return FUNCTIONS.get(key)
+    finally:
+        dg_release(&HELD)
+
+
+cdef int keep(object key, object kept) except -1:
+    """Put something under a key into FUNCTIONS, at its end; None: what is there stays, at the end, if it still is."""
+    former = None
+    dg_hold(&HELD)
+    try:
+        former = FUNCTIONS.get(key)
+        if kept is not None:
+            FUNCTIONS[key] = kept
+        elif former is not None:
+            FUNCTIONS.move_to_end(key)
+    finally:
+        dg_release(&HELD)
+    return 0
+
+
+cdef tuple drop_oldest(Py_ssize_t more_than):
+    """Take the oldest entry out of FUNCTIONS if it has more than so many; else None."""
+    dg_hold(&HELD)
+    try:
+        return FUNCTIONS.popitem(last=False) if len(FUNCTIONS) > more_than else None
+    finally:
+        dg_release(&HELD)
+
+
+cdef list entries():
+    """The entries of FUNCTIONS in their order."""
+    dg_hold(&HELD)
+    try:
+        return list(FUNCTIONS.items())
+    finally:
+        dg_release(&HELD)
 
 
 cdef Function known_as(object key, object alive):
     """The Function of a key, or None. A Cell holds its own."""
     cdef Function function = None
     if alive is None:
-        function = <Function>FUNCTIONS.get(key)
-    elif (<CellCall>alive).programs is not None:
-        function = <Function>(<CellCall>alive).programs.get(key)
-    return None if function is None or function.epoch != EPOCH else function
+        function = <Function>kept_as(key)
+    else:
+        with cython.critical_section(alive):
+            if (<CellCall>alive).programs is not None:
+                function = <Function>(<CellCall>alive).programs.get(key)
+    return None if function is None or function.epoch != dg_read_shared(&EPOCH) else function
 
 
 cdef Function function_for_key(object key, object alive, object name, bint pure):
     """The Function of a key, or a new one."""
     cdef Function function = known_as(key, alive)
     if function is not None:
-        if <void *>function is not NEWEST:
-            try:
-                FUNCTIONS.move_to_end(key)
-            except KeyError:
-                pass                        # it was dropped, maybe by another thread
+        if <void *>function is not dg_read_pointer(&NEWEST):
+            keep(key, None)
         return function
     function = new_function(name, alive)
     function.pure = pure
     if alive is None:
-        FUNCTIONS[key] = function
+        kept = function
     else:
-        if (<CellCall>alive).programs is None:
-            (<CellCall>alive).programs = {}
-        (<CellCall>alive).programs[key] = function
-        FUNCTIONS[key] = weakref.ref(function)
+        kept = weakref.ref(function)
+        with cython.critical_section(alive):
+            if (<CellCall>alive).programs is None:
+                (<CellCall>alive).programs = {}
+            (<CellCall>alive).programs[key] = function
+    keep(key, kept)
     shrink()
     return function
 
@@ -209,29 +285,28 @@ cdef Function function_for_key(object key, object alive, object name, bint pure)
 cdef int shrink() except -1:
     """Drop the least recently used functions above the bounds of the cache; other references keep them alive."""
     cdef Function function
-    cdef Py_ssize_t total = 0
+    cdef long long total = 0
     for function in functions():
-        total += function.bytes
-    while FUNCTIONS and (len(FUNCTIONS) > CACHE_SIZE or (total > CACHE_BYTES and len(FUNCTIONS) > 1)):
-        try:
-            _, found = FUNCTIONS.popitem(last=False)
-        except KeyError:
-            break                           # another thread has dropped the last one
+        total += dg_read_shared(&function.bytes)
+    while True:
+        dropped = drop_oldest(1 if total > CACHE_BYTES else CACHE_SIZE)
+        if dropped is None:
+            break
+        _, found = dropped
         function = found() if isinstance(found, weakref.ref) else found
-        total -= 0 if function is None else function.bytes
+        total -= 0 if function is None else dg_read_shared(&function.bytes)
     return 0
 
 
 cdef object call_by_key(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None,
                         bint pure=False):
     """A call of the recorded function of a key."""
-    global NEWEST
     cdef Function function = function_for_key((pure, key), alive, name, pure)
-    cdef Py_ssize_t before = function.bytes
+    cdef long long before = dg_read_shared(&function.bytes)
     if alive is None:
-        NEWEST = <void *>function
+        dg_write_pointer(&NEWEST, <void *>function)
     result = replay_or_record(function, call, args, kwargs, fn)
-    if function.bytes > before:
+    if dg_read_shared(&function.bytes) > before:
         shrink()
     return result
 
@@ -242,7 +317,7 @@ cdef object replay_latest(Function function, object call, tuple args):
     or None: then the key of the function has been compared."""
     cdef Specialisation special
     cdef Recording confirmed
-    if function.epoch != EPOCH or replays_are_checked():
+    if function.epoch != dg_read_shared(&EPOCH) or replays_are_checked():
         return NotImplemented
     with cython.critical_section(function):
         special = function.latest
@@ -255,7 +330,7 @@ cdef object replay_latest(Function function, object call, tuple args):
             return NotImplemented
     result = try_replay(confirmed, inputs)
     if result is not NotImplemented and result is not FAILED:
-        special.replays += 1
+        dg_add_shared(&special.replays, 1)
     return result
 
 
@@ -266,7 +341,7 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
     cdef Signature g
     cdef tuple key
     cdef bint valid
-    if function.eager:
+    if dg_flag(&function.eager):
         return call(*args, **kwargs)
     if not kwargs:
         result = replay_latest(function, None, args)
@@ -290,13 +365,13 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
             if result is FAILED:
                 return call(*args, **kwargs)
             if result is not NotImplemented:
+                dg_add_shared(&special.replays, 1)
                 with cython.critical_section(function):
-                    special.replays += 1
                     function.latest = special
                 return result
         with cython.critical_section(function):
             drop(function, special, confirmed)
-        if function.eager:
+        if dg_flag(&function.eager):
             return call(*args, **kwargs)
     return record_call(function, special, call, g, fn)
 
@@ -328,7 +403,7 @@ cdef int drop(Function function, Specialisation special, Recording confirmed) ex
     change = change_in_words(confirmed.guards)
     special.confirmed = None
     special.failures = 0
-    if special.replays < WORTH:
+    if dg_read_shared(&special.replays) < WORTH:
         special.changes += 1
     if special.changes > MISSES:
         go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls each; "
@@ -341,7 +416,7 @@ cdef class Repeated:
     program, which is freed with it. A function that cannot be recorded is called as it is."""
     cdef object fn
     cdef Function function
-    cdef int calls
+    cdef long long calls            # that were no replays: two
 
     def __init__(self, str name, fn):
         self.fn = fn
@@ -354,8 +429,8 @@ cdef class Repeated:
     def __call__(self, *args):
         if not is_outermost():
             return self.fn(*args)
-        self.calls = min(self.calls + 1, 3)
-        if self.calls < 3:
+        if dg_read_shared(&self.calls) < 2:
+            dg_add_shared(&self.calls, 1)
             return self.fn(*args)
         return replay_or_record(self.function, self.fn, args, {})
 
@@ -468,7 +543,7 @@ def transform_called(str name, fn, tuple settings, parameters, call, tuple args,
 
 cdef list functions():
     """The functions in the cache."""
-    found = [f() if isinstance(f, weakref.ref) else f for f in list(FUNCTIONS.values())]
+    found = [f() if isinstance(f, weakref.ref) else f for _, f in entries()]
     return [f for f in found if f is not None]
 
 
@@ -476,31 +551,27 @@ def programs():
     """The programs recorded so far: (name of the function, whether it is replayed, listing)."""
     found = []
     cdef Function function
-    cdef Specialisation special
     for function in functions():
-        if function.eager:
+        if dg_flag(&function.eager):
             found.append((function.name, False, "eager"))
             continue
-        for special in list(function.specialisations.values()):
-            r = special.last if special.confirmed is None else special.confirmed
-            if r is not None:
-                found.append((function.name, special.confirmed is not None, str(r.program)
-                              + ("" if r.plan is None else "\n" + str(r.plan))))
+        for replayed, r in recordings_of(function):
+            found.append((function.name, replayed, str((<Recording>r).program) + (
+                "" if (<Recording>r).plan is None else "\n" + str((<Recording>r).plan))))
     return found
 
 
 def forget_programs():
     """Empty the cache, and drop the programs that functions and Cells hold."""
-    global NEWEST, EPOCH
-    FUNCTIONS.clear()
-    NEWEST = NULL
-    EPOCH += 1
+    while drop_oldest(0) is not None:
+        pass
+    dg_write_pointer(&NEWEST, NULL)
+    dg_add_shared(&EPOCH, 1)
 
 
 def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
     """The program of a call with the arrays that it would read now, or why the call runs eagerly."""
     cdef Function function
-    cdef Specialisation special
     cdef Recording confirmed
     cdef Signature g = signature_of(args, kwargs)
     key, alive, name = function_key(fn)
@@ -510,11 +581,14 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
         return found
     found.update(eager=function.why, line=function.line)
     key = g.key()
-    if function.eager or key is None:
+    if dg_flag(&function.eager) or key is None:
         return found
-    special = function.specialisations.get(key)
-    confirmed = None if special is None else special.confirmed
-    if confirmed is not None and still_valid(confirmed, g.inputs):
+    confirmed = confirmed_for(function, key)
+    if confirmed is None:
+        return found
+    with cython.critical_section(function):
+        valid = still_valid(confirmed, g.inputs)
+    if valid:
         found.update(program=confirmed.program, plan=confirmed.plan, recording=confirmed.seconds,
                      planning=confirmed.planning, inputs=g.arrays(), guards=guards_of(confirmed))
     return found
@@ -540,11 +614,9 @@ def why_eager(key, alive=None):
 def known_functions():
     """The functions in the cache: (name, why it runs eagerly or None, (file, line) or None, steps of its programs)."""
     cdef Function function
-    cdef Specialisation special
     found = []
     for function in functions():
-        steps = [len(special.confirmed.program) for special in function.specialisations.values()
-                 if special.confirmed is not None]
+        steps = [len((<Recording>r).program) for replayed, r in recordings_of(function) if replayed]
         found.append((function.name, function.why, function.line, steps))
     return found
 

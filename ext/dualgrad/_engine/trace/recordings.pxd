@@ -12,7 +12,7 @@ cdef class Specialisation:
     cdef Recording last             # the latest one, which the next call may confirm
     cdef Recording confirmed        # two recordings agreed on it
     cdef int failures               # recordings that differed from the one before
-    cdef int replays                # since the program was confirmed
+    cdef long long replays          # since the program was confirmed
     cdef int changes                # how often its guards failed after few replays
     cdef int note_leaves(self, Signature g) except -1
     cdef bint fits(self, tuple args)
@@ -33,7 +33,7 @@ cdef class Function:
     cdef object alive               # weak reference to its Cell, which then holds this object
     cdef int misses
     cdef long long epoch            # EPOCH when it was made
-    cdef Py_ssize_t bytes           # kept by confirmed recordings, besides their plans
+    cdef long long bytes            # kept by confirmed recordings, besides their plans
 
 
 cdef int accept(Function function, Specialisation special, Recording made) except -1

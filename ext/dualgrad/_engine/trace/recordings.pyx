@@ -36,6 +36,11 @@ from .recorder cimport Recorder
 from .replay cimport Recording, still_valid
 from ..transforms.handles cimport TensorBase, is_plain
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+    void dg_write_shared(long long *counter, long long n) noexcept
+    void dg_set_flag(bint *flag) noexcept
+
 cdef enum:
     MAX_FAILURES = 4                # recordings of one signature that differ from the one before
     TIMED_BYTES = 1 << 26           # guarded contents above this are compared once to time it
@@ -278,8 +283,8 @@ cdef int accept(Function function, Specialisation special, Recording made) excep
     if CHECK is not None:
         CHECK(made.program, made.plan)
     made.executed = None
-    function.bytes += bytes_kept(made)
-    special.replays = 0
+    dg_add_shared(&function.bytes, bytes_kept(made))
+    dg_write_shared(&special.replays, 0)
     special.last = None
     special.confirmed = made
     return 0
@@ -331,12 +336,12 @@ cdef int go_eager(Function function, str why, object line) except -1:
     """Run a function eagerly from now on, and warn once."""
     if function.eager:
         return 0
-    function.eager = True
     function.why = why
     function.line = line
+    dg_set_flag(&function.eager)
     function.specialisations = OrderedDict()
     function.latest = None
-    function.bytes = 0
+    dg_write_shared(&function.bytes, 0)
     if function.quiet:
         return 0
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""

@@ -41,6 +41,9 @@ from .objects cimport PyFunction_Check, PyModule_Check, attributes_of_module, tr
 from .recordings cimport Function, Specialisation, accept
 from .replay cimport Recording
 
+cdef extern from "memory/shared.h":
+    bint dg_flag(bint *flag) noexcept
+
 cdef object LAYOUT = None
 # Arguments of these classes are compared by their values.
 cdef tuple BY_VALUE = (TensorBase, tuple, list, dict, float, complex, bool, int, str, bytes, type(None))
@@ -65,7 +68,7 @@ cdef list departing(Function function):
     """The recordings of a function that may go along: (recording as plain data, functions that have to go by value)."""
     cdef Recording r
     cdef list found = [], watched, facts
-    if function.eager or function.pure:
+    if dg_flag(&function.eager) or function.pure:
         return found
     with cython.critical_section(function):
         kept = [(key, (<Specialisation>one).confirmed) for key, one in function.specialisations.items()]
@@ -199,7 +202,9 @@ cdef int arrive(Function function, object call, tuple recordings) except -1:
     cdef Specialisation special
     cdef Guards guards
     for version, key, slots, steps, inputs, outputs, template, captured, fixed, facts in recordings:
-        if version != layout() or function.eager or key in function.specialisations:
+        with cython.critical_section(function):
+            known = dg_flag(&function.eager) or key in function.specialisations
+        if version != layout() or known:
             continue
         guards = guards_on_arrival(facts)
         if guards is None:
@@ -218,8 +223,9 @@ cdef int arrive(Function function, object call, tuple recordings) except -1:
         r.fixed = [(handle, (<TensorBase>handle).value) for handle in fixed]
         r.agreed = 2
         special = Specialisation()
-        function.specialisations[key] = special
-        accept(function, special, r)
+        with cython.critical_section(function):
+            function.specialisations[key] = special
+            accept(function, special, r)
     return 0
 
 
