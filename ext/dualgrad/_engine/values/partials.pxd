@@ -23,4 +23,12 @@ cdef class Partial:
     cdef Value evaluate(self, PyObject **ins, int n, Value out)
 
 
+cdef class Partials:
+    cdef list texts                 # for reals, and for complex numbers
+    cdef bint two_forms             # they differ
+    cdef list kept                  # what `found` points to
+    cdef void *found[2][3]          # by form and operand: NULL, or the Partial, None where it is zero
+    cdef int parse(self, int op, int form, int i) except -1
+
+
 cdef Partial partial_of(int op, int i, Value operand)

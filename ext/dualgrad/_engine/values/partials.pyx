@@ -1,4 +1,5 @@
 """Partial derivatives of elementwise rows: expressions, parsed on first use into a short list of primitives."""
+cimport cython
 from cpython.object cimport PyObject
 
 import ast
@@ -7,8 +8,12 @@ from dualgrad._table import CONSTANTS, UNDEFINED
 from dualgrad._table.partials import parsed
 
 from ..arrays.array cimport N_TYPES, Value, is_complex, scalar
-from ..primitives.registry cimport op_name, op_named, row_of
+from ..primitives.registry cimport MAX_OPS, op_name, op_named, row_of
 from .levels cimport bind, type_of
+
+cdef extern from "memory/shared.h":
+    void *dg_read_pointer(void **place) noexcept
+    void dg_write_pointer(void **place, void *value) noexcept
 
 OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Eq: "eq", ast.Gt: "gt"}
 
@@ -69,9 +74,11 @@ cdef class Partial:
 
     cdef Value constant(self, int k, int typenum):
         cdef list typed = <list>self.typed[k]
-        if typed[typenum] is None:
-            typed[typenum] = scalar(typenum, self.constants[k])
-        return <Value>typed[typenum]
+        with cython.critical_section(self):
+            found = typed[typenum]
+            if found is None:
+                found = typed[typenum] = scalar(typenum, self.constants[k])
+        return <Value>found
 
     cdef Value evaluate(self, PyObject **ins, int n, Value out):
         cdef list registers, held
@@ -99,26 +106,45 @@ cdef class Partial:
         return <Value>registers[self.result]
 
 
-cdef list PARTIALS = []             # for each opcode None, or its partials: [for reals, for complex numbers]
+cdef void *PARTIALS[MAX_OPS]        # for each opcode NULL, or its Partials
+cdef list KEPT = []                 # them; held without GIL while one is added
+
+
+cdef class Partials:
+    """The partials of a primitive, parsed on first use. Threads read them while others parse."""
+
+    def __cinit__(self, int op):
+        row = row_of(op)
+        self.texts = [row.partials, row.complex_partials or row.partials]
+        self.two_forms = bool(row.complex_partials)
+        self.kept = []
+
+    cdef int parse(self, int op, int form, int i) except -1:
+        text = self.texts[form][i]
+        if isinstance(text, str) and text == UNDEFINED:
+            raise NotImplementedError(
+                f"{op_name(op)}: no formula is known for its derivative by operand {i + 1}, an order or a setting; "
+                f"differentiate by the other operands only, or pass dualgrad.stop_gradient(...) of this one")
+        partial = Partial(text) if isinstance(text, str) else text
+        with cython.critical_section(self):
+            if self.found[form][i] is NULL:     # else another thread has parsed it
+                self.kept.append(partial)
+                dg_write_pointer(&self.found[form][i], <void *>partial)
+        return 0
 
 
 cdef Partial partial_of(int op, int i, Value operand):
     """The partial of a primitive with respect to operand i, for an operand of its type; None where it is zero."""
-    cdef list forms = None
-    cdef list form
-    if op < len(PARTIALS):
-        forms = <list>PARTIALS[op]
-    if forms is None:
-        while len(PARTIALS) <= op:
-            PARTIALS.append(None)
-        row = row_of(op)
-        forms = [list(row.partials), list(row.complex_partials) if row.complex_partials else None]
-        PARTIALS[op] = forms
-    form = <list>(forms[0] if forms[1] is None or not is_complex(type_of(operand)) else forms[1])
-    if isinstance(form[i], str):
-        if form[i] == UNDEFINED:
-            raise NotImplementedError(
-                f"{op_name(op)}: no formula is known for its derivative by operand {i + 1}, an order or a setting; "
-                f"differentiate by the other operands only, or pass dualgrad.stop_gradient(...) of this one")
-        form[i] = Partial(form[i])      # parsed on first use
-    return <Partial>form[i]
+    cdef Partials known
+    cdef int form
+    if dg_read_pointer(&PARTIALS[op]) is NULL:
+        known = Partials(op)
+        with cython.critical_section(KEPT):
+            if PARTIALS[op] is NULL:
+                KEPT.append(known)
+                dg_write_pointer(&PARTIALS[op], <void *>known)
+    known = <Partials>dg_read_pointer(&PARTIALS[op])
+    form = known.two_forms and is_complex(type_of(operand))
+    if dg_read_pointer(&known.found[form][i]) is NULL:
+        known.parse(op, form, i)
+    return <Partial>dg_read_pointer(&known.found[form][i])
