@@ -28,6 +28,10 @@ from .thread cimport dg_thread, thread_state
 
 cnp.import_array()
 
+cdef extern from "memory/shared.h":
+    char *dg_read_data(char **place) noexcept
+    void dg_write_data(char **place, char *value) noexcept
+
 cdef extern from "memory/memory.h":
     void *dg_alloc(size_t n)
     void dg_free(void *p, size_t n)
@@ -254,12 +258,12 @@ cdef int take_over(Array a, Array numbers) except -1:
     memcpy(a.strides, numbers.strides, a.ndim * sizeof(Py_ssize_t))
     a.contiguous = numbers.contiguous
     a.base = numbers
-    a.data = numbers.data
+    dg_write_data(&a.data, numbers.data)        # the last: another thread may ask for it
     return 0
 
 
 cdef inline int numbers_needed(Array a) except -1:
-    if a.data is NULL and a.size > 0:
+    if dg_read_data(&a.data) is NULL and a.size > 0:
         HOOKS.compute(a)
     return 0
 
