@@ -30,6 +30,9 @@ from .rewrites cimport CONSTANT_AS_NUMBER, LOWERED_LOOP, MERGE_DONE, MERGE_PUT_O
 from .views cimport (Buffer, View, inverse, is_packed, new_buffer, packed, permuted, product, repeated,
                      reshaped, rows_first, turned, view, view_of)
 
+cdef extern from "memory/shared.h":
+    bint dg_flag(bint *flag) noexcept
+
 cdef enum:
     LARGE = 4096                    # elements from which on the order of axes matters
     MANY = 64                       # matrices of a stack that may be rows of a region
@@ -46,7 +49,7 @@ memset(POWER, 0, sizeof(POWER))
 
 cdef Loop *loop_of(Loop *loops, object ufunc, int typenum) except NULL:
     cdef Loop *loop = &loops[typenum]
-    if not loop.known:
+    if not dg_flag(&loop.known):
         numpy_loop(ufunc, typenum, loop)
     return loop
 
@@ -266,5 +269,5 @@ cdef object dtype_of(int typenum):
 
 cdef Array np_scalar(int typenum):
     if typenum not in SCALARS:
-        SCALARS[typenum] = new_array(typenum, 0, NULL)
+        SCALARS.setdefault(typenum, new_array(typenum, 0, NULL))        # another thread may have made it
     return <Array>SCALARS[typenum]

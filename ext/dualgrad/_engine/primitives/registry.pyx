@@ -9,6 +9,7 @@ The table has room for primitives that are added at import, or while the program
 those of the built-in ones, with an opcode of its own. Only primitives that other files know by their opcodes need
 theirs when the package is built.
 """
+cimport cython
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Malloc
@@ -355,13 +356,15 @@ cdef Loop *find_loop(int op, int typenum) except NULL:
     return loop
 
 
-cdef int keep_loop(const Loop *found, Loop *loop) noexcept:
-    """Put a loop into a table. Two threads may look for one at once; both find the same."""
-    loop.fn = found.fn
-    loop.data = found.data
-    loop.out_typenum = found.out_typenum
-    loop.asks = found.asks
-    dg_set_flag(&loop.known)
+cdef int keep_loop(const Loop *found, Loop *loop) except -1:
+    """Put a loop into a table. Two threads may look for one at once; the first puts it there, and others read it."""
+    with cython.critical_section(TABLE):
+        if not loop.known:
+            loop.fn = found.fn
+            loop.data = found.data
+            loop.out_typenum = found.out_typenum
+            loop.asks = found.asks
+            dg_set_flag(&loop.known)
     return 0
 
 

@@ -20,6 +20,9 @@ from ..values.levels cimport (Algebra, Batch, BatchLevel, Level, bind1, bind2, b
                               type_of)
 from ..values.rules cimport to_shape_of
 
+cdef extern from "memory/shared.h":
+    bint dg_flag(bint *flag) noexcept
+
 cnp.import_array()
 
 cdef enum:
@@ -44,7 +47,7 @@ cdef class MatMul(Bilinear):
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef int ndim
         self.form(params, args, n, &ndim, shape)
-        if not loop.known:
+        if not dg_flag(&loop.known):
             numpy_loop(np.matmul, a.typenum, loop)
         if loop.fn is NULL:
             raise no_loop(OP_MATMUL, a.typenum)

@@ -16,6 +16,9 @@ from ..values.families cimport Linear, batched_reduction, kept_shape
 from ..values.levels cimport Batch, bind1, shape_of
 from .shapes cimport reshaped_array
 
+cdef extern from "memory/shared.h":
+    bint dg_flag(bint *flag) noexcept
+
 cnp.import_array()
 
 cdef Loop[N_TYPES] SUM
@@ -81,7 +84,7 @@ cdef Array added_up(Array a, tuple axes, bint keepdims):
                 shape[k] = 1
             out = full(a.typenum, a.ndim if keepdims else first, shape, 0.0)
             inner = a.size // outer
-            if not loop.known:
+            if not dg_flag(&loop.known):
                 numpy_loop(np.add, a.typenum, loop)
             if loop.fn is not NULL:
                 steps[0] = 0

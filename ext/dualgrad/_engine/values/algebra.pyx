@@ -229,7 +229,7 @@ cdef dict LINES = {}                # degree -> the jets of that degree
 
 cdef Algebra line_of(int degree):
     if degree not in LINES:
-        LINES[degree] = jets(degree)
+        LINES.setdefault(degree, jets(degree))      # another thread may have made them
     return <Algebra>LINES[degree]
 
 
