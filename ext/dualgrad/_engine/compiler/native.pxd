@@ -12,8 +12,8 @@ cdef class NativeCode:
     cdef dg_native_numbers *parts   # of a program on single numbers; NULL for rows
     cdef Py_ssize_t n_parts
     cdef void **calls               # the loops that they call, each with its data
-    cdef Py_ssize_t ran             # how often the program was run,
-    cdef Py_ssize_t stopped         # and how often it met nan
+    cdef long long ran              # how often the program was run,
+    cdef long long stopped          # and how often it met nan
 
 
 cdef NativeCode native_of(RegionCode region)

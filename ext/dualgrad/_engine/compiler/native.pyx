@@ -23,6 +23,9 @@ cdef extern from "Python.h":
     void PyThreadState_EnterTracing(PyThreadState *state)
     void PyThreadState_LeaveTracing(PyThreadState *state)
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+
 cdef extern from "executor/native.h":
     bint dg_run_numbers(const dg_native_numbers *part, cnp.npy_intp parts, char **bases, void **calls) noexcept
 
@@ -66,29 +69,19 @@ cdef double cost_of(RegionCode region) noexcept:
 
 cdef NativeCode native_of(RegionCode region):
     """The machine code that a region has; None while it has none. Asks for it when the time has come."""
-    native = form_now(region)
-    if native is None and TIER is not None:
-        region.heat += cost_of(region)
-        if region.heat >= PATIENCE and exchange(region, None, False):
-            ask_for(region)
-            native = form_now(region)
-    return <NativeCode>native if type(native) is NativeCode else None
-
-
-cdef object form_now(RegionCode region):
-    """What a region has in place of its instructions."""
+    cdef bint asks = False
     with cython.critical_section(region):
         native = region.native
-    return native
-
-
-cdef bint exchange(RegionCode region, object former, object native) except -1:
-    """Give a region another form of its code; False if it does not have the former one."""
-    with cython.critical_section(region):
-        same = region.native is former
-        if same:
-            region.native = native
-    return same
+        if native is None and TIER is not None:
+            region.heat += cost_of(region)
+            asks = region.heat >= PATIENCE
+            if asks:
+                region.native = False
+    if asks:
+        ask_for(region)
+        with cython.critical_section(region):
+            native = region.native
+    return <NativeCode>native if type(native) is NativeCode else None
 
 
 cdef int ask_for(RegionCode region) except -1:
@@ -104,12 +97,14 @@ cdef int ask_for(RegionCode region) except -1:
 
 cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
     """Run a program on single numbers; False where the instructions have to run in its place."""
-    native.ran += 1
+    cdef long long stopped, ran = dg_add_shared(&native.ran, 1)
     if dg_run_numbers(native.parts, native.n_parts, bases, native.calls):
         return True
-    native.stopped += 1
-    if native.ran >= TRIES and 2 * native.stopped > native.ran:
-        exchange(region, native, False)
+    stopped = dg_add_shared(&native.stopped, 1)
+    if ran >= TRIES and 2 * stopped > ran:
+        with cython.critical_section(region):
+            if region.native is native:
+                region.native = False
     return False
 
 

@@ -12,35 +12,38 @@ import numpy as np
 
 from .executor cimport DG_MAX_THREADS
 
+cdef extern from "memory/shared.h":
+    long long dg_read_shared(long long *counter) noexcept
+    void dg_write_shared(long long *counter, long long n) noexcept
+
 ctypedef int (*blas_get)() noexcept
 ctypedef void (*blas_set)(int n) noexcept
 
 cdef blas_get BLAS_GET = NULL
 cdef blas_set BLAS_SET = NULL
-cdef int BLAS_THREADS               # what it had before
+cdef int BLAS_THREADS = 0           # what it had before; 0: it was not asked
 cdef int BLAS_ALONE = 0             # programs under way that need it on one thread
-cdef int THREADS = 1
+cdef long long THREADS = 1
 cdef bint BLAS_SOUGHT = False
 cdef object COUNTED = object()          # held without GIL while programs are counted
 
 
 def set_num_threads(int n):
     """The number of threads that regions may use; returns the former one."""
-    global THREADS
     if not 1 <= n <= DG_MAX_THREADS:
         raise ValueError(f"set_num_threads: got {n}; expected 1 to {DG_MAX_THREADS}")
-    former = THREADS
-    THREADS = n
+    cdef int former = num_threads()
+    dg_write_shared(&THREADS, n)
     return former
 
 
 def get_num_threads():
     """The number of threads that regions may use."""
-    return THREADS
+    return num_threads()
 
 
 cdef int num_threads() noexcept:
-    return THREADS
+    return <int>dg_read_shared(&THREADS)
 
 
 cdef int blas_alone() except -1:
@@ -54,20 +57,24 @@ cdef int blas_alone() except -1:
 
 
 cdef int blas_back() except -1:
-    global BLAS_ALONE
+    global BLAS_THREADS, BLAS_ALONE
     with cython.critical_section(COUNTED):
         BLAS_ALONE -= 1
-        if BLAS_ALONE == 0 and BLAS_SET is not NULL:
+        if BLAS_ALONE == 0 and BLAS_THREADS > 0:
             BLAS_SET(BLAS_THREADS)
+            BLAS_THREADS = 0
     return 0
 
 
 cdef int seek_blas() except -1:
     """Find how to tell NumPy's OpenBLAS the number of its threads. Other libraries are left as they are."""
     global BLAS_SOUGHT, BLAS_GET, BLAS_SET
-    if BLAS_SOUGHT:
+    cdef bint sought
+    with cython.critical_section(COUNTED):
+        sought = BLAS_SOUGHT
+        BLAS_SOUGHT = True
+    if sought:
         return 0
-    BLAS_SOUGHT = True
     import ctypes
     try:
         library = ctypes.CDLL(np.linalg._umath_linalg.__file__)     # a look-up goes on to what it was linked with
@@ -78,15 +85,18 @@ cdef int seek_blas() except -1:
             get, put = [getattr(library, name.format(verb)) for verb in ("get", "set")]
         except AttributeError:
             continue
-        BLAS_GET = <blas_get><size_t>ctypes.cast(get, ctypes.c_void_p).value
-        BLAS_SET = <blas_set><size_t>ctypes.cast(put, ctypes.c_void_p).value
+        of_get = ctypes.cast(get, ctypes.c_void_p).value
+        of_put = ctypes.cast(put, ctypes.c_void_p).value
+        with cython.critical_section(COUNTED):      # a program that runs already has not asked, and sets nothing back
+            BLAS_GET = <blas_get><size_t>of_get
+            BLAS_SET = <blas_set><size_t>of_put
         return 0
     return 0
 
 
 def forget_runs():
     """Programs that other threads were running do not go on in a forked process."""
-    global BLAS_ALONE
-    if BLAS_ALONE > 0 and BLAS_SET is not NULL:
+    global BLAS_THREADS, BLAS_ALONE
+    if BLAS_ALONE > 0 and BLAS_THREADS > 0:
         BLAS_SET(BLAS_THREADS)
-    BLAS_ALONE = 0
+    BLAS_ALONE = BLAS_THREADS = 0
