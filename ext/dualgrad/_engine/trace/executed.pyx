@@ -17,6 +17,8 @@ when it ends.
 The module of a piece of code decides how far it is trusted. This package, NumPy and the stateless part of the standard
 library are constant. The rest of the standard library (clocks, files, random numbers, threads) cannot be repeated.
 """
+cimport cython
+
 import gc
 import sys
 
@@ -26,6 +28,10 @@ from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_get_thread_ident
 
 from ..arrays.array cimport DG_DEBUG
+
+cdef extern from "memory/shared.h":
+    long long dg_read_shared(long long *counter) noexcept
+    void dg_write_shared(long long *counter, long long n) noexcept
 
 cdef extern from *:
     """
@@ -158,39 +164,40 @@ cdef str why_not_repeatable(object f):
 
 # -------------------------------------------------------------------------------------------------------- collections
 
-cdef unsigned long collector = 0    # the thread on which the garbage collector runs; 0: it does not run
+cdef long long collector = 0        # the thread on which the garbage collector runs; 0: it does not run
+cdef object JOINED = object()       # held without GIL while the two functions are put into the list
 
 
 def collection_begins(str phase, dict info):
     """The first of `gc.callbacks`."""
-    global collector
     if phase == "start":
-        collector = PyThread_get_thread_ident()
+        dg_write_shared(&collector, <long long>PyThread_get_thread_ident())
 
 
 def collection_ends(str phase, dict info):
     """The last of `gc.callbacks`."""
-    global collector
     if phase == "stop":
-        collector = 0
+        dg_write_shared(&collector, 0)
 
 
 cdef int watch_collections() except -1:
     """Put the two functions where they belong: others may have joined the list."""
     cdef list callbacks = gc.callbacks
-    if callbacks and callbacks[0] is collection_begins and callbacks[len(callbacks) - 1] is collection_ends:
-        return 0
-    for function in (collection_begins, collection_ends):
-        if function in callbacks:
-            callbacks.remove(function)
-    callbacks.insert(0, collection_begins)
-    callbacks.append(collection_ends)
+    with cython.critical_section(JOINED):
+        if callbacks and callbacks[0] is collection_begins and callbacks[len(callbacks) - 1] is collection_ends:
+            return 0
+        for function in (collection_begins, collection_ends):
+            if function in callbacks:
+                callbacks.remove(function)
+        callbacks.insert(0, collection_begins)
+        callbacks.append(collection_ends)
     return 0
 
 
 cdef bint collecting() noexcept:
     """Whether the garbage collector runs on this thread."""
-    return collector != 0 and collector == PyThread_get_thread_ident()
+    cdef long long now = dg_read_shared(&collector)
+    return now != 0 and now == <long long>PyThread_get_thread_ident()
 
 
 # ----------------------------------------------------------------------------------------------------------- the hook
