@@ -14,7 +14,7 @@ cdef class DeferredValues:
     cdef dict waiting               # slot -> DeferredValue
     cdef dict done                  # slot -> an array that was computed before the end; None: they are not noted
     cdef Py_ssize_t nbytes          # of all that has been deferred
-    cdef Py_ssize_t held            # bytes of `done`, and of results that were never deferred
+    cdef long long held             # bytes of `done`, and of results that were never deferred
     cdef Array defer(self, int op, object params, PyObject **args, int n)
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1
     cdef Array deferred_in(self, int slot)

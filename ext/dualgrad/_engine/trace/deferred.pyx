@@ -20,6 +20,10 @@ from ..primitives.execute cimport Tracer, active_tracer, run
 from ..primitives.opcodes cimport N_OPS
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape, find_loop, is_elementwise
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+    char *dg_read_data(char **place) noexcept
+
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *x)   # an argument of type object would hold a reference itself
 
@@ -51,7 +55,7 @@ cdef class DeferredValues:
         for i in range(n):
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
-            unread = unread or (a.data is NULL and a.size > 0)
+            unread = unread or (dg_read_data(&a.data) is NULL and a.size > 0)
         if (not unread and nbytes < thread_state().deferred // 16) or (op >= N_OPS and PRIMITIVES[op] is NULL):
             return None
         typenum = type_and_shape(op, params, args, n, &ndim, shape)
@@ -105,7 +109,7 @@ cdef class DeferredValues:
                 del self.waiting[slot]
                 if self.done is not None:
                     self.done[slot] = p.out
-                    self.held += p.out.size * p.out.itemsize
+                    dg_add_shared(&self.held, p.out.size * p.out.itemsize)
         return 0
 
     cdef int evaluate_all(self) except -1:

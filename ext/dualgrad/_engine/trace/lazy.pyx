@@ -15,6 +15,7 @@ less time than it saves, else its steps are executed one by one; it is planned w
 A call that has few large results of elementwise steps, none of them very large, saves nothing: they stay in cache, and
 matrix products take as long anyway. Its next calls compute each array at once.
 """
+cimport cython
 from cpython.object cimport PyObject
 
 from threading import RLock
@@ -31,6 +32,11 @@ from ..primitives.registry cimport PRIMITIVES
 from .deferred cimport DeferredValues, compute_now
 from .recorder cimport Recorder
 
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+    long long dg_read_shared(long long *counter) noexcept
+    char *dg_read_data(char **place) noexcept
+
 cdef enum:
     KEPT_PLANS = 16
     MOST_STEPS = 1 << 15        # that are written down before they are computed
@@ -40,6 +46,7 @@ cdef enum:
     BYTES_OF_A_STEP = 200_000   # of arrays that are made one by one in the time that planning of a step takes
 
 cdef list PLANS = []            # (program, plan or None, whether it saves time), the one that was used last first
+cdef object PLANNED = object()  # held without GIL while the list is copied or written
 
 
 cdef object RUNNING = WeakValueDictionary()     # trace -> LazyCall: Python may read a number in another thread
@@ -127,7 +134,7 @@ cdef class LazyCall(Recorder):
         cdef list held = []
         cdef Array a
         cdef int i
-        if self.ended or len(self.program.steps) >= MOST_STEPS or self.deferred.held >= MOST_HELD:
+        if self.ended or len(self.program.steps) >= MOST_STEPS or dg_read_shared(&self.deferred.held) >= MOST_HELD:
             stop_tracing(self)          # the next large array begins another program
             self.evaluate_deferred()
             return run(op, params, args, n)
@@ -141,7 +148,7 @@ cdef class LazyCall(Recorder):
 
     cdef Array computed(self, Array out, int slot):
         """A result that was computed at once is an input."""
-        self.deferred.held += out.size * out.itemsize
+        dg_add_shared(&self.deferred.held, out.size * out.itemsize)
         return self.new_input(out, out)
 
     cdef int needed(self, Array a) except -1:
@@ -149,7 +156,7 @@ cdef class LazyCall(Recorder):
             return self.deferred.evaluate(a)
 
     cdef int asked(self, Array a, str what) except -1:
-        return self.needed(a) if a.data is NULL and a.size > 0 else 0
+        return self.needed(a) if dg_read_data(&a.data) is NULL and a.size > 0 else 0
 
     cdef int frozen(self, object handle, Array a) except -1:
         return 0
@@ -221,7 +228,9 @@ cdef bint saves_time(Program program) except -1:
 cdef tuple plan_of(Program program, bint worth_it):
     """The plan of an equal program, or a new one if it is worth it, None to execute the steps one by one; and whether
     that saves time."""
-    cdef list plans = PLANS[:]          # another thread may put others there
+    cdef list plans
+    with cython.critical_section(PLANNED):
+        plans = PLANS[:]                # another thread may put others there
     for known in plans:
         if program.same_as(<Program>(<tuple>known)[0]):
             break
@@ -231,7 +240,9 @@ cdef tuple plan_of(Program program, bint worth_it):
     if known is None or known[1] is None:
         known = (program, make_plan(program) if worth_it or known is not None else None, saves_time(program))
     if not plans or known is not plans[0]:
-        PLANS[:] = [known, *[each for each in plans if each is not former][:KEPT_PLANS - 1]]
+        kept = [known, *[each for each in plans if each is not former][:KEPT_PLANS - 1]]
+        with cython.critical_section(PLANNED):
+            PLANS[:] = kept
     return (<tuple>known)[1:]
 
 

@@ -38,6 +38,7 @@ from ..primitives.watch cimport user_line
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
+    char *dg_read_data(char **place) noexcept
 
 cdef extern from "Python.h":
     bint PyGC_Disable()
@@ -273,7 +274,7 @@ cdef class Recorder(Tracer):
                 self.deferred.remember(out, op, params, args, n)
                 return out
             for i in range(n):
-                if (<Array>args[i]).data is NULL and (<Array>args[i]).size > 0:
+                if dg_read_data(&(<Array>args[i]).data) is NULL and (<Array>args[i]).size > 0:
                     self.deferred.evaluate(<Array>args[i])
         out = run(op, params, args, n)
         for i in range(n):
