@@ -112,7 +112,7 @@ NORMAL = (
           sampled=(-1e3, 30), within=100,
           summary="density of the normal distribution, divided by its distribution function",
           exact="mp.npdf(x) / mp.ncdf(x)"),
-    special("ndtr", sp.ndtr, "normal_density(x)", sampled=(-37, 37), within=40,
+    special("ndtr", sp.ndtr, "normal_density(x)", sampled=(-37, 8), within=40,
             summary="distribution function of the normal distribution", exact="mp.ncdf(x)",
             example=("[0.0, 1.5]", "[0.5 0.933193]")),
     special("log_ndtr", sp.log_ndtr, "normal_hazard(x)", sampled=(-1e3, 30), within=100,
