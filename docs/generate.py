@@ -182,7 +182,7 @@ def homes() -> Iterator[tuple[ModuleType, list[str]]]:
 
 def numpy_page() -> str:
     listed = []
-    for module in (dg.numpy, dg.numpy.linalg):
+    for module in (dg.numpy, dg.numpy.linalg, dg.numpy.emath):
         names = [name for name in module.__all__ if callable(getattr(module, name))]
         names = [name for name in names if not isinstance(getattr(module, name), dg.dtype.DType)]
         listed.append(f"{heading(module.__name__, '-')}\n{', '.join(f'``{name}``' for name in sorted(names))}.\n")
