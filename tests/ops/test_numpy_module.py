@@ -1,5 +1,6 @@
 """`dualgrad.numpy`: NumPy's names, arguments and values, on tensors."""
 
+import math
 import warnings
 
 import numpy as np
@@ -212,3 +213,18 @@ def test_every_public_name_is_there():
 def test_errors(error, call, words):
     with pytest.raises(error, match=words):
         call()
+
+
+JOINS = ["stack", "concatenate", "vstack", "hstack", "dstack", "column_stack"]
+JOINED = [(name, shape) for name in JOINS for shape in [(3,), (2, 3), (2, 3, 2), (1, 1)]]
+
+
+@pytest.mark.parametrize(("name", "shape"), [case for case in JOINED if case != ("concatenate", (3,))])
+def test_an_array_is_joined_along_its_first_axis(name, shape):
+    """As a list of what it holds; numbers are not concatenated."""
+    x = np.arange(1.0, 1 + math.prod(shape)).reshape(shape)
+    for module in (mnp, np):
+        found = getattr(module, name)(Tensor(x))
+        np.testing.assert_array_equal(found.asnumpy(), getattr(np, name)(x))
+    slope = dg.grad(lambda x: (getattr(mnp, name)(x) ** 2).sum())(Tensor(x))
+    np.testing.assert_array_equal(slope.asnumpy(), 2 * x)

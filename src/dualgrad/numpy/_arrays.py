@@ -98,17 +98,17 @@ def _np_concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: s
 
 @implements(np.stack)
 def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
-    return _cast("np.stack", stack(arrays, axis), arrays, dtype, casting)
+    return _cast("np.stack", stack([*arrays], axis), arrays, dtype, casting)
 
 
 @implements(np.hstack)
 def _np_hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
-    return _cast("np.hstack", hstack(tup), tup, dtype, casting)
+    return _cast("np.hstack", hstack([*tup]), tup, dtype, casting)
 
 
 @implements(np.vstack)
 def _np_vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
-    return _cast("np.vstack", vstack(tup), tup, dtype, casting)
+    return _cast("np.vstack", vstack([*tup]), tup, dtype, casting)
 
 
 @implements(np.meshgrid)

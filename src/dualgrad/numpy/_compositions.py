@@ -59,7 +59,7 @@ def _np_append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
 
 @implements(np.column_stack)
 def _np_column_stack(tup: Any) -> Tensor:
-    return cat([expand_dims(x, 1) if x.ndim == 1 else x for x in _tensors(tup)], 1)
+    return cat([to_shape(x, (x.size, 1)) if x.ndim < 2 else x for x in _tensors(tup)], 1)
 
 
 @implements(np.dstack)
