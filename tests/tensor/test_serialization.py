@@ -146,7 +146,8 @@ def test_a_missing_folder(tmp_path):
 
 # A child that stops while it writes, when the draft is there and not complete.
 STOPS = """
-import sys, time, numpy as np, dualgrad as dg
+import signal, sys, time, numpy as np, dualgrad as dg
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have what runs in the background ignore it
 def stop(file, **arrays):
     file.write(b"half"); file.flush()
     print("writing", flush=True)
