@@ -49,7 +49,7 @@ def test_values_and_derivatives_are_right(entry):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("entry", MEASURED, ids=NAMES)
 def test_values_and_derivatives_are_right_at_many_points(entry):
-    _, failures = measure(entry, 12 if entry.row.name in SLOW else 60, 2 if entry.row.arity == 3 else 3)
+    _, failures = measure(entry, 12 if entry.row.name in SLOW else 60, 3 if entry.row.arity == 3 else 4)
     assert not failures, "\n".join(failures[:20])
 
 

@@ -76,7 +76,7 @@ GAMMA = (
           domain=(_POSITIVE, _POSITIVE), sampled=((1e-2, 80), (1e-2, 80)), within=100,
           summary="the beta function divided by 1 / x + 1 / y", exact="mp.beta(x, y) / (1 / x + 1 / y)"),
     special("betaln", sp.betaln, "-polygamma_difference(0, x, y)", "-polygamma_difference(0, y, x)",
-            domain=(_POSITIVE, _POSITIVE), sampled=((1e-3, 1e3), (1e-3, 1e3)), within=4000,
+            domain=(_POSITIVE, _POSITIVE), sampled=((1e-3, 1e5), (1e-3, 1e5)), within=4000,
             summary="logarithm of the absolute value of the beta function", exact="mp.log(mp.beta(x, y))",
             example=("[0.5, 2.0], [1.5, 3.0]", "[ 0.451583 -2.48491]")),
     special("binom", sp.binom, "out * polygamma_difference(0, x - y + 1, y)",
