@@ -28,8 +28,9 @@ from dualgrad.scipy.special._rows import Entry  # noqa: E402
 
 _WORDS = """# Special functions
 
-`dualgrad.scipy.special` has the functions of `scipy.special` below, on tensors. Values are SciPy's own; slopes are
-expressions of other functions of the same table, so derivatives of every order exist in every mode. Where no formula is
+`dualgrad.scipy.special` has the functions of `scipy.special` below, on tensors. Values are SciPy's own, but for
+`betaln` of large operands, where its own loses digits; slopes are expressions of other functions of the same table, so
+derivatives of every order exist in every mode. Where no formula is
 known, or orders end, a derivative is refused with an error; it is never zero by omission.
 
 The last columns are the largest errors that were measured, by the order of the derivative, in units of

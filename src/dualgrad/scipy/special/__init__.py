@@ -1,9 +1,10 @@
 """Special functions: those of ``scipy.special``, on tensors, with derivatives of every order.
 
-Values are SciPy's own. Slopes are expressions of functions of the same table, written so that no digits cancel, and
-every order follows by closure, in every mode. Where an order or a parameter has no formula, its derivative is refused
-with an error. Results are real, of the type of the operands; functions of which the engine has a kernel of its own
-(those of the error function, the gamma function and Bessel functions of orders 0 and 1) are the ones of `dualgrad.ops`.
+Values are SciPy's own, but for `betaln` of large operands, where its own loses digits. Slopes are expressions of
+functions of the same table, written so that no digits cancel, and every order follows by closure, in every mode. Where
+an order or a parameter has no formula, its derivative is refused with an error. Results are real, of the type of the
+operands; functions of which the engine has a kernel of its own (those of the error function, the gamma function and
+Bessel functions of orders 0 and 1) are the ones of `dualgrad.ops`.
 
 SciPy is needed: ``pip install 'dualgrad[scipy]'``.
 

@@ -6,12 +6,14 @@ divide by it. For derivatives by the order there is no formula but for K, an int
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ..._table.row import INF, UNDEFINED
+from ._quadrature import over_intervals
 from ._rows import ORDERS, Entry, by_order, inner, special
 from ._scipy import sp
 
@@ -57,6 +59,56 @@ def _of_whole_order(name: str) -> Callable[..., np.ndarray]:
     return by_order(getattr(sp, name))
 
 
+def _falling(e: np.ndarray, count: int) -> np.ndarray:
+    """The product e (e - 1) ... (e - count + 1)."""
+    return math.prod([e - i for i in range(count)], start=np.ones(e.shape))
+
+
+def _struve_series(order: int, v: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """By the power series, each term differentiated."""
+    total = np.zeros(x.shape)
+    for m in range(300):
+        power = 2 * m + v + 1
+        factor = _falling(power, order) * (-1) ** m * sp.rgamma(m + 1.5) * sp.rgamma(m + v + 1.5) / 2**order
+        term = np.where(factor == 0, 0.0, factor * (x / 2) ** (power - order))
+        total += term
+        if m > 2 and np.all(np.abs(term) <= 1e-18 * np.abs(total)):
+            break
+    return total
+
+
+def _struve_less_y(order: int, v: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """H_v - Y_v, 2 (x / 2)**v / (sqrt(pi) gamma(v + 1/2)) times the integral of exp(-x t) (1 + t*t)**(v - 1/2).
+
+    With s = x t the derivative has the powers of x before the integral, and a polynomial in s inside.
+    """
+
+    def inside(s: np.ndarray) -> np.ndarray:
+        polynomial = sum(math.comb(order, j) * _falling(v, order - j) * (-s) ** j for j in range(order + 1))
+        return np.exp(-s) * (1 + (s / x) ** 2) ** (v - 0.5) * polynomial
+
+    scale = 1 + np.maximum(v, 0) / 40
+    edges = [0, 1.5, 4, 8, 14, 22, 32, 45, 60, 80, 110, 150, 200]
+    total = sum(over_intervals(inside, a * scale, (b - a) * scale) for a, b in itertools.pairwise(edges))
+    return 2 * sp.rgamma(v + 0.5) / math.sqrt(math.pi) * (x / 2) ** v * x ** -(order + 1.0) * total
+
+
+@by_order
+def _struve_derivative(order: int, v: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Of order k by y, by the power series for small y, beyond as that of Y_v and of the rest, which is smooth.
+
+    Of a negative y the order is whole, or there is no value.
+    """
+    x, out = np.abs(y), np.full(y.shape, np.nan)
+    near, far = x < 4 + np.maximum(v, 0) + order / 2, x >= 4 + np.maximum(v, 0) + order / 2
+    out[near] = _struve_series(order, v[near], x[near])
+    v1, x1 = v[far], x[far]
+    waves = sum((-1) ** j * math.comb(order, j) * sp.yv(v1 - order + 2 * j, x1) for j in range(order + 1))
+    out[far] = waves / 2**order + _struve_less_y(order, v1, x1)
+    odd = np.where((v + 1 + order) % 2 == 0, 1.0, -1.0)
+    return np.where(y < 0, np.where(v == np.floor(v), odd, np.nan) * out, out)
+
+
 BESSEL = (
     special("jv", sp.jv, UNDEFINED, "0.5 * (jv(x - 1, y) - jv(x + 1, y))", orders=(0, 0.5, 1, 2.25, 7),
             domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 60)), within=400,
@@ -99,12 +151,13 @@ BESSEL = (
           orders=(0, 1, 4), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 50)), within=400,
           summary="modified spherical Bessel function of the second kind, of whole order x, at y",
           exact="_spherical('k', x, y)"),
-    special("struve", sp.struve, UNDEFINED,
-            "where(1 > abs(y), 0.5 * (struve(x - 1, y) - struve(x + 1, y) + half_power(x, x + 1.5, y)),"
-            " struve(x - 1, y) - x * struve(x, y) / y)",
-            orders=(0, 1, 2, 0.5), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 50)), within=1000,
+    special("struve", sp.struve, UNDEFINED, "struve_derivative(1, x, y)", orders=(0, 1, 2, 0.5),
+            domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 50)), within=1000,
             summary="Struve function H of real order x, at y", exact="mp.struveh(x, y)",
             example=("[0.0, 1.0], [1.0, 2.0]", "[0.568657 0.646764]")),
+    inner("struve_derivative", _struve_derivative, UNDEFINED, UNDEFINED, "struve_derivative(x + 1, y, z)",
+          orders=(0, 1, 2), domain=(_ANY, _ANY, _POSITIVE), sampled=((0, 0), (0, 0), (0.05, 50)), within=400,
+          summary="derivative of order x by z of the Struve function H of order y, at z"),
     special("modstruve", sp.modstruve, UNDEFINED,
             "modstruve(x + 1, y) + half_power(x, x + 1.5, y) + absorb_mul(modstruve(x, y), x / y)",
             orders=(0, 1, 2, 0.5), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 40)), within=100,

@@ -20,20 +20,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..._table.row import INF, UNDEFINED
-from ._gamma import digamma_excess, polygamma
+from ._gamma import digamma_excess, polygamma, stirling
 from ._quadrature import over_intervals
 from ._rows import ORDERS, Entry, inner, special
 from ._scipy import sp
 
 _POSITIVE, _UNIT = (0, INF), (0, 1)
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-
-
-def stirling(a: np.ndarray) -> np.ndarray:
-    """What log(gamma(a)) has beyond (a - 1/2) log(a) - a + log(2 pi) / 2."""
-    series = sum(c / a ** (2 * n + 1) for n, c in enumerate(_STIRLING))
-    direct = sp.gammaln(a) - ((a - 0.5) * np.log(a) - a + 0.5 * math.log(2 * math.pi))
-    return np.where(a >= 12, series, direct)
 
 
 def _excess(a: np.ndarray) -> np.ndarray:

@@ -7,11 +7,15 @@ terms have one sign.
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..._table.row import INF, UNDEFINED
 from ._quadrature import on_a_circle
-from ._rows import by_order, inner, special
+from ._rows import ORDERS, Entry, by_order, inner, special
 from ._scipy import sp
 
 _POSITIVE = (0, INF)
@@ -69,6 +73,56 @@ def _normal_hazard(x: np.ndarray) -> np.ndarray:
     return np.where(x > 0, _normal_density(x) / sp.ndtr(x), np.sqrt(2 / np.pi) / sp.erfcx(-x / np.sqrt(2)))
 
 
+#: The zero of erfc next to the axis: the logarithm of erfc is analytic on the right of it.
+_ZERO_OF_ERFC = complex(-1.3548, 1.9915)
+
+
+@by_order
+def _normal_hazard_derivative(order: int, x: np.ndarray) -> np.ndarray:
+    """Up to x = 1 from the logarithm of erfcx, beyond by h' = -h (x + h), whose terms cancel more the smaller x is."""
+    if order == 0:
+        return _normal_hazard(x)
+    t = -np.minimum(x, 1) / np.sqrt(2)
+    middle = sp.erfcx(t)
+
+    def grown(z: np.ndarray) -> np.ndarray:
+        return np.where(z.real < 0, np.log(sp.erfc(z) / middle) + z * z, np.log(sp.erfcx(z) / middle))
+
+    left = on_a_circle(grown, order + 1, t, 0.7 * np.abs(t - _ZERO_OF_ERFC)).real * (-(0.5**0.5)) ** (order + 1)
+    left = np.where(np.isneginf(x), 0.0, left) - (order == 1)
+    h = [_normal_hazard(np.maximum(x, 1))]
+    right = np.where(np.isinf(x), 0.0, np.maximum(x, 1))
+    for k in range(order):
+        total = right * h[k] + (k * h[k - 1] if k else 0)
+        h.append(-(total + sum(math.comb(k, i) * h[i] * h[k - i] for i in range(k + 1))))
+    return np.where(x > 1, h[order], left)
+
+
+#: How often a Voigt profile can be differentiated by its place: twice for each slope by the deviation.
+_VOIGT_ORDERS = 2 * ORDERS
+
+
+def _voigt(order: int, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """The derivative of order k of w(u) / (y sqrt(2 pi)) by x, where u = (x + i z) / (y sqrt(2))."""
+    scale = np.sqrt(2) * y
+    return _faddeeva(order, x / scale, z / scale) / (scale**order * scale * np.sqrt(np.pi))
+
+
+def _voigt_rows() -> Iterator[Entry]:
+    """A profile spreads as heat does, so its slope by y is y times the second one by x: chains of scales cancel."""
+    for k, (name, part, other) in itertools.product(
+        range(1, _VOIGT_ORDERS + 1), (("real", np.real, "-voigt_imag"), ("imag", np.imag, "voigt_real"))
+    ):
+        next_one, second = k < _VOIGT_ORDERS, k < _VOIGT_ORDERS - 1
+        yield inner(f"voigt_{name}_{k}", lambda x, y, z, k=k, part=part: part(_voigt(k, x, y, z)),
+                    f"voigt_{name}_{k + 1}(x, y, z)" if next_one else UNDEFINED,
+                    f"y * voigt_{name}_{k + 2}(x, y, z)" if second else UNDEFINED,
+                    f"{other}_{k + 1}(x, y, z)" if next_one else UNDEFINED,
+                    domain=((-INF, INF), _POSITIVE, _POSITIVE), sampled=((-50, 50), (0.1, 5), (0.05, 5)), within=400,
+                    summary=f"{name} part of the derivative of order {k} by x of the analytic function of x + i z "
+                    "whose real part is voigt_profile")  # fmt: skip
+
+
 ERRORS = (
     special("erfcx", sp.erfcx, "-erfcx_decay(1, x)", sampled=(-20, 1e6),
             summary="exp(x*x) times the complementary error function",
@@ -85,15 +139,14 @@ ERRORS = (
             example=("[0.5, 10.0]", "[0.424436 0.0502538]")),
     inner("dawsn_derivative", _dawsn_derivative, UNDEFINED, "dawsn_derivative(x + 1, y)", orders=(0, 1, 3),
           sampled=((0, 0), (-30, 30)), within=400, summary="derivative of order x of Dawson's integral at y"),
-    special("voigt_profile", sp.voigt_profile,
-            "wofz_real(1, x / (SQRT2 * y), z / (SQRT2 * y)) / (2 * ROOT_PI * y * y)",
-            "wofz_real(2, x / (SQRT2 * y), z / (SQRT2 * y)) / (2 * SQRT2 * ROOT_PI * y * y)",
-            "-wofz_imag(1, x / (SQRT2 * y), z / (SQRT2 * y)) / (2 * ROOT_PI * y * y)",
-            domain=((-INF, INF), _POSITIVE, _POSITIVE), sampled=((-50, 50), (0.1, 5), (0.05, 5)), within=400,
+    special("voigt_profile", sp.voigt_profile, "voigt_real_1(x, y, z)", "y * voigt_real_2(x, y, z)",
+            "-voigt_imag_1(x, y, z)",
+            domain=((-INF, INF), _POSITIVE, _POSITIVE), sampled=((-50, 50), (0.1, 5), (0.05, 5)), within=100,
             summary="Voigt profile at x: a normal distribution of deviation y, folded with a Cauchy distribution of "
-            "half width z", slope_note="nan by y for y = 0; the slope by y is y times the second one by x",
+            "half width z", slope_note=f"nan by y for y = 0; up to order {_VOIGT_ORDERS} by x and z, and {ORDERS} by y",
             exact="mp.re(_wofz((x + 1j * z) / (mp.sqrt(2) * y))) / (y * mp.sqrt(2 * mp.pi))",
             example=("[0.5, 2.0], [1.0, 1.0], [0.5, 0.5]", "[0.256364 0.0824241]")),
+    *_voigt_rows(),
     inner("wofz_real", by_order(lambda k, x, y: _faddeeva(k, x, y).real), UNDEFINED, "wofz_real(x + 1, y, z)",
           "-wofz_imag(x + 1, y, z)", orders=(0, 1), sampled=((0, 0), (-10, 10), (0.01, 10)), within=400,
           summary="real part of the derivative of order x of the Faddeeva function at y + i z"),
@@ -106,12 +159,12 @@ NORMAL = (
     inner("normal_density", _normal_density, "-(x * out)", sampled=(-37, 37),
           summary="density of the normal distribution",
           exact="mp.npdf(x)"),
-    inner("normal_hazard", _normal_hazard,
-          "where(x > 0, -(out * (x + out)), 0.5 * (erfcx_decay(2, -x / SQRT2) / erfcx_decay(0, -x / SQRT2)"
-          " - square(erfcx_decay(1, -x / SQRT2) / erfcx_decay(0, -x / SQRT2))) - 1)",
-          sampled=(-1e3, 30), within=100,
+    inner("normal_hazard", _normal_hazard, "normal_hazard_derivative(1, x)", sampled=(-1e3, 30), within=100,
           summary="density of the normal distribution, divided by its distribution function",
           exact="mp.npdf(x) / mp.ncdf(x)"),
+    inner("normal_hazard_derivative", _normal_hazard_derivative, UNDEFINED, "normal_hazard_derivative(x + 1, y)",
+          orders=(0, 1, 3), sampled=((0, 0), (-1e3, 30)), within=100,
+          summary="derivative of order x of normal_hazard at y"),
     special("ndtr", sp.ndtr, "normal_density(x)", sampled=(-37, 8), within=40,
             summary="distribution function of the normal distribution", exact="mp.ncdf(x)",
             example=("[0.0, 1.5]", "[0.5 0.933193]")),

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..._table.row import INF, UNDEFINED
-from ._beta import betainc_derivative, stirling
-from ._gamma import polygamma_difference
+from ._beta import betainc_derivative
+from ._gamma import polygamma_difference, stirling
 from ._rows import ORDERS, Entry, inner, special
 from ._scipy import sp
 
