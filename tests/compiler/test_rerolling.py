@@ -97,21 +97,9 @@ def loops_of(f):
     return str(made["reroll"]).count(" loop(") if "reroll" in made else 0
 
 
-#: loops under transforms: two loops under all, the others under some, the rest where there is time
-PAIRS = [
-    pytest.param(
-        name,
-        transform,
-        marks=()
-        if name in ("oscillator", "one_after_the_other") or transform in ("GradOperation", "jvp", "vmap")
-        else pytest.mark.exhaustive,
-    )
-    for name in LOOPS
-    for transform in TRANSFORMS
-]
-
-
-@pytest.mark.parametrize(("name", "transform"), PAIRS)
+@pytest.mark.rotated("name")
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("transform", TRANSFORMS)
 def test_every_transform(name, transform):
     assert_recorded(TRANSFORMS[transform][0](LOOPS[name]))
 

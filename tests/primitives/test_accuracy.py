@@ -11,7 +11,7 @@ pytestmark = pytest.mark.eager("measures the accuracy of single primitives")
 NAMES = [row.name for row in ACCURATE]
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("row", ACCURATE, ids=NAMES)
 def test_values_and_derivatives_are_right_to_the_last_digits(row, every):
     report = measure(row, every=every)

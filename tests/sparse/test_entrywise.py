@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -77,18 +78,31 @@ def real(case: Case) -> bool:
 CASES = [case for case in all_cases() if real(case)]
 
 
-@pytest.mark.rotated("case", key="operator")
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_every_operator(case):
+class Question(NamedTuple):
+    operator: str
+    case: Case
+    way: str
+
+
+QUESTIONS = [
+    Question(case.operator, case, way)
+    for case in CASES
+    for way in ("jacfwd", "jacrev", "hessian")
+    if case.order > 1 or way != "hessian"
+]
+
+
+@pytest.mark.rotated("question", key="operator")
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: f"{question.way}-{question.case}")
+def test_every_operator(question):
     """Jacobians both ways, and the Hessian of a function of the results that is curved everywhere."""
+    case = question.case
 
     def curved(*args):
         return sum(ops.sum(ops.sin(y) * y) for y in leaves(case.fn(*args)))
 
-    args = [f64(a) for a in case.args]
-    ways = (dg.jacfwd(case.fn), dg.jacrev(case.fn), *((dg.hessian(curved),) if case.order > 1 else ()))
-    for way in ways:
-        assert_same(way, *args)
+    derivatives = getattr(dg, question.way)(curved if question.way == "hessian" else case.fn)
+    assert_same(derivatives, *[f64(a) for a in case.args])
 
 
 # ------------------------------------------------------------------------------------------------------------- modes
