@@ -42,7 +42,7 @@ from dualgrad.ops import randn as randn
 __array_api_version__ = "2025.12"
 
 _OWN = ["bool_", "complex64", "complex128", "emath", "fft", "float16", "float32", "float64", "int8", "int16", "int32"]
-_OWN += ["int64", "linalg", "rand", "randint", "randn", "special", "uint8", "uint16", "uint32", "uint64"]
+_OWN += ["int64", "lib", "linalg", "rand", "randint", "randn", "special", "uint8", "uint16", "uint32", "uint64"]
 
 
 def __getattr__(name: str) -> Any:
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
 
     if name.startswith("_") and name not in ("__all__", "__array_namespace_info__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("emath", "fft", "linalg", "special"):
+    if name in ("emath", "fft", "lib", "linalg", "special"):
         return import_module(f"{__name__}.{name}")
     if name == "randint":
         return import_module(f"{__name__}._draws").randint
