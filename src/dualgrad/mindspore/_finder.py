@@ -13,6 +13,7 @@ from typing import Any
 
 from dualgrad.mindspore._placeholders import Placeholder
 from dualgrad.mindspore._table import CHILDREN, MODULES, RENAMED, TYPES, TYPES_IN
+from dualgrad.ops.index._views import switched
 
 __all__ = ["AliasModule", "install", "uninstall"]
 
@@ -196,6 +197,7 @@ def install() -> None:
         )
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
+    switched(False)  # MindSpore's arrays have no views
 
 
 def uninstall() -> None:
@@ -210,5 +212,6 @@ def uninstall() -> None:
     """
     if _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
+    switched(True)
     for name in [name for name in _loaded() if isinstance(sys.modules[name], AliasModule | Placeholder)]:
         del sys.modules[name]

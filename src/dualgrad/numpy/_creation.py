@@ -18,6 +18,7 @@ from .._dtypes import default_complex, default_float
 from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..ops._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
+from ..ops.index._views import with_views
 from ..ops.shape.creation import arange, eye, full, linspace, ones, zeros, zeros_like
 from ..ops.shape.reshaping import moveaxis, tril
 from ..tensor import Tensor
@@ -63,7 +64,8 @@ def _np_array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = 
     ndmin = integer("np.array", "ndmin", ndmin)
     if ndmin > _MOST_AXES:
         raise ValueError(f"np.array: ndmin is {ndmin}; expected at most {_MOST_AXES} axes")
-    return to_shape(x, (1,) * (ndmin - x.ndim) + x.shape)
+    x = to_shape(x, (1,) * (ndmin - x.ndim) + x.shape)
+    return with_views(+x if x is object else x)
 
 
 @implements(np.asarray, np.asanyarray)
@@ -80,21 +82,21 @@ def _np_asarray(a: Any, dtype: Any = None, order: str = "K", *, device: Any = No
 def _np_empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("empty", order)
     on_cpu("empty", device)
-    return zeros(shape, dtype)
+    return with_views(zeros(shape, dtype))
 
 
 @implements(np.zeros)
 def _np_zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("zeros", order)
     on_cpu("zeros", device)
-    return zeros(shape, dtype)
+    return with_views(zeros(shape, dtype))
 
 
 @implements(np.ones)
 def _np_ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("ones", order)
     on_cpu("ones", device)
-    return ones(shape, dtype)
+    return with_views(ones(shape, dtype))
 
 
 @implements(np.full)
@@ -103,7 +105,7 @@ def _np_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *
     on_cpu("full", device)
     if dtype is None and type(fill_value) is complex:
         dtype = default_complex()
-    return full(shape, fill_value, dtype=dtype)
+    return with_views(full(shape, fill_value, dtype=dtype))
 
 
 @implements(np.empty_like)
@@ -113,8 +115,8 @@ def _np_empty_like(
     on_cpu("empty_like", device)
     _c_order("empty_like", order)
     if shape is not None:
-        return zeros(shape, operand("empty_like", prototype).dtype if dtype is None else dtype)
-    return zeros_like(prototype, dtype=dtype)
+        return with_views(zeros(shape, operand("empty_like", prototype).dtype if dtype is None else dtype))
+    return with_views(zeros_like(prototype, dtype=dtype))
 
 
 @implements(np.eye)

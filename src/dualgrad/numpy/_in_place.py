@@ -15,7 +15,7 @@ from ..ops._arguments import expanded, one_axis, to_shape
 from ..ops.index._scatter import scatter
 from ..ops.index.choice import where as _where
 from ..ops.index.gather import take
-from ..ops.index.indexing import rewritten
+from ..ops.index.indexing import renewed, rewritten
 from ..ops.shape.reshaping import ravel
 from ..tensor import Tensor
 from ._creation import tensor_of
@@ -30,7 +30,7 @@ def _target(name: str, x: Any) -> Tensor:
             f"{name}: writes into a {type(x).__name__}, which cannot hold a derivative; make a tensor of it first "
             "(dualgrad.numpy.array)"
         )
-    return x
+    return renewed(x)
 
 
 def _write(name: str, x: Tensor, values: Any, put: Callable[[np.ndarray, np.ndarray], None]) -> None:

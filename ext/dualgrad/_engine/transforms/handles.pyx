@@ -74,7 +74,8 @@ cdef void free_handle(PyObject *self) noexcept:
     if dg_lives_on(self):
         return
     PyObject_GC_UnTrack(self)
-    if (<TensorBase>self).value is None or (<TensorBase>self).value.kind == ARRAY:
+    if (<TensorBase>self).alias is None and ((<TensorBase>self).value is None
+                                             or (<TensorBase>self).value.kind == ARRAY):
         free_plain_handle(self)
     else:
         DG_FREE_NESTED(self, free_handle, free_plain_handle)
@@ -85,6 +86,7 @@ cdef void free_plain_handle(PyObject *self) noexcept:
     (<TensorBase>self).parameter = False
     (<TensorBase>self).captured = False
     (<TensorBase>self).hooks = None
+    (<TensorBase>self).alias = None
     dg_pool_give(&HANDLES, <PyTypeObject *>TENSOR, self)
 
 
@@ -357,6 +359,14 @@ cdef class TensorBase:
     def _hooks(self):
         """What is called with the gradient by this tensor; None for nothing."""
         return self.hooks
+
+    @property
+    def _alias(self):
+        return self.alias
+
+    @_alias.setter
+    def _alias(self, alias):
+        self.alias = alias
 
     @property
     def _birth(self):

@@ -389,6 +389,29 @@ cdef class Operators(TensorBase):
     def __rmatmul__(self, other):
         return matmul(other, self, True)
 
+    # `t += x` makes a new tensor, but for a view of an array, which is written into.
+
+    def __iadd__(self, other):
+        return NotImplemented if self.alias is None else self._changed("+", other)
+
+    def __isub__(self, other):
+        return NotImplemented if self.alias is None else self._changed("-", other)
+
+    def __imul__(self, other):
+        return NotImplemented if self.alias is None else self._changed("*", other)
+
+    def __itruediv__(self, other):
+        return NotImplemented if self.alias is None else self._changed("/", other)
+
+    def __ifloordiv__(self, other):
+        return NotImplemented if self.alias is None else self._changed("//", other)
+
+    def __imod__(self, other):
+        return NotImplemented if self.alias is None else self._changed("%", other)
+
+    def __ipow__(self, other, modulus):
+        return NotImplemented if self.alias is None else self._changed("**", other)
+
     def __neg__(self):
         return wrap(bind1(OP_NEG, None, read(self)))
 

@@ -15,7 +15,7 @@ from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, converted, integer, new_shape, one_axis, operand, to_shape
 from ._indices import added, along, index_tensor, many_axes_pattern, one_axis_pattern, points_for
-from .indexing import replaced, rewritten
+from .indexing import renewed, replaced, rewritten
 
 __all__ = [
     "IndexAdd", "ScatterNd", "TensorScatterAdd", "TensorScatterUpdate", "index_add", "scatter", "scatter_add",
@@ -207,7 +207,7 @@ def into_variable(
     if not points:
         index = to_shape(index, (*index.shape, 1))
     if not variable._is_parameter:
-        return rewritten(name, variable, change(variable, index, updates))
+        return rewritten(name, variable, change(renewed(variable), index, updates))
     given = operand(name, updates)
     return variable.set_data(change(variable._detached(), index, _engine.stop(given)))
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, integer, one_axis, operand, permuted, respell, to_shape
-from . import _scatter, _windows
+from . import _augmented, _scatter, _windows
 from ._indices import along, columns, index_tensor, many_axes_pattern, one_axis_pattern, read
 from ._scatter import *  # noqa: F403
 from ._windows import *  # noqa: F403
@@ -421,5 +421,6 @@ METHODS: dict[str, Any] = {
     "gather_nd": gather_nd,
     "index_select": index_select,
     "take": take,
+    **_augmented.METHODS,
     **_scatter.METHODS,
 }

@@ -30,6 +30,7 @@ from .._arguments import OP, expanded, to_shape
 from ..axes._joining import stack
 from ._indices import as_int64, placed
 from ._lost_writes import refuse_lost_write
+from ._views import seen
 
 __all__: list[str] = []
 
@@ -81,13 +82,13 @@ def getitem(t: Tensor, index: Any) -> Tensor:
             return _engine.apply(_RESHAPE, (), _engine.apply(_SLICE, ((k, 1, 1),), t))
         rest = shape[1:]
         row = _engine.apply(_SLICE, ((k, 1, 1), *[(0, m, 1) for m in rest]), t)
-        return _engine.apply(_RESHAPE, rest, row)
+        return seen(_engine.apply(_RESHAPE, rest, row), t, index)
     parts = index if isinstance(index, tuple) else (index,)
     basic = _basic(shape, parts)
     if basic is not None:
         spec, result = basic
         taken = +t if spec is None else _engine.apply(_SLICE, spec, t)
-        return taken if result is None else _engine.apply(_RESHAPE, result, taken)
+        return seen(taken if result is None else _engine.apply(_RESHAPE, result, taken), t, index)
     spec, result, pattern, indices, extra = _advanced(shape, _entries(shape, parts))
     try:
         found = _engine.apply(_GATHER, pattern, to_shape(_sliced(t, spec, shape), result), *indices)
@@ -337,8 +338,8 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         If the value does not broadcast to the elements at the index.
     RuntimeError
         If the value is being differentiated and `t` was made outside of the function, or is a Parameter: the
-        derivative would end in a tensor that outlives it. If nothing else holds `t` (``a[0][1] = value``): tensors are
-        no views, so the assignment would be lost.
+        derivative would end in a tensor that outlives it. If nothing else holds `t` (``a[0][1] = value``) and it is no
+        view: the assignment would be lost. Arrays of `dualgrad.numpy` have views, other tensors have none.
 
     Examples
     --------
@@ -348,12 +349,30 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     >>> print(x)
     [1. 0. 0.]
     """
-    refuse_lost_write(t)
+    if t._alias is None:
+        refuse_lost_write(t)
+    renewed(t)
     rewritten("t[index] = value", t, replaced(t, index, value))
 
 
+def renewed(t: Tensor) -> Tensor:
+    """A tensor that is about to be written into; a view of what was changed since by another name gets that value."""
+    view = t._alias
+    if view is not None and view.steps:
+        if view.source is None:
+            raise RuntimeError(
+                f"t[index] = value: t (shape {t.shape}) was taken by {view.steps} slices, one of another, and "
+                "the array at their beginning is to change; expected fewer: write into that array, with one index"
+            )
+        t._rebind(getitem(renewed(view.source), view.index))
+    return t
+
+
 def rewritten(name: str, t: Tensor, new: Tensor) -> Tensor:
-    """Point the handle of `t` at a new value, unless a derivative would end in a tensor that outlives it."""
+    """Point the handle of `t` at a new value, unless a derivative would end in a tensor that outlives it.
+
+    What it is a view of gets the elements, too; `renewed` has made it one of the present value.
+    """
     serial = new._level_serial
     if serial > 0 and (t._is_parameter or serial > t._birth):
         what = "a Parameter" if t._is_parameter else "a tensor that was made outside of the function"
@@ -363,6 +382,9 @@ def rewritten(name: str, t: Tensor, new: Tensor) -> Tensor:
             "ops.tensor_scatter_update"
         )
     t._rebind(new)
+    view = t._alias
+    if view is not None and view.steps:
+        rewritten(name, view.source, replaced(view.source, view.index, t))
     return t
 
 

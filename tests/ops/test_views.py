@@ -1,0 +1,235 @@
+"""Views of arrays of `dualgrad.numpy`: every way to take one times every way to write into it, beside NumPy."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import dualgrad as dg
+import dualgrad.numpy as mnp
+from dualgrad import Tensor
+from dualgrad.ops.index import _views as _views_of
+
+
+@pytest.fixture(autouse=True)
+def _views():
+    """Another test may have installed the alias."""
+    _views_of.switched(True)
+
+
+ADD_AT = np.add.at  # of tensors, too
+
+MAKERS = {
+    "zeros": lambda np: np.zeros((3, 4)),
+    "ones": lambda np: np.ones((3, 4)),
+    "full": lambda np: np.full((3, 4), 2.0),
+    "array": lambda np: np.array([[1.0, 2.0, 3.0, 4.0]] * 3),
+    "array of an array": lambda np: np.array(np.ones((3, 4))),
+    "copy": lambda np: np.copy(np.ones((3, 4))),
+    "zeros_like": lambda np: np.zeros_like(np.ones((3, 4))),
+    "ones_like": lambda np: np.ones_like(np.ones((3, 4))),
+    "full_like": lambda np: np.full_like(np.ones((3, 4)), 3.0),
+    "empty_like": lambda np: np.empty_like(np.ones((3, 4))),
+}
+
+TAKEN = {
+    "int": lambda a: a[1],
+    "negative": lambda a: a[-1],
+    "slice": lambda a: a[1:],
+    "stride": lambda a: a[::2, ::-1],
+    "mixed": lambda a: a[1, 1:],
+    "column": lambda a: a[:, 2],
+    "new axis": lambda a: a[None, 1],
+    "ellipsis": lambda a: a[..., 1:],
+    "whole": lambda a: a[:],
+    "row of rows": lambda a: a[1:][0],
+    "three": lambda a: a[:, 1:][::-1][0],
+    "in turn": lambda a: list(a)[2],
+}
+WRITES = {
+    "first": lambda v: v.__setitem__(0, 7.0),
+    "all": lambda v: v.__setitem__(slice(None), 7.0),
+    "last": lambda v: v.__setitem__((..., -1), 8.0),
+    "mask": lambda v: v.__setitem__(v < 3.0, 9.0),
+    "places": lambda v: v.__setitem__([0, -1], 6.0),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("take", TAKEN)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_an_array_changes_with_its_view(maker, take, write):
+    found = []
+    for module in (np, mnp):
+        a = MAKERS[maker](module)
+        if module is np and maker == "empty_like":
+            a[:] = 0.0
+        view = TAKEN[take](a)
+        WRITES[write](view)
+        found.append((np.asarray(view), np.asarray(a)))
+    for ours, numpys in zip(found[1], found[0], strict=True):
+        np.testing.assert_array_equal(ours, numpys)
+    assert found[0][1].any()
+
+
+@pytest.mark.parametrize("take", TAKEN)
+def test_functions_that_write(take):
+    for write in (
+        lambda np, v: np.put(v, [0, 1], [5.0, 6.0]),
+        lambda np, v: np.place(v, v < 3.0, [5.0]),
+        lambda np, v: np.putmask(v, v < 3.0, 5.0),
+        lambda np, v: np.copyto(v, 4.0),
+        lambda _, v: ADD_AT(v, [0, 0], 1.5),
+    ):
+        found = []
+        for module in (np, mnp):
+            a = module.ones((3, 4))
+            write(module, TAKEN[take](a))
+            found.append(np.asarray(a))
+        np.testing.assert_array_equal(*found)
+
+
+def augmented(sign, value):
+    """``v sign= value`` in a function, where v is a fast local."""
+    found = {}
+    exec(f"def change(v):\n    v {sign}= {value}\n    return v\n", found)
+    return found["change"]
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**"])
+@pytest.mark.parametrize("take", TAKEN)
+def test_augmented_assignments(take, sign):
+    found = []
+    for module in (np, mnp):
+        a = module.full((3, 4), 5.0)
+        view = TAKEN[take](a)
+        assert augmented(sign, 3.0)(view) is view
+        found.append((np.asarray(a), np.asarray(view)))
+    for ours, numpys in zip(found[1], found[0], strict=True):
+        np.testing.assert_allclose(ours, numpys)
+
+
+def test_what_an_augmented_assignment_refuses():
+    row = mnp.zeros((2, 3), mnp.int64)[0]
+    with pytest.raises(TypeError, match="cannot hold"):
+        row += 0.5
+    with pytest.raises(ValueError, match="shape"):
+        row += mnp.ones((2, 3), mnp.int64)
+    a = b = mnp.zeros(3)
+    a += 1.0  # no view: a new tensor, as MindSpore has it
+    assert not b.asnumpy().any()
+
+
+def test_under_the_alias_arrays_have_no_views():
+    import dualgrad.mindspore as alias
+
+    alias.install()
+    try:
+        a = mnp.zeros((2, 2))
+        row = a[0]
+        row[0] = row[1] = 5.0
+        assert not a.asnumpy().any()
+    finally:
+        alias.uninstall()
+
+
+def program(np, x):
+    """Rows filled by a function that is given one, read by another name, and in an array of an array."""
+    out = np.zeros((3, 2, 3))
+
+    def fill(row, k):
+        row[0] = x * k
+        row[1, 1:] = row[0][:2] + x[1]
+
+    for k in range(3):
+        fill(out[k], k + 1.0)
+    out[1][0][2] = x[0] * x[1]
+    last = out[2]
+    out[2, 0, 0] = 0.5 * x[2]
+    last[1][0] = x[2] ** 2
+    return (out * out).sum() + out[2, 0, 0] * last[1, 0]
+
+
+WAYS = {
+    "plain": lambda f: f,
+    "recorded": dg.jit,
+    "gradient": dg.grad,
+    "recorded gradient": lambda f: dg.jit(dg.grad(f)),
+    "forward": lambda f: lambda x: dg.jvp(f, x, x)[1],
+    "Hessian": dg.hessian,
+    "batched": lambda f: lambda x: dg.vmap(f)(mnp.stack([x, 2.0 * x])),
+    "gradient of a gradient": lambda f: dg.grad(lambda x: (dg.grad(f)(x) ** 2).sum()),
+}
+
+
+def without_views(x):
+    """The same with tensors that are stacked."""
+    rows = []
+    for k in range(3):
+        first = x * (k + 1.0)
+        rows.append([first, mnp.concatenate([x[:1] * 0.0, first[:2] + x[1]])])
+    rows[1][0] = mnp.stack([rows[1][0][0], rows[1][0][1], x[0] * x[1]])
+    rows[2][0] = mnp.stack([0.5 * x[2], rows[2][0][1], rows[2][0][2]])
+    rows[2][1] = mnp.stack([x[2] ** 2, rows[2][1][1], rows[2][1][2]])
+    out = mnp.stack([mnp.stack(row) for row in rows])
+    return (out * out).sum() + out[2, 0, 0] * out[2, 1, 0]
+
+
+def test_the_program_is_numpys():
+    x = np.array([0.5, -1.5, 2.0])
+    np.testing.assert_allclose(program(mnp, Tensor(x)).asnumpy(), program(np, x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_derivatives_pass_through_views(way):
+    x = Tensor(np.array([0.5, -1.5, 2.0]))
+    f = WAYS[way](lambda x: program(mnp, x))
+    expected = WAYS[way](without_views)(x).asnumpy()
+    for _ in range(3):
+        np.testing.assert_allclose(f(x).asnumpy(), expected, rtol=1e-13)
+
+
+def test_other_tensors_have_no_views():
+    a = Tensor(np.ones((2, 2)))
+    b = mnp.ones((2, 2)) + 1.0
+    for t in (a, b):
+        row = t[0]
+        row[0] = 5.0
+        assert t[0, 0] != 5.0
+    number = mnp.zeros(3)[1:][0]
+    assert number._alias is None
+
+
+def test_a_copy_is_no_view():
+    a = mnp.zeros((2, 2))
+    for b in (mnp.array(a), mnp.copy(a), mnp.asarray(a, copy=True)):
+        b[0] = 1.0
+    assert not a.asnumpy().any()
+
+
+def test_a_write_from_inside_is_refused():
+    """The array was made outside of the function, so a derivative would end in it."""
+    row = mnp.zeros((2, 2))[0]
+
+    def f(x):
+        row[0] = x
+        return row.sum()
+
+    with pytest.raises(RuntimeError, match="made outside of the function"):
+        dg.grad(f)(Tensor(1.0))
+
+
+def test_long_chains_of_slices_keep_little_and_are_refused():
+    x = a = mnp.zeros(20_000)
+    for _ in range(10_000):
+        x = x[1:]
+    with pytest.raises(RuntimeError, match="10000 slices"):
+        x[0] = 1.0
+    assert not a.asnumpy().any()
+    del x
+    gc.collect()
+    x = a
+    for _ in range(_views_of._LONGEST):
+        x = x[1:]
+    x[0] = 1.0
+    assert a.asnumpy().nonzero()[0].tolist() == [_views_of._LONGEST]
