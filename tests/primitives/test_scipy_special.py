@@ -54,8 +54,11 @@ def test_values_and_derivatives_are_right_at_many_points(entry):
 
 
 def agreement(entry, order):
-    """Every way of differentiating the function agrees, by all operands that have a formula."""
-    points = np.array(operands(entry, 3)[:3]).T
+    """Every way of differentiating the function agrees, by all operands that have a formula.
+
+    The check multiplies values with each other, so they are no larger than what has a fifth power.
+    """
+    points = np.array([point for point in operands(entry, 12) if abs(entry.kernel(*point)) < 1e50][:3]).T
     free = entry.row.differentiable
     f = getattr(special, entry.row.function)
 
