@@ -64,12 +64,12 @@ def _falling(e: np.ndarray, count: int) -> np.ndarray:
     return math.prod([e - i for i in range(count)], start=np.ones(e.shape))
 
 
-def _struve_series(order: int, v: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """By the power series, each term differentiated."""
+def _struve_series(order: int, v: np.ndarray, x: np.ndarray, sign: int) -> np.ndarray:
+    """By the power series, each term differentiated; signs alternate for H (-1), and for L (1) do not."""
     total = np.zeros(x.shape)
     for m in range(300):
         power = 2 * m + v + 1
-        factor = _falling(power, order) * (-1) ** m * sp.rgamma(m + 1.5) * sp.rgamma(m + v + 1.5) / 2**order
+        factor = _falling(power, order) * sign**m * sp.rgamma(m + 1.5) * sp.rgamma(m + v + 1.5) / 2**order
         term = np.where(factor == 0, 0.0, factor * (x / 2) ** (power - order))
         total += term
         if m > 2 and np.all(np.abs(term) <= 1e-18 * np.abs(total)):
@@ -95,16 +95,23 @@ def _struve_less_y(order: int, v: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 @by_order
 def _struve_derivative(order: int, v: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of order k by y, by the power series for small y, beyond as that of Y_v and of the rest, which is smooth.
-
-    Of a negative y the order is whole, or there is no value.
-    """
+    """Of order k by y, by the power series for small y, beyond as that of Y_v and of the rest, which is smooth."""
     x, out = np.abs(y), np.full(y.shape, np.nan)
     near, far = x < 4 + np.maximum(v, 0) + order / 2, x >= 4 + np.maximum(v, 0) + order / 2
-    out[near] = _struve_series(order, v[near], x[near])
+    out[near] = _struve_series(order, v[near], x[near], -1)
     v1, x1 = v[far], x[far]
     waves = sum((-1) ** j * math.comb(order, j) * sp.yv(v1 - order + 2 * j, x1) for j in range(order + 1))
     out[far] = waves / 2**order + _struve_less_y(order, v1, x1)
+    return _of_any_sign(order, v, y, out)
+
+
+@by_order
+def _modstruve_derivative(order: int, v: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return _of_any_sign(order, v, y, _struve_series(order, v, np.abs(y), 1))
+
+
+def _of_any_sign(order: int, v: np.ndarray, y: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """The derivative at y from that at abs(y); of a negative y the order v is whole, or there is no value."""
     odd = np.where((v + 1 + order) % 2 == 0, 1.0, -1.0)
     return np.where(y < 0, np.where(v == np.floor(v), odd, np.nan) * out, out)
 
@@ -159,10 +166,14 @@ BESSEL = (
           orders=(0, 1, 2), domain=(_ANY, _ANY, _POSITIVE), sampled=((0, 0), (0, 0), (0.05, 50)), within=400,
           summary="derivative of order x by z of the Struve function H of order y, at z"),
     special("modstruve", sp.modstruve, UNDEFINED,
-            "modstruve(x + 1, y) + half_power(x, x + 1.5, y) + absorb_mul(modstruve(x, y), x / y)",
+            "where(30 > abs(y), modstruve_derivative(1, x, y),"
+            " modstruve(x + 1, y) + half_power(x, x + 1.5, y) + absorb_mul(modstruve(x, y), x / y))",
             orders=(0, 1, 2, 0.5), domain=(_ANY, _POSITIVE), sampled=((0, 0), (0.05, 40)), within=100,
             summary="modified Struve function L of real order x, at y", exact="mp.struvel(x, y)",
             example=("[0.0, 1.0], [1.0, 2.0]", "[0.710243 1.10276 ]")),
+    inner("modstruve_derivative", _modstruve_derivative, UNDEFINED, UNDEFINED, "modstruve_derivative(x + 1, y, z)",
+          orders=(0, 1, 2), domain=(_ANY, _ANY, _POSITIVE), sampled=((0, 0), (0, 0), (0.05, 30)), within=100,
+          summary="derivative of order x by z of the modified Struve function L of order y, at z"),
     inner("half_power", lambda v, g, x: (x / 2) ** v * sp.rgamma(g) / math.sqrt(math.pi), UNDEFINED, UNDEFINED,
           "absorb_mul(0.5 * x, half_power(x - 1, y, z))", orders=(0, 1, 2, 0.5), domain=(_ANY, _ANY, _POSITIVE),
           sampled=((0, 0), (0, 0), (0.05, 50)), within=40, summary="(z / 2)**x / (sqrt(pi) gamma(y))",

@@ -59,6 +59,12 @@ def polygamma_difference(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray
     return np.where(close, series, direct)
 
 
+def _short(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """1 - x / hypot(x, y)."""
+    size = np.hypot(x, y)
+    return (y / size) ** 2 / (1 + x / size)
+
+
 def _beta_by_one(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """By x of c / x + c / y, where c has no poles; its logarithm's slopes are differences of polygamma functions.
 
@@ -183,10 +189,20 @@ INFORMATION = (
             exact="y * y / 2 if abs(y) <= x else x * (abs(y) - x / 2)",
             example=("[1.0, 1.0], [0.5, 3.0]", "[0.125 2.5 ]")),
     special("pseudo_huber", sp.pseudo_huber,
-            "hypot(x, y) * square(square(direction(y, x)) / (1 + direction(x, y)))", "pseudo_huber_force(x, y)",
+            "pseudo_huber_growth(x, y)", "pseudo_huber_force(x, y)",
             domain=(_POSITIVE, (-INF, INF)), sampled=((0.1, 10), (-30, 30)),
             summary="x**2 (sqrt(1 + (y / x)**2) - 1), a smooth form of huber",
             exact="x * x * (mp.sqrt(1 + (y / x) ** 2) - 1)", example=("[1.0, 1.0], [0.5, 3.0]", "[0.118034 2.16228 ]")),
+    inner("pseudo_huber_growth", lambda x, y: np.hypot(x, y) * _short(x, y) ** 2, "pseudo_huber_bend(x, y)",
+          "direction(y, x) * square(direction(y, x))", domain=(_POSITIVE, (-INF, INF)), sampled=((0.1, 10), (-30, 30)),
+          summary="the slope of pseudo_huber by x: (hypot(x, y) - x)**2 / hypot(x, y)",
+          exact="(mp.sqrt(x * x + y * y) - x) ** 2 / mp.sqrt(x * x + y * y)"),
+    inner("pseudo_huber_bend", lambda x, y: -(_short(x, y) ** 2) * (2 + x / np.hypot(x, y)),
+          "3 * square(square(direction(y, x))) / hypot(x, y)",
+          "-(3 * direction(x, y) * direction(y, x) * square(direction(y, x)) / hypot(x, y))",
+          domain=(_POSITIVE, (-INF, INF)), sampled=((0.1, 10), (-30, 30)),
+          summary="the second slope by x, whose own has one term, as those after it have",
+          exact="3 * x / mp.sqrt(x * x + y * y) - (x / mp.sqrt(x * x + y * y)) ** 3 - 2"),
     inner("pseudo_huber_force", lambda x, y: x * (y / np.hypot(x, y)), "direction(y, x) * square(direction(y, x))",
           "direction(x, y) * square(direction(x, y))", domain=(_POSITIVE, (-INF, INF)), sampled=((0.1, 10), (-30, 30)),
           summary="x y / hypot(x, y), whose slope by x would cancel as that of a product",
