@@ -7,7 +7,7 @@ import pytest
 
 import dualgrad as dg
 import dualgrad.numpy as mnp
-from dualgrad import Tensor
+from dualgrad import Tensor, ops
 from dualgrad.ops.index import _views as _views_of
 
 
@@ -107,6 +107,31 @@ def test_augmented_assignments(take, sign):
         found.append((np.asarray(a), np.asarray(view)))
     for ours, numpys in zip(found[1], found[0], strict=True):
         np.testing.assert_allclose(ours, numpys)
+
+
+CHANGES = {
+    "item": lambda v: v.__setitem__(0, v[0] + 1.0),
+    "all": lambda v: v.__setitem__(slice(1, None), 1.0),
+    "augmented": lambda v: augmented("+", 1.0)(v),
+    "method": lambda v: v.add_(1.0),
+    "wrapped method": lambda v: v.exp_(),
+    "assign": lambda v: ops.assign_add(v, Tensor(np.ones(4, np.float32))),
+    "at": lambda v: ADD_AT(v, [0], 1.0),
+    "put": lambda v: mnp.put(v, [1], [1.0]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_write_into_a_view_keeps_what_its_array_got_meanwhile(change):
+    a = mnp.zeros((2, 4))
+    row = a[1]
+    a[1, 2:] = 5.0
+    CHANGES[change](row)
+    np.testing.assert_array_equal(a[1].asnumpy(), row.asnumpy())
+    expected = Tensor(np.array([0.0, 0.0, 5.0, 5.0], np.float32))
+    returned = CHANGES[change](expected)
+    expected = returned if change == "augmented" else expected
+    np.testing.assert_array_equal(row.asnumpy(), expected.asnumpy())
 
 
 def test_what_an_augmented_assignment_refuses():

@@ -9,7 +9,7 @@ cdef class TensorBase:
     cdef bint captured          # some recorded function can reach it otherwise than as an argument
     cdef long long birth        # the level serial when it was made
     cdef object hooks           # called with the gradient by this tensor, and return the one to use; None for no hooks
-    cdef object alias           # of an array of dualgrad.numpy or a view of one, a View (ops/index/_views.py); else None
+    cdef object alias           # of arrays of dualgrad.numpy and their views a View (ops/index/_views.py), else None
 
 
 cdef dict DTYPES                # type number -> dualgrad.dtype object

@@ -43,13 +43,13 @@ class Operators(TensorBase):
     def __rpow__(self, other: Any, modulus: None = None, /) -> Tensor: ...
     def __matmul__(self, other: Any) -> Tensor: ...
     def __rmatmul__(self, other: Any) -> Tensor: ...
-    def __iadd__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc]
-    def __isub__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc]
-    def __imul__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc]
-    def __itruediv__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc]
-    def __ifloordiv__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc]
-    def __imod__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc]
-    def __ipow__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc]
+    def __iadd__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc, unused-ignore]
+    def __isub__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc, unused-ignore]
+    def __imul__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc, unused-ignore]
+    def __itruediv__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc, unused-ignore]
+    def __ifloordiv__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc, unused-ignore]
+    def __imod__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc, unused-ignore]
+    def __ipow__(self, other: Any, /) -> Tensor: ...  # type: ignore[misc, unused-ignore]
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...

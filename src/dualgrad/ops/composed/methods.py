@@ -7,6 +7,7 @@ floating numbers for a tensor of integers, is refused as in NumPy; `copy_` and `
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +35,7 @@ from .._arguments import (
 from ..index._scatter import index_add, scatter, scatter_add, tensor_scatter_add
 from ..index.choice import clamp, masked_fill
 from ..index.gather import gather_elements
-from ..index.indexing import replaced, rewritten
+from ..index.indexing import renewed, replaced, rewritten
 from ..index.sorting import sort
 from ..index.updates import (
     index_fill,
@@ -316,6 +317,43 @@ def _own_source(name: str, generator: None) -> None:
         raise TypeError(f"{name}: a generator is given; numbers come from the source that dualgrad.set_seed seeds")
 
 
+def _renewing(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A method in place: of a view it changes the present elements."""
+
+    @functools.wraps(method)
+    def in_place(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return method(renewed(x), *args, **kwargs)
+
+    return in_place
+
+
+_IN_PLACE: dict[str, Callable[..., Any]] = {
+    **{
+        f"{name}_": _of_itself(f"{name}_", getattr(_rows, name))
+        for name in ("exp", "log", "floor", "sign", "sigmoid", "tanh", "erfinv")
+    },
+    **{f"{name}_": _with_other(f"{name}_", getattr(_rows, name)) for name in ("mul", "remainder", "floor_divide")},
+    "add_": _add_,
+    "sub_": _sub_,
+    "div_": _div_,
+    "addmm_": _addmm_,
+    "clamp_": _clamp_,
+    "masked_fill_": _masked_fill_,
+    "index_fill_": _index_fill_,
+    "index_add_": _index_add_,
+    "index_put_": _index_put_,
+    "scatter_": _scatter_,
+    "scatter_add_": _scatter_add_,
+    "copy_": _copy_,
+    "fill_": _fill_,
+    "zero_": _zero_,
+    "normal_": _normal_,
+    "uniform_": _uniform_,
+    "exponential_": _exponential_,
+    "bernoulli_": _bernoulli_,
+    "random_": _random_,
+}
+
 METHODS: dict[str, Callable[..., Any]] = {
     "numel": _number_of_elements,
     "nelement": _number_of_elements,
@@ -364,29 +402,5 @@ METHODS: dict[str, Callable[..., Any]] = {
     "scatter_mul": tensor_scatter_mul,
     "scatter_max": tensor_scatter_max,
     "scatter_min": tensor_scatter_min,
-    # in place
-    **{
-        f"{name}_": _of_itself(f"{name}_", getattr(_rows, name))
-        for name in ("exp", "log", "floor", "sign", "sigmoid", "tanh", "erfinv")
-    },
-    **{f"{name}_": _with_other(f"{name}_", getattr(_rows, name)) for name in ("mul", "remainder", "floor_divide")},
-    "add_": _add_,
-    "sub_": _sub_,
-    "div_": _div_,
-    "addmm_": _addmm_,
-    "clamp_": _clamp_,
-    "masked_fill_": _masked_fill_,
-    "index_fill_": _index_fill_,
-    "index_add_": _index_add_,
-    "index_put_": _index_put_,
-    "scatter_": _scatter_,
-    "scatter_add_": _scatter_add_,
-    "copy_": _copy_,
-    "fill_": _fill_,
-    "zero_": _zero_,
-    "normal_": _normal_,
-    "uniform_": _uniform_,
-    "exponential_": _exponential_,
-    "bernoulli_": _bernoulli_,
-    "random_": _random_,
+    **{name: _renewing(method) for name, method in _IN_PLACE.items()},
 }
