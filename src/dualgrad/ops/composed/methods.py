@@ -35,7 +35,7 @@ from .._arguments import (
 from ..index._scatter import index_add, scatter, scatter_add, tensor_scatter_add
 from ..index.choice import clamp, masked_fill
 from ..index.gather import gather_elements
-from ..index.indexing import renewed, replaced, rewritten
+from ..index.indexing import renewed, replaced, rewritten, written
 from ..index.sorting import sort
 from ..index.updates import (
     index_fill,
@@ -198,110 +198,97 @@ def _set_dtype(x: Tensor, dtype: Any) -> Tensor:
     return rewritten("set_dtype", x, value.astype(as_dtype(dtype, where="set_dtype")))
 
 
-def _written(name: str, x: Tensor, new: Any) -> Tensor:
-    """Give a tensor a new value of its own shape and type; one of another type, but the same kind, is converted."""
-    new = operand(name, new)
-    if new.shape != x.shape:
-        raise ValueError(f"{name}: the new value has shape {new.shape}; expected that of the tensor, {x.shape}")
-    if not np.can_cast(new.dtype.numpy, x.dtype.numpy, "same_kind"):
-        raise TypeError(
-            f"{name}: the new value has type {new.dtype}, which the tensor, of type {x.dtype}, cannot hold; convert "
-            "one of them first (astype), or use the method without underscore"
-        )
-    return rewritten(name, x, new if new.dtype is x.dtype else new.astype(x.dtype))
-
-
 def _of_itself(name: str, function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     def method(x: Tensor) -> Tensor:
-        return _written(name, x, function(x))
+        return written(name, x, function(x))
 
     return method
 
 
 def _with_other(name: str, function: Callable[[Tensor, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:
     def method(x: Tensor, other: Any) -> Tensor:
-        return _written(name, x, function(x, other))
+        return written(name, x, function(x, other))
 
     return method
 
 
 def _add_(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    return _written("add_", x, x + (other if alpha == 1 else other * alpha))
+    return written("add_", x, x + (other if alpha == 1 else other * alpha))
 
 
 def _sub_(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    return _written("sub_", x, x - (other if alpha == 1 else other * alpha))
+    return written("sub_", x, x - (other if alpha == 1 else other * alpha))
 
 
 def _div_(x: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    return _written("div_", x, div(x, other, rounding_mode=rounding_mode))
+    return written("div_", x, div(x, other, rounding_mode=rounding_mode))
 
 
 def _addmm_(x: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    return _written("addmm_", x, addmm(x, mat1, mat2, beta=beta, alpha=alpha))
+    return written("addmm_", x, addmm(x, mat1, mat2, beta=beta, alpha=alpha))
 
 
 def _clamp_(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    return _written("clamp_", x, clamp(x, min, max))
+    return written("clamp_", x, clamp(x, min, max))
 
 
 def _masked_fill_(x: Tensor, mask: Any, value: Any) -> Tensor:
-    return _written("masked_fill_", x, masked_fill(x, mask, value))
+    return written("masked_fill_", x, masked_fill(x, mask, value))
 
 
 def _index_fill_(x: Tensor, dim: int, index: Any, value: Any) -> Tensor:
-    return _written("index_fill_", x, index_fill(x, dim, index, value))
+    return written("index_fill_", x, index_fill(x, dim, index, value))
 
 
 def _index_add_(x: Tensor, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
-    return _written("index_add_", x, index_add(x, index, source if alpha == 1 else source * alpha, dim))
+    return written("index_add_", x, index_add(x, index, source if alpha == 1 else source * alpha, dim))
 
 
 def _index_put_(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
-    return _written("index_put_", x, _index_put(x, indices, values, accumulate))
+    return written("index_put_", x, _index_put(x, indices, values, accumulate))
 
 
 def _scatter_(x: Tensor, dim: int, index: Any, src: Any) -> Tensor:
-    return _written("scatter_", x, scatter(x, dim, index, src))
+    return written("scatter_", x, scatter(x, dim, index, src))
 
 
 def _scatter_add_(x: Tensor, dim: int, index: Any, src: Any) -> Tensor:
-    return _written("scatter_add_", x, scatter_add(x, dim, index, src))
+    return written("scatter_add_", x, scatter_add(x, dim, index, src))
 
 
 def _copy_(x: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    return _written("copy_", x, expanded(operand("copy_", src).astype(x.dtype), x.shape))
+    return written("copy_", x, expanded(operand("copy_", src).astype(x.dtype), x.shape))
 
 
 def _fill_(x: Tensor, value: Any) -> Tensor:
     new = operand("fill_", value).astype(x.dtype)
     if new.ndim:
         raise ValueError(f"fill_: the value has shape {new.shape}; expected a single number")
-    return _written("fill_", x, expanded(new, x.shape))
+    return written("fill_", x, expanded(new, x.shape))
 
 
 def _zero_(x: Tensor) -> Tensor:
-    return _written("zero_", x, zeros(x.shape, x.dtype))
+    return written("zero_", x, zeros(x.shape, x.dtype))
 
 
 def _normal_(x: Tensor, mean: Any = 0, std: Any = 1, *, generator: None = None) -> Tensor:
     _own_source("normal_", generator)
-    return _written("normal_", x, mean + std * randn(x.shape, dtype=x.dtype))
+    return written("normal_", x, mean + std * randn(x.shape, dtype=x.dtype))
 
 
 def _uniform_(x: Tensor, from_: Any = 0, to: Any = 1, *, generator: None = None) -> Tensor:
     _own_source("uniform_", generator)
-    return _written("uniform_", x, from_ + (to - from_) * _uniform(_source(None), x.shape, x.dtype))
+    return written("uniform_", x, from_ + (to - from_) * _uniform(_source(None), x.shape, x.dtype))
 
 
 def _exponential_(x: Tensor, lambd: float = 1, *, generator: None = None) -> Tensor:
     _own_source("exponential_", generator)
-    return _written("exponential_", x, -_rows.log1p(-_uniform(_source(None), x.shape, x.dtype)) / lambd)
+    return written("exponential_", x, -_rows.log1p(-_uniform(_source(None), x.shape, x.dtype)) / lambd)
 
 
 def _bernoulli_(x: Tensor, p: Any = 0.5, *, generator: None = None) -> Tensor:
     _own_source("bernoulli_", generator)
-    return _written("bernoulli_", x, _ones("bernoulli_", x.shape, p, _source(None)))
+    return written("bernoulli_", x, _ones("bernoulli_", x.shape, p, _source(None)))
 
 
 def _random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: None = None) -> Tensor:
@@ -309,7 +296,7 @@ def _random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Non
     if to is None:
         digits = {"float16": 11, "float32": 24, "float64": 53}.get(x.dtype.numpy.name)
         to = np.iinfo(x.dtype.numpy).max if digits is None else 2**digits + 1
-    return _written("random_", x, _whole("random_", _source(None), x.shape, from_, to, _dtype.int64).astype(x.dtype))
+    return written("random_", x, _whole("random_", _source(None), x.shape, from_, to, _dtype.int64).astype(x.dtype))
 
 
 def _own_source(name: str, generator: None) -> None:

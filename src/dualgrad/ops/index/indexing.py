@@ -26,7 +26,7 @@ from ..._engine.transforms import tensor as _engine
 from ..._engine.transforms.weak import WeakNumber
 from ..._joined import holds_tensor
 from ...tensor import Tensor
-from .._arguments import OP, expanded, to_shape
+from .._arguments import OP, expanded, operand, to_shape
 from ..axes._joining import stack
 from ._indices import as_int64, placed
 from ._lost_writes import refuse_lost_write
@@ -386,6 +386,19 @@ def rewritten(name: str, t: Tensor, new: Tensor) -> Tensor:
     if view is not None and view.steps:
         rewritten(name, view.source, replaced(view.source, view.index, t))
     return t
+
+
+def written(name: str, x: Tensor, new: Any) -> Tensor:
+    """Give a tensor a new value of its own shape and type; one of another type, but the same kind, is converted."""
+    new = operand(name, new)
+    if new.shape != x.shape:
+        raise ValueError(f"{name}: the new value has shape {new.shape}; expected that of the tensor, {x.shape}")
+    if not np.can_cast(new.dtype.numpy, x.dtype.numpy, "same_kind"):
+        raise TypeError(
+            f"{name}: the new value has type {new.dtype}, which the tensor, of type {x.dtype}, cannot hold; convert "
+            "one of them first (astype), or give the result a name of its own"
+        )
+    return rewritten(name, x, new if new.dtype is x.dtype else new.astype(x.dtype))
 
 
 def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
