@@ -1,4 +1,4 @@
-"""Pages of the documentation that follow from the library: the reference, and the table of operators.
+"""Pages of the documentation that follow from something else: the reference, tables, the gallery, the page on speed.
 
 `conf.py` writes them to docs/generated whenever the documentation is built. A new function, module or row of the table
 of primitives appears there by itself.
@@ -48,6 +48,8 @@ from dualgrad.sparse import compressed
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
+import benchmarks_page  # noqa: E402
+import gallery  # noqa: E402
 import measure  # noqa: E402
 import scipy_page  # noqa: E402
 import special_functions  # noqa: E402
@@ -93,13 +95,12 @@ def heading(text: str, mark: str = "=") -> str:
     return f"{text}\n{mark * len(text)}\n"
 
 
-def entry(name: str, thing: Any) -> str:
-    """The directive that prints the docstring of a function or class."""
+def entry(name: str, thing: Any, again: bool = False) -> str:
+    """The directive that prints the docstring of a function or class; links to a class lead to its first page."""
     if not inspect.isclass(thing):
         return f".. autofunction:: {name}\n"
-    if thing is dg.Tensor:
-        return f".. autoclass:: {name}\n   :members: {', '.join(own_members())}\n"
-    return f".. autoclass:: {name}\n   :members:\n"
+    members = f" {', '.join(own_members())}" if thing is dg.Tensor else ""
+    return f".. autoclass:: {name}\n   :members:{members}\n" + "   :no-index:\n" * again
 
 
 def own_members() -> list[str]:
@@ -119,10 +120,11 @@ def distinct(owner: ModuleType, names: Iterable[str]) -> dict[str, list[str]]:
     return {name: others for name, *others in groups}
 
 
-def entries(owner: ModuleType, names: Iterable[str]) -> str:
+def entries(owner: ModuleType, names: Iterable[str], seen: set[Any]) -> str:
     """All docstrings, functions first; second names of the same thing in one line at the end."""
     things = distinct(owner, names)
-    text = "\n".join(entry(name, getattr(owner, name)) for name in things)
+    text = "\n".join(entry(name, getattr(owner, name), getattr(owner, name) in seen) for name in things)
+    seen |= {getattr(owner, name) for name in things}
     aliases = [f"``{other}`` is `{name}`" for name, others in things.items() for other in others]
     return text + (f"\nOther names: {', '.join(sorted(aliases))}.\n" if aliases else "")
 
@@ -131,16 +133,17 @@ def page(title: str, owner: str, body: str, words: str = "") -> str:
     return f"{heading(title)}\n{words}\n\n.. currentmodule:: {owner}\n\n{body}"
 
 
-def top_page() -> str:
+def top_page(shown: set[Any]) -> str:
     parts, seen = [], set()
     for title, names in TOP.items():
         seen |= {name.removeprefix("ops.") for name in names}
         things = [(f"dualgrad.{name}", name) for name in names]
         body = "\n".join(entry(full, _find(full)) for full, _ in things)
+        shown |= {_find(full) for full, _ in things}
         parts.append(f"{heading(title, '-')}\n{body}")
     rest = [name for name in dg.__all__ if name not in seen and callable(getattr(dg, name))]
     rest = [name for name in rest if not isinstance(getattr(dg, name), dg.dtype.DType)]
-    parts.append(f"{heading('Further', '-')}\n{entries(dg, rest)}")
+    parts.append(f"{heading('Further', '-')}\n{entries(dg, rest, shown)}")
     types = ", ".join(f"``{name}``" for name in dg.__all__ if isinstance(getattr(dg, name), dg.dtype.DType))
     parts.append(f"{heading('Types of elements', '-')}\nAlso in ``dualgrad.dtype``: {types}.\n")
     return page("dualgrad", "dualgrad", "\n".join(parts))
@@ -155,18 +158,19 @@ def _find(path: str) -> Any:
 
 def reference() -> dict[str, str]:
     """All pages of the reference: file name to text, in reStructuredText."""
-    pages = {"reference/dualgrad.rst": top_page()}
+    seen: set[Any] = set()
+    pages = {"reference/dualgrad.rst": top_page(seen)}
     for module, names in homes():
         if names:
             file = f"reference/ops.{module.__name__.rsplit('.', 1)[-1]}.rst"
-            pages[file] = page(title_of(module), "dualgrad.ops", entries(ops, names), "In ``dualgrad.ops``.")
+            pages[file] = page(title_of(module), "dualgrad.ops", entries(ops, names, seen), "In ``dualgrad.ops``.")
     for module in dict.fromkeys(importlib.import_module(getattr(nn, name).__module__) for name in nn.__all__):
         names = [name for name in nn.__all__ if getattr(nn, name).__module__ == module.__name__]
         file = f"reference/nn.{module.__name__.rsplit('.', 1)[-1]}.rst"
-        pages[file] = page(title_of(module), "dualgrad.nn", entries(nn, names), "In ``dualgrad.nn``.")
+        pages[file] = page(title_of(module), "dualgrad.nn", entries(nn, names, seen), "In ``dualgrad.nn``.")
     for module in MODULES:
         name = module.__name__
-        body = f".. automodule:: {name}\n\n{entries(module, module.__all__)}"
+        body = f".. automodule:: {name}\n\n{entries(module, module.__all__, seen)}"
         pages[f"reference/{name.removeprefix('dualgrad.')}.rst"] = page(name, name, body)
     pages["reference/numpy.rst"] = numpy_page()
     return pages
@@ -306,7 +310,9 @@ def table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 
 def linked(name: str) -> str:
-    return f"{{py:obj}}`{name} <dualgrad.ops.{name}>`"
+    """A link to the entry of a name; a second name of a class has none."""
+    thing = getattr(ops, name)
+    return f"`{name}`" if thing.__name__ != name else f"{{py:obj}}`{name} <dualgrad.ops.{name}>`"
 
 
 def names_cell(functions: list[str], classes: list[str], methods: list[str]) -> str:
@@ -419,6 +425,8 @@ def pages() -> dict[str, str]:
         "numpy_functions.md": numpy_functions(),
         "scipy.md": scipy_page.page(),
         "special.md": special_functions.page(),
+        **benchmarks_page.pages(),
+        **gallery.pages(),
     }
 
 

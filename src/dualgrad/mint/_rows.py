@@ -63,4 +63,4 @@ def _in_order(function: Any) -> str:
 
 def _text(name: str, signature: str, target: str, arguments: str, shown: str) -> str:
     call = f"``{target}({arguments})``" if arguments else f"`{target}`"
-    return f"{name}({signature}): {call} of `{shown}`, under PyTorch's names of arguments.\n"
+    return f"``{name}({signature})``: {call} of `{shown}`, under PyTorch's names of arguments.\n"

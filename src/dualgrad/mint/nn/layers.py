@@ -51,7 +51,7 @@ class Linear(nn.Dense):
     bias : bool, default True
         Whether there is a b.
     weight_init, bias_init : optional
-        Their first values, as `dualgrad.common.initializer.initializer` takes them.
+        Their first values, as ``dualgrad.common.initializer.initializer`` takes them.
     dtype : type, default float32
         Their type.
 
