@@ -14,7 +14,7 @@ author = "The dualgrad developers"
 copyright = author
 version = release = dualgrad.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_parser", "sphinx_copybutton"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_parser", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["examples"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -37,22 +37,12 @@ autodoc_member_order = "bysource"
 nitpicky = True
 nitpick_ignore_regex = [("py:(class|exc)", ".*"), ("py:.*", r"[^.]*"), ("py:.*", r"(?!dualgrad\.).*")]
 
-html_theme = "pydata_sphinx_theme"
+html_theme = "furo"
 html_title = "dualgrad"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_copy_source = False
-WIDE = [f"generated/{name}" for name in ("operators", "scipy", "special")]  # tables need the whole width
-html_theme_options = {
-    "show_prev_next": False,
-    "show_toc_level": 2,
-    "navigation_with_keys": False,
-    "navbar_align": "left",
-    "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
-}
-html_sidebars = {page: [] for page in WIDE}
 # Prompts and results stay behind when an example is copied.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -1,0 +1,127 @@
+"""The page on speed: a table and a picture of docs/benchmarks.json.
+
+The file has the medians that `benchmarks/compare.py` wrote with --json, for every contender of a workload, in seconds.
+"""
+
+import io
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS.parent / "benchmarks"))
+
+import tables  # noqa: E402
+
+#: A rival's name on the page, and the first word of its contenders; the fastest of them counts.
+RIVALS = {"jax": ("jax",), "torch": ("torch", "torch func", "torch coloured"), "torch.compile": ("torch compile",),
+          "casadi, C": ("casadi c",)}  # fmt: skip
+COLOURS = {"jax": "#3b7dd8", "torch": "#e8843c", "torch.compile": "#b5473c", "casadi, C": "#3d9a5f"}
+WAYS = {"eager": "eager", "recorded": "recorded", "machine code": "native"}
+
+TEXT = """\
+# Speed
+
+Medians of alternating runs in one table, on {machine}, {measured}. `jax` is compiled, and `folx` where that is
+faster; `torch` is eager; `torch.compile` has a C++ compiler. CasADi's C is a function of numbers, without sensitivities
+where that matters. A ratio above 1 means that dualgrad is faster.
+
+![Time of each rival divided by that of the recorded program]({picture})
+
+| workload | eager | recorded | machine code | {rivals} | best array rival / recorded | floor |
+|---|---|---|---|{lines}|---|---|
+{rows}
+
+Geometric means of the last but one column: {recorded:.2g} recorded, {native:.2g} as machine code. *Recorded* is
+`dualgrad.jit`, *machine code* the same with llvmlite installed ([machine code](../howto/native.md)). The floor is the
+time of the recorded program over that of its bytes and arithmetic at the best rates of this machine. torch.compile of
+networks, particles and operators was timed in runs of its own beside the recorded program, and stands here by its ratio
+to that. Versions: {versions}.
+
+Measure on your own machine, beside the rivals that are installed there: `python benchmarks/compare.py`. The workloads
+are described in `benchmarks/README.md`.
+"""
+
+GREY = "#808890"  # seen on white and on black
+STYLE = {"svg.hashsalt": "dualgrad", "svg.fonttype": "none"} | dict.fromkeys(
+    ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), GREY
+)
+
+
+def medians(case: dict[str, Any], names: Any) -> float:
+    """The least time of the contenders that are wanted; nan if there is none."""
+    return min((time for name, time in case["seconds"].items() if names(name)), default=math.nan)
+
+
+def ours(case: dict[str, Any], way: str) -> float:
+    return medians(case, tables.WAYS[way])
+
+
+def theirs(case: dict[str, Any], rival: str) -> float:
+    words = RIVALS[rival]
+    return medians(case, lambda name: name in words or (words == ("jax",) and name.startswith("jax ")))
+
+
+def best(case: dict[str, Any]) -> float:
+    """The fastest library of arrays."""
+    return min(
+        (time for rival in RIVALS if rival != "casadi, C" and (time := theirs(case, rival)) > 0), default=math.nan
+    )
+
+
+def shown(seconds: float) -> str:
+    return "" if math.isnan(seconds) else tables.readable(seconds).replace("us", "µs")
+
+
+def rows(cases: dict[str, Any]) -> Iterator[str]:
+    for name, case in cases.items():
+        times = [ours(case, way) for way in WAYS.values()] + [theirs(case, rival) for rival in RIVALS]
+        recorded = ours(case, "recorded")
+        ratio, floor = best(case) / recorded, recorded / case["floor"] if case["floor"] else math.nan
+        ends = ["" if math.isnan(number) else f"{number:.2g}" for number in (ratio, floor)]
+        yield "| " + " | ".join([f"`{name}`", *map(shown, times), *ends]) + " |"
+
+
+def mean(cases: dict[str, Any], way: str) -> float:
+    """The geometric mean of the best array rival's time over ours."""
+    ratios = [ratio for case in cases.values() if (ratio := best(case) / ours(case, way)) > 0]
+    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
+
+
+def picture(cases: dict[str, Any]) -> str:
+    """An SVG: for each workload the ratios of all rivals to the recorded program, on a logarithmic axis."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        fig, axes = plt.subplots(figsize=(8, 0.24 * len(cases) + 1), layout="constrained")
+        for rival, colour in COLOURS.items():
+            ratios = [theirs(case, rival) / ours(case, "recorded") for case in cases.values()]
+            axes.plot(ratios, range(len(cases)), "o", color=colour, markersize=5, label=rival)
+        axes.axvline(1.0, color=GREY, linewidth=1)
+        axes.set(xscale="log", xlabel="time of the rival / time of the recorded program", yticks=range(len(cases)))
+        axes.set_yticklabels(cases, fontsize=8)
+        axes.invert_yaxis()
+        axes.grid(True, color=GREY, alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, loc="lower right")
+        text = io.StringIO()
+        fig.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+        plt.close(fig)
+    return text.getvalue()
+
+
+def pages() -> dict[str, str]:
+    """The page and its picture: file name below docs/generated to text."""
+    data = json.loads((DOCS / "benchmarks.json").read_text())
+    cases = data["cases"]
+    versions = ", ".join(f"{name} {number}" for name, number in data["versions"].items() if name != "dualgrad")
+    page = TEXT.format(machine=data["machine"], measured=data["measured"], picture="benchmarks.svg",
+                       rivals=" | ".join(RIVALS), lines="|".join(["---"] * len(RIVALS)), rows="\n".join(rows(cases)),
+                       recorded=mean(cases, "recorded"), native=mean(cases, "native"), versions=versions)  # fmt: skip
+    return {"benchmarks.md": page, "benchmarks.svg": picture(cases)}

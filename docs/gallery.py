@@ -1,0 +1,69 @@
+"""The pages of the gallery: each program in docs/examples, with what its full run printed and drew.
+
+A full run is kept below docs/examples/results: what NAME.py printed in NAME.txt, what it drew in NAME.png.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parent / "examples"
+RESULTS = EXAMPLES / "results"
+
+INDEX = """\
+Gallery
+=======
+
+Programs of one file each. All run with ``python docs/examples/NAME.py``, those that take minutes also with
+``--quick``. The results on their pages are of full runs.
+
+.. grid:: 1 2 3 3
+   :gutter: 3
+
+{cards}
+
+.. toctree::
+   :hidden:
+
+{names}
+"""
+
+CARD = """\
+   .. grid-item-card:: {title}
+      :link: {name}
+      :link-type: doc
+{picture}
+      {first}
+"""
+
+
+def programs() -> Iterator[tuple[str, str, str, int]]:
+    """Name, title, description and first line of code of each program; its docstring has the first two."""
+    for path in sorted(EXAMPLES.glob("*.py")):
+        module = ast.parse(path.read_text())
+        title, _, *body = (ast.get_docstring(module) or path.stem).split("\n")
+        yield path.stem, title, "\n".join(body).strip(), module.body[1].lineno
+
+
+def page(name: str, title: str, body: str, start: int) -> str:
+    """The problem, the figure, what the program printed, and the program."""
+    parts = [f"{title}\n{'=' * len(title)}\n", body]
+    if (RESULTS / f"{name}.png").exists():
+        parts.append(f".. image:: /examples/results/{name}.png\n   :alt: {title}\n   :width: 100%")
+    if (RESULTS / f"{name}.txt").exists():
+        parts.append(f"What it printed:\n\n.. literalinclude:: /examples/results/{name}.txt\n   :language: none")
+    parts.append(f"The program:\n\n.. literalinclude:: /examples/{name}.py\n   :lines: {start}-")
+    return "\n\n".join(parts) + "\n"
+
+
+def card(name: str, title: str, body: str, start: int) -> str:
+    picture = f"      :img-top: /examples/results/{name}.png\n" if (RESULTS / f"{name}.png").exists() else ""
+    first = body.split("\n\n")[0].split(". ")[0].replace("\n", " ").rstrip(".,:")
+    return CARD.format(name=name, title=title, picture=picture, first=f"{first}.")
+
+
+def pages() -> dict[str, str]:
+    """The index and a page for each program: file name below docs/generated to text."""
+    found = list(programs())
+    index = INDEX.format(cards="\n".join(card(*each) for each in found), names="\n".join(f"   {n}" for n, *_ in found))
+    return {"gallery/index.rst": index} | {f"gallery/{each[0]}.rst": page(*each) for each in found}
