@@ -267,7 +267,9 @@ if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
                 return version("dualgrad")
             except PackageNotFoundError:  # a source tree on the path, not installed
                 return "0.0.0+unknown"
-        raise AttributeError(f"module 'dualgrad' has no attribute {name!r}")
+        from ._foreign import missing
+
+        raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

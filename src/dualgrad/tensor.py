@@ -19,6 +19,7 @@ from ._dtypes import MAKERS, default_float
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import hook_tensor, on_tape
 from ._engine.transforms.handles import install
+from ._foreign import TENSOR, attach, refuse_keywords, without_foreign
 from ._format import format_repr, format_str
 from ._initial_values import initial_values, shape_of
 from ._joined import holds_tensor, joined
@@ -72,6 +73,11 @@ def _holds_numpy(data: Any) -> bool:
     return isinstance(data, np.ndarray | np.generic) and not isinstance(data, bool)
 
 
+_KEYWORDS = ("input_data", "dtype", "shape", "init")
+# What MindSpore's Tensor takes as well.
+_WITHOUT_EFFECT = {"const_arg", "device", "internal"}
+
+
 class Tensor(TensorMethods):
     """An array that derivatives can be taken with respect to.
 
@@ -122,8 +128,11 @@ class Tensor(TensorMethods):
         def __init__(self, *, shape: Any, dtype: Any = None, init: Any = None, const_arg: bool = False) -> None: ...
 
     def __init__(
-        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **_: Any
+        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **others: Any
     ) -> None:
+        if others and (unknown := others.keys() - _WITHOUT_EFFECT):
+            refuse_keywords("Tensor", _KEYWORDS, unknown)
+            raise TypeError(f"Tensor: there is no keyword {min(unknown)!r}; expected one of {', '.join(_KEYWORDS)}")
         target = None if dtype is None else as_dtype(dtype, where="Tensor")
         if input_data is None:
             if shape is None and (target is None or init is not None):
@@ -304,7 +313,17 @@ class Tensor(TensorMethods):
         return format_repr(self._numpy(), str(self.dtype))
 
     def __format__(self, spec: str) -> str:
-        return format(self._numpy().item(), spec) if spec else str(self)
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise TypeError(
+                f"format(): {spec!r} is for one number, but the tensor has shape {self.shape}; format its elements, "
+                "[format(v, spec) for v in x.tolist()], or use numpy.array2string(x.asnumpy(), precision=3)"
+            )
+        return format(self._numpy().item(), spec)
+
+    def __dir__(self) -> list[str]:
+        return without_foreign(self, super().__dir__())
 
     # ------------------------------------------------------------------------------------------------
     # indexing
@@ -463,6 +482,9 @@ class Tensor(TensorMethods):
         return self
 
 
+attach(Tensor, TENSOR)
+
+
 class Placeholder(Tensor):
     """A tensor without a value, some of whose lengths are not known; whatever reads its numbers raises RuntimeError."""
 
@@ -538,12 +560,12 @@ def _restore(array: np.ndarray) -> Tensor:
     return Tensor.from_numpy(array)
 
 
-def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
+def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **others: Any) -> Tensor:
     """The same as `Tensor(...)`.
 
     Parameters
     ----------
-    input_data, dtype, shape, init
+    input_data, dtype, shape, init, others
         As for the class.
 
     Returns
@@ -556,7 +578,7 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
     >>> dg.tensor(3)
     Tensor(shape=[], dtype=Int64, value= 3)
     """
-    return Tensor(input_data, dtype, shape, init)
+    return Tensor(input_data, dtype, shape, init, **others)
 
 
 install(Tensor, {t.num: t for t in _dtype.all_types})
