@@ -312,6 +312,11 @@ class Tensor(TensorMethods):
     def __repr__(self) -> str:
         return format_repr(self._numpy(), str(self.dtype))
 
+    def _repr_html_(self) -> str:
+        from ._html import tensor_html  # for notebooks alone
+
+        return tensor_html(self)
+
     def __format__(self, spec: str) -> str:
         if not spec:
             return str(self)

@@ -230,6 +230,11 @@ class Cell(State, Flags, Hookable):
     def __dir__(self) -> list[str]:
         return without_foreign(self, super().__dir__())
 
+    def _repr_html_(self) -> str:
+        from dualgrad.nn._table import cell_html  # for notebooks alone
+
+        return cell_html(self)
+
     def extend_repr(self) -> str:
         """Return what `repr` shows of the Cell's own settings; meant to be overridden."""
         return ""
