@@ -180,27 +180,28 @@ if TYPE_CHECKING:
         def __call__(self, fn: Any, weights: Any = None) -> Any: ...
 
 
-_of_inputs = GradientFunction.__call__
-
-
 class _OfSensitivity(GradientFunction):
     """A gradient function that takes a sensitivity, and says so where it was forgotten."""
 
-    __slots__ = ()
+    __slots__ = ("plain",)
+
+    def __init__(self, *settings: Any) -> None:
+        super().__init__(*settings)
+        self.plain = GradientFunction(*settings)  # the engine may call it twice, and this frame is paid once
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return _of_inputs(self, *args, **kwargs)
+            return self.plain(*args, **kwargs)
         except TypeError:
             if "sens" not in kwargs and args:
                 check_sensitivity("GradOperation", self.fn, args[:-1], kwargs)
             raise
 
     def __copy__(self) -> _OfSensitivity:
-        return _OfSensitivity(*super().__reduce__()[1])
+        return _OfSensitivity(*self.plain.__reduce__()[1])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _OfSensitivity, super().__reduce__()[1]
+        return _OfSensitivity, self.plain.__reduce__()[1]
 
 
 class _Ported:

@@ -56,7 +56,7 @@ def check_sensitivity(name: str, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
     `args` are the inputs without it.
     """
-    called = fn.construct if isinstance(fn, CellCall) else fn
+    called: Any = getattr(fn, "construct", fn) if isinstance(fn, CellCall) else fn
     try:
         signature = inspect.signature(called)
     except (TypeError, ValueError):  # compiled functions may have none
