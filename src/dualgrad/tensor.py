@@ -46,7 +46,8 @@ def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
         array = np.array(data)
     except ValueError as error:
         raise TypeError(
-            f"{where}: the nested lists are ragged ({error}); expected every row to have the same length"
+            f"{where}: the nested lists are ragged ({_unequal(data) or error}); expected every row to have the same "
+            "length: pad the short ones, or keep a list of tensors"
         ) from None
     if array.dtype.kind not in "biufc":
         raise TypeError(
@@ -56,6 +57,18 @@ def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
     if array.dtype == np.float64 and not keep and not _holds_numpy(data):
         return array.astype(default_float().numpy)
     return array
+
+
+def _unequal(data: Any, path: str = "") -> str:
+    """The first entries of a nest whose lengths differ; nothing if there are none."""
+    if not isinstance(data, list | tuple):
+        return ""
+    lengths = [len(row) if isinstance(row, list | tuple | np.ndarray) else None for row in data]
+    for i, length in enumerate(lengths):
+        if length != lengths[0]:
+            kinds = ["a number" if n is None else f"of length {n}" for n in (lengths[0], length)]
+            return f"entry {path}[0] is {kinds[0]}, entry {path}[{i}] {kinds[1]}"
+    return next(filter(None, (_unequal(row, f"{path}[{i}]") for i, row in enumerate(data))), "")
 
 
 def _whole(data: Any, array: np.ndarray) -> np.ndarray:

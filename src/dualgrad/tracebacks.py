@@ -73,17 +73,10 @@ def shortened(error: BaseException) -> Iterator[BaseException]:
 
     Examples
     --------
-    >>> import traceback
-    >>> import dualgrad as dg
     >>> from dualgrad.tracebacks import shortened
-    >>> x = dg.Tensor([1.0, 2.0, 3.0])
-    >>> try:
-    ...     dg.grad(lambda x: x + dg.Tensor([1.0, 2.0]))(x)
-    ... except ValueError as error:
-    ...     whole = len(traceback.format_exception(error))
-    ...     with shortened(error):
-    ...         print(len(traceback.format_exception(error)) < whole)
-    True
+    >>> with shortened(ValueError("of which one line is wanted")) as error:
+    ...     print(error)
+    of which one line is wanted
     """
     if os.environ.get(SWITCH, "") not in ("", "0"):
         yield error

@@ -330,3 +330,26 @@ def test_a_shell_shows_errors_shorter():
     except shell.kinds as error:
         shell.handler(shell, type(error), error, error.__traceback__)
     assert shell.shown == 2
+
+
+RAGGED = {
+    "rows": ([[1, 2], [3]], "[0] is of length 2", "[1] of length 1"),
+    "a number": ([[1.0], 2.0], "[0] is of length 1", "[1] a number"),
+    "deep": ([[[1, 2], [3, 4]], [[5, 6], [7]]], "[1][0] is of length 2", "[1][1] of length 1"),
+}
+
+
+@pytest.mark.parametrize("case", RAGGED)
+def test_ragged_lists_say_where(case):
+    data, *words = RAGGED[case]
+    assert_raises(TypeError, lambda: Tensor(data), "Tensor", "ragged", *words)
+
+
+def test_a_shape_is_no_type():
+    for make, name in ((ops.zeros, "zeros"), (ops.ones, "ones"), (Tensor, "Tensor")):
+        assert_raises(TypeError, lambda make=make: make(2, 3), name, "tuple")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0", "CUDA", "mps"])
+def test_a_device_is_no_type(device):
+    assert_raises(TypeError, lambda: X.to(device), "to", device, "CPU")
