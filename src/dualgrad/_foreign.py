@@ -268,9 +268,9 @@ def missing(module: str, name: str) -> AttributeError:
         return AttributeError(text)
     if advice := MODULES.get(module, {}).get(name):
         return AttributeError(f"{text}: {advice}")
-    places = ["dualgrad", "dualgrad.ops", "dualgrad.nn", "dualgrad.numpy"]
-    offered = {place: getattr(sys.modules.get(place), "__all__", ()) for place in places}
-    if found := [f"{place}.{name}" for place in places if name in offered[place]]:
+    places = ("dualgrad", "dualgrad.ops", "dualgrad.nn", "dualgrad.numpy")
+    offered = {place: vars(sys.modules[place]).get("__all__", ()) for place in places if place in sys.modules}
+    if found := [f"{place}.{name}" for place in offered if name in offered[place]]:
         return AttributeError(f"{text}: use {' or '.join(found)}")
 
     import difflib  # takes time to import, and a name that does not exist is rare
@@ -279,7 +279,11 @@ def missing(module: str, name: str) -> AttributeError:
     for each in offered.get(module, ()):
         names.setdefault(each.lower(), []).append(each)
     close = [each for key in difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.75) for each in names[key]]
-    return AttributeError(f"{text}. Did you mean {' or '.join(close)}?" if close else text)
+    if close:
+        return AttributeError(f"{text}. Did you mean {' or '.join(close)}?")
+    if name in getattr(sys.modules.get("dualgrad.numpy"), "__all__", ()):  # which gathers them
+        return AttributeError(f"{text}: use dualgrad.numpy.{name}")
+    return AttributeError(text)
 
 
 def refuse_keywords(name: str, accepted: Container[str], keywords: Iterable[str]) -> None:
