@@ -54,6 +54,7 @@ from .pytrees import register_pytree
 from .random import get_seed, set_seed
 from .tensor import Tensor, tensor
 from .threads import get_num_threads, set_num_threads
+from .tracebacks import watch as _watch
 from .transforms.gradient import get_grad, grad, jvp, value_and_grad, vjp
 from .transforms.linearization import linearize
 from .transforms.recompute import recompute
@@ -71,6 +72,7 @@ def _by_entries(*program: Any) -> Any:
 
 _install(by_entries=_by_entries)
 _check_engine()
+_watch()
 
 
 def _product(x: Any, y: Any) -> Any:
@@ -267,7 +269,16 @@ if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
                 return version("dualgrad")
             except PackageNotFoundError:  # a source tree on the path, not installed
                 return "0.0.0+unknown"
-        raise AttributeError(f"module 'dualgrad' has no attribute {name!r}")
+        from ._foreign import missing
+
+        raise missing(__name__, name)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext dualgrad``: tracebacks in IPython and Jupyter leave out the lines of this package."""
+    from .tracebacks import shorten_in
+
+    shorten_in(shell)
 
 
 def __dir__() -> list[str]:

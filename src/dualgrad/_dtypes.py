@@ -338,6 +338,8 @@ def _hint(spec: object) -> str:
         return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     if not isinstance(spec, type) and isinstance(getattr(spec, "dtype", None), (DType, np.dtype)):
         return " A tensor or an array is not a type: pass its .dtype."
+    if isinstance(spec, int | float) and not isinstance(spec, bool):
+        return " A shape of several lengths is one tuple, (2, 3), and several numbers are one list."
     return ""
 
 

@@ -291,6 +291,11 @@ class Parameter(Tensor):
     def __str__(self) -> str:
         return self.__repr__()
 
+    def _repr_html_(self) -> str:
+        from ._html import tensor_html  # for notebooks alone
+
+        return tensor_html(self, f"Parameter {self._name}", "trainable" if self._requires_grad else "not trainable")
+
     def __format__(self, spec: str) -> str:
         return format(self.__repr__(), spec)
 

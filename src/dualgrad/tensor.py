@@ -19,6 +19,7 @@ from ._dtypes import MAKERS, default_float
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import hook_tensor, on_tape
 from ._engine.transforms.handles import install
+from ._foreign import TENSOR, attach, refuse_keywords, without_foreign
 from ._format import format_repr, format_str
 from ._initial_values import initial_values, shape_of
 from ._joined import holds_tensor, joined
@@ -45,7 +46,8 @@ def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
         array = np.array(data)
     except ValueError as error:
         raise TypeError(
-            f"{where}: the nested lists are ragged ({error}); expected every row to have the same length"
+            f"{where}: the nested lists are ragged ({_unequal(data) or error}); expected every row to have the same "
+            "length: pad the short ones, or keep a list of tensors"
         ) from None
     if array.dtype.kind not in "biufc":
         raise TypeError(
@@ -55,6 +57,18 @@ def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
     if array.dtype == np.float64 and not keep and not _holds_numpy(data):
         return array.astype(default_float().numpy)
     return array
+
+
+def _unequal(data: Any, path: str = "") -> str:
+    """The first entries of a nest whose lengths differ; nothing if there are none."""
+    if not isinstance(data, list | tuple):
+        return ""
+    lengths = [len(row) if isinstance(row, list | tuple | np.ndarray) else None for row in data]
+    for i, length in enumerate(lengths):
+        if length != lengths[0]:
+            kinds = ["a number" if n is None else f"of length {n}" for n in (lengths[0], length)]
+            return f"entry {path}[0] is {kinds[0]}, entry {path}[{i}] {kinds[1]}"
+    return next(filter(None, (_unequal(row, f"{path}[{i}]") for i, row in enumerate(data))), "")
 
 
 def _whole(data: Any, array: np.ndarray) -> np.ndarray:
@@ -70,6 +84,11 @@ def _holds_numpy(data: Any) -> bool:
     while isinstance(data, list | tuple) and data:
         data = data[0]
     return isinstance(data, np.ndarray | np.generic) and not isinstance(data, bool)
+
+
+_KEYWORDS = ("input_data", "dtype", "shape", "init")
+# What MindSpore's Tensor takes as well.
+_WITHOUT_EFFECT = {"const_arg", "device", "internal"}
 
 
 class Tensor(TensorMethods):
@@ -122,8 +141,11 @@ class Tensor(TensorMethods):
         def __init__(self, *, shape: Any, dtype: Any = None, init: Any = None, const_arg: bool = False) -> None: ...
 
     def __init__(
-        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **_: Any
+        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **others: Any
     ) -> None:
+        if others and (unknown := others.keys() - _WITHOUT_EFFECT):
+            refuse_keywords("Tensor", _KEYWORDS, unknown)
+            raise TypeError(f"Tensor: there is no keyword {min(unknown)!r}; expected one of {', '.join(_KEYWORDS)}")
         target = None if dtype is None else as_dtype(dtype, where="Tensor")
         if input_data is None:
             if shape is None and (target is None or init is not None):
@@ -303,8 +325,23 @@ class Tensor(TensorMethods):
     def __repr__(self) -> str:
         return format_repr(self._numpy(), str(self.dtype))
 
+    def _repr_html_(self) -> str:
+        from ._html import tensor_html  # for notebooks alone
+
+        return tensor_html(self)
+
     def __format__(self, spec: str) -> str:
-        return format(self._numpy().item(), spec) if spec else str(self)
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise TypeError(
+                f"format(): {spec!r} is for one number, but the tensor has shape {self.shape}; format its elements, "
+                "[format(v, spec) for v in x.tolist()], or use numpy.array2string(x.asnumpy(), precision=3)"
+            )
+        return format(self._numpy().item(), spec)
+
+    def __dir__(self) -> list[str]:
+        return without_foreign(self, super().__dir__())
 
     # ------------------------------------------------------------------------------------------------
     # indexing
@@ -463,6 +500,9 @@ class Tensor(TensorMethods):
         return self
 
 
+attach(Tensor, TENSOR)
+
+
 class Placeholder(Tensor):
     """A tensor without a value, some of whose lengths are not known; whatever reads its numbers raises RuntimeError."""
 
@@ -538,12 +578,12 @@ def _restore(array: np.ndarray) -> Tensor:
     return Tensor.from_numpy(array)
 
 
-def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
+def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **others: Any) -> Tensor:
     """The same as `Tensor(...)`.
 
     Parameters
     ----------
-    input_data, dtype, shape, init
+    input_data, dtype, shape, init, others
         As for the class.
 
     Returns
@@ -556,7 +596,7 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
     >>> dg.tensor(3)
     Tensor(shape=[], dtype=Int64, value= 3)
     """
-    return Tensor(input_data, dtype, shape, init)
+    return Tensor(input_data, dtype, shape, init, **others)
 
 
 install(Tensor, {t.num: t for t in _dtype.all_types})

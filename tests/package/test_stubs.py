@@ -38,7 +38,7 @@ HIDDEN = re.compile(r"\b(bool|float|int)\b")
 
 def attached():
     """The functions that became methods, by name; without those of rows."""
-    ours = {name: f for name in sorted(vars(dg.Tensor)) if inspect.isfunction(f := getattr(dg.Tensor, name))}
+    ours = {name: f for name in sorted(vars(dg.Tensor)) if inspect.isfunction(f := getattr(dg.Tensor, name, None))}
     folders = (ops.__name__, dg.numpy.__name__)
     return {name: f for name, f in ours.items() if f.__module__.startswith(folders) and name not in elementwise.METHODS}
 

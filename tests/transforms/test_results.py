@@ -80,7 +80,7 @@ TRANSFORMS = {
     "grad twice": lambda f: dg.grad(dg.grad(f))(X),
     "value_and_grad": lambda f: dg.value_and_grad(f)(X),
     "GradOperation": lambda f: ops.GradOperation()(f)(X),
-    "GradOperation of all": lambda f: ops.GradOperation(get_all=True, get_by_list=True)(f)(X),
+    "GradOperation of all": lambda f: ops.GradOperation(get_all=True, get_by_list=True)(f, [WEIGHT])(X),
     "vjp": lambda f: dg.vjp(f, X),
     "jvp": lambda f: dg.jvp(f, X, X),
     "jvp in grad": lambda f: dg.grad(lambda x: dg.jvp(f, x, x)[1])(X),

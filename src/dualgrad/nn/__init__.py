@@ -112,7 +112,9 @@ if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
     def __getattr__(name: str) -> Any:
         if name == "probability":  # imported when it is asked for
             return _import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from dualgrad._foreign import missing
+
+        raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

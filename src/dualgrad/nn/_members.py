@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from dualgrad._engine.transforms.calls import CellCall
+from dualgrad._foreign import check_keywords
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
@@ -40,6 +41,14 @@ class Members(CellCall):
     _params: Mapping[str, Parameter] = _NONE
     _param_tuples: Mapping[str, ParameterTuple] = _NONE
     _cells: Mapping[str, Cell] = _NONE
+
+    if not TYPE_CHECKING:  # checkers look at __init__
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """A Cell whose `__init__` is about to be called: keywords of other frameworks are named here."""
+            if kwargs:
+                check_keywords(cls.__name__, cls.__init__, kwargs)
+            return super().__new__(cls)
 
     def __init__(self, auto_prefix: bool) -> None:
         # Directly into the dictionary, since `__setattr__` needs the registries.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from dualgrad._engine.transforms.custom import call_custom
+from dualgrad._foreign import CELL, attach, without_foreign
 from dualgrad.dtype import as_dtype
 from dualgrad.nn._flags import Flags
 from dualgrad.nn._hooks import Hookable, Hooked
@@ -101,7 +102,8 @@ class Cell(State, Flags, Hookable):
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; every Cell that is called must define it."""
-        raise AttributeError(f"{type(self).__name__} cannot be called: it does not define construct")
+        advice = "; call its method construct, not forward" if "forward" in dir(self) else ""
+        raise AttributeError(f"{type(self).__name__} cannot be called: it does not define construct{advice}")
 
     # Settings.
 
@@ -225,6 +227,14 @@ class Cell(State, Flags, Hookable):
 
     # Text.
 
+    def __dir__(self) -> list[str]:
+        return without_foreign(self, super().__dir__())
+
+    def _repr_html_(self) -> str:
+        from dualgrad.nn._table import cell_html  # for notebooks alone
+
+        return cell_html(self)
+
     def extend_repr(self) -> str:
         """Return what `repr` shows of the Cell's own settings; meant to be overridden."""
         return ""
@@ -246,4 +256,5 @@ def _call_with_bprop(self: Cell, *args: Any, **kwargs: Any) -> Any:
     return call_custom(self.construct, bprop, args, kwargs, name=type(self).__name__)
 
 
+attach(Cell, CELL)
 _call = Cell.__call__

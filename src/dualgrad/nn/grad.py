@@ -7,6 +7,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.nn.cell import Cell
+from dualgrad.transforms.positions import check_sensitivity
 
 __all__ = ["Jvp", "Vjp"]
 
@@ -24,6 +25,14 @@ class _Along(Cell):
         if len(args) < 2:
             raise TypeError(f"{type(self).__name__}: got {len(args)} arguments; expected the inputs, and v after them")
         return args[:-1], args[-1]
+
+    def _called(self, transform: Callable[..., Any], inputs: tuple[Any, ...], *others: Any) -> Any:
+        """The transform of the function; v may have been forgotten, so that an input became it."""
+        try:
+            return transform(self.fn, *others)
+        except TypeError:
+            check_sensitivity(type(self).__name__, self.fn, inputs, {})
+            raise
 
 
 class Jvp(_Along):
@@ -57,8 +66,8 @@ class Jvp(_Along):
     def construct(self, *args: Any) -> tuple[Any, Any]:
         inputs, v = self._split(args)
         if len(inputs) == 1 and not isinstance(inputs[0], tuple | list) and not isinstance(v, tuple | list):
-            return ops.jvp(self.fn, inputs[0], v)
-        return ops.jvp(self.fn, inputs, v)
+            return self._called(ops.jvp, inputs, inputs[0], v)
+        return self._called(ops.jvp, inputs, inputs, v)
 
 
 class Vjp(_Along):
@@ -92,6 +101,6 @@ class Vjp(_Along):
 
     def construct(self, *args: Any) -> tuple[Any, Any]:
         inputs, v = self._split(args)
-        output, pull = ops.vjp(self.fn, *inputs)
+        output, pull = self._called(ops.vjp, inputs, *inputs)
         gradients = pull(v)
         return output, gradients[0] if len(inputs) == 1 else gradients

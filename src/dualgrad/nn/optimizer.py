@@ -20,6 +20,7 @@ import numpy as np
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad._foreign import OPTIMIZER, attach
 from dualgrad.nn._optimizer_parts import StepParts, centralized
 from dualgrad.nn.cell import Cell
 from dualgrad.parameter import Parameter, ParameterTuple
@@ -197,8 +198,9 @@ class Optimizer(Cell, StepParts):
         """Read the parameters or groups of them."""
         name = type(self).__name__
         if isinstance(parameters, (Tensor, str, Mapping)) or not isinstance(parameters, Iterable):
+            advice = "; pass its trainable_params()" if isinstance(parameters, Cell) else ""
             raise TypeError(
-                f"{name}: parameters must be a list of Parameters or of dicts, got {type(parameters).__name__}"
+                f"{name}: parameters must be a list of Parameters or of dicts, got {type(parameters).__name__}{advice}"
             )
         entries = list(parameters)
         if not entries:
@@ -423,3 +425,6 @@ class Optimizer(Cell, StepParts):
         `value`, `gradient` and `rate` have the parameter's type; `step` counts from 0.
         """
         raise NotImplementedError(f"{type(self).__name__} must define _updated or construct")
+
+
+attach(Optimizer, OPTIMIZER)

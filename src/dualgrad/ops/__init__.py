@@ -31,7 +31,9 @@ if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
         if name in ("composite", "functional", "operations"):  # the same names once more, imported when asked for
             return _import_module(f"{__name__}.{name}")
         if name not in _gathered._FILE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from .._foreign import missing
+
+            raise missing(__name__, name)
         found = globals()[name] = getattr(_gathered, name)
         return found
 

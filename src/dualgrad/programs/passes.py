@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._engine.compiler.passes import names_of_passes, stages
+from .._html import preformatted
 from ._fixed import Fixed
 from ._instructions import FUSED, label
 from ._listing import recording_of
@@ -100,6 +102,9 @@ class Stage(Fixed):
 
     def __repr__(self) -> str:
         return f"<what the pass {self.name} has made>"
+
+    def _repr_html_(self) -> str:
+        return preformatted(f"<b>{html.escape(self.name)}</b>", str(self))
 
 
 # --------------------------------------------------------------------------------------------------------------- texts

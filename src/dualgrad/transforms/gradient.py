@@ -25,7 +25,7 @@ from .._nests import mapped
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .positions import PositionError as PositionError
-from .positions import check_callable, checked_position, checked_weights, inputs_at, parameters_of
+from .positions import check_callable, check_sensitivity, checked_position, checked_weights, inputs_at, parameters_of
 from .transformed import transformation
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class GradOperation:
         single = False
         if self.get_by_list and weights is not None:
             parameters, single = checked_weights("GradOperation", weights)
-        function = GradientFunction(
+        function = (_OfSensitivity if self.sens_param else GradientFunction)(
             fn, self.get_all, self.get_by_list, self.sens_param, parameters, single, parameters_of
         )
         if ported:
@@ -178,6 +178,30 @@ if TYPE_CHECKING:
         @overload
         def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]: ...
         def __call__(self, fn: Any, weights: Any = None) -> Any: ...
+
+
+class _OfSensitivity(GradientFunction):
+    """A gradient function that takes a sensitivity, and says so where it was forgotten."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, *settings: Any) -> None:
+        super().__init__(*settings)
+        self.plain = GradientFunction(*settings)  # the engine may call it twice, and this frame is paid once
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.plain(*args, **kwargs)
+        except TypeError:
+            if "sens" not in kwargs and args:
+                check_sensitivity("GradOperation", self.fn, args[:-1], kwargs)
+            raise
+
+    def __copy__(self) -> _OfSensitivity:
+        return _OfSensitivity(*self.plain.__reduce__()[1])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _OfSensitivity, self.plain.__reduce__()[1]
 
 
 class _Ported:
@@ -229,22 +253,27 @@ def _make(
         parameters, single = checked_weights(name, weights)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        sens = None
+        sens, split = None, False
         if sens_param:
             if "sens" in kwargs:
                 sens = kwargs.pop("sens")
             elif args:
-                sens, args = args[-1], args[:-1]
+                sens, args, split = args[-1], args[:-1], True
             else:
                 raise TypeError(f"{name}: the sensitivity is missing; with sens_param=True it is the last argument")
             sens = as_input(name, "the sensitivity", sens)
         conjugated = porting.convention == "mindspore"
         if conjugated and sens is not None:
             sens = porting.conjugated(sens)
-        args = inputs_at(name, positions, args)
-        value, aux, inputs, by_weights = run_gradient(
-            name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
-        )
+        try:
+            args = inputs_at(name, positions, args)
+            value, aux, inputs, by_weights = run_gradient(
+                name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
+            )
+        except (TypeError, PositionError):
+            if split:
+                check_sensitivity(name, fn, args, kwargs)
+            raise
         if conjugated:
             inputs, by_weights = porting.conjugated(inputs), porting.conjugated(by_weights)
         if porting.warned:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
+import numpy as np
+
+from .._engine.transforms.calls import CellCall
 from .._engine.transforms.inputs import as_input
 from .._engine.transforms.pytrees import differentiable
 from ..parameter import Parameter
 from ..tensor import Tensor
 
 __all__ = [
-    "NoPositionError", "PositionError", "check_callable", "checked_position", "checked_weights", "inputs_at",
-    "parameters_of",
+    "NoPositionError", "PositionError", "check_callable", "check_sensitivity", "checked_position", "checked_weights",
+    "inputs_at", "parameters_of",
 ]  # fmt: skip
 
 
@@ -33,9 +37,43 @@ def check_callable(name: str, fn: Any) -> None:
 
 
 def parameters_of(fn: Any) -> list[Parameter]:
-    """The trainable parameters of a Cell, or of the Cell a method belongs to; none for a plain function."""
+    """The trainable parameters of a Cell, or of the Cell a method belongs to."""
     owner: Any = fn if hasattr(fn, "trainable_params") else getattr(fn, "__self__", None)
-    return list(owner.trainable_params()) if hasattr(owner, "trainable_params") else []
+    if not hasattr(owner, "trainable_params"):
+        raise TypeError(
+            f"GradOperation: get_by_list=True asks for gradients of weights, but none are given and {_named(fn)} is no "
+            "Cell, which has weights of its own; give them: GradOperation(get_by_list=True)(fn, weights)"
+        )
+    return list(owner.trainable_params())
+
+
+def _named(fn: Any) -> str:
+    return getattr(fn, "__qualname__", None) or repr(fn)
+
+
+def check_sensitivity(name: str, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise if a function lacks an input, which it would have if the last argument had not become the sensitivity.
+
+    `args` are the inputs without it.
+    """
+    called: Any = getattr(fn, "construct", fn) if isinstance(fn, CellCall) else fn
+    try:
+        signature = inspect.signature(called)
+    except (TypeError, ValueError):  # compiled functions may have none
+        return
+    if _takes(signature, (*args, None), kwargs) and not _takes(signature, args, kwargs):
+        raise TypeError(
+            f"{name}: the last argument is the sensitivity, which leaves {len(args)} for the inputs of "
+            f"{_named(called)}{signature}; pass all inputs, and the sensitivity (of the shape of the output) after them"
+        ) from None
+
+
+def _takes(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
@@ -66,17 +104,20 @@ def checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int,
                 "give one of them"
             )
         return (), False
-    if isinstance(position, int):
-        positions: tuple[Any, ...] = (int(position),)
-    elif isinstance(position, tuple):
-        positions = position
+    if isinstance(position, tuple):
+        positions: tuple[Any, ...] = position
+    elif _is_int(position):
+        positions = (position,)
     else:
-        raise TypeError(f"{name}: grad_position is {position!r}; expected an int, a tuple of ints, or None")
+        raise TypeError(
+            f"{name}: grad_position is {position!r:.200}; expected an int, a tuple of ints, or None"
+            f"{_advice(name, position)}"
+        )
     if not positions:
         raise NoPositionError(f"{name}: grad_position is an empty tuple; give the positions, or None with weights")
     for p in positions:
-        if not isinstance(p, int):
-            raise TypeError(f"{name}: grad_position holds {p!r}; expected ints")
+        if not _is_int(p):
+            raise TypeError(f"{name}: grad_position holds {p!r:.200}; expected ints{_advice(name, p)}")
         if p < 0:
             raise ValueError(f"{name}: grad_position holds {p}; positions count from 0, negative ones are not allowed")
     if len(set(positions)) != len(positions):
@@ -84,19 +125,48 @@ def checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int,
     return tuple(int(p) for p in positions), len(positions) > 1
 
 
+def _is_int(x: Any) -> bool:
+    return isinstance(x, int | np.integer) and not isinstance(x, bool)
+
+
+def _advice(name: str, position: Any) -> str:
+    """What was meant, where a position is something else."""
+    if isinstance(position, bool):
+        return "; for the gradients of all inputs give all positions, or use GradOperation(get_all=True)"
+    if isinstance(position, Parameter) or (
+        isinstance(position, list | tuple) and position and all(isinstance(p, Parameter) for p in position)
+    ):
+        return f"; weights come after it: {name}(fn, None, weights)"
+    if isinstance(position, Tensor):
+        return f"; inputs are given when the gradient function is called: {name}(fn)(x)"
+    if isinstance(position, list) and position and all(map(_is_int, position)):
+        return f"; write {tuple(position)}"
+    if isinstance(position, str):
+        return "; inputs are chosen by position"
+    return ""
+
+
 def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a function, floating numbers and arrays at some positions as tensors."""
     changed: list[Any] | None = None
     for p in positions:
         if p >= len(args):
-            raise PositionError(f"{name}: grad_position {p} is beyond the {len(args)} positional inputs")
+            raise PositionError(
+                f"{name}: grad_position {p} is beyond the {len(args)} positional inputs of this call; positions count "
+                "from 0, and inputs that are differentiated are not given by keyword"
+            )
         if isinstance(args[p], Tensor):
             continue
         x = as_input(name, f"grad_position {p}", args[p])
         if not differentiable(x):
+            advice = (
+                f" (for the weights of a Cell: {name}(fn, None, net.trainable_params()), and give its inputs)"
+                if isinstance(x, CellCall)
+                else ""
+            )
             raise TypeError(
                 f"{name}: grad_position {p} names a {type(x).__name__}, which is not differentiated; pass a Tensor or "
-                "a floating number there"
+                f"a floating number there{advice}"
             )
         changed = changed or list(args)
         changed[p] = x

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._engine.transforms.transformed import Transformed
+from .._foreign import check_keywords
 
 if TYPE_CHECKING:
     from typing import ParamSpec, TypeAlias, TypeVar
@@ -32,7 +33,12 @@ def transformation(transform: F) -> F:
 
     @functools.wraps(transform)
     def make(*args: Any, **kwargs: Any) -> Callable[..., Any]:
-        return made_by(transform, transform(*args, **kwargs), *args, **kwargs)
+        try:
+            made = transform(*args, **kwargs)
+        except TypeError:  # before it: a check of keywords would cost each call
+            check_keywords(transform.__name__, transform, kwargs)
+            raise
+        return made_by(transform, made, *args, **kwargs)
 
     return make  # type: ignore[return-value]
 

@@ -100,6 +100,16 @@ def _typed(name: str) -> Callable[[Tensor], Tensor]:
 
 def _to(x: Tensor, dtype: Any) -> Tensor:
     """Convert to a type."""
+    if isinstance(dtype, str) and dtype.partition(":")[0].lower() in (
+        "cpu",
+        "cuda",
+        "gpu",
+        "tpu",
+        "npu",
+        "ascend",
+        "mps",
+    ):
+        raise TypeError(f"to: {dtype!r} is a device; expected a type. All tensors are on the CPU; leave it out")
     return x.astype(dtype)
 
 

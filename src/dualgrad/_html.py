@@ -1,0 +1,69 @@
+"""HTML for notebooks: of tensors, and tables. It has no colours and no scripts, so it fits light and dark pages."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ._engine.transforms.handles import carried
+from ._engine.transforms.rematerialisation import recording
+from ._format import format_str
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["preformatted", "table", "tensor_html"]
+
+
+def preformatted(head: str, text: str) -> str:
+    """A line of HTML, and a text below it as it is."""
+    return f"<div><div>{head}</div><pre>{html.escape(text)}</pre></div>"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[Any]], foot: Iterable[Any]) -> str:
+    """A table of texts, which are escaped; the first two columns stand on the left."""
+
+    def line(cells: Iterable[Any], tag: str) -> str:
+        sides = ["left", "left"]
+        texts = [html.escape(str(cell)) for cell in cells]
+        sides += ["right"] * (len(texts) - 2)
+        inside = "".join(
+            f'<{tag} style="text-align:{side}">{text}</{tag}>' for side, text in zip(sides, texts, strict=True)
+        )
+        return f"<tr>{inside}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody><tfoot>{line(foot, 'th')}</tfoot></table>"
+
+
+def tensor_html(x: Tensor, title: str = "Tensor", *facts: str) -> str:
+    """The title, shape and type of a tensor, and its elements where they can be read without a loss.
+
+    Parameters
+    ----------
+    x : Tensor
+        The tensor. Inside of a recorded function and of `vmap` its elements are not read, and the HTML says so.
+    title : str
+        The first word.
+    facts : str
+        What else is said of it.
+
+    Returns
+    -------
+    str
+        HTML; long arrays are summarised as NumPy does it.
+    """
+    head = ", ".join([f"<b>{html.escape(title)}</b> shape {tuple(x.shape)}", str(x.dtype), *map(html.escape, facts)])
+    if recording():
+        return preformatted(head, "the function is being recorded, so the elements are not read")
+    loss = carried(x)
+    if loss is not None and loss[1]:
+        return preformatted(head, f"one value for each sample of {loss[0]}")
+    if loss is not None:
+        head += f", carries a derivative of {html.escape(loss[0])}"
+    try:
+        text = format_str(x._numpy())
+    except (ValueError, RuntimeError) as error:  # samples below a derivative, a placeholder
+        text = str(error)
+    return preformatted(head, text)

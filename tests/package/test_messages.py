@@ -1,0 +1,355 @@
+"""Names and keywords of other frameworks, a forgotten sensitivity, formats: each error says what to do here."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support import assert_raises, f64
+
+import dualgrad as dg
+from dualgrad import Parameter, Tensor, _foreign, nn, ops
+from dualgrad.tracebacks import _entries, shortened
+
+X = f64([1.0, 2.0])
+NET = nn.Dense(2, 3)
+TABLES = {"Tensor": _foreign.TENSOR, "Cell": _foreign.CELL, "Optimizer": _foreign.OPTIMIZER} | _foreign.MODULES
+SUBJECTS = {
+    "Tensor": X,
+    "Cell": nn.SequentialCell(NET),
+    "Optimizer": nn.Adam(NET.trainable_params()),
+    "dualgrad": dg,
+    "dualgrad.nn": nn,
+    "dualgrad.ops": ops,
+}
+NAMES = [(owner, name) for owner, table in TABLES.items() for name in table]
+ROOTS = {"dualgrad": dg, "ops": ops, "nn": nn, "numpy": np, "x": X, "net": NET, "opt": SUBJECTS["Optimizer"]}
+
+
+@pytest.mark.parametrize(("owner", "name"), NAMES, ids=str)
+def test_a_foreign_name_raises_with_its_advice(owner, name):
+    subject = SUBJECTS[owner]
+    assert_raises(AttributeError, lambda: getattr(subject, name), name, TABLES[owner][name])
+    assert not hasattr(subject, name)
+    assert name not in dir(subject)
+
+
+def resolved(path):
+    root, *parts = path.split(".")
+    found = ROOTS[root]
+    for part in parts:
+        found = getattr(found, part)
+    return found
+
+
+ADVICE = {text for table in TABLES.values() for text in table.values()} | {t for _, t in _foreign.KEYWORDS.values()}
+
+
+@pytest.mark.parametrize("text", sorted(ADVICE), ids=lambda text: text[:30])
+def test_advice_names_what_exists(text):
+    for path in re.findall(rf"\b(?:{'|'.join(ROOTS)})(?:\.[a-zA-Z_]\w*)+", text):
+        assert resolved(path) is not None, path
+
+
+def test_a_class_of_the_user_may_have_these_names():
+    class Own(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.step = 3
+            self.float = Parameter([1.0])
+
+        def train(self):
+            return "trained"
+
+        def construct(self, x):
+            return x * self.float
+
+    own = Own()
+    assert own.train() == "trained"
+    assert own.step == 3
+    assert own.float is own.trainable_params()[0]
+    assert {"train", "float"} <= set(dir(own))
+    assert Parameter([1.0]).requires_grad is True
+
+
+@pytest.mark.parametrize("call", [lambda x: hasattr(x, "detach"), lambda x: getattr(x, "grad", None) is not None])
+def test_foreign_names_may_be_asked_for_while_a_function_is_recorded(call):
+    function = dg.jit(lambda x: x if call(x) else x * x)
+    for _ in range(4):
+        assert function(X).tolist() == [1.0, 4.0]
+
+
+MISSPELT = {
+    "dualgrad": ("Tesnor", "Tensor"),
+    "dualgrad.nn": ("Dens", "Dense"),
+    "dualgrad.ops": ("einsun", "einsum"),
+}
+ELSEWHERE = {
+    ("dualgrad", "exp"): "dualgrad.ops.exp",
+    ("dualgrad", "array"): "dualgrad.numpy.array",
+    ("dualgrad", "Dense"): "dualgrad.nn.Dense",
+    ("dualgrad.nn", "softmax"): "dualgrad.ops.softmax",
+    ("dualgrad.ops", "Adadelta"): "dualgrad.nn.Adadelta",
+    ("dualgrad.ops", "concatenate"): "dualgrad.numpy.concatenate",
+}
+
+
+@pytest.mark.parametrize("module", MISSPELT)
+def test_a_misspelt_name_has_suggestions(module):
+    name, right = MISSPELT[module]
+    assert_raises(AttributeError, lambda: getattr(SUBJECTS[module], name), name, f"Did you mean {right}")
+
+
+@pytest.mark.parametrize(("module", "name"), ELSEWHERE, ids=str)
+def test_a_name_of_another_module_is_found_there(module, name):
+    assert_raises(AttributeError, lambda: getattr(SUBJECTS[module], name), name, ELSEWHERE[module, name])
+
+
+def square(x):
+    return x * x
+
+
+TRANSFORMS = [dg.grad, dg.value_and_grad, dg.jacfwd, dg.jacrev, dg.hessian, dg.hvp, ops.grad]
+KEYWORDS = {
+    **{f"{t.__name__} {k}": (lambda t=t, k=k: t(square, **{k: 0}), t.__name__, k, "grad_position")
+       for t in TRANSFORMS for k in ("argnums", "argnum")},
+    "grad create_graph": (lambda: dg.grad(square, create_graph=True), "grad", "create_graph", "again"),
+    "vmap in_dims": (lambda: dg.vmap(square, in_dims=0), "vmap", "in_dims", "in_axes"),
+    "vmap out_dims": (lambda: dg.vmap(square, out_dims=0), "vmap", "out_dims", "out_axes"),
+    **{f"{c.__name__} lr": (lambda c=c: c(NET.trainable_params(), lr=0.1), c.__name__, "lr", "learning_rate")
+       for c in (nn.Adam, nn.SGD, nn.Momentum, nn.RMSProp, nn.AdamWeightDecay, nn.Adagrad)},
+    "Adam betas": (lambda: nn.Adam(NET.trainable_params(), betas=(0.9, 0.99)), "Adam", "betas", "beta1 and beta2"),
+    "Dense in_features": (lambda: nn.Dense(in_features=2, out_features=3), "Dense", "in_features", "in_channels"),
+    "Dense bias": (lambda: nn.Dense(2, 3, bias=False), "Dense", "bias", "has_bias"),
+    "Conv2d groups": (lambda: nn.Conv2d(1, 2, 3, groups=1), "Conv2d", "groups", "group"),
+    "Embedding": (lambda: nn.Embedding(3, embedding_dim=2), "Embedding", "embedding_dim", "embedding_size"),
+    "Softmax dim": (lambda: nn.Softmax(dim=0), "Softmax", "dim", "axis"),
+    "Tensor": (lambda: Tensor([1.0], requires_grad=True), "Tensor", "requires_grad", "grad_position"),
+    "tensor": (lambda: dg.tensor([1.0], requires_grad=True), "Tensor", "requires_grad", "grad_position"),
+    "Tensor misspelt": (lambda: Tensor([1.0], dtpye=dg.float64), "Tensor", "dtpye", "dtype"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KEYWORDS)
+def test_a_foreign_keyword_is_refused_with_the_one_here(case):
+    call, *words = KEYWORDS[case]
+    assert_raises(TypeError, call, *words)
+
+
+def test_keywords_that_a_class_takes_itself_are_its_own():
+    class Own(nn.Adam):
+        def __init__(self, params, lr):
+            super().__init__(params, learning_rate=lr)
+
+    assert float(Own(NET.trainable_params(), lr=0.25).learning_rate) == 0.25
+
+    class Open(nn.Adam):
+        def __init__(self, params, **settings):
+            super().__init__(params, learning_rate=settings["lr"])
+
+    assert float(Open(NET.trainable_params(), lr=0.25).learning_rate) == 0.25
+
+
+def product(a, b):
+    return a * b
+
+
+FORGOTTEN = {
+    "GradOperation": (lambda: ops.GradOperation(sens_param=True)(square)(X), "GradOperation", "square(x)"),
+    "of all": (lambda: ops.GradOperation(get_all=True, sens_param=True)(product)(X, X), "GradOperation", "product(a"),
+    "of a Cell": (lambda: ops.GradOperation(sens_param=True)(NET)(X), "GradOperation", "construct(x"),
+    "grad": (lambda: dg.grad(square, sens_param=True)(X), "grad", "square(x)"),
+    "value_and_grad": (lambda: dg.value_and_grad(product, (0, 1), sens_param=True)(X, X), "value_and_grad", "product"),
+    "Vjp": (lambda: nn.Vjp(product)(X, X), "Vjp", "product(a, b)"),
+    "Jvp": (lambda: nn.Jvp(product)(X, X), "Jvp", "product(a, b)"),
+}
+
+
+@pytest.mark.usefixtures("mode")
+@pytest.mark.parametrize("case", FORGOTTEN)
+def test_a_forgotten_sensitivity_is_named(case):
+    call, *words = FORGOTTEN[case]
+    assert_raises(TypeError, call, *words, "last argument", "sensitivity")
+
+
+def test_other_errors_of_types_stay_as_they_are_beside_a_sensitivity():
+    def wrong(x):
+        return x + "a"
+
+    for gradient in ops.GradOperation(sens_param=True)(wrong), dg.grad(wrong, sens_param=True):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            gradient(X, X)
+        with pytest.raises((TypeError, IndexError), match=r"missing 1 required|beyond the 0 positional"):
+            gradient(sens=X)
+
+
+POSITIONS = {
+    "bool": (True, "GradOperation(get_all=True)"),
+    "list": ([0, 1], "(0, 1)"),
+    "tensor": (X, "grad(fn)(x)"),
+    "weights": (NET.trainable_params(), "grad(fn, None, weights)"),
+    "name": ("x", "by position"),
+}
+
+
+@pytest.mark.parametrize("case", POSITIONS)
+def test_a_wrong_position_says_what_was_meant(case):
+    position, advice = POSITIONS[case]
+    assert_raises(TypeError, lambda: dg.grad(product, position), "grad", "grad_position", advice)
+
+
+def test_integers_of_numpy_are_positions():
+    for kind in (np.int64, np.uint8):
+        assert dg.grad(product, kind(1))(X, 3 * X).tolist() == X.tolist()
+        assert len(dg.grad(product, (kind(0), kind(1)))(X, X)) == 2
+
+
+def test_a_cell_is_no_input():
+    assert_raises(TypeError, lambda: dg.grad(square)(NET), "Dense", "trainable_params()")
+
+
+@pytest.mark.parametrize("spec", [".3f", "8.2e", "d", ">9", ""])
+@pytest.mark.parametrize("value", [2.5, 7, True], ids=repr)
+def test_one_number_is_formatted_as_numpy_does_it(spec, value):
+    array = np.asarray(value)
+    try:
+        expected = format(array[()], spec) if spec else None
+    except (ValueError, TypeError) as error:
+        with pytest.raises(type(error)):
+            format(Tensor(array), spec)
+        return
+    for x in Tensor(array), Tensor([array[()]]):
+        assert format(x, spec) == (expected if spec else str(x))
+
+
+@pytest.mark.parametrize("shape", [(2,), (1, 3), (0,)], ids=str)
+def test_a_format_is_for_one_number(shape):
+    array = np.zeros(shape)
+    with pytest.raises(TypeError):
+        format(array, ".3f")
+    assert_raises(TypeError, lambda: f"{Tensor(array):.3f}", ".3f", str(shape), "array2string")
+    assert f"{Tensor(array)}" == str(Tensor(array))
+
+
+def test_formats_inside_transforms():
+    shown = []
+
+    def f(x):
+        shown.append(f"{x:.1f}")
+        return x * x
+
+    assert float(dg.grad(f)(Tensor(1.5))) == 3.0
+    dg.jvp(f, Tensor(1.5), Tensor(1.0))
+    assert shown == ["1.5", "1.5"]
+    assert_raises(ValueError, lambda: dg.vmap(f)(X), "vmap", "all samples")
+
+
+def test_a_cell_with_forward():
+    class Net(nn.Cell):
+        def forward(self, x):
+            return x
+
+    assert_raises(AttributeError, lambda: Net()(X), "Net", "construct", "not forward")
+
+
+PROGRAM = """
+import sys
+import dualgrad as dg
+from dualgrad import nn, ops
+
+
+def deep(x):
+    return ops.concat(x, x).sum()  # the user's line
+
+
+def user(x):
+    try:
+        return dg.TRANSFORM(deep)(x)
+    except TypeError as error:
+        raise ValueError("of the user") from error
+
+
+try:
+    user(dg.Tensor([1.0]))
+except ValueError as error:
+    print(len(list(dg.tracebacks._entries(error.__cause__.__traceback__))))
+hook = sys.excepthook
+dg.tracebacks.watch()
+assert sys.excepthook is hook
+user(dg.Tensor([1.0]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("transform", "full"), [(name, "") for name in ("grad", "hessian", "vmap", "jit")] + [("grad", "0"), ("grad", "1")]
+)
+def test_an_error_that_nobody_caught_is_printed_without_the_lines_of_the_package(transform, full, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM.replace("TRANSFORM", transform))
+    environment = {**os.environ, "DUALGRAD_FULL_TRACEBACK": full}
+    run = subprocess.run([sys.executable, file], capture_output=True, text=True, env=environment, timeout=60)
+    assert run.returncode == 1
+    files = re.findall(r'File "(.*?)", line', run.stderr)
+    assert int(run.stdout) > 4  # whoever catches the error has all of it
+    assert "the user's line" in run.stderr
+    assert "direct cause" in run.stderr
+    assert run.stderr.count("concat: expected a tuple") == 1
+    assert (set(files) == {str(file)}) == (full != "1")
+    assert ("DUALGRAD_FULL_TRACEBACK=1" in run.stderr) == (full != "1")
+
+
+def test_an_error_is_as_it_was_when_it_has_been_shown():
+    for cause in None, KeyError("a"):
+        with pytest.raises(TypeError) as caught:
+            dg.grad(lambda x: ops.concat(x, x))(X)
+        inner = caught.value
+        with pytest.raises(ExceptionGroup) as caught:
+            raise ExceptionGroup("both", [inner, ValueError("b")]) from cause
+        group, whole = caught.value, inner.__traceback__
+        with shortened(group):
+            assert 0 < len(list(_entries(inner.__traceback__))) < len(list(_entries(whole)))
+            assert "left out" in group.__notes__[0]
+        assert inner.__traceback__ is whole
+        assert not hasattr(group, "__notes__")
+
+
+def test_a_shell_shows_errors_shorter():
+    class Shell:
+        def set_custom_exc(self, kinds, handler):
+            self.kinds, self.handler = kinds, handler
+
+        def showtraceback(self, what, tb_offset=None):
+            self.shown = len(list(_entries(what[2])))
+
+    shell = Shell()
+    dg.load_ipython_extension(shell)
+    try:
+        dg.hessian(lambda x: ops.concat(x, x))(X)
+    except shell.kinds as error:
+        shell.handler(shell, type(error), error, error.__traceback__)
+    assert shell.shown == 2
+
+
+RAGGED = {
+    "rows": ([[1, 2], [3]], "[0] is of length 2", "[1] of length 1"),
+    "a number": ([[1.0], 2.0], "[0] is of length 1", "[1] a number"),
+    "deep": ([[[1, 2], [3, 4]], [[5, 6], [7]]], "[1][0] is of length 2", "[1][1] of length 1"),
+}
+
+
+@pytest.mark.parametrize("case", RAGGED)
+def test_ragged_lists_say_where(case):
+    data, *words = RAGGED[case]
+    assert_raises(TypeError, lambda: Tensor(data), "Tensor", "ragged", *words)
+
+
+def test_a_shape_is_no_type():
+    for make, name in ((ops.zeros, "zeros"), (ops.ones, "ones"), (Tensor, "Tensor")):
+        assert_raises(TypeError, lambda make=make: make(2, 3), name, "tuple")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0", "CUDA", "mps"])
+def test_a_device_is_no_type(device):
+    assert_raises(TypeError, lambda: X.to(device), "to", device, "CPU")
