@@ -32,9 +32,7 @@ CARD = """\
    .. grid-item-card:: {title}
       :link: {name}
       :link-type: doc
-{picture}
-      {first}
-"""
+{picture}"""
 
 
 def programs() -> Iterator[tuple[str, str, str, int]]:
@@ -56,14 +54,17 @@ def page(name: str, title: str, body: str, start: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def card(name: str, title: str, body: str, start: int) -> str:
+def card(name: str, title: str) -> str:
+    """A card of the index: the picture and the title."""
     picture = f"      :img-top: /examples/results/{name}.png\n" if (RESULTS / f"{name}.png").exists() else ""
-    first = body.split("\n\n")[0].split(". ")[0].replace("\n", " ").rstrip(".,:")
-    return CARD.format(name=name, title=title, picture=picture, first=f"{first}.")
+    return CARD.format(name=name, title=title, picture=picture)
 
 
 def pages() -> dict[str, str]:
     """The index and a page for each program: file name below docs/generated to text."""
     found = list(programs())
-    index = INDEX.format(cards="\n".join(card(*each) for each in found), names="\n".join(f"   {n}" for n, *_ in found))
+    index = INDEX.format(
+        cards="\n".join(card(name, title) for name, title, *_ in found),
+        names="\n".join(f"   {name}" for name, *_ in found),
+    )
     return {"gallery/index.rst": index} | {f"gallery/{each[0]}.rst": page(*each) for each in found}
