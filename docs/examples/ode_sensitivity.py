@@ -96,7 +96,7 @@ def fit(loss):
 
 def difference_of_gradients(loss, x, direction, h=1e-4):
     """The derivative of the gradient along a direction by differences of fourth order, to check the Hessian."""
-    g = lambda k: dg.grad(loss)(Tensor(x + k * h * direction)).asnumpy()  # noqa: E731
+    g = lambda k: dg.grad(loss)(Tensor(x + k * h * direction)).asnumpy()
     return (8.0 * (g(1) - g(-1)) - (g(2) - g(-2))) / (12.0 * h)
 
 
