@@ -100,7 +100,9 @@ def test_pytrees_captured_tensors_and_constants():
     np.testing.assert_allclose(of_start["q"].asnumpy(), np.cos(2 * omega), rtol=1e-7)
     np.testing.assert_allclose(of_start["p"].asnumpy(), np.sin(2 * omega) / omega, rtol=1e-7)
     assert float(of_stiffness) != 0.0
-    assert odeint(swing, y0, [0.0], {"force": force, "scale": 2.0})["q"].shape == (1, 2)
+    alone = lambda y0: odeint(swing, y0, f64([0.0]), {"force": force, "scale": 2.0})["q"]
+    assert alone(y0).shape == (1, 2)
+    np.testing.assert_array_equal(dg.grad(lambda y0: alone(y0).sum())(y0)["q"].asnumpy(), [1.0, 1.0])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -107,8 +107,8 @@ def odeint(
         sensitivities=sensitivities, timed=isinstance(t, Tensor),
     )  # fmt: skip
     system = Given("odeint", f, layout, start, times[0], args, control)
-    found = flow(system, start, times, system.taken())
-    return rows(layout, concat([start.reshape((1, start.size)), found]))
+    params, first = system.taken(), start.reshape((1, start.size))
+    return rows(layout, first if times.size == 1 else concat([first, flow(system, start, times, params)]))
 
 
 def rows(layout: Layout, states: Tensor) -> Any:
