@@ -41,7 +41,8 @@ def odeint(
     ----------
     f : callable
         ``f(y, t, *args)`` returns y', in the nesting, shapes and type of the state; t is a Tensor without axes. It may
-        read parameters and other tensors; it may neither change them nor draw random numbers.
+        read parameters and other tensors; it may neither change them nor draw random numbers. It is recorded when it is
+        called for the third time, so what it prints or counts happens a few times only.
     y0 : Tensor, or pytree of tensors of one float type
         The state at t[0]; a float or an array of floats is a tensor of its type.
     t : Tensor, array or list of numbers
