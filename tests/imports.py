@@ -52,6 +52,7 @@ LAYERS = (
     "sparse",
     "sparsity",
     "implicit",
+    "ode",
     "numpy",
     "operators",
     "nn",

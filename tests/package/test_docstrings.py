@@ -24,6 +24,7 @@ MODULES = (
     "dualgrad.dataset",
     "dualgrad.train",
     "dualgrad.distributed",
+    "dualgrad.ode",
     "dualgrad.scipy.interpolate",
     "dualgrad.scipy.linalg",
     "dualgrad.scipy.ndimage",

@@ -1,0 +1,43 @@
+"""Computations apart from the derivatives that surround them."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["apart"]
+
+
+def apart(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays that is called in a thread of its own, where no derivative is being taken.
+
+    Levels of derivatives belong to a thread. A kernel calls f thousands of times on plain arrays: apart from all levels
+    these calls are recorded and replayed, ten times faster.
+    """
+
+    @functools.wraps(kernel)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result: list[Any] = []
+        error: list[BaseException] = []
+        context = contextvars.copy_context()  # NumPy's errstate is there
+
+        def work() -> None:
+            try:
+                result.append(context.run(kernel, *args, **kwargs))
+            except BaseException as e:
+                error.append(e)
+
+        thread = threading.Thread(target=work, name="dualgrad-ode", daemon=True)
+        thread.start()
+        thread.join()
+        if error:
+            try:
+                raise error[0]
+            finally:
+                error.clear()  # no cycle through the traceback
+        return result[0]
+
+    return run

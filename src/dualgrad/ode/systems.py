@@ -1,0 +1,283 @@
+"""Systems y' = f(y, t, ...) on vectors: the user's, and those of their tangents and adjoints.
+
+A system is a setting of the primitives in `flow`, compared by value. Operands of these are the state, the times, and
+the params: all tensors that f depends on beside.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
+from ..implicit._problem import Layout, _key
+from ..ops import concat, stack
+from ..tensor import Tensor
+from ..transforms.gradient import jvp
+from ..transforms.vectorize import vmap
+from .methods import METHODS, Array, Method
+
+__all__ = ["Adjoint", "Control", "Given", "System", "Tangent", "flat", "parts"]
+
+KEPT = 256  # grids of steps that a system remembers: one for each sample of a batch
+
+
+@dataclass(frozen=True)
+class Control:
+    """How steps are chosen, and which derivatives are wanted."""
+
+    method: str
+    rtol: float
+    atol: tuple[float, ...]
+    first_step: float | None
+    max_steps: int
+    continuous: bool
+    sensitivities: bool
+    timed: bool
+
+
+def flat(tensors: list[Tensor], like: Tensor) -> Tensor:
+    """Tensors as one vector of the type of another."""
+    return concat([t.reshape((t.size,)).astype(like.dtype) for t in tensors])
+
+
+def parts(vector: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
+    """The tensors of given shapes that lie one after another in a vector."""
+    found, start = [], 0
+    for shape in shapes:
+        size = int(np.prod(shape, dtype=int))
+        found.append(vector[start : start + size].reshape(shape))
+        start += size
+    return found
+
+
+class System:
+    """A right-hand side of n numbers.
+
+    Attributes
+    ----------
+    active : list of int
+        The params that derivatives are taken by: those of a float type.
+    owner : System
+        The system whose error chooses the steps; a tangent follows the steps of its parent.
+    """
+
+    name: str
+    hint = ""  # for messages
+    n: int
+    control: Control
+    shapes: list[tuple[int, ...]]
+    active: list[int]
+    key: Any
+
+    def __init__(self, name: str, n: int, control: Control, params: list[Any], key: Any) -> None:
+        self.name, self.n, self.control = name, n, control
+        self.active = [i for i, p in enumerate(params) if p[1]]
+        self.params: list[tuple[tuple[int, ...], bool]] = params
+        self.shapes = [params[i][0] for i in self.active]
+        self.key = (name, n, control, tuple(params), key)
+        self.owner: System = self
+        self.method: Method = METHODS[control.method]
+        self.grids: OrderedDict[Any, Any] = OrderedDict()
+        self.programs: dict[str, Callable[..., Any]] = {}
+
+    @functools.cached_property
+    def tangent(self) -> Tangent:
+        """The system with its tangent."""
+        return Tangent(self)
+
+    @functools.cached_property
+    def adjoint(self) -> Adjoint:
+        """The adjoint system."""
+        return Adjoint(self)
+
+    def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        """f(y, t, ...)."""
+        raise NotImplementedError
+
+    def of_owner(self, y: Array, params: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
+        """State and params of the system that chooses the steps."""
+        return y, params
+
+    def absolute(self, y: Array) -> Array:
+        """The absolute tolerance of each element of the state, for a start y."""
+        return np.resize(np.asarray(self.control.atol), self.n)
+
+    def describe(self, y: Array) -> str:
+        """A state in a message."""
+        return np.array2string(np.asarray(y), threshold=6, precision=6)
+
+    def rates(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        """The rates for each row of y, shape (k, n), and each of as many times."""
+        try:
+            return vmap(lambda y, t: self.rate(y, t, params))(y, t)
+        except (ValueError, NotImplementedError):  # f reads numbers of its tensors
+            return stack([self.rate(y[i], t[i], params) for i in range(t.size)])
+
+    def pulled(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...], fn: Any, ct: Tensor) -> list[Tensor]:
+        """The cotangents of y and the active params, for a function fn(y, t, params)."""
+
+        def called(y: Tensor, *active: Tensor) -> tuple[Tensor]:
+            return (fn(y, t, self.with_active(params, active)),)
+
+        inputs = [y, *[params[i] for i in self.active]]
+        found = pulled_back(self.name, called, inputs, tuple(range(len(inputs))), (ct,))
+        return [x * 0 if term is None else term for x, term in zip(inputs, found, strict=True)]
+
+    def with_active(self, params: tuple[Tensor, ...], active: Any) -> tuple[Tensor, ...]:
+        """The params with others in place of the active ones."""
+        all_params = list(params)
+        for i, p in zip(self.active, active, strict=True):
+            all_params[i] = p
+        return tuple(all_params)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, System) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+class Given(System):
+    """The user's system."""
+
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        layout: Layout,
+        start: Tensor,
+        t: Tensor,
+        args: Any,
+        control: Control,
+        event: Callable[..., Any] | None = None,
+    ) -> None:
+        self.fn, self.layout, self.event = fn, layout, event
+        self.args: Any = template_of(args)
+        self.count: int = len(tensors_of(args))
+        self.inside: Any
+        both = fn if event is None else lambda *given: (fn(*given), event(*given))
+        self.inside, captured, out = explored(name, both, (layout.nest(start), t, *args))
+        self.checked(out if event is None else out[0], start)
+        if event is not None:
+            _check_event(name, out[1])
+        operands = [*tensors_of(args), *captured]
+        self.operands: list[Tensor] = operands  # until they are taken: a program may keep the system for long
+        params = [(p.shape, bool(p.dtype.is_float)) for p in operands]
+        key = (_key(fn), _key(event), tuple(layout.shapes), _constants(args))
+        super().__init__(name, layout.size, control, params, key)
+
+    def taken(self) -> tuple[Tensor, ...]:
+        """The params, which the system does not keep."""
+        operands, self.operands = self.operands, []
+        return tuple(operands)
+
+    def checked(self, out: Any, like: Tensor) -> None:
+        """The result of f has the nesting, shapes and type of the state."""
+        self.layout.vector(out, "f")
+        found = {t.dtype for t in tensors_of(out)}
+        if found != {like.dtype}:
+            raise TypeError(
+                f"{self.layout.name}: f returned {' and '.join(sorted(map(str, found)))} for a state of {like.dtype}; "
+                f"expected the type of the state, start in the other type or convert what f returns"
+            )
+
+    def call(self, fn: Callable[..., Any], y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Any:
+        """A function of state, time and arguments."""
+        args = filled(self.args, params[: self.count])
+        return self.inside.run(list(params[self.count :]), fn, self.layout.nest(y), t, *args)
+
+    def height(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        """What the event function returns, without axes; the event is where it is zero."""
+        assert self.event is not None
+        return self.call(self.event, y, t, params).reshape(()).astype(y.dtype)
+
+    def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        """f(y, t, ...)."""
+        return self.layout.vector(self.call(self.fn, y, t, params), "f")
+
+
+class Tangent(System):
+    """A system with its tangent: the state (y, y_dot), and the tangents of active params behind the params."""
+
+    def __init__(self, parent: System) -> None:
+        self.parent = parent
+        params = [*parent.params, *[(shape, True) for shape in parent.shapes]]
+        super().__init__(parent.name, 2 * parent.n, parent.control, params, ("tangent", parent.key))
+        if not parent.control.sensitivities:
+            self.owner = parent.owner
+
+    def split(self, params: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The params of the parent, and the tangents of the active ones."""
+        count = len(self.parent.params)
+        return params[:count], params[count:]
+
+    def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        """(f, f_y y_dot + f_p p_dot)."""
+        parent, n = self.parent, self.parent.n
+        primals, dots = self.split(params)
+
+        def f(y: Tensor, *active: Tensor) -> Tensor:
+            return parent.rate(y, t, parent.with_active(primals, active))
+
+        value, moved = jvp(f, (y[:n], *[primals[i] for i in parent.active]), (y[n:], *dots))
+        return concat([value, moved])
+
+    def of_owner(self, y: Array, params: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
+        """State and params of the system that chooses the steps."""
+        if self.owner is self:
+            return y, params
+        return self.parent.of_owner(y[: self.parent.n], self.split(params)[0])
+
+    def absolute(self, y: Array) -> Array:
+        """That of the parent for both halves."""
+        return np.tile(self.parent.absolute(y[: self.parent.n]), 2)
+
+
+class Adjoint(System):
+    """The adjoint system of a parent: the state (y, c, q) with c' = -f_y^T c, and q' = -f_p^T c for active params."""
+
+    hint = ". This is the adjoint equation on its way back: for stiff systems take adjoint='discrete'"
+
+    def __init__(self, parent: System) -> None:
+        self.parent = parent
+        n = 2 * parent.n + sum(int(np.prod(shape, dtype=int)) for shape in parent.shapes)
+        super().__init__(parent.name, n, parent.control, parent.params, ("adjoint", parent.key))
+
+    def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        """(f, -f_y^T c, -f_p^T c)."""
+        parent, n = self.parent, self.parent.n
+        state, ct = y[:n], y[n : 2 * n]
+        terms = parent.pulled(state, t, params, parent.rate, ct)
+        return concat([parent.rate(state, t, params), -flat(terms, y)])
+
+    def absolute(self, y: Array) -> Array:
+        """That of the parent, for cotangents times their size at the start."""
+        n = self.parent.n
+        of_state = self.parent.absolute(y[:n])
+        size = float(np.abs(y[n : 2 * n]).max(initial=0.0)) or 1.0
+        return np.concatenate([of_state, np.full(self.n - n, size * float(of_state.min()))])
+
+
+def _check_event(name: str, found: Any) -> None:
+    if not isinstance(found, Tensor) or found.size != 1 or not found.dtype.is_float:
+        what = f"shape {found.shape} and type {found.dtype}" if isinstance(found, Tensor) else type(found).__name__
+        raise ValueError(f"{name}: event returned {what}; expected a Tensor of one float, zero at the event")
+
+
+def _constants(nest: Any) -> Any:
+    """What a nest holds beside tensors, as a key."""
+    if isinstance(nest, Tensor):
+        return Tensor
+    if isinstance(nest, dict):
+        return tuple([(name, _constants(value)) for name, value in nest.items()])
+    if isinstance(nest, tuple | list):
+        return tuple([_constants(value) for value in nest])
+    if isinstance(nest, np.ndarray):
+        return nest.shape, str(nest.dtype), nest.tobytes()
+    return _key(nest)
