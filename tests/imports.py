@@ -57,6 +57,7 @@ LAYERS = (
     "nn",
     "dataset",
     "scipy",
+    "curvature",
     "amp",
     "programs",
     "serialization",
