@@ -114,7 +114,7 @@ def test_logarithms_of_determinants(dtype):
 
 
 def test_the_slope_of_a_logarithm_of_a_determinant():
-    """The slope of log det A is tr A^-1 dA, by the exact way, and by quadrature with a basis of probes, recorded too."""
+    """The slope of log det A is tr A^-1 dA, by the exact way, and by quadrature with a basis, recorded too."""
     A, B = matrix_of(np.linspace(0.5, 5.0, 6)), matrix_of(np.linspace(-1.0, 1.0, 6), 1)
     exact = np.trace(np.linalg.solve(A + 0.2 * B, B))
     basis = np.sqrt(6.0) * np.eye(6)

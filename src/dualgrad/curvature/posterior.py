@@ -308,7 +308,7 @@ def laplace(
             elif form == "full":
                 found = _Full(H.dense(), prior)
             else:
-                if rank > space.size:
+                if rank is None or rank > space.size:
                     raise ValueError(f"{name}: rank is {rank} for {space.size} variables; expected no more than those")
                 found = _LowRank(H, prior, rank)
         return Posterior(space, selection, prior, value, slope, found)
