@@ -262,6 +262,7 @@ def test_what_cannot_be_is_refused():
         (lambda: curvature.hessian_operator(square)(x)(np.ones(3)), ValueError, r"shape \(3,\); expected \(2,\)"),
         (lambda: curvature.hessian_operator(square)(x)(np.ones(2)), TypeError, "Float64; expected Float32"),
         (lambda: curvature.hessian_operator(square, weights=[])(x), ValueError, "nothing to differentiate by"),
+        (lambda: curvature.hessian_operator(square)(np.zeros(0)), ValueError, "have no elements"),
         (lambda: curvature.gauss_newton_operator(lambda o: o, lambda x: x)(x), ValueError, "one element"),
         (lambda: curvature.fisher_operator(square, "cauchy"), ValueError, "expected one of gaussian"),
         (lambda: curvature.fisher_operator(lambda x: (x, x), "gaussian")(x), TypeError, "expected one Tensor"),

@@ -58,6 +58,8 @@ class SymmetricOperator:
     dtype: DType
 
     def __init__(self, name: str, space: Space, product: Callable[[list[Tensor]], list[Tensor]]) -> None:
+        if not space.size:
+            raise ValueError(f"{name}: the variables have no elements; expected at least one")
         self.space = space
         self.size = space.size
         self.shape = (space.size, space.size)
