@@ -83,7 +83,7 @@ def test_the_diagonal_by_weights_and_pytrees():
     loss, weights = lambda x: (net(x) ** 2).sum(), net.trainable_params()
     blocks = dg.hessian(loss, None, weights=weights)(x)
     for way in ("forward", "reverse", "sparse"):
-        found = curvature.hessian_diagonal(loss, weights=weights, way=way)(x)
+        found = curvature.hessian_diagonal(loss, weights=iter(weights), way=way)(x)
         for i, (part, w) in enumerate(zip(found, weights, strict=True)):
             block = blocks[i][i].asnumpy().reshape(w.size, w.size)
             assert part.shape == w.shape
@@ -194,12 +194,14 @@ def test_what_cannot_be_is_refused():
         (lambda: curvature.trace(A, 2.5), TypeError, "samples is 2.5; expected an int"),
         (lambda: curvature.trace(A, 5, method="exact"), ValueError, "expected 'hutchinson' or 'hutch"),
         (lambda: curvature.trace(A, 2, method="hutch++"), ValueError, "samples >= 3"),
+        (lambda: curvature.trace(A, 9, method="hutch++", probes=np.ones((9, 3))), ValueError, "probes 'rademacher'"),
         (lambda: curvature.trace(A, 5, probes="sobol"), ValueError, "expected one of rademacher"),
         (lambda: curvature.trace(A, probes=np.ones((4, 2))), ValueError, r"expected \(samples, 3\)"),
         (lambda: curvature.trace(A, 2, probes=np.ones((4, 3))), ValueError, "leave one of them out"),
         (lambda: curvature.diagonal(A, 3, probes="hadamard"), ValueError, "expected a power of two"),
         (lambda: curvature.hessian_diagonal(coupled, way="backward"), ValueError, "expected one of forward"),
         (lambda: curvature.hessian_diagonal(lambda x: None)(np.ones(2)), TypeError, "Tensor"),
+        (lambda: curvature.hessian_diagonal(lambda x: x * 1j)(np.ones(2)), TypeError, "returned Complex128"),
     )
     for call, error, words in cases:
         with pytest.raises(error, match=words):

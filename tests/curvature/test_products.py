@@ -265,6 +265,7 @@ def test_what_cannot_be_is_refused():
         (lambda: curvature.hessian_operator(square)(np.zeros(0)), ValueError, "have no elements"),
         (lambda: curvature.gauss_newton_operator(lambda o: o, lambda x: x)(x), ValueError, "one element"),
         (lambda: curvature.fisher_operator(square, "cauchy"), ValueError, "expected one of gaussian"),
+        (lambda: curvature.fisher_operator(square, "gaussian", variance=0.0), ValueError, "expected a positive number"),
         (lambda: curvature.fisher_operator(lambda x: (x, x), "gaussian")(x), TypeError, "expected one Tensor"),
         (lambda: curvature.symmetric_operator(np.ones((2, 3))), ValueError, r"expected \(n, n\)"),
         (lambda: curvature.symmetric_operator(np.array([[0.0, 1.0], [2.0, 0.0]])), ValueError, "its transpose"),

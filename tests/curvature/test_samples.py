@@ -96,5 +96,7 @@ def test_what_cannot_be_is_refused():
         curvature.per_sample_gradients(net, net.trainable_params())(x)
     with pytest.raises(TypeError, match="expected True or False"):
         curvature.per_sample_gradients(net, net.trainable_params(), keepdims=1)
+    with pytest.raises(TypeError, match="with keepdims expected one int"):
+        curvature.per_sample_gradients(net, net.trainable_params(), in_axes=((0, None),), keepdims=True)((x, x))
     with pytest.raises(TypeError, match="expected a function"):
         curvature.per_sample_gradients(3)

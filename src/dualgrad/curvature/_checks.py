@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import extend
 
-__all__ = ["positive", "symmetric"]
+__all__ = ["nonzero", "positive", "symmetric"]
 
 
 def _positive(x: np.ndarray) -> np.ndarray:
@@ -15,6 +15,12 @@ def _positive(x: np.ndarray) -> np.ndarray:
             f"curvature: the smallest of the eigenvalues is {np.min(x):.6g}; a logarithm, an evidence and a covariance "
             "need a positive definite operator: add a multiple of the identity, or take a Gauss-Newton operator"
         )
+    return x
+
+
+def _nonzero(x: np.ndarray) -> np.ndarray:
+    if not x.any():
+        raise ValueError("lanczos: start is zero; expected a direction")
     return x
 
 
@@ -30,6 +36,9 @@ def _symmetric(x: np.ndarray) -> np.ndarray:
 
 positive = extend.primitive(
     "curvature_positive", _positive, jvp=(lambda dx, out, x: dx,), summary="its operand, which has to be positive"
+)
+nonzero = extend.primitive(
+    "curvature_nonzero", _nonzero, jvp=(lambda dx, out, x: dx,), summary="a vector, which must not be zero"
 )
 symmetric = extend.primitive(
     "curvature_symmetric",

@@ -9,7 +9,12 @@ from ..ops.axes._joining import concat
 from ..tensor import Tensor
 from ..transforms.selection import Selected, Selection
 
-__all__ = ["Space", "selected", "selection_of"]
+__all__ = ["Space", "kept", "selected", "selection_of"]
+
+
+def kept(weights: Any) -> Any:
+    """Weights that can be read more than once: a list of those that an iterator gives."""
+    return list(weights) if hasattr(weights, "__next__") else weights
 
 
 def selection_of(name: str, fn: Callable[..., Any], grad_position: Any, weights: Any) -> Selection:

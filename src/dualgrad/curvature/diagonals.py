@@ -16,7 +16,7 @@ from ..tensor import Tensor
 from ..transforms.jacobians import along_unit_vectors
 from ..transforms.selection import Selected
 from ..transforms.transformed import transformation
-from ._space import Space, selected, selection_of
+from ._space import Space, kept, selected, selection_of
 from .estimates import diagonal
 from .products import hessian_operator
 
@@ -89,6 +89,7 @@ def hessian_diagonal(
     [0.05004697 0.05004697]
     """
     name = "hessian_diagonal"
+    weights = kept(weights)
     selection = selection_of(name, fn, grad_position, weights)
     if way not in WAYS:
         raise ValueError(f"{name}: way is {way!r}; expected one of {', '.join(WAYS)}")
@@ -117,9 +118,11 @@ def _by_leaf(name: str, along: Callable[..., Tensor], call: Selected, i: int, ch
 
 
 def _summed(call: Selected, leaves: tuple[Tensor, ...]) -> Tensor:
-    parts = [y.sum() for y in tensors_in(call(*leaves))]
-    if not parts:
-        raise TypeError(f"{call.selection.name}: the function returned no Tensor")
+    results = tensors_in(call(*leaves))
+    if not results or not all(y.dtype.is_float for y in results):
+        found = ", ".join(str(y.dtype) for y in results) or "no Tensor"
+        raise TypeError(f"{call.selection.name}: the function returned {found}; expected Tensors of real floats")
+    parts = [y.sum() for y in results]
     return sum(parts[1:], parts[0])
 
 

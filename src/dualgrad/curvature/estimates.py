@@ -122,7 +122,12 @@ def _drawn(name: str, A: SymmetricOperator, samples: int | None, probes: Any) ->
 
 
 def _hutch_plus_plus(A: SymmetricOperator, samples: int | None, probes: Any) -> Estimate:
-    if probes not in ("rademacher", "gaussian") or samples is None or checked_count("trace", "samples", samples) < 3:
+    if (
+        not isinstance(probes, str)
+        or probes == "hadamard"
+        or samples is None
+        or checked_count("trace", "samples", samples) < 3
+    ):
         raise ValueError("trace: Hutch++ takes samples >= 3 and probes 'rademacher' or 'gaussian'")
     k = min(samples // 3, A.size)
     sketch, _ = probes_of("trace", probes, k, A.size, A.dtype)

@@ -12,6 +12,7 @@ from ..operators.estimators import random_signs
 from ..ops import linalg
 from ..tensor import Tensor
 from ..transforms.gradient import stop_gradient
+from ._checks import nonzero
 from ._linear import SymmetricOperator, symmetric_operator
 from .probes import checked_count
 
@@ -88,7 +89,7 @@ def lanczos(A: Any, steps: int, start: Any = None, *, like: Any = None) -> Tridi
     Raises
     ------
     TypeError, ValueError
-        If `A` is no operator, `steps` is no int from 1 to n, or `start` does not fit.
+        If `A` is no operator, `steps` is no int from 1 to n, or `start` does not fit or is zero.
 
     Notes
     -----
@@ -115,8 +116,8 @@ def lanczos(A: Any, steps: int, start: Any = None, *, like: Any = None) -> Tridi
         return process(A, count, random_signs((A.size,), A.dtype))
     start = as_input("lanczos", "start", start)
     if isinstance(start, Tensor) and start.shape == (A.size,):
-        return process(A, count, start.astype(A.dtype))
-    return process(A, count, A.space.vector(A.space.flattened(start, "start")))
+        return process(A, count, nonzero(start.astype(A.dtype)))
+    return process(A, count, nonzero(A.space.vector(A.space.flattened(start, "start"))))
 
 
 def process(A: SymmetricOperator, steps: int, start: Tensor) -> Tridiagonal:

@@ -17,7 +17,7 @@ from ..transforms.selection import Selection
 from ..transforms.transformed import transformation
 from ._checks import positive
 from ._linear import SymmetricOperator, symmetric_operator
-from ._space import Space, selected, selection_of
+from ._space import Space, kept, selected, selection_of
 from .diagonals import hessian_diagonal
 from .estimates import diagonal
 from .krylov import process
@@ -280,6 +280,7 @@ def laplace(
     0.01452
     """
     name = "laplace"
+    weights = kept(weights)
     selection = selection_of(name, loss, grad_position, weights)
     if form not in FORMS:
         raise ValueError(f"{name}: form is {form!r}; expected one of {', '.join(FORMS)}")

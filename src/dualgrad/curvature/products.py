@@ -150,7 +150,7 @@ def gauss_newton_operator(
 def _information(likelihood: str, outputs: Tensor, variance: Any) -> Callable[[Tensor], Tensor]:
     """The Fisher matrix of a likelihood by the outputs, as a map of their tangents."""
     if likelihood == "gaussian":
-        return lambda u: u / variance
+        return lambda u: (u / variance).astype(u.dtype)
     if likelihood == "poisson":
         rate = ops.exp(outputs)
         return lambda u: rate * u
@@ -218,6 +218,8 @@ def fisher_operator(
     name = "fisher_operator"
     if likelihood not in LIKELIHOODS:
         raise ValueError(f"{name}: likelihood is {likelihood!r}; expected one of {', '.join(LIKELIHOODS)}")
+    if isinstance(variance, int | float) and not variance > 0:
+        raise ValueError(f"{name}: variance is {variance}; expected a positive number")
     selection = selection_of(name, model, grad_position, weights)
 
     def operator(*args: Any, **kwargs: Any) -> SymmetricOperator:

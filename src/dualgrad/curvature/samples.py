@@ -12,6 +12,7 @@ from ..transforms.gradient import grad
 from ..transforms.positions import check_callable
 from ..transforms.transformed import transformation
 from ..transforms.vectorize import vmap
+from ._space import kept
 from .diagonals import hessian_diagonal
 from .products import one_element
 
@@ -116,6 +117,7 @@ def _per_sample(
     name: str, transform: Transform, loss: Any, weights: Any, grad_position: Any, in_axes: Any, keepdims: bool
 ) -> Callable[..., Any]:
     check_callable(name, loss)
+    weights = kept(weights)
     if not isinstance(keepdims, bool):
         raise TypeError(f"{name}: keepdims is {keepdims!r}; expected True or False")
     if grad_position is None and weights is None:
@@ -130,6 +132,8 @@ def _per_sample(
         if axes is None:
             axes = tuple(None if i in shared else 0 for i in range(len(args)))
         each = axes if isinstance(axes, tuple | list) else (axes,) * len(args)
+        if keepdims and not all(axis is None or isinstance(axis, int) for axis in each):
+            raise TypeError(f"{name}: in_axes is {in_axes!r}; with keepdims expected one int or None for each input")
 
         def of_sample(*sample: Any) -> Any:
             if keepdims:

@@ -59,14 +59,21 @@ class Spectrum(NamedTuple):
         ----------
         points : Tensor or array of shape (k,)
         width : float, optional
-            The standard deviation of the Gaussian that each node becomes; by default a fiftieth of the range.
+            The standard deviation of the Gaussian that each node becomes; by default a fiftieth of the range
+            of the nodes, or of the largest one where they are equal.
         """
         points = points if isinstance(points, Tensor) else Tensor(np.asarray(points), self.nodes.dtype)
         if width is None:
-            width = (self.nodes.max() - self.nodes.min()) / 50.0
+            width = _width(self.nodes.max() - self.nodes.min(), ops.abs(self.nodes).max())
         away = (points.reshape((-1, 1, 1)) - self.nodes) / width
         bumps = ops.exp(-0.5 * away * away) / (width * float(np.sqrt(2.0 * np.pi)))
         return (self.weights * bumps).sum((1, 2)) / self.weights.sum()
+
+
+def _width(spread: Tensor, largest: Tensor) -> Tensor:
+    """A fiftieth of the range; of the largest value where there is one only, and of 1 where that is zero."""
+    scale = ops.where(spread > 1e-6 * largest, spread, ops.where(largest > 0.0, largest, 1.0))
+    return scale / 50.0
 
 
 def spectral_density(
