@@ -25,6 +25,7 @@ import dualgrad.ops.math.elementwise as elementwise
 from dualgrad import (
     _table,
     amp,
+    curvature,
     dataset,
     distributed,
     extend,
@@ -79,9 +80,9 @@ TOP = {
 }  # fmt: skip
 
 # The modules that have a page each.
-MODULES = (extend, testing, programs, native, sparse, compressed, sparsity, scipy, scipy.interpolate, scipy_linalg,
-           scipy.ndimage, special, dg.ode, distributed, amp, dataset, distribution, dg.train, dg.communication, dg.log,
-           dg.mint, dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
+MODULES = (extend, testing, programs, native, curvature, sparse, compressed, sparsity, scipy, scipy.interpolate,
+           scipy_linalg, scipy.ndimage, special, dg.ode, distributed, amp, dataset, distribution, dg.train,
+           dg.communication, dg.log, dg.mint, dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
 
 
 def title_of(module: ModuleType) -> str:

@@ -58,6 +58,7 @@ LAYERS = (
     "nn",
     "dataset",
     "scipy",
+    "curvature",
     "amp",
     "programs",
     "serialization",

@@ -15,6 +15,7 @@ from .. import ops
 from .._engine.primitives.execute import unrepeatable
 from .._engine.transforms.forward import run_forward
 from .._engine.values.algebra import jets, quadratic_algebra
+from ..dtype import DType
 from ..random import generator
 from ..tensor import Tensor
 from ..transforms.vectorize import vmap
@@ -24,6 +25,11 @@ from .symbols import Symbol
 __all__: list[str] = []
 
 
+def random_signs(shape: tuple[int, ...], dtype: DType) -> Tensor:
+    """Independent signs, 1 or -1."""
+    return ops.where(ops.rand(shape) < 0.5, -1.0, 1.0).astype(dtype)
+
+
 def hutchinson(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...], samples: int) -> Tensor:
     """The trace of the Hessian from directions of random signs, v . H v on average (Hutchinson, 1990).
 
@@ -31,7 +37,7 @@ def hutchinson(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...
     has directions of its own.
     """
     lead = (samples,) if samples > 1 else ()
-    signs = ops.where(ops.rand(lead + tuple(x.shape)) < 0.5, -1.0, 1.0).astype(x.dtype)
+    signs = random_signs(lead + tuple(x.shape), x.dtype)
     parts = run_forward(
         name, quadratic_algebra(samples, 0), lambda y: checked_result(name, f(y, *rest), x), [[x, signs, None]]
     )

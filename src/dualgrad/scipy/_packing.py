@@ -141,8 +141,9 @@ def operator_of(
     shape: tuple[int, int],
     product: Callable[[np.ndarray], np.ndarray],
     transposed: Callable[[np.ndarray], np.ndarray],
+    dtype: Any = np.float64,
 ) -> Any:
-    """A linear operator of SciPy; both functions take flat vectors of float64."""
+    """A linear operator of SciPy; both functions take flat vectors of `dtype`."""
     try:
         from scipy.sparse.linalg import LinearOperator
     except ImportError:
@@ -151,7 +152,7 @@ def operator_of(
         ) from None
     return LinearOperator(
         shape,
-        lambda p: product(np.ravel(p).astype(np.float64)),
-        rmatvec=lambda p: transposed(np.ravel(p).astype(np.float64)),
-        dtype=np.float64,
+        lambda p: product(np.ravel(p).astype(dtype)),
+        rmatvec=lambda p: transposed(np.ravel(p).astype(dtype)),
+        dtype=dtype,
     )

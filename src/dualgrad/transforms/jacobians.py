@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from .transformed import Input, Number, P, X
 
-__all__ = ["jacfwd", "jacrev"]
+__all__ = ["along_unit_vectors", "jacfwd", "jacrev"]
 
 AT_ONCE = 64  # up to so many directions are one batch at any cost
 FIRST = 16  # of more, so many run first to measure the cost
@@ -250,7 +250,7 @@ def columns_of(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, 
             _check_types(name, x, tensors_in(value))
             return pruned(tangent), others
 
-        (outputs, others), several = _batches(name, along, x, chunk_size)
+        (outputs, others), several = along_unit_vectors(name, along, x, chunk_size)
         if i == 0:
             aux = mapped(others, lambda t: t[0]) if several else others
         shaped = []
@@ -272,7 +272,7 @@ def rows_of(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, Any
             _check_types(name, x, [y])
             if y.dtype.is_complex and not x.dtype.is_complex:
                 raise TypeError(f"{name}: an output of type {y.dtype} by an input of type {x.dtype}; use jacfwd")
-        rows, several = _batches(name, functools.partial(pull.rows, i), y, chunk_size)
+        rows, several = along_unit_vectors(name, functools.partial(pull.rows, i), y, chunk_size)
         found.append(call.arranged([_by_places(r, y, several) for r in rows]))
     return arranged(value, found), aux
 
@@ -289,7 +289,9 @@ def _check_types(name: str, x: Tensor, outputs: list[Tensor]) -> None:
 # -------------------------------------------------------------------------------------------------------- batches
 
 
-def _batches(name: str, along: Callable[[Tensor], Any], x: Tensor, chunk_size: int | None) -> tuple[Any, bool]:
+def along_unit_vectors(
+    name: str, along: Callable[[Tensor], Any], x: Tensor, chunk_size: int | None
+) -> tuple[Any, bool]:
     """The results along all unit vectors of the space of a tensor, and whether they lie along a new first axis.
 
     A single direction is not a batch and needs no such axis.
