@@ -27,7 +27,7 @@ BRIEFLY = {
     "newton_logistic": (["--output", "picture.png"], {}, ()),
 } | {
     name: (["--quick", "--steps", "8"], {"ALLOWED_QUICK": np.inf}, ())
-    for name in ("burgers_pinn",)
+    for name in ("burgers_pinn", "biharmonic_plate")
 }
 
 
