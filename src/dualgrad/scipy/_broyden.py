@@ -50,7 +50,7 @@ class InverseHessian:
 def self_scaling(b: float, h: float, size: int) -> tuple[float, float]:
     """The scale tau and the member phi of Broyden's family, from b = s B s / y s and h = y H y / y s."""
     a = max(b * h - 1.0, 1e-15)  # zero or more by Cauchy and Schwarz
-    low = min(1.0, h * (1.0 - np.sqrt(a / (1.0 + a))))
+    low = min(1.0, h / ((1.0 + a) * (1.0 + np.sqrt(a / (1.0 + a)))))  # h (1 - sqrt(a / (1 + a))), as exact for large a
     theta = max((low - 1.0) / a, min(1.0 / low, (1.0 - b) / b))
     sigma = 1.0 + a * theta
     power = sigma ** (-1.0 / max(size - 1, 1))
@@ -120,7 +120,7 @@ def minimize_broyden(
         found.nit += 1
         if callback is not None:
             callback(OptimizeResult(x=found.x, fun=found.fun, nit=found.nit))
-        if gain <= ftol * max(abs(value), abs(value + gain)) and ftol > 0.0:
+        if ftol > 0.0 and gain <= ftol * max(abs(value), abs(value + gain)):
             found.status, found.message, found.success = 3, "the value falls by no more than ftol", True
             break
     found.njev = found.nfev
