@@ -25,9 +25,10 @@ BRIEFLY = {
     "travelling_wave_pinn": (["--steps", "10"], {"ALLOWED": np.inf}, ()),
     "force_matching": ([], dict.fromkeys(("ALLOWED_FORCES", "ALLOWED_ENERGIES", "ALLOWED_FREQUENCIES"), np.inf), (10,)),
     "newton_logistic": (["--output", "picture.png"], {}, ()),
+    "kdv_inverse": (["--quick", "--steps", "5"], {"ALLOWED": np.inf}, ()),
 } | {
-    name: (["--quick", "--steps", "8"], {"ALLOWED_QUICK": np.inf}, ())
-    for name in ("burgers_pinn", "biharmonic_plate")
+    name: (["--quick", "--steps", "5"], {"ALLOWED_QUICK": np.inf}, ())
+    for name in ("biharmonic_plate", "burgers_pinn", "schrodinger")
 }
 
 
