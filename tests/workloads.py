@@ -119,7 +119,7 @@ def example(name: str) -> ModuleType:
 
 def burgers() -> Workload:
     """A step of training: third derivatives, and Adam."""
-    m = example("burgers_pinn")
+    m = example("travelling_wave_pinn")
     dg.set_seed(1)
     network = m.Network(4, 2)
     step = nn.TrainOneStepCell(m.Loss(network), nn.Adam(network.trainable_params(), 1e-2))

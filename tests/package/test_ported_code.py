@@ -366,7 +366,7 @@ def script(name):
 
 def test_the_residual_of_burgers_equation_vanishes_for_its_solution():
     """The example's own Cells around the exact wave in place of a network."""
-    pinn = script("burgers_pinn")
+    pinn = script("travelling_wave_pinn")
 
     class Wave(nn.Cell):
         def construct(self, points):
@@ -382,7 +382,7 @@ def test_the_residual_of_burgers_equation_vanishes_for_its_solution():
 
 
 def test_training_steps_of_a_physics_informed_network():
-    pinn = script("burgers_pinn")
+    pinn = script("travelling_wave_pinn")
     dg.set_seed(2)
     network = pinn["Network"](width=8, depth=2)
     loss = pinn["Loss"](network)

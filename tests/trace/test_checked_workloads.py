@@ -22,9 +22,13 @@ pytestmark = pytest.mark.eager("records by itself")
 CALLS = 5  # of which two are replays at least: the first may fill caches, so that two more are recorded
 #: how each script is run briefly: its options, how precise it has to be then, arguments of its main function
 BRIEFLY = {
-    "burgers_pinn": (["--steps", "10"], {"ALLOWED": np.inf}, ()),
+    "travelling_wave_pinn": (["--steps", "10"], {"ALLOWED": np.inf}, ()),
     "force_matching": ([], dict.fromkeys(("ALLOWED_FORCES", "ALLOWED_ENERGIES", "ALLOWED_FREQUENCIES"), np.inf), (10,)),
     "newton_logistic": (["--output", "picture.png"], {}, ()),
+    "kdv_inverse": (["--quick", "--steps", "5"], {"ALLOWED": np.inf}, ()),
+} | {
+    name: (["--quick", "--steps", "5"], {"ALLOWED_QUICK": np.inf}, ())
+    for name in ("biharmonic_plate", "burgers_pinn", "schrodinger")
 }
 
 

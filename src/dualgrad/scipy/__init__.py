@@ -7,6 +7,7 @@ function         for                                         gives
 `residuals`      ``scipy.optimize.least_squares``            ``fun, jac``
 `system`         ``scipy.optimize.root``, constraints        ``fun, jac, hess``
 `rhs`            ``scipy.integrate.solve_ivp``               ``fun, jac``
+`fit`            its minimisers and ``least_squares``        the solution itself, in the weights
 ===============  ==========================================  =====================================
 
 The variables are one array, or a pytree of floats, arrays and Tensors, or the Parameters of a Cell; they are packed
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 from . import interpolate, ndimage
 from .equations import Equations, Rhs, residuals, rhs, system
+from .fitting import fit
 from .objective import Objective, objective
 
-__all__ = ["Equations", "Objective", "Rhs", "interpolate", "ndimage", "objective", "residuals", "rhs", "system"]
+__all__ = ["Equations", "Objective", "Rhs", "fit", "interpolate", "ndimage", "objective", "residuals", "rhs", "system"]
