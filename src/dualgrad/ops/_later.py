@@ -107,6 +107,9 @@ NAMES = {
         hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
         soft_margin_loss triplet_margin_loss
     """,
+    "composed.sequences": """
+        CTCLoss CTCLossV2 ctc_loss
+    """,
     "composed.windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
     """,
