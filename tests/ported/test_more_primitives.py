@@ -5,7 +5,7 @@ import pytest
 from support import assert_close, assert_raises, f64
 
 import dualgrad as dg
-from dualgrad import Tensor, ops
+from dualgrad import Tensor, nn, ops
 from dualgrad.testing import check
 
 IN_BOTH_MODES = pytest.mark.usefixtures("mode")
@@ -95,7 +95,42 @@ def test_derivatives():
     check(ops.CeLU(0.5), (X,), order=2, narrow=False)
 
 
+LAYERS = {
+    "elementwise": (lambda: nn.Tanh(), (4, 3, 2), (0, 2)),
+    "dense": (lambda: nn.Dense(2, 5), (4, 3, 2), (0,)),
+    "convolution": (lambda: nn.Conv1d(2, 3, 2), (4, 5, 2, 6), (0,)),
+    "flattened": (lambda: nn.Flatten(), (4, 5, 2, 6), (0,)),
+}
+
+
+@IN_BOTH_MODES
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_for_each_time(name):
+    make, shape, batches = LAYERS[name]
+    layer, x = make(), RNG.normal(size=shape).astype(np.float32)
+    parts = [layer(Tensor(x[:, t])).asnumpy() for t in range(shape[1])]
+    expected = np.stack(parts, 1)
+    for batch in (None, *batches):
+        assert_close(nn.TimeDistributed(layer, 1, batch)(Tensor(x)), expected, rtol=1e-5)
+    last = np.stack(parts, -1)
+    assert_close(nn.TimeDistributed(layer, -1)(Tensor(np.moveaxis(x, 1, -1))), last, rtol=1e-5)
+    assert_close(nn.TimeDistributed(layer, -1, 0)(Tensor(np.moveaxis(x, 1, -1))), last, rtol=1e-5)
+    first = nn.TimeDistributed(layer, 0, 1)(Tensor(np.moveaxis(x, 1, 0)))
+    assert_close(first, np.stack(parts), rtol=1e-5)
+
+
+def test_derivatives_of_a_layer_for_each_time():
+    x = RNG.normal(size=(2, 3, 4))
+    for batch in (None, 0, 2):
+        check(nn.TimeDistributed(nn.Softsign(), 1, batch), (x,), order=2, narrow=False)
+
+
 REFUSED = {
+    "no layer": (TypeError, lambda: nn.TimeDistributed(3, 0), "function"),
+    "one axis twice": (ValueError, lambda: nn.TimeDistributed(nn.Tanh(), 0, -2)(f64(X)), "two axes"),
+    "no time": (ValueError, lambda: nn.TimeDistributed(nn.Tanh(), 0)(f64(X[:0])), "empty"),
+    "merged away": (ValueError, lambda: nn.TimeDistributed(ops.sum, 0, 1)(f64(X)), "merged"),
+    "no axis": (ValueError, lambda: nn.TimeDistributed(nn.Tanh(), 2)(f64(X)), "axis"),
     "long": (ValueError, lambda: ops.range(0, 10, 1, maxlen=9), "maxlen"),
     "last axis": (ValueError, lambda: ops.padding(f64(X), 4), "length 1"),
     "one axis": (ValueError, lambda: ops.padding(f64([1.0]), 4), "two axes"),
