@@ -149,6 +149,29 @@ def test_sequences_that_are_too_short():
     assert each.asnumpy()[0] > 0
 
 
+@pytest.mark.parametrize("merged", [False, True])
+def test_labels_of_the_best_path(merged):
+    scores = np.random.default_rng(5).normal(size=(6, 4, CLASSES))
+    taken = [6, 0, 4, 5]
+    best = scores.argmax(-1)
+    expected = [labels_of(list(best[:n, k]), CLASSES - 1, merged) for k, n in enumerate(taken)]
+    places, labels, shape, score = ops.CTCGreedyDecoder(merged)(f64(scores), Tensor(taken))
+    rows = [(k, j) for k, each in enumerate(expected) for j in range(len(each))]
+    assert_close(places, np.array(rows))
+    assert_close(labels, np.array([n for each in expected for n in each]))
+    assert_close(shape, np.array([4, max(map(len, expected))]))
+    assert_close(score, [[-scores[:n, k].max(-1).sum()] for k, n in enumerate(taken)])
+    slope = dg.grad(lambda x: ops.ctc_greedy_decoder(x, Tensor(taken))[3].sum())(f64(scores))
+    largest = scores == scores.max(-1, keepdims=True)
+    assert_close(slope, np.where(largest & (np.arange(6)[:, None, None] < np.array(taken)[:, None]), -1.0, 0.0))
+
+
+def test_nothing_but_blanks():
+    places, labels, shape, _ = ops.ctc_greedy_decoder(f64([[[0.0, 1.0]]]), Tensor([1]))
+    assert (places.shape, labels.shape) == ((0, 2), (0,))
+    assert_close(shape, np.array([1, 0]))
+
+
 def call(x=LOG_PROBS, labels=((1,), (1,), (1,)), taken=(4, 4, 4), counts=(1, 1, 1), **settings):
     return lambda: ops.ctc_loss(f64(x), Tensor(labels), Tensor(taken), Tensor(counts), **settings)
 
@@ -166,6 +189,8 @@ REFUSED = {
     "labels below 0": (IndexError, call(counts=(-1, 1, 1)), "4"),
     "labels of floats": (TypeError, call(labels=((1.0,), (1.0,), (1.0,))), "integers"),
     "reduction": (ValueError, call(reduction="max"), "'none'"),
+    "scores": (ValueError, lambda: ops.ctc_greedy_decoder(f64(LOGITS[0]), Tensor(TAKEN)), "(T, N, C)"),
+    "lengths": (ValueError, lambda: ops.ctc_greedy_decoder(f64(LOGITS), Tensor([5, 1, 1])), "from 0 to 4"),
     "table": (ValueError, lambda: ops.CTCLoss()(f64(LOGITS), Tensor([[0, 0]]), Tensor([2]), Tensor(TAKEN)), "blank, 2"),
     "places": (
         ValueError,

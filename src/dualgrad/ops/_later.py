@@ -109,7 +109,7 @@ NAMES = {
         soft_margin_loss triplet_margin_loss
     """,
     "composed.sequences": """
-        CTCLoss CTCLossV2 ctc_loss
+        CTCGreedyDecoder CTCLoss CTCLossV2 ctc_greedy_decoder ctc_loss
     """,
     "composed.windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window

@@ -1,4 +1,4 @@
-"""Losses of sequences whose alignment with the labels is not known."""
+"""Sequences whose alignment with the labels is not known: losses, and the labels of the best path."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from ..axes._joining import cat, stack
 from ..index._indices import index_tensor
 from ..index.choice import where
 from ..math import elementwise as _rows
-from ..math.reductions import logsumexp
+from ..math._extremes import amax
+from ..math.reductions import argmax, logsumexp
 from ..neural._reduction import check_reduction, reduce_loss
 from ..neural._softmax import log_softmax
 from ..shape.creation import full_like
+from ._classes import Derived
 
-__all__ = ["CTCLoss", "CTCLossV2", "ctc_loss"]
+__all__ = ["CTCGreedyDecoder", "CTCLoss", "CTCLossV2", "ctc_greedy_decoder", "ctc_loss"]
 
 
 def _lengths(name: str, what: str, given: Any, batch: int, largest: int) -> Tensor:
@@ -178,6 +180,70 @@ def ctc_loss(
     if alone:
         each, alpha = each[0], alpha[0]
     return reduce_loss(each, reduction), alpha
+
+
+def ctc_greedy_decoder(
+    inputs: Any, sequence_length: Any, merge_repeated: bool = True
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The labels of the path that has the largest score at each time. The last class is the blank.
+
+    Parameters
+    ----------
+    inputs : Tensor
+        Scores, as logits or logarithms of probabilities, shape (T, N, C).
+    sequence_length : Tensor
+        Integers of shape (N,), from 0 to T: how many times of each sequence count. They and the classes are read when
+        the function is called.
+    merge_repeated : bool, default True
+        Whether equal classes side by side are one label.
+
+    Returns
+    -------
+    tuple of Tensor
+        The labels as a sparse matrix: their places, Int64 of shape (M, 2), a row has the sequence and the place among
+        its labels; the labels, Int64 of shape (M,); the shape, two Int64 numbers, N and the largest number of labels.
+        Last the sum of the largest scores of each sequence with its sign changed, shape (N, 1), which has derivatives.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a length is below 0 or above T.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> scores = dg.Tensor([[[2.0, 1.0, 0.0]], [[2.0, 1.0, 0.0]], [[0.0, 1.0, 3.0]], [[0.0, 5.0, 3.0]]])
+    >>> places, labels, shape, score = ops.ctc_greedy_decoder(scores, dg.Tensor([4]))
+    >>> print(labels, shape, score[0])
+    [0 1] [1 2] [-12.]
+    """
+    x = floating("ctc_greedy_decoder", inputs)
+    if x.ndim != 3 or not x.shape[0] or not x.shape[2]:
+        raise ValueError(f"ctc_greedy_decoder: inputs of shape {x.shape}; expected (T, N, C) with T and C of 1 or more")
+    steps, batch, classes = x.shape
+    taken = index_tensor("ctc_greedy_decoder", sequence_length).asnumpy()
+    if taken.shape != (batch,) or (taken < 0).any() or (taken > steps).any():
+        raise ValueError(f"ctc_greedy_decoder: sequence_length is {taken}; expected {batch} lengths from 0 to {steps}")
+    path = argmax(x, 2).asnumpy()
+    inside = np.arange(steps)[:, None] < taken
+    kept = inside & (path != classes - 1)
+    if merge_repeated:
+        kept[1:] &= path[1:] != path[:-1]
+    sequence, time = np.nonzero(kept.T)
+    place = (np.cumsum(kept, 0) - 1)[time, sequence]
+    shape = np.array([batch, kept.sum(0).max(initial=0)], np.int64)
+    score = where(Tensor(inside), amax(x, 2), 0).sum(0)
+    places = Tensor(np.stack((sequence, place), 1).astype(np.int64))
+    return places, Tensor(path[time, sequence].astype(np.int64)), Tensor(shape), -score.reshape(batch, 1)
+
+
+class CTCGreedyDecoder(
+    Derived, function=ctc_greedy_decoder, merge_repeated=True, call="inputs, sequence_length", example="""
+>>> print(ops.CTCGreedyDecoder()(dg.Tensor([[[2.0, 1.0, 0.0]]]), dg.Tensor([1]))[1])
+[0]
+"""):  # fmt: skip
+    __slots__ = ()
 
 
 class CTCLossV2(Primitive):
