@@ -110,7 +110,13 @@ CASES = [
     case("hinge_embedding_loss", X, np.where(np.arange(4) % 2, 1, -1), 0.5),
     case("soft_margin_loss", X, np.where(np.arange(12).reshape(3, 4) % 2, 1, -1)),
     case("multilabel_soft_margin_loss", X, positive(3, 4) / 2),
+    case("unsorted_segment_prod", X, np.array([1, 0, 1]), 2),
+    case("padding", normal(3, 1), 4),
     case("multi_margin_loss", X, np.array([2, 0, 3]), 2),
+    Case(
+        "ctc_loss", "", lambda x: ops.ctc_loss(x, np.array([[1, 1], [2, 0]]), np.array([4, 3]), np.array([2, 1]))[0],
+        (normal(4, 2, 3),),
+    ),
     case("multilabel_margin_loss", X, np.array([[1, 2, -1, 0], [0, -1, 2, 3], [3, 2, 1, 0]])),
     case("triplet_margin_loss", X, normal(3, 4, seed=1), normal(3, 4, seed=2), 3.0),
     made("BinaryCrossEntropy", (), positive(3) / 3, positive(3, seed=1) / 3),

@@ -1,4 +1,4 @@
-"""Containers of Cells: a chain that is called as one function, and a list.
+"""Containers of Cells: a chain that is called as one function, a list, and one Cell for all times.
 
 The children are registered under their positions, so the parameters of the second one are called `1.weight`.
 A slice is a container that refers to the same Cells and does not register them, so it does not rename weights.
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, SupportsIndex, overload
 
+from dualgrad import ops
 from dualgrad.nn.cell import Cell
-from dualgrad.ops._arguments import integer
+from dualgrad.ops._arguments import integer, one_axis
+from dualgrad.tensor import Tensor
 
-__all__ = ["CellList", "SequentialCell"]
+__all__ = ["CellList", "SequentialCell", "TimeDistributed"]
 
 
 class _Container(Cell):
@@ -181,3 +183,65 @@ class CellList(_Container):
     >>> len(layers)
     2
     """
+
+
+class TimeDistributed(Cell):
+    """One layer for each slice along an axis, the time: ``y[t] = layer(x[t])``, stacked along the same axis.
+
+    Parameters
+    ----------
+    layer : Cell or function
+        What is called; it gives one tensor.
+    time_axis : int
+        The axis of the times.
+    reshape_with_axis : int, optional
+        Another axis of the input, and of the result of the layer. Times are merged into it, so that the layer is called
+        once: the same numbers, if the layer treats what lies along that axis alike and apart, as it does a batch.
+        Statistics over a batch, as of `BatchNorm1d`, are over all times then.
+
+    Raises
+    ------
+    TypeError
+        If the layer cannot be called, or an axis is no integer.
+    ValueError
+        If an axis does not exist, both are the same, or there is no time.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> dense = nn.Dense(3, 5)
+    >>> nn.TimeDistributed(dense, time_axis=1, reshape_with_axis=0)(ops.ones((4, 2, 3))).shape
+    (4, 2, 5)
+    """
+
+    def __init__(self, layer: Any, time_axis: int, reshape_with_axis: int | None = None) -> None:
+        super().__init__()
+        if not callable(layer):
+            raise TypeError(f"TimeDistributed: layer is of type {type(layer).__name__}; expected a Cell or a function")
+        self.layer = layer
+        self.time_axis = integer("TimeDistributed", "time_axis", time_axis)
+        if reshape_with_axis is not None:
+            reshape_with_axis = integer("TimeDistributed", "reshape_with_axis", reshape_with_axis)
+        self.reshape_with_axis = reshape_with_axis
+
+    def construct(self, inputs: Tensor) -> Tensor:
+        axis = one_axis("TimeDistributed", self.time_axis, inputs.shape)
+        times = inputs.shape[axis]
+        if not times:
+            raise ValueError(f"TimeDistributed: axis {axis} of shape {inputs.shape} is empty; expected a time at least")
+        if self.reshape_with_axis is None:
+            return ops.stack([self.layer(one) for one in ops.unstack(inputs, axis)], self.time_axis)
+        other = one_axis("TimeDistributed", self.reshape_with_axis, inputs.shape)
+        if other == axis:
+            raise ValueError(f"TimeDistributed: time_axis and reshape_with_axis are both {axis}; expected two axes")
+        batch = other - (other > axis)  # where the axis is without the times
+        moved = ops.movedim(inputs, axis, batch)
+        shape = moved.shape
+        found = self.layer(moved.reshape((*shape[:batch], times * shape[batch + 1], *shape[batch + 2 :])))
+        if found.ndim <= batch or found.shape[batch] != times * shape[batch + 1]:
+            raise ValueError(
+                f"TimeDistributed: the layer gives shape {found.shape}; expected length {times * shape[batch + 1]} "
+                f"along axis {batch}, into which the times were merged"
+            )
+        apart = found.reshape((*found.shape[:batch], times, shape[batch + 1], *found.shape[batch + 1 :]))
+        return ops.movedim(apart, batch, self.time_axis)

@@ -1,4 +1,4 @@
-"""Losses of ranking, of margins and of overlaps: functions of `dualgrad.ops`, or formulas, with their settings."""
+"""Losses of ranking, margins, overlaps and sequences: functions of `dualgrad.ops`, or formulas, with settings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from dualgrad.ops.index._indices import index_tensor
 from dualgrad.tensor import Tensor
 
 __all__ = [
-    "DiceLoss", "FocalLoss", "HingeEmbeddingLoss", "MAELoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss", "MultilabelMarginLoss", "PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss",
+    "CTCLoss", "DiceLoss", "FocalLoss", "HingeEmbeddingLoss", "MAELoss", "MarginRankingLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultilabelMarginLoss", "PoissonNLLLoss", "SoftMarginLoss",
+    "TripletMarginLoss",
 ]  # fmt: skip
 
 
@@ -38,6 +39,35 @@ class MAELoss(LossBase):
 
     def construct(self, logits: Tensor, label: Any) -> Tensor:
         return ops.l1_loss(logits, label, self.reduction)
+
+
+class CTCLoss(LossBase):
+    """Loss of labels without their places in time; see `ops.ctc_loss`.
+
+    Called as ``(log_probs, targets, input_lengths, target_lengths)``, it has the loss alone.
+
+    Parameters
+    ----------
+    blank, reduction, zero_infinity
+        As in `ops.ctc_loss`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualgrad import Tensor, nn
+    >>> log_probs = Tensor(np.log(np.full((2, 1, 2), 0.5)))
+    >>> loss = nn.CTCLoss()(log_probs, Tensor([[1]]), Tensor([2]), Tensor([1]))
+    >>> print(np.exp(-loss.asnumpy()).round(6))
+    0.75
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def construct(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        settings = (self.blank, self.reduction, self.zero_infinity)
+        return ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, *settings)[0]
 
 
 class MarginRankingLoss(LossBase):

@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from .composed.reversals import *
     from .composed.rows import *
     from .composed.scalars import *
+    from .composed.sequences import *
     from .composed.shapes import *
     from .composed.steps import *
     from .composed.sums import *

@@ -65,29 +65,30 @@ NAMES = {
         ApproximateEqual IsClose allclose approximate_equal is_nonzero isclose isneginf isposinf isreal signbit
     """,
     "composed.numbers": """
-        Logit NextAfter TruncateDiv TruncateMod bitwise_and bitwise_left_shift bitwise_not bitwise_or
-        bitwise_right_shift bitwise_xor invert logit logspace nextafter truncate_div truncate_mod
+        BitwiseAnd BitwiseOr BitwiseXor Invert IsInf Logit NextAfter Rint TruncateDiv TruncateMod bitwise_and
+        bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor invert logit logspace nextafter
+        truncate_div truncate_mod
     """,
     "composed.sums": """
-        AccumulateNV2 Einsum EuclideanNorm L2Loss Renorm SquareSumAll accumulate_n addbmm addr batch_dot dist
-        matrix_norm pdist renorm vecdot vector_norm
+        AccumulateNV2 Einsum EuclideanNorm L2Loss Renorm SquareSumAll UnsortedSegmentProd accumulate_n addbmm addr
+        batch_dot dist matrix_norm pdist renorm unsorted_segment_prod vecdot vector_norm
     """,
     "composed.quantiles": """
         ArgMaxWithValue ArgMinWithValue CountNonZero ReduceStd argmax_with_value argmin_with_value nanmean nanmedian
         nanquantile ptp quantile reduce_max reduce_mean reduce_min reduce_sum
     """,
     "composed.counting": """
-        EqualCount InTopK Unique bincount bucketize equal_count histc intopk msort top_k unique
+        EqualCount InTopK SearchSorted Unique bincount bucketize equal_count histc intopk msort top_k unique
     """,
     "composed.networks": """
-        FastGeLU FastGelu LRN Primitive bidense clip_by_norm dropout1d dropout2d dropout3d fast_gelu gumbel_softmax lrn
-        rms_norm swiglu threshold
+        CeLU Dropout2D Dropout3D FastGeLU FastGelu LRN Primitive bidense clip_by_norm dropout1d dropout2d dropout3d
+        fast_gelu gumbel_softmax lrn rms_norm swiglu threshold
     """,
     "composed.attention": """
         flash_attention_score
     """,
     "composed.filling": """
-        FillV2 new_ones new_zeros
+        FillV2 Padding Range new_ones new_zeros padding range
     """,
     "composed.rows": """
         EmbeddingLookup InplaceAdd InplaceIndexAdd InplaceSub InplaceUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin
@@ -106,6 +107,9 @@ NAMES = {
         BinaryCrossEntropy SigmoidCrossEntropyWithLogits SmoothL1Loss SoftMarginLoss SparseSoftmaxCrossEntropyWithLogits
         hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
         soft_margin_loss triplet_margin_loss
+    """,
+    "composed.sequences": """
+        CTCGreedyDecoder CTCLoss CTCLossV2 ctc_greedy_decoder ctc_loss
     """,
     "composed.windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window

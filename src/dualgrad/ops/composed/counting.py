@@ -15,13 +15,13 @@ from ..index._indices import index_tensor, read
 from ..index.choice import where
 from ..index.gather import gather_elements
 from ..index.segments import unsorted_segment_sum
-from ..index.sorting import sort, topk
+from ..index.sorting import searchsorted, sort, topk
 from ..math import elementwise as _rows
 from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "EqualCount", "InTopK", "Unique", "bincount", "bucketize", "equal_count", "histc", "intopk", "msort", "top_k",
-    "unique",
+    "EqualCount", "InTopK", "SearchSorted", "Unique", "bincount", "bucketize", "equal_count", "histc", "intopk",
+    "msort", "top_k", "unique",
 ]  # fmt: skip
 
 
@@ -294,6 +294,27 @@ class InTopK(Derived, function=intopk, k=REQUIRED, call="x1, x2", example="""
 >>> print(ops.InTopK(2)(dg.Tensor([[0.1, 0.7, 0.2]]), dg.Tensor([2])))
 [ True]
 """):  # fmt: skip
+    __slots__ = ()
+
+
+def _places(sequence: Any, values: Any, dtype: Any, right: bool) -> Tensor:
+    found = searchsorted(sequence, values, right=right)
+    if dtype not in (_dtype.int32, _dtype.int64):
+        raise TypeError(f"SearchSorted: dtype is {dtype}; expected int32 or int64")
+    return found.astype(dtype)
+
+
+class SearchSorted(Derived, function=_places, dtype=_dtype.int64, right=False):
+    """Primitive class of `searchsorted`: ``ops.SearchSorted(dtype=int64, right=False)(sorted_sequence, values)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.SearchSorted(right=True)(dg.Tensor([1.0, 3.0, 5.0]), dg.Tensor([3.0, 4.0])))
+    [2 2]
+    """
+
     __slots__ = ()
 
 

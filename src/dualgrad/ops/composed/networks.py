@@ -17,6 +17,7 @@ from ..linalg.norms import vector_norm
 from ..math import elementwise as _rows
 from ..math._einsum import einsum
 from ..math.reductions import argmax, mean
+from ..neural._rectifiers import celu
 from ..neural._softmax import softmax
 from ..neural.activations import silu
 from ..neural.layers import dropout
@@ -25,8 +26,8 @@ from ..random.drawing import _source
 from ._classes import Derived
 
 __all__ = [
-    "LRN", "FastGeLU", "FastGelu", "Primitive", "bidense", "clip_by_norm", "dropout1d", "dropout2d", "dropout3d",
-    "fast_gelu", "gumbel_softmax", "lrn", "rms_norm", "swiglu", "threshold",
+    "LRN", "CeLU", "Dropout2D", "Dropout3D", "FastGeLU", "FastGelu", "Primitive", "bidense", "clip_by_norm",
+    "dropout1d", "dropout2d", "dropout3d", "fast_gelu", "gumbel_softmax", "lrn", "rms_norm", "swiglu", "threshold",
 ]  # fmt: skip
 
 
@@ -404,6 +405,64 @@ class LRN(Derived, function=lrn, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, 
 >>> print(ops.LRN(1, 0.0)(ops.ones((1, 2, 1, 1))).ravel())
 [0.70710677 0.70710677]
 """):  # fmt: skip
+    __slots__ = ()
+
+
+class CeLU(Derived, function=celu, alpha=1.0, example="""
+>>> print(ops.CeLU()(dg.Tensor([-100.0, 2.0])))
+[-1.  2.]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+def _with_mask(name: str, x: Any, keep_prob: float, spatial: int) -> tuple[Tensor, Tensor]:
+    """What stays of the channels, divided by `keep_prob`, and whether they stayed."""
+    x = operand(name, x)
+    if x.ndim != spatial + 2:
+        raise ValueError(f"{name}: x of shape {x.shape}; expected {spatial + 2} axes, channels second")
+    if not 0.0 <= keep_prob <= 1.0:
+        raise ValueError(f"{name}: keep_prob is {keep_prob}; expected a probability from 0 to 1")
+    drawn = _uniform(_source(None), x.shape[:2] + (1,) * spatial, _dtype.float64, open_end=True)
+    mask = (drawn < keep_prob).broadcast_to(x.shape)
+    return where(mask, x / keep_prob if keep_prob else x, 0).astype(x.dtype), mask
+
+
+def _dropout2d(x: Any, keep_prob: float) -> tuple[Tensor, Tensor]:
+    return _with_mask("Dropout2D", x, keep_prob, 2)
+
+
+def _dropout3d(x: Any, keep_prob: float) -> tuple[Tensor, Tensor]:
+    return _with_mask("Dropout3D", x, keep_prob, 3)
+
+
+class Dropout2D(Derived, function=_dropout2d, keep_prob=0.5):
+    """Channels set to 0 at random, the others divided by `keep_prob`; and the mask of what stayed.
+
+    ``ops.Dropout2D(keep_prob=0.5)(x)`` takes shape (N, C, H, W); both results have it. Its random numbers are those of
+    `ops.dropout2d`, which takes the probability to become 0 and has no mask.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> output, mask = ops.Dropout2D(keep_prob=1.0)(ops.ones((1, 2, 1, 2)))
+    >>> print(output.flatten(), mask.all())
+    [1. 1. 1. 1.] True
+    """
+
+    __slots__ = ()
+
+
+class Dropout3D(Derived, function=_dropout3d, keep_prob=0.5):
+    """As `Dropout2D`, for shape (N, C, D, H, W).
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> output, mask = ops.Dropout3D(keep_prob=1.0)(ops.ones((1, 2, 1, 1, 2)))
+    >>> print(output.flatten(), mask.all())
+    [1. 1. 1. 1.] True
+    """
+
     __slots__ = ()
 
 

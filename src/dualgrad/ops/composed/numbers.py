@@ -14,13 +14,13 @@ from ...tensor import Tensor
 from .._arguments import OP, alike, floating, integer, operand, together
 from ..index.choice import clamp, where
 from ..math import elementwise as _rows
-from ..math.arithmetic import pow
+from ..math.arithmetic import pow, round
 from ._classes import Derived
 
 __all__ = [
-    "Logit", "NextAfter", "TruncateDiv", "TruncateMod", "bitwise_and", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "invert", "logit", "logspace", "nextafter", "truncate_div",
-    "truncate_mod",
+    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Invert", "IsInf", "Logit", "NextAfter", "Rint", "TruncateDiv",
+    "TruncateMod", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "invert", "logit", "logspace", "nextafter", "truncate_div", "truncate_mod",
 ]  # fmt: skip
 
 
@@ -316,6 +316,48 @@ class TruncateDiv(Derived, function=truncate_div, call="x, y", example="""
 class TruncateMod(Derived, function=truncate_mod, call="x, y", example="""
 >>> print(ops.TruncateMod()(dg.Tensor([7, -7]), 2))
 [ 1 -1]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class BitwiseAnd(Derived, function=bitwise_and, call="x, y", example="""
+>>> print(ops.BitwiseAnd()(dg.Tensor([12]), dg.Tensor([10])))
+[8]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class BitwiseOr(Derived, function=bitwise_or, call="x, y", example="""
+>>> print(ops.BitwiseOr()(dg.Tensor([12]), dg.Tensor([10])))
+[14]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class BitwiseXor(Derived, function=bitwise_xor, call="x, y", example="""
+>>> print(ops.BitwiseXor()(dg.Tensor([12]), dg.Tensor([10])))
+[6]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class Invert(Derived, function=bitwise_not, example="""
+>>> print(ops.Invert()(dg.Tensor([0, 12])))
+[ -1 -13]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class IsInf(Derived, function=_rows.isinf, example="""
+>>> print(ops.IsInf()(dg.Tensor([1.0, float("-inf")])))
+[False  True]
+"""):  # fmt: skip
+    __slots__ = ()
+
+
+class Rint(Derived, function=round, example="""
+>>> print(ops.Rint()(dg.Tensor([0.5, 1.5, 2.4])))
+[0. 2. 2.]
 """):  # fmt: skip
     __slots__ = ()
 

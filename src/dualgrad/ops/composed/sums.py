@@ -9,9 +9,22 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from .._arguments import ALL_AXES, alike, floating, one_axis, operand, permuted, reduced_axes, to_shape, together
-from ..index._indices import one_axis_pattern, read
+from .._arguments import (
+    ALL_AXES,
+    alike,
+    floating,
+    integer,
+    one_axis,
+    operand,
+    permuted,
+    reduced_axes,
+    to_shape,
+    together,
+)
+from ..index._indices import index_tensor, one_axis_pattern, read
 from ..index.choice import clamp, where
+from ..index.segments import _bins
+from ..index.updates import tensor_scatter_mul
 from ..linalg.norms import norm
 from ..linalg.norms import vector_norm as _length
 from ..math import elementwise as _rows
@@ -20,11 +33,13 @@ from ..math._einsum import einsum
 from ..math.formulas import addn
 from ..math.products import matmul
 from ..math.reductions import sum
+from ..shape.creation import ones
 from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "AccumulateNV2", "Einsum", "EuclideanNorm", "L2Loss", "Renorm", "SquareSumAll", "accumulate_n", "addbmm", "addr",
-    "batch_dot", "dist", "matrix_norm", "pdist", "renorm", "vecdot", "vector_norm",
+    "AccumulateNV2", "Einsum", "EuclideanNorm", "L2Loss", "Renorm", "SquareSumAll", "UnsortedSegmentProd",
+    "accumulate_n", "addbmm", "addr", "batch_dot", "dist", "matrix_norm", "pdist", "renorm", "unsorted_segment_prod",
+    "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -417,6 +432,59 @@ class SquareSumAll(Derived, function=_two_sums):
     5.0
     """
 
+    __slots__ = ()
+
+
+def unsorted_segment_prod(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
+    """Products of the elements that bear one segment number. Derivatives are exact where elements are 0, too.
+
+    Parameters
+    ----------
+    x : Tensor
+        Shape (shape of `segment_ids`, further axes).
+    segment_ids : Tensor
+        Integers below `num_segments`. Elements with a number below 0 are left out.
+    num_segments : int
+        The number of segments.
+
+    Returns
+    -------
+    Tensor
+        Shape (num_segments, further axes of `x`); 1 in segments without elements.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or there is no segment.
+    IndexError
+        If a number is too large.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> x = dg.Tensor([[1.0, 6.0], [3.0, 4.0], [5.0, 2.0]])
+    >>> print(ops.unsorted_segment_prod(x, dg.Tensor([0, 1, 0]), 2))
+    [[ 5. 12.]
+     [ 3.  4.]]
+    """
+    x, ids = operand("unsorted_segment_prod", x), index_tensor("unsorted_segment_prod", segment_ids)
+    count = integer("unsorted_segment_prod", "num_segments", num_segments)
+    if not ids.ndim or ids.shape != x.shape[: ids.ndim] or count < 1:
+        raise ValueError(
+            f"unsorted_segment_prod: segments of shape {ids.shape} for shape {x.shape}, num_segments {count}"
+            "; expected a segment for each element of the first axes, and one segment at least"
+        )
+    rest = x.shape[ids.ndim :]
+    start = ones((count + 1, *rest), x.dtype)  # the last row takes the elements that are left out
+    bins = _bins("unsorted_segment_prod", to_shape(ids, (ids.size,)), count)
+    return tensor_scatter_mul(start, to_shape(bins, (ids.size, 1)), to_shape(x, (ids.size, *rest)))[:count]
+
+
+class UnsortedSegmentProd(Derived, function=unsorted_segment_prod, call="x, segment_ids, num_segments", example="""
+>>> print(ops.UnsortedSegmentProd()(dg.Tensor([1.0, 3.0, 5.0]), dg.Tensor([0, 1, 0]), 2))
+[5. 3.]
+"""):  # fmt: skip
     __slots__ = ()
 
 
