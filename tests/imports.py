@@ -57,6 +57,7 @@ LAYERS = (
     "nn",
     "dataset",
     "scipy",
+    "stats",
     "amp",
     "programs",
     "serialization",
