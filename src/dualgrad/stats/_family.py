@@ -261,17 +261,17 @@ class Continuous(_Family):
         value = ops.where(below, first, ops.where(above, last, f(z)))
         return self._checked(value, self._valid(shapes, scale))
 
-    def _cdf(self, x: Any, shapes: Any, *place: Any) -> Tensor:
-        return self._between(x, shapes, *place, lambda z: self._formula("cdf", z, shapes), 0.0, 1.0)
+    def _cdf(self, x: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
+        return self._between(x, shapes, loc, scale, lambda z: self._formula("cdf", z, shapes), 0.0, 1.0)
 
-    def _sf(self, x: Any, shapes: Any, *place: Any) -> Tensor:
-        return self._between(x, shapes, *place, lambda z: self._formula("sf", z, shapes), 1.0, 0.0)
+    def _sf(self, x: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
+        return self._between(x, shapes, loc, scale, lambda z: self._formula("sf", z, shapes), 1.0, 0.0)
 
-    def _logcdf(self, x: Any, shapes: Any, *place: Any) -> Tensor:
-        return self._between(x, shapes, *place, lambda z: self._log_from("cdf", "sf", z, shapes), -INF, 0.0)
+    def _logcdf(self, x: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
+        return self._between(x, shapes, loc, scale, lambda z: self._log_from("cdf", "sf", z, shapes), -INF, 0.0)
 
-    def _logsf(self, x: Any, shapes: Any, *place: Any) -> Tensor:
-        return self._between(x, shapes, *place, lambda z: self._log_from("sf", "cdf", z, shapes), 0.0, -INF)
+    def _logsf(self, x: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
+        return self._between(x, shapes, loc, scale, lambda z: self._log_from("sf", "cdf", z, shapes), 0.0, -INF)
 
     def _quantile(self, name: str, q: Any, shapes: Any, loc: Any, scale: Any, turned: bool) -> Tensor:
         low, high = self._ends(shapes)
@@ -282,11 +282,11 @@ class Continuous(_Family):
         z = z if isinstance(loc, int | float) else z + loc
         return self._checked(ops.where((q >= 0) & (q <= 1), z, _NAN), self._valid(shapes, scale))
 
-    def _ppf(self, q: Any, shapes: Any, *place: Any) -> Tensor:
-        return self._quantile("ppf", q, shapes, *place, turned=False)
+    def _ppf(self, q: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
+        return self._quantile("ppf", q, shapes, loc, scale, turned=False)
 
-    def _isf(self, q: Any, shapes: Any, *place: Any) -> Tensor:
-        return self._quantile("isf", q, shapes, *place, turned=True)
+    def _isf(self, q: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
+        return self._quantile("isf", q, shapes, loc, scale, turned=True)
 
 
 class Discrete(_Family):
