@@ -59,6 +59,7 @@ LAYERS = (
     "dataset",
     "scipy",
     "curvature",
+    "stats",
     "amp",
     "programs",
     "serialization",

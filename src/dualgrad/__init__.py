@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         scipy,
         sparse,
         sparsity,
+        stats,
         train,
     )
     from .dataset import data_sink
@@ -142,6 +143,7 @@ _LATER = {
     "self_check": ("run_check",),
     "serialization": ("load_checkpoint", "load_param_into_net", "save_checkpoint"),
     "sparsity": (),
+    "stats": (),
     "train": ("Model",),
 }
 
@@ -244,6 +246,7 @@ __all__ = [
     "sparse_hessian",
     "sparse_jacobian",
     "sparsity",
+    "stats",
     "tensor",
     "train",
     "uint8",

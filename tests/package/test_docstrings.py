@@ -29,6 +29,8 @@ MODULES = (
     "dualgrad.scipy.linalg",
     "dualgrad.scipy.ndimage",
     "dualgrad.scipy.special",
+    "dualgrad.stats",
+    "dualgrad.stats.bijections",
 )
 # Base classes: their children have examples.
 WITHOUT_EXAMPLE = {"LossScaler", "Optimizer"}

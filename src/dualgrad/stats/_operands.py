@@ -1,0 +1,21 @@
+"""What functions of this package are given, as tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..scipy.special import _rows
+from ..tensor import Tensor
+
+__all__ = ["real"]
+
+
+def real(where: str, *operands: Any) -> list[Tensor]:
+    """Operands as tensors of the float type that they have together; lists are arrays of their numbers, as in NumPy."""
+    arrays = [np.asarray(x) if isinstance(x, list | tuple) else x for x in operands]
+    try:
+        return _rows.real("", *arrays)
+    except TypeError as error:
+        raise TypeError(f"{where}: {str(error).removeprefix('special.: ')}") from None
