@@ -81,8 +81,8 @@ TOP = {
 
 # The modules that have a page each.
 MODULES = (extend, testing, programs, native, curvature, sparse, compressed, sparsity, scipy, scipy.interpolate,
-           scipy_linalg, scipy.ndimage, special, dg.ode, distributed, amp, dataset, distribution, dg.train,
-           dg.communication, dg.log, dg.mint, dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
+           scipy_linalg, scipy.ndimage, special, dg.ode, dg.stats, dg.stats.bijections, distributed, amp, dataset,
+           distribution, dg.train, dg.communication, dg.log, dg.mint, dg.mint.nn, dg.mint.nn.functional)  # fmt: skip
 
 
 def title_of(module: ModuleType) -> str:
