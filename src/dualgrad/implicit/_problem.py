@@ -101,7 +101,12 @@ def constants(nest: Any) -> Any:
     if is_leaf(nest):
         return _key(nest)
     found: list[Any] = [type(nest)]
-    with_leaves(nest, lambda leaf, named: found.append(constants(leaf)) or leaf)
+
+    def look(leaf: Any, named: bool) -> Any:
+        found.append(constants(leaf))
+        return leaf
+
+    with_leaves(nest, look)
     return tuple(found)
 
 
