@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import mpmath as mp
@@ -219,6 +220,29 @@ def test_single_precision():
     a = Tensor(2.0)
     assert f(a).dtype == dg.grad(f)(a).dtype == dg.float32
     assert float(dg.grad(f)(a)) == pytest.approx(0.5 / np.sqrt(2), rel=1e-6)
+
+
+@dataclass
+class Weights:
+    scale: float
+    of: Tensor
+
+
+@pytest.mark.parametrize("wrapped", [lambda c, k: (c, k), lambda c, k: ({"c": c}, [k]), Weights])
+def test_constants_tell_problems_apart(wrapped):
+    """Two roots in one recorded function, which differ in a number that is no tensor."""
+
+    def f(x, given):
+        if isinstance(given, Weights):
+            return x * x - given.scale * given.of
+        c, k = given
+        return x * x - (c["c"] * k[0] if isinstance(c, dict) else c * k)
+
+    both = dg.jit(lambda k: ops.stack([dg.root(f, START, wrapped(c, k)) for c in (2.0, 3.0)]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in (2.0, 2.0, 2.0, 5.0):
+            np.testing.assert_allclose(both(f64(k)).asnumpy(), np.sqrt([2.0 * k, 3.0 * k]))
 
 
 def changing(x):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
-from .._engine.transforms.pytrees import beside
+from .._engine.transforms.pytrees import beside, is_leaf, with_leaves
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, recording, template_of, tensors_of
 from .._engine.transforms.transformed import Transformed
 from ..ops import concat, stack
@@ -18,7 +18,7 @@ from ..transforms.gradient import jvp, stop_gradient
 from ..transforms.vectorize import vmap
 from ._solvers import answer, iterated, minimised, newton, scipy_root, size
 
-__all__ = ["Layout", "Problem", "check_callable", "pulled"]
+__all__ = ["Layout", "Problem", "check_callable", "constants", "pulled"]
 
 Array = np.ndarray[Any, Any]
 
@@ -88,6 +88,28 @@ def _key(value: Any) -> Any:
     return id(value)
 
 
+def constants(nest: Any) -> Any:
+    """The key of what arguments hold beside tensors, which are operands."""
+    if isinstance(nest, Tensor):
+        return Tensor
+    if isinstance(nest, dict):
+        return tuple([(name, constants(value)) for name, value in nest.items()])
+    if type(nest) in (tuple, list):
+        return tuple([constants(value) for value in nest])
+    if isinstance(nest, np.ndarray):
+        return nest.shape, str(nest.dtype), nest.tobytes()
+    if is_leaf(nest):
+        return _key(nest)
+    found: list[Any] = [type(nest)]
+
+    def look(leaf: Any, named: bool) -> Any:
+        found.append(constants(leaf))
+        return leaf
+
+    with_leaves(nest, look)
+    return tuple(found)
+
+
 class Problem:
     """An equation F(x, ...) = 0: a parameter of the primitives below, compared by value.
 
@@ -123,7 +145,7 @@ class Problem:
         self.inside, self.captured, out = explored(name, fn, (x, *args))
         self.layout.vector(out, "the function")
         shapes = tuple(self.layout.shapes)
-        self.key: tuple[Any, ...] = (name, _key(fn), _key(solver), shapes, self.dtype, self.tol, limit)
+        self.key: tuple[Any, ...] = (name, _key(fn), constants(args), _key(solver), shapes, self.dtype, self.tol, limit)
 
     def operands(self, x: Any, args: tuple[Any, ...]) -> list[Tensor]:
         """The operands of the primitives."""

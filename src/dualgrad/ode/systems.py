@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
-from ..implicit._problem import Layout, _key
+from ..implicit._problem import Layout, _key, constants
 from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.gradient import jvp
@@ -169,7 +169,7 @@ class Given(System):
         operands = [*tensors_of(args), *captured]
         self.operands: list[Tensor] = operands  # until they are taken: a program may keep the system for long
         params = [(p.shape, bool(p.dtype.is_float)) for p in operands]
-        key = (_key(fn), _key(event), tuple(layout.shapes), _constants(args))
+        key = (_key(fn), _key(event), tuple(layout.shapes), constants(args))
         super().__init__(name, layout.size, control, params, key)
 
     def taken(self) -> tuple[Tensor, ...]:
@@ -268,16 +268,3 @@ def _check_event(name: str, found: Any) -> None:
     if not isinstance(found, Tensor) or found.size != 1 or not found.dtype.is_float:
         what = f"shape {found.shape} and type {found.dtype}" if isinstance(found, Tensor) else type(found).__name__
         raise ValueError(f"{name}: event returned {what}; expected a Tensor of one float, zero at the event")
-
-
-def _constants(nest: Any) -> Any:
-    """What a nest holds beside tensors, as a key."""
-    if isinstance(nest, Tensor):
-        return Tensor
-    if isinstance(nest, dict):
-        return tuple([(name, _constants(value)) for name, value in nest.items()])
-    if isinstance(nest, tuple | list):
-        return tuple([_constants(value) for value in nest])
-    if isinstance(nest, np.ndarray):
-        return nest.shape, str(nest.dtype), nest.tobytes()
-    return _key(nest)
