@@ -2,7 +2,7 @@
 
 import mpmath as mp
 
-DIGITS = 40
+DIGITS = 18  # of the result: derivatives are taken with several times as many
 
 # By distribution: shapes, the standard density, and the standard distribution function (None: there is no formula).
 CONTINUOUS = {

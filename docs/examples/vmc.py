@@ -17,8 +17,9 @@ gradient of log psi, which one forward sweep gives (`dualgrad.laplacian` with `l
 
 The parameters make the variance of E_L small (Umrigar, Wilson and Wilkins 1988) by Gauss and Newton's method; it needs
 the derivatives of E_L, third ones of log psi, which `dualgrad.jacfwd` takes of the same code. Then walkers are
-sampled, and the mean of E_L is held against the exact nonrelativistic energy, -2.903724 (Pekeris 1959). The script
-fails if it is off by more than three standard errors.
+sampled, and the mean of E_L is held against the exact nonrelativistic energy, -2.903724 (Pekeris 1959). A
+trial function of 22 parameters lies a little above it, here by some 5e-5. The script fails if the mean is below the
+exact energy, or more than 1e-4 above it, beyond three standard errors.
 """
 
 import argparse
@@ -30,6 +31,7 @@ import dualgrad as dg
 from dualgrad import Tensor, ops
 
 EXACT = -2.903724377
+ABOVE = 1e-4  # what the trial function may miss, in hartree
 FIRST = [tuple(int(i == j) for j in range(6)) for i in range(6)]  # multi-indices of the gradient
 POWERS = [
     (l, m, n)
@@ -150,8 +152,8 @@ def main():
     if args.figure:
         draw(energies.mean(1), args.figure)
         print(f"picture: {args.figure}")
-    if not abs(mean - EXACT) <= 3 * error:
-        raise SystemExit("the energy is not the exact one within three standard errors")
+    if not -3 * error <= mean - EXACT <= ABOVE + 3 * error:
+        raise SystemExit(f"the energy is not within {ABOVE} above the exact one")
 
 
 if __name__ == "__main__":

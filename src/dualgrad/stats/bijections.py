@@ -44,6 +44,14 @@ class Bijection:
 
     `event` is how many of the last axes of x are transformed together: 0 for maps of single numbers, 1 for vectors.
     `log_abs_det_jacobian` has the shape of x without them.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.stats import bijections
+    >>> ordered = bijections.Ordered()
+    >>> print(ordered.inverse(ordered.forward([0.5, 1.0])), ordered.event)
+    [0.5 1. ] 1
     """
 
     event = 0
@@ -120,6 +128,11 @@ class Softplus(Bijection):
 class Interval(Bijection):
     """y = low + (high - low) / (1 + exp(-x)), between low and high; its inverse is a logit.
 
+    Parameters
+    ----------
+    low, high : Tensor, array or number
+        The ends; they broadcast.
+
     Examples
     --------
     >>> from dualgrad.stats import bijections
@@ -147,6 +160,11 @@ class Interval(Bijection):
 
 class Affine(Bijection):
     """y = loc + scale x, number by number, for a scale that is not 0.
+
+    Parameters
+    ----------
+    loc, scale : Tensor, array or number
+        They broadcast.
 
     Examples
     --------
@@ -368,6 +386,11 @@ class PositiveDefinite(CholeskyCovariance):
 
 class Inverse(Bijection):
     """The inverse of a bijection that keeps the number of numbers, such as a logit from an `Interval`.
+
+    Parameters
+    ----------
+    of : Bijection
+        The bijection whose `inverse` is taken.
 
     Examples
     --------
