@@ -133,10 +133,10 @@ def main():
     parser.add_argument("--quick", action="store_true", help="16 stages, 3 layers of 16, 800 steps")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--method", default="SSBroyden", help="any of dualgrad.scipy.fit")
-    parser.add_argument("--steps", type=int, help="3,000 by default")
+    parser.add_argument("--steps", type=int, help="1,500 by default")
     parser.add_argument("--figure", help="where a picture goes; none by default")
     args = parser.parse_args()
-    stages, width, depth, steps = (16, 16, 3, 800) if args.quick else (50, 30, 4, 3_000)
+    stages, width, depth, steps = (16, 16, 3, 800) if args.quick else (50, 30, 4, 1_500)
     steps = args.steps or steps
 
     dg.set_seed(args.seed)
