@@ -164,7 +164,7 @@ def main():
     errors = np.abs(loss.coefficients() / TRUE - 1.0)
     print(f"coefficients: {l1:.6f} and {l2:.8f}; the data were made with {TRUE[0]:g} and {TRUE[1]:g}")
     print(
-        f"relative errors: {errors[0]:.2%} and {errors[1]:.2%} (allowed: {ALLOWED:.0%}, published: 0.023% and 0.006%)"
+        f"relative errors: {errors[0]:.3%} and {errors[1]:.3%} (allowed: {ALLOWED:.0%}, published: 0.023% and 0.006%)"
     )
     if args.figure:
         draw(x, values, loss, args.figure)
