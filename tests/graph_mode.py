@@ -19,8 +19,9 @@ three times.
 another). The second recording and run 5 give the same numbers, the sign of a zero aside, unless the plan is complex, or
 adds numbers up or multiplies matrices, which blocks of rows may do in another order: then an array may be off by
 `ROUNDING` units in the last place of its largest number. The same holds for runs 3 to 5 of a call that meets a loop or
-a recomputed block, whose steps are differentiated one by one while recording and as a whole otherwise. It holds for
-runs 2 as well, in units of the largest number of all results. An error has to be the same error.
+a recomputed block, whose steps are differentiated one by one while recording and as a whole otherwise, or a
+differential equation, whose steps are programs from the third on. It holds for runs 2 as well, in units of the largest
+number of all results. An error has to be the same error.
 
 A function that cannot be replayed is compared as far as it gets; the summary after the tests counts these calls and
 says why.
@@ -50,6 +51,8 @@ from dualgrad._engine.trace import cache, recordings
 from dualgrad._engine.trace.signature import ByIdentity
 from dualgrad._engine.transforms.handles import TensorBase, watch_rebinding
 from dualgrad._engine.transforms.rematerialisation import recording
+from dualgrad.ode import events, integrate
+from dualgrad.ode.flow import flow
 from dualgrad.loops import stepping
 from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers
 from dualgrad.testing import Calls
@@ -115,6 +118,7 @@ class Rehearsal:
             (m, "recording", recording, self._unrolling)
             for m in (stepping, import_module("dualgrad.transforms.recompute"))
         ]
+        patched += [(m, "flow", flow, self._solving) for m in (events, integrate)]
         patched += [place for name in (*MAKERS, *CALLERS, *LINEAR) for place in self._places(name)]
         for module, name, _, new in patched:
             setattr(module, name, new)
@@ -167,6 +171,11 @@ class Rehearsal:
         """In the place of `recording`, by which loops and blocks choose how they run."""
         self._call.unrolled = self._call.unrolled or recording()
         return recording()
+
+    def _solving(self, *args: Any) -> Any:
+        """In the place of `flow`, by which differential equations are solved."""
+        self._call.unrolled = True
+        return flow(*args)
 
     def _outermost(self) -> bool:
         graph = dg.get_context("mode") == dg.GRAPH_MODE

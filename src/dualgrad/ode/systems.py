@@ -69,6 +69,7 @@ class System:
 
     name: str
     hint = ""  # for messages
+    replays_steps = True  # so results are compared up to rounding
     n: int
     control: Control
     shapes: list[tuple[int, ...]]

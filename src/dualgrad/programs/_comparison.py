@@ -23,14 +23,18 @@ ROUNDING = 512.0  # units in the last place of an array's largest number, for su
 def in_order(plan: Plan) -> bool:
     """Whether a plan executes the operations of eager execution in the same order, those of its loops included.
 
-    NumPy's complex products round in one way or another by where their operands lie in memory.
+    NumPy's complex products round in one way or another by where their operands lie in memory. The steps of a solver of
+    differential equations are programs of their own from its third step on.
     """
     plain = describe(plan)
     regions = plain["regions"]
     kinds = {i["kind"] for region in regions for i in region.get("instructions", ())}
     types = {TYPES[o["typenum"]].kind for region in regions for o in region["operations"]}
-    loops = [loop for _, params, _, _ in plain["program"].steps for loop in _loops(params)]
-    return kinds <= IN_ORDER and "c" not in types and all(in_order(plan_of(loop.body.program)) for loop in loops)
+    settings = [params for _, params, _, _ in plain["program"].steps]
+    loops = [loop for params in settings for loop in _loops(params)]
+    if not kinds <= IN_ORDER or "c" in types or any(map(_solves, settings)):
+        return False
+    return all(in_order(plan_of(loop.body.program)) for loop in loops)
 
 
 def _loops(params: Any) -> list[Repetition]:
@@ -38,6 +42,12 @@ def _loops(params: Any) -> list[Repetition]:
     if isinstance(params, Reversal):
         return [params.forward, params.backward]
     return [params] if isinstance(params, Repetition) else []
+
+
+def _solves(params: Any) -> bool:
+    """Whether a step of a program is a solver that replays programs of its own."""
+    named = params if isinstance(params, tuple) else ()
+    return any(isinstance(p, tuple) and getattr(p[-1], "replays_steps", False) for p in named if p)
 
 
 def numbers(nest: Any) -> Any:
