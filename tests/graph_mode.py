@@ -51,9 +51,9 @@ from dualgrad._engine.trace import cache, recordings
 from dualgrad._engine.trace.signature import ByIdentity
 from dualgrad._engine.transforms.handles import TensorBase, watch_rebinding
 from dualgrad._engine.transforms.rematerialisation import recording
+from dualgrad.loops import stepping
 from dualgrad.ode import events, integrate
 from dualgrad.ode.flow import flow
-from dualgrad.loops import stepping
 from dualgrad.programs._comparison import ROUNDING, difference, in_order, numbers
 from dualgrad.testing import Calls
 
