@@ -104,9 +104,9 @@ def function(name, f, lowest=0):
     return (lambda *given: mp.log(of(*given))) if f.startswith("log") else of
 
 
-def derivatives(f, given, place, order):
+def derivatives(f, given, place, order, digits=DIGITS):
     """Value and derivatives up to `order` of f by its operand `place`."""
-    with mp.workdps(DIGITS):
+    with mp.workdps(digits):
         exact = [mp.mpf(float(x)) for x in given]
         along = lambda x: f(*exact[:place], x, *exact[place + 1 :])
         return [float(c * mp.factorial(k)) for k, c in enumerate(mp.taylor(along, exact[place], order))]

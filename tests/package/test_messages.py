@@ -233,6 +233,7 @@ def test_a_format_is_for_one_number(shape):
     assert f"{Tensor(array)}" == str(Tensor(array))
 
 
+@pytest.mark.eager("counts calls")
 def test_formats_inside_transforms():
     shown = []
 
