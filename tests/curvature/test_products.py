@@ -275,3 +275,10 @@ def test_what_cannot_be_is_refused():
     for call, error, words in cases:
         with pytest.raises(error, match=words):
             call()
+
+
+@pytest.mark.parametrize("likelihood", ["categorical", "bernoulli", "poisson"])
+def test_a_variance_belongs_to_gaussians(likelihood):
+    for variance in (2.0, Tensor([1.0, 2.0])):
+        with pytest.raises(ValueError, match="expected one for 'gaussian' only"):
+            curvature.fisher_operator(lambda w: w, likelihood, variance=variance)

@@ -153,3 +153,17 @@ def test_what_cannot_be_is_refused():
         assert recorded(Tensor(A)).item() == pytest.approx(0.0, abs=1e-12)
     with pytest.raises(np.linalg.LinAlgError, match="positive definite operator"):
         recorded(Tensor(indefinite))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [("float32", 1e-30), ("float32", 1e30), ("float64", 1e-200), ("float64", 1e200)]
+)
+def test_squares_out_of_range(dtype, size):
+    """Matrices and directions whose numbers fit their type, but the squares of which do not."""
+    eigenvalues = np.linspace(0.5, 4.0, 12)
+    A = Tensor((matrix_of(eigenvalues) * size).astype(dtype))
+    eps = np.finfo(dtype).eps
+    values = curvature.lanczos(A, 12, (np.arange(1.0, 13.0) * size).astype(dtype)).ritz_values().asnumpy()
+    np.testing.assert_allclose(values / size, eigenvalues, atol=100 * eps)
+    value = curvature.logdet(A, samples=2, probes=np.sqrt(12) * np.eye(12, dtype=dtype)).value
+    np.testing.assert_allclose(value.item(), np.log(eigenvalues).sum() + 12 * np.log(size), rtol=100 * eps)

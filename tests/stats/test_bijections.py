@@ -102,3 +102,11 @@ def test_errors():
         b.Ordered()(1.0)
     with pytest.raises(ValueError, match="no bijections"):
         b.Chain()
+
+
+def test_one_part_is_the_whole():
+    """A simplex of one part has no free numbers."""
+    x = Tensor(np.zeros((2, 0)))
+    np.testing.assert_array_equal(b.Simplex().forward(x).asnumpy(), np.ones((2, 1)))
+    np.testing.assert_array_equal(b.Simplex().log_abs_det_jacobian(x).asnumpy(), np.zeros(2))
+    assert b.Simplex().inverse(np.ones((2, 1))).shape == (2, 0)

@@ -1,6 +1,7 @@
 """Tails and the outside of the support: values, and slopes that are never nan."""
 
 import itertools
+import pickle
 
 import exact_stats
 import numpy as np
@@ -109,3 +110,54 @@ def test_bad_parameters_and_nan(name, f):
     both = Tensor(np.array([x, -1e3]))
     if f not in ("ppf", "isf"):
         assert np.isfinite(dg.grad(lambda x: ours(x, *good)[0])(both).asnumpy()).all()
+
+
+@pytest.mark.parametrize(("f", "x", "expected"), [
+    ("logcdf", 40.0, 0.0), ("logsf", 40.0, -np.inf), ("logcdf", -40.0, -np.inf), ("logsf", -40.0, 0.0),
+])  # fmt: skip
+def test_a_power_too_large_for_a_number(f, x, expected):
+    """40**300 is infinite; what is left of a tail there is 0, and nothing is nan."""
+    for place in range(2):
+        given = [x, 300.0]
+        value, *slopes = grads(by(getattr(ALL["gennorm"], f), given, place), given[place], 3)
+        assert [value, *slopes] == [expected, 0.0, 0.0, 0.0]
+
+
+def test_quantiles_of_cauchy_close_to_one():
+    for q in (1e-300, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0 - 1e-12):
+        with mp.workdps(330):
+            exact = mp.tan(mp.pi * (mp.mpf(q) - 0.5))
+            slope = mp.pi * (1 + exact**2)
+        value, slope_here = grads(by(ALL["cauchy"].ppf, [q], 0), q, 2)[:2]
+        assert value == pytest.approx(float(exact), rel=1e-14, abs=1e-300)
+        if mp.isfinite(slope) and slope < 1e300:
+            assert slope_here == pytest.approx(float(slope), rel=1e-13)
+        assert ALL["cauchy"].isf(Tensor(q, dg.float64)).item() == -value
+
+
+@pytest.mark.parametrize(("x", "a", "b"), [
+    (7.0, -1.0, 9.0), (-29.9, -30.0, -29.0), (0.0, -1e-9, 5.0), (1e-10, 0.0, 3e-10), (-1e-12, -3.0, 1e-14),
+    (8.9, -9.0, 9.0), (0.0, -1e-9, 1e-9),
+])  # fmt: skip
+def test_truncnorm_has_all_digits(x, a, b):
+    """Close to both ends, and on short intervals around 0: the logarithms and their slopes by x and by the ends."""
+    with mp.workdps(600):
+        z, low, high = [mp.mpf(v) for v in (x, a, b)]
+        mass = lambda s, t: (mp.erf(t / mp.sqrt(2)) - mp.erf(s / mp.sqrt(2))) / 2
+        whole, left, right = mass(low, high), mass(low, z), mass(z, high)
+        at = [mp.npdf(v) for v in (z, low, high)]
+        exact = {
+            "logcdf": (mp.log(left / whole), at[0] / left, at[1] / whole - at[1] / left, -at[2] / whole),
+            "logsf": (mp.log(right / whole), -at[0] / right, at[1] / whole, at[2] / right - at[2] / whole),
+        }
+        exact = {f: [float(v) for v in values] for f, values in exact.items()}
+    for f, (value, *slopes) in exact.items():
+        ours, given = getattr(ALL["truncnorm"], f), [Tensor(v, dg.float64) for v in (x, a, b)]
+        np.testing.assert_allclose(ours(*given).item(), value, rtol=1e-12)
+        found = [each.item() for each in dg.grad(ours, (0, 1, 2))(*given)]
+        np.testing.assert_allclose(found, slopes, rtol=1e-11)
+
+
+def test_distributions_are_pickled_by_name():
+    for one in ALL.values():
+        assert pickle.loads(pickle.dumps(one)) is one

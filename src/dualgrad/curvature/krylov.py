@@ -126,26 +126,33 @@ def process(A: SymmetricOperator, steps: int, start: Tensor) -> Tridiagonal:
     place = Tensor(np.arange(A.size), A.dtype)
     alphas: list[Tensor] = []
     betas: list[Tensor] = []
-    vectors = [start / ops.sqrt((start * start).sum())]
+    vectors = [start / _norm(start)]
     scale = None
     for j in range(steps):
         basis = ops.stack(vectors)
         w = A.along(vectors[-1])
-        size = ops.sqrt(stop_gradient((w * w).sum()))
+        size = _norm(stop_gradient(w))
         scale = size if scale is None else ops.maximum(scale, size)
         alphas.append((w * vectors[-1]).sum())
         w = _orthogonal(basis, w)
-        squares = (w * w).sum()
-        ended = stop_gradient(squares) <= (tiny * scale) ** 2
-        beta = ops.where(ended, 0.0, ops.sqrt(ops.where(ended, 1.0, squares))).astype(A.dtype)
+        ended = _norm(stop_gradient(w)) <= tiny * scale
+        beta = ops.where(ended, 0.0, _norm(ops.where(ended, 1.0, w))).astype(A.dtype)
         betas.append(beta)
         if j + 1 < steps:
             # A new direction where the space is invariant; these are linearly independent for all j.
             w = ops.where(ended, ops.cos(place * (j + 1.0)), w / ops.where(ended, 1.0, beta)).astype(A.dtype)
             w = _orthogonal(basis, _orthogonal(basis, w))
-            vectors.append(w / ops.sqrt((w * w).sum()))
+            vectors.append(w / _norm(w))
     off = ops.stack(betas[:-1]) if steps > 1 else ops.zeros((0,), A.dtype)
     return Tridiagonal(ops.stack(alphas), off, ops.stack(vectors), betas[-1])
+
+
+def _norm(w: Tensor) -> Tensor:
+    """The length of a vector; its numbers are divided by the largest, so that no square is too large or too small."""
+    largest = stop_gradient(ops.abs(w).max())
+    largest = ops.where(largest > 0, largest, 1.0).astype(w.dtype)
+    scaled = w / largest
+    return largest * ops.sqrt((scaled * scaled).sum())
 
 
 def _orthogonal(basis: Tensor, w: Tensor) -> Tensor:

@@ -220,6 +220,8 @@ def fisher_operator(
         raise ValueError(f"{name}: likelihood is {likelihood!r}; expected one of {', '.join(LIKELIHOODS)}")
     if isinstance(variance, int | float) and not variance > 0:
         raise ValueError(f"{name}: variance is {variance}; expected a positive number")
+    if likelihood != "gaussian" and not (isinstance(variance, int | float) and variance == 1):
+        raise ValueError(f"{name}: a variance for the likelihood {likelihood!r}; expected one for 'gaussian' only")
     selection = selection_of(name, model, grad_position, weights)
 
     def operator(*args: Any, **kwargs: Any) -> SymmetricOperator:

@@ -81,6 +81,7 @@ class _Family:
         **formulas: Callable[..., Any],
     ) -> None:
         self.name = name
+        self.__module__ = "dualgrad.stats"  # where pickles find it by its name
         self.shapes = tuple(shapes or ())
         self._conditions = tuple((shapes or {}).values())
         self._support, self._also = support, also

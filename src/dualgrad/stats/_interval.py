@@ -8,10 +8,12 @@ from typing import Any
 from .. import ops
 from ..scipy import special
 from ..tensor import Tensor
-from ._family import Continuous
-from ._logs import LOG_2_PI, log_one_minus_exp
+from ._family import INF, Continuous
+from ._logs import LOG_2, LOG_2_PI, log_of_part, log_one_minus_exp
 
 __all__ = ["beta", "truncnorm", "uniform", "wrapcauchy"]
+
+_ROOT_2 = math.sqrt(2.0)
 
 uniform = Continuous(
     "uniform", support=(0.0, 1.0), density="1", source="Johnson, Kotz and Balakrishnan (1995), chapter 26",
@@ -36,11 +38,20 @@ def _log_difference(more: Any, less: Any) -> Tensor:
 
 
 def _log_mass(a: Any, b: Any) -> Tensor:
-    """Logarithm of the probability of [a, b] under the normal distribution, by the tail that is smaller."""
+    """Logarithm of the probability of [a, b] under the normal distribution: by a tail, or around 0 by `erf`."""
     left = _log_difference(special.log_ndtr(b), special.log_ndtr(a))
     right = _log_difference(special.log_ndtr(-a), special.log_ndtr(-b))
-    middle = ops.log1p(-special.ndtr(a) - special.ndtr(-b))
-    return ops.where(b <= 0, left, ops.where(a > 0, right, middle))
+    outside = special.ndtr(a) + special.ndtr(-b)
+    inside = 0.5 * (ops.erf(b / _ROOT_2) - ops.erf(a / _ROOT_2))  # nothing cancels around 0
+    middle = log_of_part(inside, outside)
+    return ops.where(b < -0.5, left, ops.where(a > 0.5, right, middle))
+
+
+def _log_share(part: Any, rest: Any, whole: Any) -> Tensor:
+    """Logarithm of the share of a part, from those of its mass, of the rest's and of both: by the smaller share."""
+    share, other = part - whole, rest - whole
+    by_other = (share > -LOG_2) & (other > -INF)
+    return ops.where(by_other, log_one_minus_exp(ops.where(by_other, other, -1.0)), share)
 
 
 def _truncated_ppf(q: Any, a: Any, b: Any) -> Tensor:
@@ -55,8 +66,8 @@ truncnorm = Continuous(
     density="exp(-x**2 / 2) / (sqrt(2 pi) (Phi(b) - Phi(a))) for a <= x <= b",
     source="Johnson, Kotz and Balakrishnan (1994), chapter 13",
     logpdf=lambda z, a, b: -0.5 * (z * z) - 0.5 * LOG_2_PI - _log_mass(a, b),
-    logcdf=lambda z, a, b: _log_mass(a, z) - _log_mass(a, b),
-    logsf=lambda z, a, b: _log_mass(z, b) - _log_mass(a, b),
+    logcdf=lambda z, a, b: _log_share(_log_mass(a, z), _log_mass(z, b), _log_mass(a, b)),
+    logsf=lambda z, a, b: _log_share(_log_mass(z, b), _log_mass(a, z), _log_mass(a, b)),
     ppf=_truncated_ppf,
     isf=lambda q, a, b: -_truncated_ppf(q, -b, -a),
 )  # fmt: skip

@@ -115,7 +115,7 @@ class MultivariateNormal:
 
         `mean` has shape (K,) or one that broadcasts against x, and None stands for 0; `cov` is a number, the diagonal
         of a matrix as (K,), or matrices (..., K, K). For K = 1, x may be a number or (N,), as in SciPy, if mean and cov
-        have no more than one number.
+        have no more than one number. Where both are numbers without axes, K is the last axis of x (SciPy takes K = 1).
 
         Raises
         ------

@@ -230,7 +230,7 @@ class Simplex(Bijection):
         count = x.shape[-1]
         logits = x - np.log(np.arange(count, 0, -1)).astype(x.dtype.numpy)
         left = ops.cumsum(special.log_expit(-logits), -1)
-        return logits, ops.concat((0.0 * left[..., :1], left), -1)
+        return logits, ops.concat((ops.zeros((*x.shape[:-1], 1), x.dtype), left), -1)
 
     def forward(self, x: Any) -> Tensor:
         logits, left = self._shares(self._real(x))
