@@ -142,3 +142,48 @@ def test_single_precision():
 def test_nothing_is_left_behind():
     f = lambda k: odeint(lambda y, t, k: -k * y, f64(1.0), f64([0.0, 1.0]), k)[-1]
     assert_leaves_nothing(lambda: dg.grad(dg.grad(f))(Tensor(0.5, dg.float64)))
+
+
+class Settings:
+    k = 0.0
+
+
+def decays(kind):
+    """Makes f of y' = -k y and a function that sets k, which f reads from outside."""
+    settings, items, array, k = Settings(), [0.0], np.zeros(1), 0.0
+
+    def put(value):
+        nonlocal k
+        settings.k = items[0] = array[0] = k = value
+
+    rates = {
+        "variable": lambda y, t: -k * y,
+        "attribute": lambda y, t: -settings.k * y,
+        "item": lambda y, t: -items[0] * y,
+        "array": lambda y, t: -float(array[0]) * y,
+    }
+    return rates[kind], put
+
+
+@pytest.mark.eager("changes what f reads")
+@pytest.mark.parametrize("kind", ["variable", "attribute", "item", "array"])
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+def test_another_f_on_the_way_back_is_refused(kind, adjoint):
+    """A pullback runs f again; by then it must be what it was."""
+
+    def total(y, several=False):
+        f, put = decays(kind)
+        result = 0.0
+        for k in (1.0, 2.0, 3.0):
+            if several:
+                f, put = decays(kind)
+            put(k)
+            result = result + odeint(f, y, [0.0, 1.0], rtol=1e-10, adjoint=adjoint)[-1]
+        return result
+
+    y, right = f64(1.0), pytest.approx(np.exp([-1.0, -2.0, -3.0]).sum(), rel=1e-8)
+    assert float(dg.jvp(total, y, y)[1]) == right
+    assert float(dg.grad(lambda y: total(y, several=True))(y)) == right
+    for gradient in (dg.grad(total), dg.jit(dg.grad(total)), dg.hessian(total)):
+        with pytest.raises(RuntimeError, match="odeint"):
+            gradient(y)

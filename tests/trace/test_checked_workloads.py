@@ -30,6 +30,7 @@ BRIEFLY = {
     name: (["--quick", "--steps", "5"], {"ALLOWED_QUICK": np.inf}, ())
     for name in ("biharmonic_plate", "burgers_pinn", "schrodinger")
 }
+BRIEFLY |= {name: (["--quick"], {}, ()) for name in EXAMPLES if name not in BRIEFLY}
 
 
 @contextmanager

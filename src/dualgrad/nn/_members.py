@@ -46,7 +46,7 @@ class Members(CellCall):
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
             """A Cell whose `__init__` is about to be called: keywords of other frameworks are named here."""
-            if kwargs:
+            if kwargs and isinstance(cls, type):
                 check_keywords(cls.__name__, cls.__init__, kwargs)
             return super().__new__(cls)
 

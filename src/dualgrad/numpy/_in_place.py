@@ -93,8 +93,6 @@ def _np_put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
         flat, axis = to_shape(x, (x.size,)), 0
     else:
         flat, axis = x, one_axis(name, axis, x.shape)
-    if index.ndim != flat.ndim:
-        raise ValueError(f"{name}: indices of shape {index.shape} for a tensor of shape {flat.shape}")
     index = spread_along(name, flat, index, axis)
     index = _where(index < 0, index + flat.shape[axis], index)
     new = expanded(tensor_of(values).astype(x.dtype), index.shape)
@@ -103,8 +101,10 @@ def _np_put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 def spread_along(name: str, x: Tensor, index: Tensor, axis: int) -> Tensor:
     """Indices along an axis, broadcast to the other axes of a tensor."""
-    shape = tuple([index.shape[k] if k == axis else n for k, n in enumerate(x.shape)])
     try:
+        if index.ndim != x.ndim:
+            raise ValueError
+        shape = tuple([index.shape[k] if k == axis else n for k, n in enumerate(x.shape)])
         return expanded(index, np.broadcast_shapes(index.shape, shape))
     except ValueError:
         raise ValueError(f"{name}: indices of shape {index.shape} for a tensor of shape {x.shape}") from None

@@ -183,12 +183,19 @@ def forward(y0: Array, t: Array, *params: Array, system: System) -> Array:
     times = t[1:].astype(float)
     rows[:] = y0  # where no time has passed
     check_times(system.name, t)
+    check_function(system, y0, t, params)
     for step in walk(system, y0, float(t[0]), float(t[-1]), params):
         stop = _passed(times, at, step)
         if stop > at:
             rows[at:stop] = step.y + _weights(system, step, times[at:stop]).astype(y0.dtype) @ step.u
         at = stop
     return rows
+
+
+def check_function(system: System, y: Array, t: Array, params: tuple[Array, ...]) -> None:
+    """The user's f is still what it was when a solution from here was asked for first."""
+    given, y, arrays = system.given(y, params)
+    given.check(y, (float(t[0]), float(t[-1])), tuple([Tensor(a) for a in arrays]))
 
 
 def check_times(name: str, t: Array) -> None:
@@ -209,6 +216,7 @@ def check_times(name: str, t: Array) -> None:
 def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Array:
     """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
     times, at, taken = t[1:].astype(float), 0, []
+    check_function(system, y0, t, params)
     for step in path(system, y0, params, float(t[0]), float(t[-1])):
         stop = _passed(times, at, step)
         taken.append((step, at, stop))

@@ -20,6 +20,7 @@ from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.gradient import jvp
 from ..transforms.vectorize import vmap
+from .apart import apart
 from .methods import METHODS, Array, Method
 
 __all__ = ["Adjoint", "Control", "Given", "System", "Tangent", "flat", "parts"]
@@ -105,6 +106,10 @@ class System:
         """State and params of the system that chooses the steps."""
         return y, params
 
+    def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
+        """The user's system, its state and its params."""
+        raise NotImplementedError
+
     def absolute(self, y: Array) -> Array:
         """The absolute tolerance of each element of the state, for a start y."""
         return np.resize(np.asarray(self.control.atol), self.n)
@@ -170,8 +175,24 @@ class Given(System):
         operands = [*tensors_of(args), *captured]
         self.operands: list[Tensor] = operands  # until they are taken: a program may keep the system for long
         params = [(p.shape, bool(p.dtype.is_float)) for p in operands]
-        key = (_key(fn), _key(event), tuple(layout.shapes), constants(args))
+        key = (_key(fn), _key(event), tuple(layout.shapes), constants(args), apart(self.sample)(start, operands))
         super().__init__(name, layout.size, control, params, key)
+        self.seen: OrderedDict[Any, list[Array]] = OrderedDict()
+
+    def sample(self, start: Tensor, operands: list[Tensor]) -> bytes:
+        """F at some numbers, the same for every start and params: it tells functions apart that read other things."""
+
+        def numbers(like: Tensor) -> Tensor:
+            dtype = like.dtype.numpy
+            kept = np.linspace(0.5, 1.0, like.size) if like.dtype.is_float else np.zeros(like.size)
+            return Tensor(kept.astype(dtype).reshape(like.shape))
+
+        y, t = numbers(start), Tensor(np.asarray(0.7, start.dtype.numpy))
+        try:
+            rate = self.layout.vector(self.call(self.fn, y, t, tuple(map(numbers, operands))), "f")
+        except Exception:  # f need not be defined there
+            return b""
+        return rate.asnumpy().astype(np.float32).tobytes()
 
     def taken(self) -> tuple[Tensor, ...]:
         """The params, which the system does not keep."""
@@ -201,6 +222,34 @@ class Given(System):
     def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
         """f(y, t, ...)."""
         return self.layout.vector(self.call(self.fn, y, t, params), "f")
+
+    def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
+        """The system itself."""
+        return self, y, params
+
+    def check(self, y: Array, times: tuple[float, float], params: tuple[Tensor, ...]) -> None:
+        """Raise if f is another function than when this was solved: a derivative would be that of another solution.
+
+        The rate and its change along one direction are compared, at the start and at the last time.
+        """
+        state, along = Tensor(y), Tensor(np.linspace(0.5, 1.0, y.size).astype(y.dtype))
+        found = []
+        for t in times:
+            at = Tensor(np.asarray(t, y.dtype))
+            try:
+                found += [x.asnumpy() for x in jvp(lambda y, t=at: self.rate(y, t, params), state, along)]
+            except Exception:  # f need not be defined there
+                found += [np.array(np.nan)] * 2
+        place = (y.tobytes(), times, *[p.asnumpy().tobytes() for p in params])
+        before = self.seen.setdefault(place, found)
+        if not all(np.allclose(a, b, 1e-5, 0.0, equal_nan=True) for a, b in zip(before, found, strict=True)):
+            raise RuntimeError(
+                f"{self.name}: f is another function now than when the equation was solved, and a derivative needs it "
+                f"again: it reads a variable, an attribute or an array that has changed since; pass that as an "
+                f"argument of f, or bind it: lambda y, t, k=k: ..."
+            )
+        while len(self.seen) > KEPT:
+            self.seen.popitem(last=False)
 
 
 class Tangent(System):
@@ -235,6 +284,10 @@ class Tangent(System):
             return y, params
         return self.parent.of_owner(y[: self.parent.n], self.split(params)[0])
 
+    def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
+        """That of the parent."""
+        return self.parent.given(y[: self.parent.n], self.split(params)[0])
+
     def absolute(self, y: Array) -> Array:
         """That of the parent for both halves."""
         return np.tile(self.parent.absolute(y[: self.parent.n]), 2)
@@ -256,6 +309,10 @@ class Adjoint(System):
         state, ct = y[:n], y[n : 2 * n]
         terms = parent.pulled(state, t, params, parent.rate, ct)
         return concat([parent.rate(state, t, params), -flat(terms, y)])
+
+    def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
+        """That of the parent."""
+        return self.parent.given(y[: self.parent.n], params)
 
     def absolute(self, y: Array) -> Array:
         """That of the parent, for cotangents times their size at the start."""

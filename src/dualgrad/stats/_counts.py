@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..scipy import special
 from ..tensor import Tensor
 from ._family import INF, Discrete
 from ._logs import log_gammainc, log_gammaincc, log_one_minus_exp
+from ._operands import special
 
 __all__ = ["bernoulli", "betabinom", "binom", "geom", "nbinom", "poisson"]
 

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from .. import ops
-from ..scipy import special
 from ..tensor import Tensor
 from ._family import INF, Continuous
 from ._logs import LOG_2, LOG_2_PI, log_gammainc, log_gammaincc, log_one_minus_exp
+from ._operands import special
 
 __all__ = ["chi2", "expon", "gamma", "halfnorm", "invgamma", "lognorm", "pareto", "weibull_min"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ops
-from ..scipy import special
+from ..ops.linalg import cholesky, solve_triangular
 from ..tensor import Tensor
 from ._logs import LOG_2_PI
-from ._operands import real
+from ._operands import real, special
 from ._vectors import multivariate_normal
 
 __all__ = ["gaussian_kde"]
@@ -69,7 +69,7 @@ class gaussian_kde:  # SciPy's name
         rest = points - ops.sum(points * self.weights, 1, keepdims=True)
         spread = ops.matmul(rest * self.weights, ops.transpose(rest, (1, 0))) / (1.0 - 1.0 / self.neff)
         self.covariance: Tensor = spread * self.factor * self.factor
-        self._cholesky = ops.cholesky(self.covariance)
+        self._cholesky = cholesky(self.covariance)
 
     def _factor(self, method: Any) -> Any:
         if callable(method) and not isinstance(method, Tensor):
@@ -99,7 +99,7 @@ class gaussian_kde:  # SciPy's name
             raise ValueError(f"stats.gaussian_kde: points of shape {tuple(points.shape)}; expected ({self.d}, m)")
         m, n = points.shape[1], self.n
         rest = (points.reshape((self.d, m, 1)) - data.reshape((self.d, 1, n))).reshape((self.d, m * n))
-        white = ops.solve_triangular(factor, rest, lower=True)
+        white = solve_triangular(factor, rest, lower=True)
         energy = 0.5 * ops.sum(white * white, 0).reshape((m, n))
         scale = ops.sum(ops.log(ops.diagonal(factor))) + 0.5 * self.d * LOG_2_PI
         return special.logsumexp(ops.log(weights) - energy, axis=1) - scale

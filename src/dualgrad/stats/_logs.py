@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from .. import ops
-from ..scipy import special
 from ..tensor import Tensor
+from ._operands import special
 
 __all__ = ["LOG_2", "LOG_2_PI", "log_gammainc", "log_gammaincc", "log_of_part", "log_one_minus_exp", "log_stdtr"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..scipy import special
+from ..ops.linalg import cholesky, solve_triangular
 from ..tensor import Tensor
 from ._logs import LOG_2_PI
-from ._operands import real
+from ._operands import real, special
 
 __all__ = ["dirichlet", "multinomial", "multivariate_normal"]
 
@@ -141,9 +141,9 @@ class MultivariateNormal:
             square = ops.sum(rest * rest / cov, -1)
             positive = ops.all(cov > 0)
             return ops.where(positive, -0.5 * square - half - 0.5 * k * LOG_2_PI, _NAN)
-        factor = ops.cholesky(cov)
+        factor = cholesky(cov)
         half = ops.sum(ops.log(ops.diagonal(factor, 0, -2, -1)), -1)
-        white = ops.solve_triangular(factor, rest.reshape((*rest.shape, 1)), lower=True)
+        white = solve_triangular(factor, rest.reshape((*rest.shape, 1)), lower=True)
         return -0.5 * ops.sum(white * white, (-2, -1)) - half - 0.5 * k * LOG_2_PI
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1) -> Tensor:

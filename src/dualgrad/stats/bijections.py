@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..scipy import special
+from ..ops.linalg import cholesky
 from ..tensor import Tensor
 from ._logs import LOG_2
-from ._operands import real
+from ._operands import real, special
 
 __all__ = [
     "Affine", "Bijection", "Chain", "CholeskyCorrelation", "CholeskyCovariance", "Exp", "Interval", "Inverse",
@@ -373,7 +373,7 @@ class PositiveDefinite(CholeskyCovariance):
         return ops.matmul(factor, ops.swapaxes(factor, -1, -2))
 
     def inverse(self, y: Any) -> Tensor:
-        return super().inverse(ops.cholesky(self._real(y)))
+        return super().inverse(cholesky(self._real(y)))
 
     def log_abs_det_jacobian(self, x: Any) -> Tensor:
         x = self._real(x)
