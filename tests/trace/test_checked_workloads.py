@@ -56,8 +56,12 @@ def watched(graph=False):
         forget_programs()
 
 
-# those on shards have their calls made by workers, whose programs tests/distributed compares
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if not name.startswith("distributed_")])
+# Those on shards have their calls made by workers, whose programs tests/distributed compares. The others that are left
+# out go to an optimum: gradients vanish there, and their rounding is that of terms which cancel.
+LEFT_OUT = {"gaussian_process", "newton_vs_adam", "ode_sensitivity"}
+
+
+@pytest.mark.parametrize("name", [n for n in EXAMPLES if not n.startswith("distributed_") and n not in LEFT_OUT])
 def test_examples(name, monkeypatch, tmp_path):
     """Each script, with every outermost call of a Cell recorded."""
     options, precision, arguments = BRIEFLY[name]
