@@ -164,7 +164,7 @@ def odeint_event(
     first_step: float | None = None,
     max_steps: int = 100_000,
 ) -> tuple[Tensor, Any]:
-    """Solve y' = f(y, t, *args) from y0 at t0 up to the first event; differentiable in all but t_max, to any order.
+    """Solve ``y' = f(y, t, *args)`` from y0 at t0 up to the first event; differentiable in all but t_max, to any order.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def odeint(
     first_step: float | None = None,
     max_steps: int = 100_000,
 ) -> Any:
-    """Solve y' = f(y, t, *args) from y0 at t[0]; differentiable to any order in y0, t, args and all that f reads.
+    """Solve ``y' = f(y, t, *args)`` from y0 at t[0]; differentiable to any order in y0, t, args and all that f reads.
 
     Parameters
     ----------
