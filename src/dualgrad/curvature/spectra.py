@@ -106,8 +106,8 @@ def spectral_density(
     -----
     The Lanczos process from a probe z gives Gauss quadrature for the measure of z over the eigenvalues: z^T f(A) z is
     about ``|z|^2 sum_j (e_1 . s_j)^2 f(theta_j)``, with eigenpairs (theta_j, s_j) of T (Golub, Welsch, 1969; Ubaru,
-    Chen, Saad, "Fast estimation of tr(f(A)) via stochastic Lanczos quadrature", 2017). All probes run as one batch, with
-    samples * steps * n numbers for their bases.
+    Chen, Saad, "Fast estimation of tr(f(A)) via stochastic Lanczos quadrature", 2017). All probes run as one batch,
+    with samples * steps * n numbers for their bases.
 
     Examples
     --------
