@@ -1,6 +1,7 @@
 """The page on speed: a table and a picture of docs/benchmarks.json.
 
-The file has the medians that `benchmarks/compare.py` wrote with --json, for every contender of a workload, in seconds.
+The file has the medians that `benchmarks/compare.py` wrote with --json, for every contender of a workload, in seconds:
+its form, with one round.
 """
 
 import io
@@ -16,11 +17,11 @@ sys.path.insert(0, str(DOCS.parent / "benchmarks"))
 
 import tables  # noqa: E402
 
-#: A rival's name on the page, and the first word of its contenders; the fastest of them counts.
-RIVALS = {"jax": ("jax",), "torch": ("torch", "torch func", "torch coloured"), "torch.compile": ("torch compile",),
-          "casadi, C": ("casadi c",)}  # fmt: skip
+#: A rival's name on the page, and which contenders are its; the fastest of them counts.
+RIVALS = {"jax": tables.OPPONENTS["jax"], "torch": lambda name: name in ("torch", "torch func", "torch coloured"),
+          "torch.compile": lambda name: name == "torch compile", "casadi, C": tables.OPPONENTS["casadi c"]}  # fmt: skip
 COLOURS = {"jax": "#3b7dd8", "torch": "#e8843c", "torch.compile": "#b5473c", "casadi, C": "#3d9a5f"}
-WAYS = {"eager": "eager", "recorded": "recorded", "machine code": "native"}
+OURS = [tables.WAYS[way] for way in ("eager", "recorded", "native")]
 
 TEXT = """\
 # Speed
@@ -51,25 +52,19 @@ STYLE = {"svg.hashsalt": "dualgrad", "svg.fonttype": "none"} | dict.fromkeys(
 )
 
 
-def medians(case: dict[str, Any], names: Any) -> float:
-    """The least time of the contenders that are wanted; nan if there is none."""
-    return min((time for name, time in case["seconds"].items() if names(name)), default=math.nan)
+def least(case: dict[str, Any], wanted: Any) -> float:
+    """The time of the fastest contender of those that are wanted; nan if there is none."""
+    name = tables.fastest(case, wanted, asides=True)
+    return case["seconds"][name][0] if name else math.nan
 
 
-def ours(case: dict[str, Any], way: str) -> float:
-    return medians(case, tables.WAYS[way])
-
-
-def theirs(case: dict[str, Any], rival: str) -> float:
-    words = RIVALS[rival]
-    return medians(case, lambda name: name in words or (words == ("jax",) and name.startswith("jax ")))
+def recorded(case: dict[str, Any]) -> float:
+    return least(case, tables.WAYS["recorded"])
 
 
 def best(case: dict[str, Any]) -> float:
     """The fastest library of arrays."""
-    return min(
-        (time for rival in RIVALS if rival != "casadi, C" and (time := theirs(case, rival)) > 0), default=math.nan
-    )
+    return least(case, tables.OPPONENTS["best array rival"])
 
 
 def shown(seconds: float) -> str:
@@ -78,16 +73,15 @@ def shown(seconds: float) -> str:
 
 def rows(cases: dict[str, Any]) -> Iterator[str]:
     for name, case in cases.items():
-        times = [ours(case, way) for way in WAYS.values()] + [theirs(case, rival) for rival in RIVALS]
-        recorded = ours(case, "recorded")
-        ratio, floor = best(case) / recorded, recorded / case["floor"] if case["floor"] else math.nan
+        times = [least(case, wanted) for wanted in (*OURS, *RIVALS.values())]
+        ratio, floor = best(case) / recorded(case), recorded(case) / case["floor"] if case["floor"] else math.nan
         ends = ["" if math.isnan(number) else f"{number:.2g}" for number in (ratio, floor)]
         yield "| " + " | ".join([f"`{name}`", *map(shown, times), *ends]) + " |"
 
 
 def mean(cases: dict[str, Any], way: str) -> float:
     """The geometric mean of the best array rival's time over ours."""
-    ratios = [ratio for case in cases.values() if (ratio := best(case) / ours(case, way)) > 0]
+    ratios = [ratio for case in cases.values() if (ratio := best(case) / least(case, tables.WAYS[way])) > 0]
     return math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
 
 
@@ -100,9 +94,9 @@ def picture(cases: dict[str, Any]) -> str:
 
     with plt.rc_context(STYLE):
         fig, axes = plt.subplots(figsize=(8, 0.24 * len(cases) + 1), layout="constrained")
-        for rival, colour in COLOURS.items():
-            ratios = [theirs(case, rival) / ours(case, "recorded") for case in cases.values()]
-            axes.plot(ratios, range(len(cases)), "o", color=colour, markersize=5, label=rival)
+        for rival, wanted in RIVALS.items():
+            ratios = [least(case, wanted) / recorded(case) for case in cases.values()]
+            axes.plot(ratios, range(len(cases)), "o", color=COLOURS[rival], markersize=5, label=rival)
         axes.axvline(1.0, color=GREY, linewidth=1)
         axes.set(xscale="log", xlabel="time of the rival / time of the recorded program", yticks=range(len(cases)))
         axes.set_yticklabels(cases, fontsize=8)
