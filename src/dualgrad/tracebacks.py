@@ -1,6 +1,6 @@
-"""Tracebacks of errors that nobody caught show the user's lines; those of this package are left out.
+"""Tracebacks of uncaught errors show the user's lines; the lines of this package are left out.
 
-The error itself is not changed: whoever catches it, pytest, and a debugger that is started after it see every line.
+The error itself is not changed: code that catches it, pytest, and a debugger that is started after it see every line.
 Only while Python prints it have the error, its causes and its contexts shorter tracebacks. So nothing is paid where no
 error is raised, and no function of this package has a `try` for this.
 """
@@ -100,10 +100,10 @@ def shortened(error: BaseException) -> Iterator[BaseException]:
 
 
 def _shortening(show: Callable[..., Any]) -> Callable[..., Any]:
-    """A hook of Python for errors that nobody caught, which shows them shorter."""
+    """A hook of Python that shows uncaught errors shorter."""
 
     def show_shorter(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> Any:
-        if error.__traceback__ is not traceback or error.__traceback__ is None:  # somebody shows a part of it
+        if error.__traceback__ is not traceback or error.__traceback__ is None:  # a part of the traceback is shown
             return show(kind, error, traceback)
         with shortened(error):
             return show(kind, error, error.__traceback__)
@@ -113,7 +113,7 @@ def _shortening(show: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def watch() -> None:
-    """Have Python print errors that nobody caught without the lines of this package."""
+    """Have Python print uncaught errors without the lines of this package."""
     if not hasattr(sys.excepthook, "shows"):
         sys.excepthook = _shortening(sys.excepthook)
 
