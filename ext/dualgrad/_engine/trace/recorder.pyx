@@ -48,7 +48,7 @@ cdef long long TRACES = 0           # recordings so far
 cdef enum:
     KEPT_BYTES = 1 << 22            # of results kept, so that equal steps need not compute them
     FEW = 8                         # operands of most steps
-    COMPARED_BYTES = 1 << 20        # of a constant that is compared with the constants so far
+    HASHED_BYTES = 1 << 20          # of a constant that is hashed whole
 
 
 cdef Array without_repeats(Array a):
@@ -183,20 +183,18 @@ cdef class Recorder(Tracer):
             return a.slot
         slot = self.constants.get(id(a))
         if slot is None:
-            contents = None
             if uniform(a):
                 contents = (a.typenum, shape_tuple(a), a.data[:a.itemsize])
                 slot = self.constants.get(contents)
-            elif nbytes <= COMPARED_BYTES:
+            else:
                 c = contiguous(a)
-                contents = (a.typenum, shape_tuple(a), c.data[:nbytes] if nbytes <= 128 else hash(c.data[:nbytes]))
+                contents = (a.typenum, shape_tuple(a), digest(c.data, nbytes))
                 slot = self.constants.get(contents)
                 if slot is not None and nbytes > 128 and not same_numbers(<Array>self.program.sources[slot], c):
                     slot = None
             if slot is None:
                 slot = self.program.new_slot(FROM_CONSTANT, a, a)
-                if contents is not None:
-                    self.constants[contents] = slot
+                self.constants[contents] = slot
             self.constants[id(a)] = slot
             self.held.append(a)
         return slot
@@ -310,6 +308,15 @@ cdef class Recorder(Tracer):
                 return 0
             self.program.effects.append((self.positions.get(id(t), t), self.slot_of(<Array>v)))
         return 0
+
+
+cdef object digest(const char *data, Py_ssize_t nbytes):
+    """Something hashable that is equal for equal bytes; of large arrays it holds both ends only."""
+    if nbytes <= 128:
+        return data[:nbytes]
+    if nbytes <= HASHED_BYTES:
+        return hash(data[:nbytes])
+    return data[:128], data[nbytes - 128:nbytes]
 
 
 cdef Array constant_result(int op, object params, PyObject **args, int n):

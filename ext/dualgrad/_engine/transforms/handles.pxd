@@ -1,5 +1,5 @@
 # Handles: what users hold. See handles.pyx.
-from ..arrays.array cimport Value
+from ..arrays.array cimport Array, Value
 from ..tape.closed_call cimport ClosedCall
 
 
@@ -17,6 +17,7 @@ cdef object wrap(Value v)
 cdef bint is_plain(object x) noexcept
 cdef bint is_plain_class(object kind) noexcept
 cdef Value read(TensorBase t)
+cdef Array array_operand(object array)
 cdef Value value_of(object x)
 cdef ClosedCall current_closed_call()
 cdef ClosedCall swap_closed_call(ClosedCall closed)

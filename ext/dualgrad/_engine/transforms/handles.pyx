@@ -237,12 +237,19 @@ def carried(TensorBase t not None):
     return level.name, isinstance(level, BatchLevel), user_line()
 
 
+cdef Array array_operand(object array):
+    """A NumPy array as an operand. A tape and a program read it later, when its user may have changed it: they get a
+    copy."""
+    cdef dg_thread *thread = thread_state()
+    return from_ndarray(array) if thread.level is NULL and thread.tracer is NULL else copy_of(array)
+
+
 cdef Value value_of(object x):
     """The value of a tensor or array; numbers are not accepted here."""
     if isinstance(x, TensorBase):
         return read(<TensorBase>x)
     if isinstance(x, np.ndarray):
-        return from_ndarray(x)
+        return array_operand(x)
     raise TypeError(f"expected a Tensor, got {type(x).__name__}; wrap it in dualgrad.Tensor(...)")
 
 

@@ -9,7 +9,7 @@ from cpython.object cimport PyObject, PyTypeObject
 import numpy as np
 
 
-from ..arrays.array cimport N_TYPES, Value, copy_of, from_ndarray, is_complex, is_inexact, scalar
+from ..arrays.array cimport N_TYPES, Value, copy_of, is_complex, is_inexact, scalar
 from ..arrays.defaults cimport default_complex, default_float
 from ..primitives.registry import opcodes
 from ..primitives.opcodes cimport *
@@ -17,7 +17,7 @@ from ..primitives.registry cimport op_name, wants_float
 from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
-from .handles cimport DTYPES, TensorBase, current_closed_call, read, value_of, wrap
+from .handles cimport DTYPES, TensorBase, array_operand, current_closed_call, read, value_of, wrap
 from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # of each name
@@ -101,7 +101,7 @@ cdef inline Value operand_of(object x):
     """The value of a tensor or array; None for anything else."""
     if isinstance(x, TensorBase):
         return read(<TensorBase>x)
-    return from_ndarray(x) if isinstance(x, np.ndarray) else None
+    return array_operand(x) if isinstance(x, np.ndarray) else None
 
 
 cdef object apply_binary(int op, object x, object y):
