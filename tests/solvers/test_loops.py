@@ -425,13 +425,13 @@ def test_nothing_is_left_behind():
 # -------------------------------------------------------------------------------------------------- long loops
 
 
-def rebinding(call, after):
+def rebinding(call, after, held=False):
     """A variable has another tensor by the time the function that reads it is run again."""
 
     def f(x):
-        c = x * 1.0
-        y = call(lambda d: d * c, x)
-        c = after(x)
+        c = [x * 1.0]
+        y = call((lambda d, c=c[0]: d * c) if held else lambda d: d * c[0], x)
+        c[0] = after(x)
         return y
 
     return f
@@ -450,11 +450,11 @@ CALLS = {
 @pytest.mark.eager("recorded functions are not run again later")
 @pytest.mark.parametrize("after", [lambda x: x * 5.0, lambda x: x + 0.0])
 @pytest.mark.parametrize("name", CALLS)
-def test_another_tensor_in_a_variable_by_the_time_of_the_derivative(name, after):
+def test_another_tensor_in_a_list_by_the_time_of_the_derivative(name, after):
     f = rebinding(CALLS[name], after)
     x = f64(0.7)
     for derivative in (dg.grad(f), dg.grad(dg.grad(f)), lambda x: dg.jvp(dg.grad(f), (x,), (x,))):
-        with pytest.raises(RuntimeError, match=f"{name}: the function reads a tensor now that it did not read"):
+        with pytest.raises(RuntimeError, match=f"{name}: the function (reads a tensor now that|is another one now)"):
             derivative(x)
 
 
@@ -522,20 +522,22 @@ def test_another_number_of_one_step_by_the_time_of_the_derivative(entry):
 
 @pytest.mark.eager("recorded functions are not run again later")
 def test_a_loop_in_a_loop_whose_carry_has_another_value_by_the_time_of_the_derivative():
-    def f(x):
+    """The inner loop keeps what its function closes over."""
+
+    def f(x, held=False):
         def body(c, _):
-            d = ops.scan(lambda d, _: (ops.sin(d) * c, None), c, length=3)[0]
+            step = (lambda d, _, c=c: (ops.sin(d) * c, None)) if held else lambda d, _: (ops.sin(d) * c, None)
+            d = ops.scan(step, c, length=3)[0]
             c = c * 0.5 + d
             return c, None
 
         return ops.scan(body, x, length=3)[0]
 
-    with pytest.raises(RuntimeError, match="scan: the function reads a tensor now"):
-        dg.grad(f)(f64(0.7))
+    assert float(dg.grad(f)(f64(0.7))) == float(dg.grad(lambda x: f(x, held=True))(f64(0.7)))
 
 
 @pytest.mark.eager("records by itself")
-def test_a_long_loop_of_a_recorded_function_whose_variable_has_another_tensor():
+def test_a_long_loop_of_a_recorded_function_whose_list_has_another_tensor():
     f = rebinding(lambda f, x: ops.scan(lambda d, _: (0.9 * ops.sin(f(d)), None), x, length=70)[0], lambda x: x * 5.0)
     x = f64(0.7)
     with pytest.raises(RuntimeError, match="scan: the function reads a tensor now"):

@@ -14,6 +14,8 @@ from .._engine.transforms.rematerialisation import explored, filled, pulled_back
 from .._engine.transforms.transformed import Transformed
 from ..ops import concat, stack
 from ..tensor import Tensor
+from ..transforms.apart import apart
+from ..transforms.closed import closed
 from ..transforms.gradient import jvp, stop_gradient
 from ..transforms.vectorize import vmap
 from ._solvers import answer, iterated, minimised, newton, scipy_root, size
@@ -133,7 +135,7 @@ class Problem:
         tol: float | None,
         limit: int,
     ) -> None:
-        self.name, self.fn, self.solver, self.limit = name, fn, solver, limit
+        self.name, self.fn, self.solver, self.limit = name, closed(fn), solver, limit
         self.layout: Layout = Layout(name, "the start", x)
         self.dtype: Any = tensors_of(x)[0].dtype.numpy
         self.tol: float = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else tol
@@ -144,8 +146,15 @@ class Problem:
         self.programs: dict[str, Callable[..., Any]] = {}
         self.inside, self.captured, out = explored(name, fn, (x, *args))
         self.layout.vector(out, "the function")
+        self.shapes: list[tuple[tuple[int, ...], Any]] = [
+            (t.shape, t.dtype) for t in (*tensors_of(args), *self.captured)
+        ]
+        self.sampled: Any = apart(self.sample)()
         shapes = tuple(self.layout.shapes)
-        self.key: tuple[Any, ...] = (name, _key(fn), constants(args), _key(solver), shapes, self.dtype, self.tol, limit)
+        self.key: tuple[Any, ...] = (
+            *(name, _key(fn), constants(args), _key(solver), shapes, self.dtype, self.tol, limit),
+            *(self.sampled[0], self.sampled[1].astype(np.float32).tobytes()),
+        )
 
     def operands(self, x: Any, args: tuple[Any, ...]) -> list[Tensor]:
         """The operands of the primitives."""
@@ -160,6 +169,34 @@ class Problem:
     def value(self, x: Tensor, operands: tuple[Tensor, ...]) -> Tensor:
         """F as a vector."""
         return self.layout.vector(self.run(self.fn, x, operands), "the function")
+
+    def sample(self) -> tuple[int, Array]:
+        """A hash of what F is computed from beside its operands, and F at some numbers, the same for all operands.
+
+        They tell functions apart that read other variables, attributes and arrays.
+        """
+        given = [_numbers(shape, dtype) for shape, dtype in self.shapes]
+        x = self.layout.nest(Tensor(np.linspace(0.5, 1.0, self.layout.size).astype(self.dtype)))
+        args = filled(self.args, given[: self.count])
+
+        def value(x: Any, *args: Any) -> Tensor:
+            try:
+                return self.layout.vector(self.fn(x, *args))
+            except Exception:  # F need not be defined there
+                return Tensor(np.zeros(0))
+
+        found, noted = self.inside.noted_run(given[self.count :], value, x, *args)
+        return noted, found.asnumpy()
+
+    def unchanged(self) -> None:
+        """Raise if F is another function than when the equation was solved: a derivative would be of another root."""
+        (noted, found), (before, value) = apart(self.sample)(), self.sampled
+        if noted != before or found.shape != value.shape or not np.allclose(found, value, 1e-5, 0.0, equal_nan=True):
+            raise RuntimeError(
+                f"{self.name}: the function is another one now than when the equation was solved, and a derivative "
+                f"needs it again: it reads a global variable, an attribute or an array that has changed since; pass "
+                f"that as an argument, or read it from a variable of the surrounding function"
+            )
 
     def jacobian(self, x: Tensor, operands: tuple[Tensor, ...]) -> Tensor:
         """F_x as a matrix; an error if it is singular."""
@@ -233,6 +270,12 @@ class Problem:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def _numbers(shape: tuple[int, ...], dtype: Any) -> Tensor:
+    size = int(np.prod(shape, dtype=int))
+    numbers = np.linspace(0.5, 1.0, size) if dtype.is_float or dtype.is_complex else np.zeros(size)
+    return Tensor(numbers.astype(dtype.numpy).reshape(shape))
 
 
 def _jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:

@@ -59,7 +59,13 @@ class LinearProblem(Problem):
         return np.asarray(x, self.dtype)
 
 
+def _linear_correction(r: Tensor, out: Tensor, *operands: Tensor, problem: LinearProblem) -> Tensor:
+    problem.unchanged()
+    return _linear(r, *operands[1:], problem=problem)
+
+
 def _linear_vjp(ct: Tensor, out: Tensor, *operands: Tensor, problem: LinearProblem) -> tuple[Tensor | None, ...]:
+    problem.unchanged()
     db = _linear(ct, *operands[1:], problem=problem.transpose())
     terms = pulled(problem.name, lambda *ops: -problem.value(out, ops), operands, 1, db)
     return (db, *terms[1:])
@@ -69,7 +75,7 @@ _linear: extend.Primitive = extend.primitive(
     "implicit_linear_solve",
     lambda *arrays, problem: problem.solve(*arrays),
     residual=lambda out, *operands, problem: operands[0] - problem.value(out, operands),
-    correction=lambda r, out, *operands, problem: _linear(r, *operands[1:], problem=problem),
+    correction=_linear_correction,
     vjp=_linear_vjp,
     arity=-1,
     types="apart",

@@ -20,15 +20,21 @@ def _solved(matrix: Tensor, b: Tensor) -> Tensor:
 
 
 def _root_vjp(ct: Tensor, out: Tensor, *operands: Tensor, problem: Problem) -> tuple[Tensor | None, ...]:
+    problem.unchanged()
     seed = -_solved(problem.jacobian(out, operands).swapaxes(0, 1), ct)
     return tuple(pulled(problem.name, lambda *ops: problem.value(out, ops), operands, 1, seed))
+
+
+def _root_correction(r: Tensor, out: Tensor, *operands: Tensor, problem: Problem) -> Tensor:
+    problem.unchanged()
+    return _solved(problem.jacobian(out, operands), r)
 
 
 _root = extend.primitive(
     "implicit_root",
     lambda *arrays, problem: problem.solve(*arrays),
     residual=lambda out, *operands, problem: -problem.value(out, operands),
-    correction=lambda r, out, *operands, problem: _solved(problem.jacobian(out, operands), r),
+    correction=_root_correction,
     vjp=_root_vjp,
     arity=-1,
     types="apart",

@@ -30,10 +30,12 @@ from .._engine.transforms.rematerialisation import (
     template_of,
     tensors_of,
     under_reverse,
+    watched,
     whole,
 )
 from ..random import get_state, put_state
 from ..tensor import Tensor
+from ..transforms.closed import closed
 from .rolling import Ahead, back, can_roll
 from .schedule import default_states, first_states, schedule
 from .steps import Given, Results, as_tensors, check_same, chosen, described, in_order, mapped
@@ -84,17 +86,21 @@ class Loop:
         calls: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
-        self.body = body
+        self.body = closed(body)
         self.given = given
         self.n = n
         self.reverse = reverse
         self.listed = listed
         self.checkpoints = checkpoints
-        self.proceed = proceed
+        self.proceed = closed(proceed)
         self.given_by_users: list[Callable[..., Any]] = [f for f in (calls or body, proceed) if f is not None]
         self.masked: bool = False  # samples of a batch end at different steps
         self.keeps: bool = False  # states on the first run
         self.saved: dict[int, tuple[Any, Any]] = {}
+        self.noted: dict[
+            int, int
+        ] = {}  # entry -> a hash of what its step gives to primitives, if it is not the usual one
+        self.usual: int | None = None
         self.starts: list[int] = []  # of the results of each step, in a list of the tensors of all
 
     def __call__(self, init: Any) -> tuple[Any, Any]:
@@ -130,7 +136,7 @@ class Loop:
         """The step that is given entry k."""
         given = self.given.nest(leaves, k)
         before = bindings((carry, given)) if recording() else []
-        result = self.body(carry, given)
+        result = self.compared(k, carry, given)
         check_bindings(self.name, before)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(f"{self.name}: the body returned {described(result)}; expected a pair (carry, result)")
@@ -141,6 +147,27 @@ class Loop:
             assert self.proceed is not None
             after = chosen(self.proceed(carry), after, carry)
         return after, y
+
+    def compared(self, k: int, carry: Any, given: Any) -> Any:
+        """What the body returns; an error if it does something else now than at the first run."""
+        result, noted, again = watched(self.body, carry, given)
+        if self.usual is None:
+            self.usual = noted
+        usual = self.noted.pop(k, self.usual) if type(k) is int else self.usual  # k is no number in a loop rolled up
+        if noted != usual and again:
+            raise self.changed()
+        if noted != self.usual and type(k) is int:
+            self.noted[k] = noted
+        return result
+
+    def changed(self) -> RuntimeError:
+        """The error for a step that depends on something else than its inputs."""
+        return RuntimeError(
+            f"{self.name}: a step gave another result when it was run again to be differentiated, so the gradient "
+            f"would be that of another function. What the steps compute has to follow from what they are given and the "
+            f"tensors that they read: let no variable of theirs change before the derivative is taken, and draw random "
+            f"numbers with dualgrad"
+        )
 
     def truth(self, carry: Any) -> Any:
         """What the condition says of a carry."""
@@ -395,12 +422,7 @@ class Sweep:
         state = self.loop.saved.get(self.loop.at(k) + 1)
         if state is None or same_numbers(found, tensors_of(state[0])):
             return
-        raise RuntimeError(
-            f"{self.loop.name}: a step gave another result when it was run again to be differentiated, so the gradient "
-            f"would be that of another function. What the steps compute has to follow from what they are given and the "
-            f"tensors that they read: let no variable of theirs change before the derivative is taken, and draw random "
-            f"numbers with dualgrad"
-        )
+        raise self.loop.changed()
 
     def has_slope(self, t: Tensor) -> bool:
         """Whether a tensor of the loop can have a cotangent."""

@@ -13,8 +13,8 @@ from .._engine.transforms.tensor import inspect
 from ..implicit._problem import pulled
 from ..ops import stack
 from ..tensor import Tensor
+from ..transforms.apart import apart
 from ..transforms.gradient import jvp
-from .apart import apart
 from .flow import flow
 from .integrate import control_of, state_of, time_of
 from .methods import Array

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._engine.trace.cache import Repeated
 from ..tensor import Tensor
-from .apart import apart
+from ..transforms.apart import apart
 from .methods import Array
 from .systems import KEPT, System, flat
 

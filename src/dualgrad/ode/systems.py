@@ -18,9 +18,10 @@ from .._engine.transforms.rematerialisation import explored, filled, pulled_back
 from ..implicit._problem import Layout, _key, constants
 from ..ops import concat, stack
 from ..tensor import Tensor
+from ..transforms.apart import apart
+from ..transforms.closed import closed
 from ..transforms.gradient import jvp
 from ..transforms.vectorize import vmap
-from .apart import apart
 from .methods import METHODS, Array, Method
 
 __all__ = ["Adjoint", "Control", "Given", "System", "Tangent", "flat", "parts"]
@@ -163,7 +164,7 @@ class Given(System):
         control: Control,
         event: Callable[..., Any] | None = None,
     ) -> None:
-        self.fn, self.layout, self.event = fn, layout, event
+        self.fn, self.layout, self.event = fn, layout, event = closed(fn), layout, closed(event)
         self.args: Any = template_of(args)
         self.count: int = len(tensors_of(args))
         self.inside: Any
@@ -179,7 +180,7 @@ class Given(System):
         super().__init__(name, layout.size, control, params, key)
         self.seen: OrderedDict[Any, list[Array]] = OrderedDict()
 
-    def sample(self, start: Tensor, operands: list[Tensor]) -> bytes:
+    def sample(self, start: Tensor, operands: list[Tensor]) -> tuple[bytes, int]:
         """F at some numbers, the same for every start and params: it tells functions apart that read other things."""
 
         def numbers(like: Tensor) -> Tensor:
@@ -189,10 +190,10 @@ class Given(System):
 
         y, t = numbers(start), Tensor(np.asarray(0.7, start.dtype.numpy))
         try:
-            rate = self.layout.vector(self.call(self.fn, y, t, tuple(map(numbers, operands))), "f")
+            rate, noted = self.noted(y, t, tuple(map(numbers, operands)))
         except Exception:  # f need not be defined there
-            return b""
-        return rate.asnumpy().astype(np.float32).tobytes()
+            return b"", 0
+        return rate.astype(np.float32).tobytes(), noted
 
     def taken(self) -> tuple[Tensor, ...]:
         """The params, which the system does not keep."""
@@ -208,6 +209,13 @@ class Given(System):
                 f"{self.layout.name}: f returned {' and '.join(sorted(map(str, found)))} for a state of {like.dtype}; "
                 f"expected the type of the state, start in the other type or convert what f returns"
             )
+
+    def noted(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> tuple[Array, int]:
+        """f(y, t, ...), and a hash of what else it is computed from."""
+        args = filled(self.args, params[: self.count])
+        state = self.layout.nest(y)
+        out, noted = self.inside.noted_run(list(params[self.count :]), self.fn, state, t, *args)
+        return self.layout.vector(out, "f").asnumpy(), noted
 
     def call(self, fn: Callable[..., Any], y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Any:
         """A function of state, time and arguments."""
@@ -230,16 +238,14 @@ class Given(System):
     def check(self, y: Array, times: tuple[float, float], params: tuple[Tensor, ...]) -> None:
         """Raise if f is another function than when this was solved: a derivative would be that of another solution.
 
-        The rate and its change along one direction are compared, at the start and at the last time.
+        The rate, and what it is computed from, are compared at the start and at the last time.
         """
-        state, along = Tensor(y), Tensor(np.linspace(0.5, 1.0, y.size).astype(y.dtype))
-        found = []
+        found: list[Any] = []
         for t in times:
-            at = Tensor(np.asarray(t, y.dtype))
             try:
-                found += [x.asnumpy() for x in jvp(lambda y, t=at: self.rate(y, t, params), state, along)]
+                found += self.noted(Tensor(y), Tensor(np.asarray(t, y.dtype)), params)
             except Exception:  # f need not be defined there
-                found += [np.array(np.nan)] * 2
+                found += [np.nan, 0]
         place = (y.tobytes(), times, *[p.asnumpy().tobytes() for p in params])
         before = self.seen.setdefault(place, found)
         if not all(np.allclose(a, b, 1e-5, 0.0, equal_nan=True) for a, b in zip(before, found, strict=True)):

@@ -16,6 +16,7 @@ from .._engine.transforms.rematerialisation import (
     whole,
 )
 from ..tensor import Tensor
+from .closed import closed
 from .transformed import made_by
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def recompute(
     ----------
     block : callable
         A function or Cell. What it computes has to follow from its inputs, from parameters and tensors it reads, and
-        from random numbers drawn with dualgrad.
+        from random numbers drawn with dualgrad. Variables that a function closes over keep the values they have at the
+        call; other variables and attributes must not change until the gradient is there.
     *args, **kwargs
         Its inputs. Without any, the function that calls `block` this way is returned.
     use_reentrant, output_recompute, early_stop, context_fn
@@ -73,7 +75,7 @@ def recompute(
     TypeError
         If `block` cannot be called.
     RuntimeError
-        If it changes an input in place, or the second run gives another result than the first.
+        If it changes an input in place, or the second run computes something else than the first.
 
     Notes
     -----
@@ -112,7 +114,7 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     """One call, as one instruction of the tape."""
     if recording() or not under_reverse():
         return block(*args, **kwargs)
-    inputs = (args, kwargs)
+    block, inputs = closed(block), (args, kwargs)
     template = template_of(inputs)
     count = len(tensors_of(inputs))
 

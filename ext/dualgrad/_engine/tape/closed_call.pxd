@@ -1,4 +1,6 @@
 # Calls that are one instruction to everything outside. See closed_call.pyx.
+from cpython.object cimport PyObject
+
 from ..arrays.array cimport Value
 from ..values.levels cimport Level
 
@@ -12,9 +14,19 @@ cdef class ClosedCall:
     cdef list values                # and their values outside
     cdef dict effects               # id of a handle made outside that was given a new value -> the handle
     cdef object state               # of the random numbers before the first draw; None if there was none
+    cdef PyObject *tracer              # of the recording in which it began, or NULL
+    cdef Py_hash_t noted            # of the primitives that Python called, and what it gave them beside tensors
     cdef Value capture(self, object handle, Value outside)
 
 
+cdef class Rule:
+    cdef object fn
+
+
+cdef object without_notes(object fn)
+cdef list notes(ClosedCall closed)
+cdef int put_back(list before) except -1
+cdef int note(ClosedCall closed, object x) except -1
 cdef int before_draw(ClosedCall closed) except -1
 cdef object random_state()
 cdef int set_random_state(object state) except -1

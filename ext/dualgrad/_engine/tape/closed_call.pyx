@@ -12,10 +12,20 @@ use.
 New values given to older handles (running statistics, counters) stay in the table. After the first run they leave the
 call as results and the handles are set, once; those of later runs are forgotten. Random numbers are drawn from the
 state that the first run found.
+
+What Python gives to primitives beside tensors (numbers, NumPy arrays, settings) is no operand. A hash of it, and of the
+primitives, tells whether a later run computes the same function: a variable or an attribute may have changed since.
 """
+from cpython.object cimport PyObject
+
+from ..arrays.thread cimport thread_state
 from ..arrays.array cimport GET_RANDOM, HOOKS, NODE, PUT_RANDOM, Value
 from .nodes cimport without_closed
 from .tape cimport Tape, stripped
+
+from zlib import crc32
+
+import numpy as np
 
 
 cdef class ClosedCall:
@@ -35,6 +45,69 @@ cdef class ClosedCall:
         self.handles.append(handle)
         self.table[id(handle)] = inside
         return inside
+
+
+cdef object plain(object x):
+    """Something hashable for numbers, texts and arrays, and tuples and slices of them; None for anything else."""
+    if isinstance(x, (int, str)):
+        return x
+    if isinstance(x, (float, complex)):
+        return x if x == x else "nan"           # each nan has a hash of its own
+    if isinstance(x, tuple):
+        return tuple([plain(part) for part in x])
+    if isinstance(x, slice):
+        return plain(x.start), plain(x.stop), plain(x.step)
+    if isinstance(x, np.ndarray):
+        return x.shape, x.dtype.str, crc32(np.ascontiguousarray(x).data.cast("B")) if x.size else 0
+    return None
+
+
+cdef int note(ClosedCall closed, object x) except -1:
+    """Python gives something that is no tensor to a primitive, or the number of a primitive."""
+    closed.noted = hash((closed.noted, plain(x)))
+    return 0
+
+
+cdef list notes(ClosedCall closed):
+    """What has been noted so far, to put it back after a rule: whether and how rules run depends on the order of a
+    derivative, so they are no part of the function that is differentiated."""
+    cdef list found = []
+    while closed is not None:
+        found.append((closed, closed.noted))
+        closed = None if closed.again else closed.outer
+    return found
+
+
+cdef int put_back(list before) except -1:
+    for closed, noted in before:
+        (<ClosedCall>closed).noted = noted
+    return 0
+
+
+cdef class Rule:
+    """A function of Python that a primitive calls."""
+
+    def __call__(self, *args, **settings):
+        cdef PyObject *closed = thread_state().closed_call
+        cdef list before
+        if closed is NULL:
+            return self.fn(*args, **settings)
+        before = notes(<ClosedCall>closed)
+        found = self.fn(*args, **settings)
+        put_back(before)
+        return found
+
+
+cdef object without_notes(object fn):
+    """A kernel or rule as a primitive calls it, or a tuple of them."""
+    cdef Rule rule
+    if isinstance(fn, (tuple, list)):
+        return tuple([without_notes(part) for part in fn])
+    if not callable(fn):
+        return fn
+    rule = Rule()
+    rule.fn = fn
+    return rule
 
 
 # -------------------------------------------------------------------------------------------------- random numbers

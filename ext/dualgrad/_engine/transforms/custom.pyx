@@ -26,7 +26,7 @@ from .pytrees cimport HOLE, Pairing, emptied, refilled, tensors_in
 from ..values.rules cimport to_shape_of, typed, zeros_like
 from ..values.taylor cimport times
 from ..tape.runs cimport CustomRule, raise_reverse_only
-from ..tape.closed_call cimport ClosedCall
+from ..tape.closed_call cimport ClosedCall, notes, put_back
 from ..tape.nodes cimport (
     Environment, closed_values, enter_environment, highest, leave_environment, lower_values, lowered_one_level,
     without_closed)
@@ -68,11 +68,13 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
     cdef Environment environment
     args = refilled(template, iter([wrap(<Value>v) for v in ins]))
     tensors_in(out, outs)
+    before = notes(current_closed_call())
     environment = environment_of(within, name, ins + [read(<TensorBase>t) for t in outs])
     try:
         result = backward(*args, out, dout)
     finally:
         leave_environment(environment)
+    put_back(before)
     if isinstance(result, TensorBase):
         result = (result,)
     if not isinstance(result, (tuple, list)):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays.array cimport MAX_DIMS, Array, Value, to_ndarray
 from ..primitives.registry cimport Primitive, add_row, broadcast_shape
+from ..tape.closed_call cimport without_notes
 from ..values.algebra cimport by_line, coefficients
 from ..values.families cimport Bilinear, Elementwise, Linear, functional_of_vjp
 from ..values.levels cimport Algebra, BatchLevel, Level, make_dual, part, type_of
@@ -189,7 +190,7 @@ def add_elementwise(row, kernel):
     if isinstance(kernel, (np.ufunc, tuple)):
         return add_row(row, None, kernel)
     p = ElementwiseKernel()
-    p.kernel = kernel
+    p.kernel = without_notes(kernel)
     p.to_bool = row.result == "bool"
     return add_row(row, p, kernel)
 
@@ -198,11 +199,11 @@ def add_rule(row, kernel, jvps, vjps, residual, correction, core):
     """The opcode of a new primitive whose kernel and rules are functions."""
     cdef Functions given = Functions()
     given.name = row.name
-    given.kernel = kernel
-    given.jvps = jvps
-    given.vjps = vjps
-    given.residual_of = residual
-    given.correction_of = correction
+    given.kernel = without_notes(kernel)
+    given.jvps = without_notes(jvps)
+    given.vjps = without_notes(vjps)
+    given.residual_of = without_notes(residual)
+    given.correction_of = without_notes(correction)
     given.implicit = residual is not None
     given.core = core
     given.transposing = set()

@@ -18,6 +18,7 @@ cdef bint is_plain(object x) noexcept
 cdef bint is_plain_class(object kind) noexcept
 cdef Value read(TensorBase t)
 cdef Array array_operand(object array)
+cdef int entering(object x) except -1
 cdef Value value_of(object x)
 cdef ClosedCall current_closed_call()
 cdef ClosedCall swap_closed_call(ClosedCall closed)

@@ -18,7 +18,7 @@ from ..arrays.array cimport (ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Array, Value, c
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.execute cimport Tracer, active_tracer, given_to_python, tracing
 from ..primitives.watch cimport user_line
-from ..tape.closed_call cimport ClosedCall
+from ..tape.closed_call cimport ClosedCall, note
 from ..tape.nodes cimport current_environment, lowered
 from ..tape.tape cimport Tape
 from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, last_serial, ndim_of,
@@ -241,7 +241,25 @@ cdef Array array_operand(object array):
     """A NumPy array as an operand. A tape and a program read it later, when its user may have changed it: they get a
     copy."""
     cdef dg_thread *thread = thread_state()
-    return from_ndarray(array) if thread.level is NULL and thread.tracer is NULL else copy_of(array)
+    if thread.level is NULL and thread.tracer is NULL:
+        return from_ndarray(array)
+    entering(array)
+    return copy_of(array)
+
+
+cdef int entering(object x) except -1:
+    """Python calls a primitive, or gives one a number, a setting or a NumPy array: closed calls compare their runs by
+    that. Those around a first run do it too, since the run may be no closed call for them another time."""
+    cdef dg_thread *thread = thread_state()
+    cdef ClosedCall closed
+    if thread.closed_call is NULL:
+        return 0
+    closed = <ClosedCall>thread.closed_call
+    while closed is not None and (thread.tracer is NULL or thread.tracer is closed.tracer
+                                  or not (<Tracer>thread.tracer).repeats()):
+        note(closed, x)             # but not for a recording in it: later runs may find that made
+        closed = None if closed.again else closed.outer
+    return 0
 
 
 cdef Value value_of(object x):
@@ -331,6 +349,7 @@ cdef class TensorBase:
     def _from_ndarray(self, array, bint copy):
         """Hold the contents of a NumPy array."""
         cdef Value v = copy_of(array) if copy else from_ndarray(array)
+        entering(array)
         if self.value is None:
             self.value = v
         else:

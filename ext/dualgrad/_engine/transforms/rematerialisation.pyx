@@ -9,13 +9,16 @@ returns cotangents: the gradient of the function run again, or the sweep of a lo
 the function run on duals. Rules see operands of whatever kind the sweep holds, so higher orders and batches need no
 other.
 """
+from cpython.object cimport PyObject
+
 from ..arrays.array cimport NODE, Array, Value, is_inexact, to_ndarray
+from ..arrays.thread cimport thread_state
 from ..tape.nested cimport dual_slots
 from ..primitives.execute cimport active_tracer, given_to_python, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
 from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
 from ..primitives.opcodes cimport OP_SUBTAPE
-from ..tape.closed_call cimport ClosedCall, random_state, set_random_state
+from ..tape.closed_call cimport ClosedCall, notes, put_back, random_state, set_random_state
 from ..tape.runs cimport Run, SubTape
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
@@ -36,6 +39,7 @@ cdef class Inside:
     cdef list handles
     cdef list changed               # handles outside that the first run gave new values
     cdef list found                 # the numbers of all results of the first run
+    cdef Py_hash_t noted            # what Python gave to primitives in it
     cdef object state
 
     @property
@@ -47,6 +51,12 @@ cdef class Inside:
         """fn(*args) with the captured tensors given, random numbers as they are; nothing outside is changed."""
         return entered_call(self.closed_with(captured), fn, renewed(args))
 
+    def noted_run(self, list captured, fn, *args):
+        """(run(captured, fn, *args), a hash of what Python gave to primitives)."""
+        cdef ClosedCall closed = self.closed_with(captured)
+        out = entered_call(closed, fn, renewed(args))
+        return out, closed.noted
+
     def run_whole(self, list captured, fn, *args):
         """The tensors that fn(*args) returns, then the new values of tensors outside, as the first run gave them."""
         cdef ClosedCall closed = self.closed_with(captured)
@@ -55,7 +65,7 @@ cdef class Inside:
         for handle in self.changed:
             results.append(wrap(<Value>closed.table[id(handle)]))
         if not recording():
-            self.compare(results)
+            self.compare(results, closed.noted)
         return results
 
     cdef ClosedCall closed_with(self, list captured):
@@ -68,29 +78,32 @@ cdef class Inside:
             closed.table[id(self.handles[i])] = values[i]
         return closed
 
-    cdef int compare(self, list results) except -1:
+    cdef int compare(self, list results, Py_hash_t noted) except -1:
         """A function that depends on something else than its inputs cannot be run again."""
         cdef Py_ssize_t i
-        if len(results) == len(self.found):
+        if len(results) == len(self.found) and noted == self.noted:
             for i in range(len(results)):
                 if not same_numbers(array_of(read(<TensorBase>results[i])), <Array>self.found[i]):
                     break
             else:
                 return 0
         raise RuntimeError(f"{self.name}: the function gave another result when it was run again to be differentiated, "
-                           f"so the gradient would be that of another function; what it computes has to follow from "
-                           f"its inputs (draw random numbers with dualgrad, not NumPy, inside of it)")
+                           f"or computed it from other numbers, so the gradient would be that of another function; "
+                           f"what it computes has to follow from its inputs (draw random numbers with dualgrad, not NumPy, "
+                           f"inside of it, and change no attribute that it reads)")
 
     def repeat(self, fn, *args):
         """fn(*args) with the random numbers of the first run; the state is put back afterwards."""
-        if self.state is None:
-            return fn(*args)
-        now = random_state()
-        set_random_state(self.state)
+        before = notes(current_closed_call())
+        now = None if self.state is None else random_state()
+        if now is not None:
+            set_random_state(self.state)
         try:
             return fn(*args)
         finally:
-            set_random_state(now)
+            put_back(before)
+            if now is not None:
+                set_random_state(now)
 
 
 cdef bint same_numbers(Array a, Array b):
@@ -111,6 +124,7 @@ cdef bint same_numbers(Array a, Array b):
 cdef ClosedCall new_closed_call(str name, bint reverse):
     cdef ClosedCall closed = ClosedCall.__new__(ClosedCall)
     closed.level = new_light_tape(name) if reverse else new_level(name)
+    closed.tracer = thread_state().tracer
     closed.table = {}
     closed.handles = []
     closed.values = []
@@ -224,6 +238,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
         inside.handles = closed.handles
         inside.state = closed.state
         inside.changed = changed
+        inside.noted = closed.noted
         inside.found = [array_of(<Value>v) for v in values] if effects else None
         node = Whole.__new__(Whole)
         node.name = name
@@ -319,6 +334,24 @@ def template_of(nest):
 def filled(template, tensors):
     """A nest with tensors put where those of its template were."""
     return refilled(template, iter(tensors))
+
+
+def watched(fn, *args):
+    """(fn(*args), a hash of what Python gives to primitives in it, whether it runs again): for a part of a closed
+    call."""
+    cdef ClosedCall closed = current_closed_call()
+    cdef Py_hash_t before, found
+    cdef PyObject *tracer
+    if closed is None:
+        return fn(*args), 0, False
+    before, tracer = closed.noted, closed.tracer
+    closed.noted, closed.tracer = 0, thread_state().tracer      # that of a loop which is rolled up
+    try:
+        out = fn(*args)
+    finally:
+        found, closed.tracer = closed.noted, tracer
+    closed.noted = hash((before, found))
+    return out, found, closed.again
 
 
 def kept(TensorBase t not None):

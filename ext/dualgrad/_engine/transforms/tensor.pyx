@@ -17,7 +17,7 @@ from ..primitives.registry cimport op_name, wants_float
 from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
-from .handles cimport DTYPES, TensorBase, array_operand, current_closed_call, read, value_of, wrap
+from .handles cimport DTYPES, TensorBase, array_operand, current_closed_call, entering, read, value_of, wrap
 from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # of each name
@@ -56,6 +56,7 @@ cdef int scalar_type(int typenum, object number) except -1:
 cdef Value number_as(object number, int typenum):
     if isinstance(number, WeakNumber):
         return as_type((<WeakNumber>number).value, typenum)
+    entering(number)
     if isinstance(number, complex):
         return copy_of(np.asarray(number).astype(cnp.PyArray_DescrFromType(typenum)))
     if is_inexact(typenum) and not is_complex(typenum):
@@ -87,6 +88,7 @@ COMPLEX_FORMS = {}          # opcode -> function of a tensor, for what is not an
 cdef Value apply_unary(int op, object x):
     cdef Value v = value_of(x)
     cdef int typenum = type_of(v)
+    entering(op)
     if is_complex(typenum):
         form = COMPLEX_FORMS.get(op)
         if form is not None:
@@ -135,6 +137,7 @@ cdef object apply_binary(int op, object x, object y):
                 common = default_float()
     if wants_float(op) and not is_inexact(common):
         common = default_float()
+    entering(op)
     a = number_as(x, common) if a is None else as_type(a, common)
     b = number_as(y, common) if b is None else as_type(b, common)
     return wrap(bind2(op, None, a, b))
@@ -184,6 +187,7 @@ cdef object power(object x, object y):
             y = int(y)
         if isinstance(y, int) and abs(y) > 1000000000:
             y = float(y)
+        entering(y)
         if y == 2:
             return wrap(bind1(OP_SQUARE, None, a))
         if y == 1:
@@ -289,6 +293,8 @@ def matmul_op(x, y):
 
 def apply(int op, params, *operands):
     """Apply a primitive to tensors whose types already fit it."""
+    entering(op)
+    entering(params)
     if len(operands) == 1:
         return wrap(bind1(op, params, value_of(operands[0])))
     return wrap(bind_list(op, params, [value_of(x) for x in operands]))

@@ -30,7 +30,7 @@ def apart(kernel: Callable[..., Any]) -> Callable[..., Any]:
             except BaseException as e:
                 error.append(e)
 
-        thread = threading.Thread(target=work, name="dualgrad-ode", daemon=True)
+        thread = threading.Thread(target=work, name="dualgrad-apart", daemon=True)
         thread.start()
         thread.join()
         if error:
