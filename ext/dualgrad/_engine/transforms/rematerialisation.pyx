@@ -89,8 +89,8 @@ cdef class Inside:
                 return 0
         raise RuntimeError(f"{self.name}: the function gave another result when it was run again to be differentiated, "
                            f"or computed it from other numbers, so the gradient would be that of another function; "
-                           f"what it computes has to follow from its inputs (draw random numbers with dualgrad, not NumPy, "
-                           f"inside of it, and change no attribute that it reads)")
+                           f"what it computes has to follow from its inputs (draw random numbers with dualgrad, not "
+                           f"NumPy, inside of it, and change no attribute that it reads)")
 
     def repeat(self, fn, *args):
         """fn(*args) with the random numbers of the first run; the state is put back afterwards."""
