@@ -74,7 +74,7 @@ def test_shapes_beyond_one_number_broadcast():
 
 
 def test_what_there_is_not_says_so():
-    with pytest.raises(NotImplementedError, match=r"vonmises.cdf: there is no formula .* logpdf, pdf"):
+    with pytest.raises(AttributeError, match=r"vonmises.cdf: there is no formula .* logpdf, pdf"):
         stats.vonmises.cdf(0.5, 1.0)
     with pytest.raises(TypeError, match=r"stats.gamma.logpdf: got no a; expected .*\(x, a, loc=0"):
         stats.gamma.logpdf(1.0)
@@ -82,3 +82,17 @@ def test_what_there_is_not_says_so():
         stats.norm.rvs()
     with pytest.raises(TypeError, match=r"stats\.norm\.pdf: "):
         stats.norm.pdf("a")
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "there"),
+    [
+        (stats.norm, "logpdf", True),
+        (stats.poisson, "logpmf", True),
+        (stats.norm, "logpmf", False),
+        (stats.vonmises, "cdf", False),
+        (stats.norm, "no_such_function", False),
+    ],
+)
+def test_functions_that_a_family_lacks_are_no_attributes_of_it(family, name, there):
+    assert hasattr(family, name) is there

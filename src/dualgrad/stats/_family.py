@@ -100,7 +100,7 @@ class _Family:
 
         def __getattr__(self, name):
             if name in _SUMMARIES:
-                raise NotImplementedError(
+                raise AttributeError(
                     f"stats.{self.name}.{name}: there is no formula for it with derivatives; "
                     f"{self.name} has {', '.join(self.functions)}"
                 )
