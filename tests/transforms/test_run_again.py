@@ -16,7 +16,7 @@ import dualgrad as dg
 from dualgrad import Tensor, ops
 from dualgrad.ode import odeint
 
-TURNS = (1.0, 2.0, 3.0)
+TURNS = (1.0, 2.0, -1.0, -2.0)  # Python gives the last two one hash
 ZERO = Tensor(0.0, dg.float64)
 
 SOLVERS = {
@@ -158,3 +158,70 @@ def test_what_changes_between_turns(solver, place, mode):
     refused = contextlib.nullcontext() if place in RIGHT else contextlib.suppress(Refused)
     with refused:
         assert number_of(refusing(derivative(total))(ZERO)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_the_first_run_writes():
+    """Functions that others write the variables of compute what they compute without a derivative."""
+
+    def with_counter(solve):
+        k = 0.0
+
+        def tick():
+            nonlocal k
+            k += 1.0
+
+        calls = [tick]
+
+        def step(c):
+            calls[0]()
+            return c + k
+
+        return float(solve(step, lambda: k))
+
+    loops = {
+        "scan": lambda step, k: ops.scan(lambda c, _: (step(c), None), ZERO, None, 3)[0],
+        "fori_loop": lambda step, k: ops.fori_loop(0, 3, lambda i, c: step(c), ZERO),
+        "while_loop": lambda step, k: ops.while_loop(lambda c: k() < 3.0, step, ZERO),
+        "recompute": lambda step, k: step(step(dg.recompute(step, ZERO))),
+    }
+    assert {name: with_counter(loop) for name, loop in loops.items()} == dict.fromkeys(loops, 6.0)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_counted_loop_in_a_solver(solver):
+    f = lambda y: ops.fori_loop(0, 7, lambda i, c: ops.sin(c) * (1.0 + 0.1 * i), y)
+    y = Tensor(0.3, dg.float64)
+    for mode in ("grad", "jit", "jvp of grad"):
+        found = MODES[mode](lambda y: SOLVERS[solver](f, y))(y)
+        slope, value = MODES[mode](f)(y), f(y)
+        if solver == "linear_solve":  # the solution is (y + 1) exp f
+            slope = MODES[mode](lambda y: (y + 1.0) * ops.exp(f(y)))(y)
+        assert float(found) == pytest.approx(float(slope), rel=1e-6), (mode, value)
+
+
+@pytest.mark.parametrize("n", [3, 100_000])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, a: x * a,
+        lambda x, a: np.where(a > 0.5, x, 2.0 * x) + np.maximum(x, a),
+        lambda x, a: np.dot(a, x),
+        lambda x, a: np.einsum("i,i->", a, x),
+        lambda x, a: np.concatenate([x * x, a]) * np.concatenate([a, x]),
+        lambda x, a: ops.mul(x, a) / a,
+    ],
+)
+@pytest.mark.parametrize("mode", [lambda f: f, dg.grad, lambda f: dg.grad(lambda x: dg.grad(f)(x).sum()), dg.jit])
+def test_an_operand_that_changes_in_place(call, n, mode):
+    a, x = np.ones(n), Tensor(np.linspace(1.0, 2.0, n))
+
+    def changing(x):
+        a[:] = 1.0
+        found = (call(x, a) ** 2).sum()
+        a[:] = 7.0
+        return found
+
+    found = mode(changing)(x)
+    np.testing.assert_allclose(
+        found.asnumpy(), mode(lambda x: (call(x, np.ones(n)) ** 2).sum())(x).asnumpy(), rtol=1e-12
+    )

@@ -135,7 +135,7 @@ class Problem:
         tol: float | None,
         limit: int,
     ) -> None:
-        self.name, self.fn, self.solver, self.limit = name, closed(fn), solver, limit
+        self.name, self.fn, self.solver, self.limit = name, fn, solver, limit
         self.layout: Layout = Layout(name, "the start", x)
         self.dtype: Any = tensors_of(x)[0].dtype.numpy
         self.tol: float = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else tol
@@ -187,6 +187,11 @@ class Problem:
 
         found, noted = self.inside.noted_run(given[self.count :], value, x, *args)
         return noted, found.asnumpy()
+
+    def solution(self, vector: Tensor) -> Any:
+        """The pytree of a solution. A derivative runs F later."""
+        self.fn = closed(self.fn)
+        return self.layout.nest(vector)
 
     def unchanged(self) -> None:
         """Raise if F is another function than when the equation was solved: a derivative would be of another root."""

@@ -138,4 +138,4 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
     problem.key = (*problem.key, False)
     operands = [problem.layout.vector(b), *problem.captured]
     problem.captured = []
-    return problem.layout.nest(_linear(*operands, problem=problem))
+    return problem.solution(_linear(*operands, problem=problem))

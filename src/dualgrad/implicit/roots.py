@@ -101,7 +101,7 @@ def root(
     check_callable("root", "F", F)
     x0 = as_input("root", "x0", x0)
     problem = Problem("root", F, x0, args, solver, tol, max_iterations)
-    return problem.layout.nest(_root(*problem.operands(x0, args), problem=problem))
+    return problem.solution(_root(*problem.operands(x0, args), problem=problem))
 
 
 def fixed_point(
@@ -152,7 +152,7 @@ def fixed_point(
 
     x0 = as_input("fixed_point", "x0", x0)
     problem = Problem("fixed_point", left, x0, args, solver, tol, max_iterations)
-    return problem.layout.nest(_root(*problem.operands(x0, args), problem=problem))
+    return problem.solution(_root(*problem.operands(x0, args), problem=problem))
 
 
 def argmin(
@@ -211,4 +211,4 @@ def argmin(
     x0 = as_input("argmin", "x0", x0)
     problem = Problem("argmin", slope, x0, args, solver, tol, max_iterations)
     problem.loss = inner_loss
-    return problem.layout.nest(_root(*problem.operands(x0, args), problem=problem))
+    return problem.solution(_root(*problem.operands(x0, args), problem=problem))

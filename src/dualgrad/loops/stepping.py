@@ -86,16 +86,17 @@ class Loop:
         calls: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
-        self.body = closed(body)
+        self.body = body
         self.given = given
         self.n = n
         self.reverse = reverse
         self.listed = listed
         self.checkpoints = checkpoints
-        self.proceed = closed(proceed)
+        self.proceed = proceed
         self.given_by_users: list[Callable[..., Any]] = [f for f in (calls or body, proceed) if f is not None]
         self.masked: bool = False  # samples of a batch end at different steps
         self.keeps: bool = False  # states on the first run
+        self.written_out: bool = False  # as steps of a program
         self.saved: dict[int, tuple[Any, Any]] = {}
         self.noted: dict[
             int, int
@@ -111,10 +112,13 @@ class Loop:
         self.count: int = len(tensors_of(init))
         if recording() and not self.may_be_rolled_up(init):
             if self.n is None or self.n <= SHORT:
+                self.written_out = True
                 return self.first(init, xs)
             unrepeatable(f"{self.name} of {self.n} steps is too long to be written down")
         self.keeps = under_reverse()
-        return whole(self.name, self.first, self.forward, self.backward, (init, xs), False)
+        found = whole(self.name, self.first, self.forward, self.backward, (init, xs), False)
+        self.body, self.proceed = closed(self.body), closed(self.proceed)  # a derivative may run them later
+        return found
 
     def may_be_rolled_up(self, init: Any, truth: Callable[[Any], Any] | None = None) -> bool:
         """Whether the loop is to be one instruction of the program that is being written down.
@@ -150,6 +154,8 @@ class Loop:
 
     def compared(self, k: int, carry: Any, given: Any) -> Any:
         """What the body returns; an error if it does something else now than at the first run."""
+        if self.written_out:
+            return self.body(carry, given)
         result, noted, again = watched(self.body, carry, given)
         if self.usual is None:
             self.usual = noted

@@ -224,4 +224,6 @@ def odeint_event(
     system = Given(name, f, layout, start, first, args, control, event)
     params = system.taken()
     at = _event_time(start, first, last, *params, event=Event(system, int(direction)))
-    return at, layout.nest(flow(system, start, stack([first, at]), params)[0])
+    state = flow(system, start, stack([first, at]), params)[0]
+    system.settle()
+    return at, layout.nest(state)

@@ -109,7 +109,10 @@ def odeint(
     )  # fmt: skip
     system = Given("odeint", f, layout, start, times[0], args, control)
     params, first = system.taken(), start.reshape((1, start.size))
-    return rows(layout, first if times.size == 1 else concat([first, flow(system, start, times, params)]))
+    if times.size > 1:
+        first = concat([first, flow(system, start, times, params)])
+    system.settle()
+    return rows(layout, first)
 
 
 def rows(layout: Layout, states: Tensor) -> Any:

@@ -164,7 +164,7 @@ class Given(System):
         control: Control,
         event: Callable[..., Any] | None = None,
     ) -> None:
-        self.fn, self.layout, self.event = fn, layout, event = closed(fn), layout, closed(event)
+        self.fn, self.layout, self.event = fn, layout, event = fn, layout, event
         self.args: Any = template_of(args)
         self.count: int = len(tensors_of(args))
         self.inside: Any
@@ -179,6 +179,10 @@ class Given(System):
         key = (_key(fn), _key(event), tuple(layout.shapes), constants(args), apart(self.sample)(start, operands))
         super().__init__(name, layout.size, control, params, key)
         self.seen: OrderedDict[Any, list[Array]] = OrderedDict()
+
+    def settle(self) -> None:
+        """The system has been solved. A derivative runs f later."""
+        self.fn, self.event = closed(self.fn), closed(self.event)
 
     def sample(self, start: Tensor, operands: list[Tensor]) -> tuple[bytes, int]:
         """F at some numbers, the same for every start and params: it tells functions apart that read other things."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from .._dtypes import _RANK, default_float
 from .._engine.transforms import tensor as _engine
+from .._engine.transforms.handles import operand_from
 from ..dtype import DType, as_dtype
 from ..tensor import Tensor
 
@@ -119,7 +120,7 @@ def operand(name: str, x: Any) -> Tensor:
     if isinstance(x, Tensor):
         return x
     if isinstance(x, np.ndarray):
-        return Tensor.from_numpy(x)
+        return operand_from(x)
     if isinstance(x, bool | int | float | complex | np.generic):
         return Tensor(x)
     raise TypeError(f"{name}: expected a Tensor, a NumPy array or a number, got {type(x).__name__}")

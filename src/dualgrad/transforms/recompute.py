@@ -114,7 +114,7 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     """One call, as one instruction of the tape."""
     if recording() or not under_reverse():
         return block(*args, **kwargs)
-    block, inputs = closed(block), (args, kwargs)
+    inputs = (args, kwargs)
     template = template_of(inputs)
     count = len(tensors_of(inputs))
 
@@ -135,7 +135,9 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
         return pulled_back("recompute", again, tensors, tuple(wanted), tuple([cotangents[i] for i in given]))
 
-    return whole("recompute", first, forward, backward, (inputs,), True)
+    found = whole("recompute", first, forward, backward, (inputs,), True)
+    block = closed(block)  # which the gradient runs later
+    return found
 
 
 class Recomputed:

@@ -49,10 +49,10 @@ cdef class ClosedCall:
 
 cdef object plain(object x):
     """Something hashable for numbers, texts and arrays, and tuples and slices of them; None for anything else."""
-    if isinstance(x, (int, str)):
+    if isinstance(x, str):
         return x
-    if isinstance(x, (float, complex)):
-        return x if x == x else "nan"           # each nan has a hash of its own
+    if isinstance(x, (int, float, complex)):
+        return repr(x)                          # numbers that differ may have one hash: -1 and -2
     if isinstance(x, tuple):
         return tuple([plain(part) for part in x])
     if isinstance(x, slice):

@@ -262,6 +262,11 @@ cdef int entering(object x) except -1:
     return 0
 
 
+def operand_from(array):
+    """A NumPy array that is an operand as a tensor, which shares its memory where no one reads it later."""
+    return wrap(array_operand(array))
+
+
 cdef Value value_of(object x):
     """The value of a tensor or array; numbers are not accepted here."""
     if isinstance(x, TensorBase):
