@@ -27,7 +27,9 @@ SOLVERS = {
     "recompute": lambda f, y: dg.recompute(lambda y: f(y), y),
     "scan": lambda f, y: ops.scan(lambda c, _: (c + f(y) / 3.0, None), ZERO, None, 3)[0],
     "fori_loop": lambda f, y: ops.fori_loop(0, 3, lambda i, c: c + f(y) / 3.0, ZERO),
-    "while_loop": lambda f, y: ops.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + f(y)), (ZERO, ZERO))[1],
+    "while_loop": lambda f, y: ops.while_loop(
+        lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + f(y) / 3.0), (ZERO, ZERO)
+    )[1],
     "odeint": lambda f, y: odeint(lambda x, t, y: f(y) + 0.0 * x, ZERO, [0.0, 1.0], y)[-1],
 }
 
