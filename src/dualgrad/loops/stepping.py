@@ -171,8 +171,8 @@ class Loop:
         return RuntimeError(
             f"{self.name}: a step gave another result when it was run again to be differentiated, so the gradient "
             f"would be that of another function. What the steps compute has to follow from what they are given and the "
-            f"tensors that they read: let no variable of theirs change before the derivative is taken, and draw random "
-            f"numbers with dualgrad"
+            f"tensors that they read: let no variable of theirs change before the derivative is taken, make tensors "
+            f"that are kept from call to call before the loop, and draw random numbers with dualgrad"
         )
 
     def truth(self, carry: Any) -> Any:

@@ -59,7 +59,8 @@ def recompute(
     block : callable
         A function or Cell. What it computes has to follow from its inputs, from parameters and tensors it reads, and
         from random numbers drawn with dualgrad. Variables that a function closes over keep the values they have at the
-        call; other variables and attributes must not change until the gradient is there.
+        call; other variables and attributes must not change until the gradient is there. Tensors that it makes at its
+        first call and keeps (a cache) have to be made before.
     *args, **kwargs
         Its inputs. Without any, the function that calls `block` this way is returned.
     use_reentrant, output_recompute, early_stop, context_fn
