@@ -139,6 +139,7 @@ def refusing(fn):
     return run
 
 
+@pytest.mark.eager("recorded functions are not run again later")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -162,6 +163,7 @@ def test_what_changes_between_turns(solver, place, mode):
         assert number_of(refusing(derivative(total))(ZERO)) == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.eager("counts calls")
 def test_what_the_first_run_writes():
     """Functions that others write the variables of compute what they compute without a derivative."""
 

@@ -101,7 +101,7 @@ class Loop:
         self.noted: dict[
             int, int
         ] = {}  # entry -> a hash of what its step gives to primitives, if it is not the usual one
-        self.usual: int | None = None
+        self.usual: dict[bool, int] = {}  # whether the loop is rolled up -> the usual one
         self.starts: list[int] = []  # of the results of each step, in a list of the tensors of all
 
     def __call__(self, init: Any) -> tuple[Any, Any]:
@@ -157,12 +157,15 @@ class Loop:
         if self.written_out:
             return self.body(carry, given)
         result, noted, again = watched(self.body, carry, given)
-        if self.usual is None:
-            self.usual = noted
-        usual = self.noted.pop(k, self.usual) if type(k) is int else self.usual  # k is no number in a loop rolled up
-        if noted != usual and again:
+        rolled_up = type(k) is not int  # k is no number then, and gives nothing to primitives
+        if not again:
+            self.usual.setdefault(rolled_up, noted)
+        if rolled_up not in self.usual:
+            return result
+        usual = self.usual[rolled_up]
+        if noted != (usual if rolled_up else self.noted.pop(k, usual)) and again:
             raise self.changed()
-        if noted != self.usual and type(k) is int:
+        if noted != usual and not rolled_up:
             self.noted[k] = noted
         return result
 
