@@ -160,8 +160,8 @@ class Loop:
         rolled_up = type(k) is not int  # k is no number then, and gives nothing to primitives
         if not again:
             self.usual.setdefault(rolled_up, noted)
-        if rolled_up not in self.usual:
-            return result
+        if rolled_up not in self.usual or (not rolled_up and True in self.usual):
+            return result  # this step was not among those of its kind at the first run, maybe
         usual = self.usual[rolled_up]
         if noted != (usual if rolled_up else self.noted.pop(k, usual)) and again:
             raise self.changed()
