@@ -20,7 +20,7 @@ from ..transforms.gradient import jvp, stop_gradient
 from ..transforms.vectorize import vmap
 from ._solvers import answer, iterated, minimised, newton, scipy_root, size
 
-__all__ = ["Layout", "Problem", "check_callable", "constants", "pulled"]
+__all__ = ["Layout", "Problem", "check_callable", "constants", "numbers", "pulled"]
 
 Array = np.ndarray[Any, Any]
 
@@ -147,7 +147,7 @@ class Problem:
         self.inside, self.captured, out = explored(name, fn, (x, *args))
         self.layout.vector(out, "the function")
         self.shapes: list[tuple[tuple[int, ...], Any]] = [
-            (t.shape, t.dtype) for t in (*tensors_of(args), *self.captured)
+            (t.shape, t.dtype.numpy) for t in (*tensors_of(args), *self.captured)
         ]
         self.sampled: Any = apart(self.sample)()
         shapes = tuple(self.layout.shapes)
@@ -175,8 +175,8 @@ class Problem:
 
         They tell functions apart that read other variables, attributes and arrays.
         """
-        given = [_numbers(shape, dtype) for shape, dtype in self.shapes]
-        x = self.layout.nest(Tensor(np.linspace(0.5, 1.0, self.layout.size).astype(self.dtype)))
+        given = [numbers(shape, dtype) for shape, dtype in self.shapes]
+        x = self.layout.nest(numbers((self.layout.size,), self.dtype))
         args = filled(self.args, given[: self.count])
 
         def value(x: Any, *args: Any) -> Tensor:
@@ -277,10 +277,11 @@ class Problem:
         return hash(self.key)
 
 
-def _numbers(shape: tuple[int, ...], dtype: Any) -> Tensor:
+def numbers(shape: tuple[int, ...], dtype: Any) -> Tensor:
+    """Some numbers at which functions are told apart: zeros for integers, which may be positions."""
     size = int(np.prod(shape, dtype=int))
-    numbers = np.linspace(0.5, 1.0, size) if dtype.is_float or dtype.is_complex else np.zeros(size)
-    return Tensor(numbers.astype(dtype.numpy).reshape(shape))
+    found = np.linspace(0.5, 1.0, size) if np.dtype(dtype).kind in "fc" else np.zeros(size)
+    return Tensor(found.astype(dtype).reshape(shape))
 
 
 def _jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
-from ..implicit._problem import Layout, _key, constants
+from ..implicit._problem import Layout, _key, constants, numbers
 from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.apart import apart
@@ -164,7 +164,7 @@ class Given(System):
         control: Control,
         event: Callable[..., Any] | None = None,
     ) -> None:
-        self.fn, self.layout, self.event = fn, layout, event = fn, layout, event
+        self.fn, self.layout, self.event = fn, layout, event
         self.args: Any = template_of(args)
         self.count: int = len(tensors_of(args))
         self.inside: Any
@@ -186,15 +186,9 @@ class Given(System):
 
     def sample(self, start: Tensor, operands: list[Tensor]) -> tuple[bytes, int]:
         """F at some numbers, the same for every start and params: it tells functions apart that read other things."""
-
-        def numbers(like: Tensor) -> Tensor:
-            dtype = like.dtype.numpy
-            kept = np.linspace(0.5, 1.0, like.size) if like.dtype.is_float else np.zeros(like.size)
-            return Tensor(kept.astype(dtype).reshape(like.shape))
-
-        y, t = numbers(start), Tensor(np.asarray(0.7, start.dtype.numpy))
+        y, t = numbers(start.shape, start.dtype.numpy), Tensor(np.asarray(0.7, start.dtype.numpy))
         try:
-            rate, noted = self.noted(y, t, tuple(map(numbers, operands)))
+            rate, noted = self.noted(y, t, tuple([numbers(p.shape, p.dtype.numpy) for p in operands]))
         except Exception:  # f need not be defined there
             return b"", 0
         return rate.astype(np.float32).tobytes(), noted

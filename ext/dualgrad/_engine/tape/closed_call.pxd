@@ -14,7 +14,7 @@ cdef class ClosedCall:
     cdef list values                # and their values outside
     cdef dict effects               # id of a handle made outside that was given a new value -> the handle
     cdef object state               # of the random numbers before the first draw; None if there was none
-    cdef PyObject *tracer              # of the recording in which it began, or NULL
+    cdef PyObject *tracer           # of the recording in which it began, or NULL
     cdef Py_hash_t noted            # of the primitives that Python called, and what it gave them beside tensors
     cdef Value capture(self, object handle, Value outside)
 
