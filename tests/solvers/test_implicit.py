@@ -278,6 +278,8 @@ ERRORS = {
     "integers": (lambda: dg.root(lambda x: x, Tensor([1, 2])), TypeError, "Int64"),
     "equations": (lambda: dg.root(lambda x: x.sum(), Y), ValueError, "[(3,)]"),
     "no function": (lambda: dg.fixed_point(3, Y), TypeError, "int"),
+    "other keys": (lambda: dg.root(lambda x: {"b": x["a"] - 1}, {"a": Y}), ValueError, "keys ['a']", "keys ['b']"),
+    "another nest": (lambda: dg.fixed_point(lambda x: {"a": x[0], "b": x[1]}, (Y, Y)), ValueError, "tuple of 2"),
     "loss": (lambda: dg.argmin(lambda x: x, Y), ValueError, "one number"),
     "no matrix": (lambda: dg.linear_solve("A", Y), TypeError, "str"),
     "effects": (lambda: dg.root(changing, Y), RuntimeError, "new value", "'w'"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
-from .._engine.transforms.pytrees import beside, is_leaf, with_leaves
+from .._engine.transforms.pytrees import beside, is_leaf, matched, with_leaves
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, recording, template_of, tensors_of
 from .._engine.transforms.transformed import Transformed
 from ..ops import concat, stack
@@ -145,6 +145,7 @@ class Problem:
         self.repeats: bool = recording()  # a program holds this, and its guards see to it that nothing changes
         self.programs: dict[str, Callable[..., Any]] = {}
         self.inside, self.captured, out = explored(name, fn, (x, *args))
+        matched(name, x, out, "what the function returns")
         self.layout.vector(out, "the function")
         self.shapes: list[tuple[tuple[int, ...], Any]] = [
             (t.shape, t.dtype.numpy) for t in (*tensors_of(args), *self.captured)

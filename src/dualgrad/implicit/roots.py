@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import extend
 from .._engine.transforms.inputs import as_input
+from .._engine.transforms.pytrees import matched
 from ..ops import linalg
 from ..tensor import Tensor
 from ..transforms.gradient import grad
@@ -148,7 +149,9 @@ def fixed_point(
 
     def left(x: Any, *args: Any) -> Any:
         layout = Layout("fixed_point", "the start", x)
-        return layout.nest(layout.vector(x) - layout.vector(T(x, *args), "T"))
+        following = T(x, *args)
+        matched("fixed_point", x, following, "what T returns")
+        return layout.nest(layout.vector(x) - layout.vector(following, "T"))
 
     x0 = as_input("fixed_point", "x0", x0)
     problem = Problem("fixed_point", left, x0, args, solver, tol, max_iterations)

@@ -145,7 +145,8 @@ def _as_array(name: str, t: Any) -> Tensor:
     if isinstance(t, list | tuple) and any(isinstance(x, Tensor) for x in t):
         raise TypeError(f"{name}: t is a {type(t).__name__} of Tensors; expected one Tensor, join them with ops.stack")
     try:
-        return Tensor(np.asarray(t, float))
+        times = np.asarray(t)
+        return Tensor(times.astype(float, casting="same_kind" if times.dtype.kind != "O" else "unsafe"))
     except (TypeError, ValueError):
         raise TypeError(f"{name}: t is {t!r}; expected numbers in one axis") from None
 

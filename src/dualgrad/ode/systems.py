@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.transforms.pytrees import matched
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
 from ..implicit._problem import Layout, _key, constants, numbers
 from ..ops import concat, stack
@@ -191,7 +192,8 @@ class Given(System):
             rate, noted = self.noted(y, t, tuple([numbers(p.shape, p.dtype.numpy) for p in operands]))
         except Exception:  # f need not be defined there
             return b"", 0
-        return rate.astype(np.float32).tobytes(), noted
+        with np.errstate(over="ignore"):
+            return rate.astype(np.float32).tobytes(), noted
 
     def taken(self) -> tuple[Tensor, ...]:
         """The params, which the system does not keep."""
@@ -200,6 +202,7 @@ class Given(System):
 
     def checked(self, out: Any, like: Tensor) -> None:
         """The result of f has the nesting, shapes and type of the state."""
+        matched(self.layout.name, self.layout.nest(like), out, "what f returns")
         self.layout.vector(out, "f")
         found = {t.dtype for t in tensors_of(out)}
         if found != {like.dtype}:
