@@ -54,6 +54,7 @@ import gallery  # noqa: E402
 import measure  # noqa: E402
 import scipy_page  # noqa: E402
 import special_functions  # noqa: E402
+import topics  # noqa: E402
 
 # ------------------------------------------------------------------------------------------------------ reference
 
@@ -158,7 +159,7 @@ def _find(path: str) -> Any:
 
 
 def reference() -> dict[str, str]:
-    """All pages of the reference: file name to text, in reStructuredText."""
+    """The pages of the reference: file name to text, in reStructuredText."""
     seen: set[Any] = set()
     pages = {"reference/dualgrad.rst": top_page(seen)}
     for module, names in homes():
@@ -420,8 +421,10 @@ def numpy_functions() -> str:
 
 def pages() -> dict[str, str]:
     """All generated pages: file name below docs/generated to text."""
+    described = reference()
     return {
-        **reference(),
+        **described,
+        "reference.rst": topics.contents([name.removeprefix("reference/").removesuffix(".rst") for name in described]),
         "operators.md": operators(),
         "numpy_functions.md": numpy_functions(),
         "scipy.md": scipy_page.page(),
