@@ -52,6 +52,7 @@ sys.path.insert(0, str(DOCS))
 import benchmarks_page  # noqa: E402
 import gallery  # noqa: E402
 import measure  # noqa: E402
+import pictures  # noqa: E402
 import scipy_page  # noqa: E402
 import special_functions  # noqa: E402
 import topics  # noqa: E402
@@ -431,6 +432,7 @@ def pages() -> dict[str, str]:
         "special.md": special_functions.page(),
         **benchmarks_page.pages(),
         **gallery.pages(),
+        **pictures.pages(),
     }
 
 

@@ -202,12 +202,13 @@ class Profile(Fixed):
                 x += w
             parts.append(f'<text x="{x + 6:.1f}" y="{y + 15:.1f}">{1e6 * region.seconds:.1f} us</text>')
             y += bar + 8
+        column = 40.0 + 6.5 * max(map(len, colours), default=0)
+        columns = max(1, int((width - 20) // column))
         for k, (name, colour) in enumerate(colours.items()):
-            column, row = k % 5, k // 5
-            x, line = 20 + 145 * column, y + 16 + 18 * row
+            x, line = 20 + column * (k % columns), y + 16 + 18 * (k // columns)
             parts.append(f'<rect x="{x}" y="{line - 9:.1f}" width="10" height="10" fill="{colour}"/>')
             parts.append(f'<text x="{x + 15}" y="{line:.1f}">{html.escape(name)}</text>')
-        height = y + 30 + 18 * ((len(colours) + 4) // 5)
+        height = y + 30 + 18 * -(-len(colours) // columns)
         return svg_document(width, height, f"profile of {self.name}", parts)
 
     def _repr_svg_(self) -> str:
