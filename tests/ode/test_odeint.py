@@ -1,6 +1,9 @@
 """Differential equations: derivatives of every order, beside closed forms, in every mode."""
 
+import contextlib
 import itertools
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -185,3 +188,28 @@ def test_another_f_on_the_way_back_is_refused(kind, adjoint):
     for gradient in (dg.grad(total), dg.jit(dg.grad(total)), dg.hessian(total)):
         with pytest.raises(RuntimeError, match="odeint"):
             gradient(y)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_bar(monkeypatch, jit):
+    """Bars of tqdm go through the time once forwards and once backwards; without tqdm there are none."""
+
+    class Bar(contextlib.nullcontext):
+        def __init__(self, desc, total, **_):
+            super().__init__()
+            bars.append([desc, total, 0.0])
+
+        def update(self, h):
+            bars[-1][2] += h
+
+    bars, auto = [], types.ModuleType("tqdm.auto")
+    auto.tqdm = Bar
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", auto)
+    gradient = dg.grad(lambda k, t: odeint(lambda y, t, k: -k * y, 1.0, t, k, progress=True)[-1])
+    (dg.jit(gradient) if jit else gradient)(f64(0.5), f64([1.0, 0.2]))
+    assert [name for name, *_ in bars] == ["odeint", "odeint backwards"]
+    np.testing.assert_allclose([spans for _, *spans in bars], 0.8, rtol=1e-12)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    gradient(f64(0.5), f64([1.0, 0.2]))
+    assert len(bars) == 2

@@ -34,6 +34,7 @@ def odeint(
     sensitivities: bool = False,
     first_step: float | None = None,
     max_steps: int = 100_000,
+    progress: bool = False,
 ) -> Any:
     """Solve ``y' = f(y, t, *args)`` from y0 at t[0]; differentiable to any order in y0, t, args and all that f reads.
 
@@ -67,6 +68,8 @@ def odeint(
         The size of the first step.
     max_steps : int, default 100000
         How many steps are taken at most.
+    progress : bool, default False
+        Show how much of the time has been solved, forwards and on the way back, if tqdm is installed.
 
     Returns
     -------
@@ -105,7 +108,7 @@ def odeint(
     times = _times_of("odeint", t, start)
     control = control_of(
         "odeint", layout, start, rtol, atol, method, adjoint, first_step, max_steps,
-        sensitivities=sensitivities, timed=isinstance(t, Tensor),
+        sensitivities=sensitivities, timed=isinstance(t, Tensor), progress=progress,
     )  # fmt: skip
     system = Given("odeint", f, layout, start, times[0], args, control)
     params, first = system.taken(), start.reshape((1, start.size))
@@ -172,6 +175,7 @@ def control_of(
     *,
     sensitivities: bool = False,
     timed: bool = True,
+    progress: bool = False,
 ) -> Control:
     """The settings of a call, checked."""
     for what, value, known in (("method", method, tuple(METHODS)), ("adjoint", adjoint, ADJOINTS)):
@@ -179,8 +183,9 @@ def control_of(
             raise ValueError(f"{name}: {what} is {value!r}; expected {' or '.join(map(repr, known))}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"{name}: max_steps is {max_steps!r}; expected an int of 1 at least")
-    if not isinstance(sensitivities, bool):
-        raise TypeError(f"{name}: sensitivities is {sensitivities!r}; expected True or False")
+    for what, flag in (("sensitivities", sensitivities), ("progress", progress)):
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name}: {what} is {flag!r}; expected True or False")
     eps = float(np.finfo(start.dtype.numpy).eps)
     relative = float(np.sqrt(eps)) if rtol is None else _positive(name, "rtol", rtol)
     if relative < 4 * eps:
@@ -190,7 +195,9 @@ def control_of(
         )
     absolute = (relative,) if atol is None else _absolute(name, layout, atol)
     first = None if first_step is None else _positive(name, "first_step", first_step)
-    return Control(method, relative, absolute, first, max_steps, adjoint == "continuous", sensitivities, timed)
+    return Control(
+        method, relative, absolute, first, max_steps, adjoint == "continuous", sensitivities, timed, progress
+    )
 
 
 def _positive(name: str, what: str, x: Any) -> float:

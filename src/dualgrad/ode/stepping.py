@@ -6,12 +6,13 @@ derivatives are those of one discrete map: they agree up to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._engine.trace.cache import Repeated
+from .._progress import bar_of
 from ..tensor import Tensor
 from ..transforms.apart import apart
 from .methods import Array
@@ -20,6 +21,7 @@ from .systems import KEPT, System, flat
 __all__ = ["Step", "adaptive", "back", "forward", "program", "scalars", "stages_of"]
 
 SAFETY, LARGEST, SMALLEST = 0.9, 10.0, 0.2
+BAR = "{desc}: {percentage:3.0f}%|{bar}| t = {n:.4g} of {total:.4g} [{elapsed}<{remaining}]"
 
 
 class Step(NamedTuple):
@@ -72,6 +74,18 @@ def walk(system: System, y: Array, start: float, end: float, arrays: tuple[Array
         u = stages(y, step.t, step.h)
         yield Step(step.t, step.h, y, u, step.after)
         y = y + system.method.update.astype(y.dtype) @ u
+
+
+def shown(system: System, what: str, steps: Iterable[Step], span: float) -> Iterator[Step]:
+    """The steps, with a bar of the time that they have passed, if one is wanted."""
+    bar = bar_of(f"{system.name}{what}", total=span, bar_format=BAR) if system.control.progress else None
+    if bar is None:
+        yield from steps
+        return
+    with bar:
+        for step in steps:
+            yield step
+            bar.update(abs(step.h))
 
 
 def path(system: System, y: Array, arrays: tuple[Array, ...], start: float, end: float) -> list[Step]:
@@ -184,7 +198,8 @@ def forward(y0: Array, t: Array, *params: Array, system: System) -> Array:
     rows[:] = y0  # where no time has passed
     check_times(system.name, t)
     check_function(system, y0, t, params)
-    for step in walk(system, y0, float(t[0]), float(t[-1]), params):
+    steps = walk(system, y0, float(t[0]), float(t[-1]), params)
+    for step in shown(system, "", steps, abs(float(t[-1]) - float(t[0]))):
         stop = _passed(times, at, step)
         if stop > at:
             rows[at:stop] = step.y + _weights(system, step, times[at:stop]).astype(y0.dtype) @ step.u
@@ -215,11 +230,12 @@ def check_times(name: str, t: Array) -> None:
 @apart
 def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Array:
     """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
-    times, at, taken = t[1:].astype(float), 0, []
+    times, at, places = t[1:].astype(float), 0, []
     check_function(system, y0, t, params)
-    for step in path(system, y0, params, float(t[0]), float(t[-1])):
+    taken = path(system, y0, params, float(t[0]), float(t[-1]))
+    for step in taken:
         stop = _passed(times, at, step)
-        taken.append((step, at, stop))
+        places.append(slice(at, stop))
         at = stop
 
     def pull(y: Tensor, t: Tensor, h: Tensor, ct: Tensor, *params: Tensor) -> Tensor:
@@ -234,9 +250,10 @@ def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Arra
     update = system.method.update
     if not taken:
         total[: y0.size] = ct.sum(0)
-    for step, start, stop in reversed(taken):
-        behind, here = total[: y0.size], ct[start:stop]
-        of_stages = np.outer(update, behind) + _weights(system, step, times[start:stop]).T @ here
+    steps = shown(system, " backwards", reversed(taken), abs(float(t[0]) - float(t[-1])))
+    for step, place in zip(steps, reversed(places), strict=True):
+        behind, here = total[: y0.size], ct[place]
+        of_stages = np.outer(update, behind) + _weights(system, step, times[place]).T @ here
         found = run(Tensor(step.y), *scalars(y0, step.t, step.h), Tensor(of_stages.astype(y0.dtype)), *given)
         total[: y0.size] += here.sum(0)
         total += found

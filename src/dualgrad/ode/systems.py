@@ -42,6 +42,7 @@ class Control:
     continuous: bool
     sensitivities: bool
     timed: bool
+    progress: bool
 
 
 def flat(tensors: list[Tensor], like: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms.substitution import call_with
+from .._progress import bar_of
 from ..parameter import Parameter
 from ..tensor import Tensor
 from ._broyden import minimize_broyden
@@ -174,7 +175,7 @@ def fit(
         for p, piece in zip(weights, problem.unpack(x) if weights else (), strict=True):
             p.set_data(Tensor(piece, p.dtype))
 
-    bar = bar_of(method) if progress else None
+    bar = bar_of(method, unit=" steps") if progress else None
 
     def show(nit: int, value: float) -> None:
         if bar is not None:
@@ -265,12 +266,3 @@ def least_squares(optimize: Any, problem: Any, watch: Watch, method: str, option
     return optimize.least_squares(
         lambda x: watch.seen(x, problem.fun(x)), problem.x0, jac=jac, method=method, **options
     )
-
-
-def bar_of(method: str) -> Any:
-    """A bar that counts iterations; None without tqdm."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    return tqdm(desc=method, unit=" steps")
