@@ -141,10 +141,15 @@ if TYPE_CHECKING:
     from .neural._transposes import *
     from .neural._unpooling import *
     from .neural.blocks import *
+    from .neural.boxes import *
+    from .neural.colours import *
     from .neural.convolution import *
+    from .neural.crops import *
     from .neural.grids import *
     from .neural.pooling import *
+    from .neural.regions import *
     from .neural.resampling import *
+    from .neural.suppression import *
     from .random.choices import *
     from .random.distributions import *
     from .random.seeded import *

@@ -22,6 +22,21 @@ NAMES = {
     "neural.grids": """
         AffineGrid GridSampler2D GridSampler3D affine_grid grid_sample
     """,
+    "neural.boxes": """
+        BoundingBoxDecode BoundingBoxEncode CheckValid IOU bounding_box_decode bounding_box_encode check_valid iou
+    """,
+    "neural.colours": """
+        HSVToRGB RGBToHSV
+    """,
+    "neural.crops": """
+        CropAndResize crop_and_resize
+    """,
+    "neural.regions": """
+        PSROIPooling ROIAlign
+    """,
+    "neural.suppression": """
+        CombinedNonMaxSuppression NMSWithMask
+    """,
     "neural.blocks": """
         BatchToSpace BatchToSpaceND ChannelShuffle DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth
         batch_to_space_nd channel_shuffle pixel_shuffle pixel_unshuffle space_to_batch_nd
