@@ -166,6 +166,16 @@ def test_regions_of_a_plane_are_its_centres():
         assert_close(found[0, 0], np.array(centres))
 
 
+def test_batches_of_regions_are_their_samples():
+    """Where the number of points follows from values there is none."""
+    x = f64(RNG.standard_normal((2, 3, 7, 9)))
+    many = np.stack([ROIS[:3], ROIS[:3] + [0, 0.5, -0.5, 1.0, 2.0]])
+    align, by_place = ops.ROIAlign(1, 2, 0.5), ops.PSROIPooling(0.5, 1, 3)
+    for pooled in (lambda rois: align(x, rois), lambda rois: by_place(x, rois.T[None])):
+        assert_close(dg.vmap(pooled)(f64(many)), np.stack([pooled(f64(rois)).asnumpy() for rois in many]))
+    assert_raises(ValueError, lambda: dg.vmap(lambda r: ops.ROIAlign(1, 2, 0.5, 0)(x, r))(f64(many)), "vmap")
+
+
 def test_padded_regions_are_zero_and_regions_are_constants():
     x, rois = f64(RNG.standard_normal((1, 2, 4, 4))), f64([[0, 0.0005, 1.0, -0.0005, 3.0], [0, 0.0, 1.0, 2.0, 3.0]])
     found = ops.ROIAlign(2, 2, 1.0)(x, rois)

@@ -82,7 +82,8 @@ class ROIAlign(Primitive):
         Pixels of the features for one of the image.
     sample_num : int, default 2
         The number of points in a bin along each axis. With 0 or less a region has as many as its bins are pixels long,
-        rounded down; how many there are depends on values then, so that a recorded function runs eagerly.
+        rounded down; how many there are depends on values then, so that a recorded function runs eagerly, and `vmap`
+        has no batches of regions.
     roi_end_mode : {0, 1}, default 1
         0: a region ends at (x1, y1), and is one pixel of the features wide and high at least. 1: at (x1 + 1, y1 + 1).
 
