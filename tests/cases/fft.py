@@ -32,6 +32,12 @@ def spectral_derivative(u):
     return u * ops.real(ops.ifft(k * spectrum)) + ops.real(ops.ifft(k * k * spectrum)) * 0.01
 
 
+def framed_case(label, length, width, *args, **settings):
+    """A short-time transform of a real signal by a real window."""
+    return Case("stft", label, lambda x, w: ops.stft(x, 4, *args, window=w, win_length=width, **settings),
+                (normal(*length), normal(width, seed=1)), narrow=SINGLE)  # fmt: skip
+
+
 FORWARD, BACK = ("fft", "ifft", "irfft", "hfft"), ("rfft", "ihfft")
 
 CASES = [
@@ -57,5 +63,13 @@ CASES = [
     Case("rfft", "and back", lambda x: ops.irfft(ops.rfft(x) ** 2, 5), (normal(5),), narrow=SINGLE),
     Case("fft", "convolution theorem", lambda x, y: ops.real(ops.ifft(ops.fft(x, 6) * ops.fft(y, 6))),
          (normal(4), normal(3)), narrow=SINGLE),
+    framed_case("one frame in each place", (5,), 4, 1, center=False),
+    framed_case("signals side by side, mirrored, short window", (2, 5), 3, normalized=True),
+    framed_case("mirrored with the last element", (3,), 1, 3, pad_mode="SYMMETRIC", onesided=False),
+    framed_case("zeros at the ends, no overlap", (5,), 2, 4, pad_mode="CONSTANT"),
+    Case("stft", "complex", of_parts(lambda x, w: ops.stft(x, 3, 2, window=w, return_complex=True)),
+         (normal(5), normal(5, seed=1), normal(3, seed=2), normal(3, seed=3)), narrow=SINGLE),
+    Case("STFT", "power", lambda x: ops.abs(ops.STFT(3, 1, 3, False, True, True)(x, ops.ones((3,)))) ** 2,
+         (normal(4),), narrow=SINGLE),
     Case("fft", "spectral derivative", spectral_derivative, (normal(6),), narrow=SINGLE),
 ]  # fmt: skip

@@ -153,6 +153,7 @@ if TYPE_CHECKING:
     from .random.choices import *
     from .random.distributions import *
     from .random.seeded import *
+    from .signal.stft import *
 
 
 if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones

@@ -41,6 +41,9 @@ NAMES = {
         BatchToSpace BatchToSpaceND ChannelShuffle DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth
         batch_to_space_nd channel_shuffle pixel_shuffle pixel_unshuffle space_to_batch_nd
     """,
+    "signal.stft": """
+        STFT stft
+    """,
     "random.distributions": """
         gamma laplace normal poisson rand_like randn_like random_gamma random_poisson standard_laplace standard_normal
         uniform
