@@ -1,12 +1,15 @@
 """Random numbers of named distributions: their distribution functions, their seeds, derivatives by their parameters."""
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
 import scipy.stats
 from support import assert_close, assert_raises, f64
 
 import dualgrad as dg
-from dualgrad import ops
+from dualgrad import Tensor, ops
 
 COUNT = 4000
 CONTINUOUS = {
@@ -26,6 +29,7 @@ CLASSES = {
     "StandardLaplace": (lambda made: made((COUNT,)), scipy.stats.laplace()),
     "UniformReal": (lambda made: made((COUNT,)), scipy.stats.uniform()),
     "Gamma": (lambda made: made((COUNT,), f64(2.5), f64(3.0)), scipy.stats.gamma(2.5, scale=1 / 3)),
+    "RandomGamma": (lambda made: made((COUNT,), f64(0.5)), scipy.stats.gamma(0.5)),
     "TruncatedNormal": (lambda made: made((COUNT,)), scipy.stats.truncnorm(-2, 2)),
 }
 WHOLE = {
@@ -44,7 +48,7 @@ WHOLE = {
         scipy.stats.rv_discrete(values=([0, 2], [0.25, 0.75])),
     ),
     "multinomial_with_replacement": (
-        lambda seed=0: ops.multinomial_with_replacement(f64([1.0, 0.0, 3.0]), seed, 0, COUNT),
+        lambda seed=0: ops.multinomial_with_replacement(f64([1.0, 0.0, 3.0]), seed, 0, COUNT, True),
         scipy.stats.rv_discrete(values=([0, 2], [0.25, 0.75])),
     ),
 }
@@ -168,11 +172,14 @@ def test_derivatives_go_to_limits_and_rates():
     assert_close(dg.grad(lambda b: ops.gamma((3,), f64(2.0), b, seed=4))(f64(2.0)), -g.sum() / 4)
 
 
+TRUNCATED = ops.ParameterizedTruncatedNormal()
 NO_DERIVATIVE = {
     "gamma": lambda a: ops.gamma((3,), a, 1.0),
     "random_gamma": lambda a: ops.random_gamma((3,), a),
     "poisson": lambda a: ops.poisson((3,), a),
     "random_poisson": lambda a: ops.random_poisson((3,), a),
+    "RandomGamma": lambda a: ops.RandomGamma()((3,), a),
+    "ParameterizedTruncatedNormal": lambda a: TRUNCATED((2, 3), a, *map(f64, (1, 0, 5))),
 }
 
 
@@ -191,12 +198,219 @@ REFUSED = {
     "probability": (ValueError, lambda: ops.bernoulli(f64([1.0]), f64([0.5, 0.5])), "broadcast"),
     "type": (TypeError, lambda: ops.TruncatedNormal(dg.int32), "float"),
     "rows": (ValueError, lambda: ops.shuffle(f64(1.0)), "rows"),
+    "negative weight": (ValueError, lambda: ops.multinomial(f64([1.0, -2.0]), 3), "none negative"),
+    "no weight": (ValueError, lambda: ops.multinomial(f64([[1.0, 2.0], [0.0, 0.0]]), 3), "not all of a row 0"),
+    "nan": (ValueError, lambda: dg.vmap(lambda w: ops.multinomial(w, 2))(f64([[1.0, np.nan]])), "finite"),
+    "once more": (ValueError, lambda: ops.multinomial_with_replacement(f64([1.0, 2.0]), 1, 2, 3), "categories"),
+    "flag": (TypeError, lambda: ops.multinomial_with_replacement(f64([1.0]), 1, 2, 1, 1), "replacement", "int"),
+    "seed": (TypeError, lambda: ops.MultinomialWithReplacement(1)(f64([1.0]), 1.5, 2), "seed", "float"),
+    "mask": (TypeError, lambda: ops.choice_with_mask(f64([1.0])), "Float64", "Bool"),
+    "axes": (ValueError, lambda: ops.choice_with_mask(Tensor(True)), "1 to 5 axes"),
+    "count": (ValueError, lambda: ops.RandomChoiceWithMask(0)(Tensor([True])), "count is 0"),
+    "very many": (RuntimeError, lambda: ops.choice_with_mask(Tensor([[True]]), 2**30), "2**31"),
+    "shape": (ValueError, lambda: TRUNCATED((2,), *map(f64, (0, 1, 0, 1))), "(2,)", "two axes"),
+    "rows of parameters": (ValueError, lambda: TRUNCATED((2, 3), f64([0, 0, 0]), *map(f64, (1, 0, 1))), "(3,)", "(2,)"),
+    "types": (TypeError, lambda: TRUNCATED((2, 3), f64(0), f64(1), Tensor(np.float32(0)), f64(1)), "min", "Float32"),
+    "sigma": (ValueError, lambda: TRUNCATED((2, 3), *map(f64, (0, 0, 0, 1))), "positive standard deviations"),
+    "limits of normals": (ValueError, lambda: TRUNCATED((2, 3), *map(f64, (0, 1, 1, 1))), "each min below"),
+    "out of reach": (ValueError, lambda: TRUNCATED((2, 3), *map(f64, (0, 5e-324, 1, 2))), "reach"),
+    "integers": (TypeError, lambda: ops.Uniform()(Tensor([1])), "Int64", "Float32"),
+    "order": (ValueError, lambda: ops.Uniform(2.0, 1.0), "minval <= maxval"),
+    "limit": (TypeError, lambda: ops.Uniform("a"), "minval", "str"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_refused(case):
     assert_raises(*case)
+
+
+# --------------------------------------------------------------------------------------- intervals, masks, categories
+
+INTERVALS = {
+    "around 0": (0, 1, -0.5, 1.5),
+    "wide": (1, 2, -9, 20),
+    "narrow": (5, 2, 5.2, 5.3),
+    "far tail": (0, 1, 8, 9),
+    "farther": (0, 1, 35, 60),
+    "other tail": (3, 0.5, -20, -3),
+    "half": (1, 3, -np.inf, 2),
+    "other half": (1, 3, 0.5, np.inf),
+    "half tail": (-1, 0.1, 1, np.inf),
+    "at the bend": (0, 1, 0.49, 3),
+    "beside it": (0, 1, 0.51, 3),
+    "all": (2, 3, -np.inf, np.inf),
+}
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+@pytest.mark.usefixtures("mode")
+def test_normal_numbers_between_limits(name):
+    mean, sigma, low, high = INTERVALS[name]
+    made = ops.ParameterizedTruncatedNormal()
+    sample = made((2, COUNT // 2), *map(f64, INTERVALS[name])).asnumpy().ravel()
+    assert low <= sample.min()
+    assert sample.max() <= high
+    law = scipy.stats.truncnorm((low - mean) / sigma, (high - mean) / sigma, mean, sigma)
+    if name == "farther":  # truncnorm loses digits there: an excess of 0.1 standard deviations is exponential
+        law = scipy.stats.truncexpon((high - low) * low, low, 1 / low)
+        sample = low + (sample - low) * (1 + (sample - low) / (2 * low))
+    assert follows(sample, law, False)
+
+
+def test_parameters_go_along_the_first_axis():
+    table = np.array([values for values in INTERVALS.values() if np.isfinite(values).all()])
+    shape = (len(table), 300, 2)
+    for kind in (np.float16, np.float32, np.float64):
+        parameters = [Tensor(column.astype(kind)) for column in table.T]
+        drawn = ops.ParameterizedTruncatedNormal(1, 2)(shape, *parameters)
+        assert (drawn.shape, drawn.dtype) == (shape, parameters[0].dtype)
+        numbers = drawn.asnumpy().reshape(len(table), -1)
+        low, high = parameters[2].asnumpy()[:, None], parameters[3].asnumpy()[:, None]
+        assert ((numbers >= low) & (numbers <= high)).all()
+    alone = ops.ParameterizedTruncatedNormal(1, 2)(shape, *[f64(column) for column in table.T])
+    mapped = dg.vmap(lambda *row: ops.ParameterizedTruncatedNormal()((300, 2), *row))(*[f64(c) for c in table.T])
+    assert mapped.shape == alone.shape
+    for k, (mean, sigma, low, high) in enumerate(table):
+        for sample in (alone, mapped):
+            law = scipy.stats.truncnorm((low - mean) / sigma, (high - mean) / sigma, mean, sigma)
+            assert low > 30 or follows(sample[k].asnumpy().ravel(), law, False)
+
+
+@pytest.mark.usefixtures("mode")
+def test_uniform_numbers_of_the_shape_and_type_of_a_tensor():
+    for kind, (low, high) in itertools.product(
+        (np.float16, np.float32, np.float64), ((0.0, 1.0), (2.0, 2.5), (3.0, 3.0))
+    ):
+        x = Tensor(np.zeros((COUNT // 4, 4), kind))
+        drawn = ops.Uniform(low, high)(x)
+        assert (drawn.shape, drawn.dtype) == (x.shape, x.dtype)
+        numbers = drawn.asnumpy().astype(float)
+        assert ((numbers >= low) & ((numbers < high) | (low == high))).all()
+        if low < high and kind is not np.float16:
+            assert follows(numbers.ravel(), scipy.stats.uniform(low, high - low), False)
+
+
+@pytest.mark.usefixtures("mode")
+def test_places_where_a_mask_is_set():
+    rng = np.random.default_rng(2)
+    for shape, count in itertools.product(((7,), (3, 4), (2, 3, 2), (1, 1, 2, 1, 3), (0, 3)), (1, 3, 20)):
+        mask = rng.random(shape) < 0.6
+        for index, found in ops.choice_with_mask(Tensor(mask), count), ops.RandomChoiceWithMask(count, 3)(Tensor(mask)):
+            assert (index.shape, index.dtype) == ((count, len(shape)), dg.int32)
+            assert (found.shape, found.dtype) == ((count,), dg.bool_)
+            rows, chosen = index.asnumpy(), found.asnumpy()
+            number = min(count, mask.sum())
+            assert np.array_equal(chosen, np.arange(count) < number)
+            assert not rows[~chosen].any()
+            assert len({tuple(row) for row in rows[chosen].tolist()}) == number
+            assert all(mask[tuple(row)] for row in rows[chosen])
+    assert [part.shape for part in ops.choice_with_mask(Tensor(mask))] == [(256, 2), (256,)]
+
+
+def test_all_ordered_choices_are_equally_likely():
+    masks = Tensor(np.tile([True, False, True, True], (COUNT, 1)))
+    index, found = dg.vmap(lambda mask: ops.choice_with_mask(mask, 2))(masks)
+    assert found.asnumpy().all()
+    codes = index.asnumpy()[:, :, 0] @ [10, 1]
+    counts = [(codes == code).sum() for code in (2, 3, 20, 23, 30, 32)]
+    assert sum(counts) == COUNT
+    assert scipy.stats.chisquare(counts).pvalue > 1e-6
+
+
+@pytest.mark.usefixtures("mode")
+def test_categories_with_two_seeds():
+    w = f64([[1.0, 0.0, 3.0], [0.0, 5.0, 0.0]])
+    for replacement in (True, False):
+        for seed, offset in ((2, 3), (0, 1), (-1, 1)):
+            found = [
+                ops.MultinomialWithReplacement(3, replacement)(w, *(f(k) for k in (seed, offset)))
+                for f in (int, lambda k: Tensor([k]))
+            ]
+            found.append(ops.multinomial_with_replacement(w, seed, offset, 3, replacement))
+            assert all(np.array_equal(found[0].asnumpy(), other.asnumpy()) for other in found)
+            assert found[0].dtype == dg.int64
+            if not replacement:
+                rows = found[0].tolist()
+                assert set(rows[0][:2]) == {0, 2}
+                assert (rows[0][2], rows[1]) == (1, [1, 0, 2])
+    free = [[ops.multinomial_with_replacement(w, s, 0, 30, True).tolist() for _ in range(2)] for s in (0, -1)]
+    assert free[0][0] != free[0][1]
+    assert free[1][0] != free[1][1]
+
+
+# ------------------------------------------------------------------------------------------- recordings and samples
+
+BESIDE = {
+    # name: (function of one sample, what it takes: samples along the first axis)
+    "multinomial": (lambda w, **s: ops.multinomial(w, 5, **s), f64(np.ones((20, 4)))),
+    "once": (lambda w, **s: ops.multinomial(w, 4, False, **s), f64(np.ones((20, 4)))),
+    "rows": (lambda w, **s: ops.multinomial(w, 5, **s), f64(np.ones((20, 2, 4)))),
+    "seeds": (lambda w, seed=0: ops.multinomial_with_replacement(w, seed, 0, 5, True), f64(np.ones((20, 4)))),
+    "categorical": (lambda x, seed=0: ops.random_categorical(x, 5, seed), f64(np.zeros((20, 1, 4)))),
+    "mask": (lambda m, **s: ops.choice_with_mask(m, 4, **s)[0], Tensor(np.ones((20, 9), bool))),
+    "gamma": (lambda a, **s: ops.gamma((3,), a, 2.0, **s), f64(np.ones((20, 2)))),
+    "random_gamma": (lambda a, **s: ops.random_gamma((3,), a, **s), f64(np.ones((20, 2)))),
+    "poisson": (lambda a, **s: ops.poisson((3, 2), a, **s), f64(np.full((20, 2), 50.0))),
+    "random_poisson": (lambda a, **s: ops.random_poisson((3,), a, **s), f64(np.full(20, 50.0))),
+    "Uniform": (lambda x, seed=0: ops.Uniform(0.0, 1.0, seed)(x), f64(np.zeros((20, 3)))),
+}
+REMADE = {"Uniform"}  # with a seed, its source is made at each call
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_samples_draw_numbers_of_their_own(name):
+    """Equal samples get different numbers, those of the next level of vmap too; a seed repeats them."""
+    draw, x = BESIDE[name]
+    drawn = dg.vmap(draw)(x).asnumpy()
+    assert len({row.tobytes() for row in drawn}) > 10
+    twice = dg.vmap(dg.vmap(draw))(ops.stack((x, x))).asnumpy()
+    assert len({row.tobytes() for row in twice.reshape(40, -1)}) > 12
+    one, other = (dg.vmap(lambda row: draw(row, seed=3))(x).asnumpy() for _ in range(2))
+    assert np.array_equal(one, other)
+    shared = dg.vmap(lambda row, t: draw(row) + 0 * t, (None, 0))(x[0], f64(np.zeros(3))).asnumpy()
+    assert all(np.array_equal(row, shared[0]) for row in shared)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "once", "seeds"])
+def test_samples_draw_what_the_rows_of_one_call_draw(name):
+    draw, x = BESIDE[name]
+    rows = dg.vmap(lambda row: draw(row, seed=3))(x)
+    assert np.array_equal(rows.asnumpy(), draw(x, seed=3).asnumpy())
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_recordings_draw_anew_what_eager_calls_draw(name):
+    draw, x = BESIDE[name]
+    for function, operand in ((draw, x[0]), (dg.vmap(draw), x)):
+        recorded = dg.jit(function)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it does not fall back to eager execution
+            dg.set_seed(8)
+            found = [recorded(operand).asnumpy() for _ in range(6)]
+        dg.set_seed(8)
+        expected = [function(operand).asnumpy() for _ in range(6)]
+        assert all(map(np.array_equal, found, expected))
+        assert len({numbers.tobytes() for numbers in found}) > 1
+    if name not in REMADE:
+        recorded = dg.jit(lambda x: draw(x, seed=3))
+        for _ in range(4):
+            assert np.array_equal(recorded(x[0]).asnumpy(), draw(x[0], seed=3).asnumpy())
+
+
+def test_replays_read_the_parameters_of_a_distribution():
+    recorded = dg.jit(lambda a: ops.random_gamma((2000,), a))
+    for scale in (1.0, 2.0, 1e3, 1e4, 1e5):
+        assert follows(recorded(f64(scale)).asnumpy(), scipy.stats.gamma(scale), False)
+    assert_raises(ValueError, lambda: recorded(f64(-1.0)), "positive")
+
+
+def test_what_is_recomputed_draws_the_same_numbers_again():
+    block = dg.recompute(lambda x: x * ops.multinomial(ops.ones((4,)), 3).astype(dg.float64))
+    dg.set_seed(4)
+    slope = dg.grad(lambda x: block(x).sum())(f64(np.ones(3)))
+    dg.set_seed(4)
+    assert_close(slope, block(f64(np.ones(3))).asnumpy())
 
 
 @pytest.mark.parametrize("make", [lambda: ops.StandardNormal(3), lambda: ops.UniformReal(3)], ids=["normal", "uniform"])

@@ -150,9 +150,11 @@ if TYPE_CHECKING:
     from .neural.regions import *
     from .neural.resampling import *
     from .neural.suppression import *
+    from .random.candidates import *
     from .random.choices import *
     from .random.distributions import *
     from .random.seeded import *
+    from .random.truncated import *
     from .signal.stft import *
 
 

@@ -49,11 +49,20 @@ NAMES = {
         uniform
     """,
     "random.choices": """
-        bernoulli multinomial multinomial_with_replacement randint randint_like random_categorical randperm shuffle
+        bernoulli choice_with_mask multinomial multinomial_with_replacement randint randint_like random_categorical
+        randperm shuffle
+    """,
+    "random.candidates": """
+        ComputeAccidentalHits LogUniformCandidateSampler UniformCandidateSampler log_uniform_candidate_sampler
+        uniform_candidate_sampler
+    """,
+    "random.truncated": """
+        ParameterizedTruncatedNormal
     """,
     "random.seeded": """
-        Bernoulli Cauchy Gamma Multinomial Poisson RandomCategorical RandomPoisson RandomShuffle StandardLaplace
-        StandardNormal TruncatedNormal UniformInt UniformReal
+        Bernoulli Cauchy Gamma Multinomial MultinomialWithReplacement Poisson RandomCategorical RandomChoiceWithMask
+        RandomGamma RandomPoisson RandomShuffle StandardLaplace StandardNormal TruncatedNormal Uniform UniformInt
+        UniformReal
     """,
     "composed.scalars": """
         bool_and bool_eq bool_not bool_or dict_getitem dyn_shape floordiv floormod in_dict is_ is_not list_equal

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+import math
+from typing import Any
 
 import numpy as np
 
@@ -11,16 +11,15 @@ from ... import dtype as _dtype
 from ..._engine.primitives.execute import unrepeatable
 from ..._engine.transforms import tensor as _engine
 from ...dtype import DType, as_dtype
-from ...leaving import stay
+from ...random import generator as generator_of_all
 from ...tensor import Tensor
 from .._arguments import floating, integer, new_shape, operand, to_shape, total
+from ..index.choice import where
 from ..index.gather import gather
 from ..index.sorting import topk
-from ..math.elementwise import log
+from ..math.elementwise import log, maximum
 from ..math.reductions import cumsum
-
-Source: TypeAlias = "Callable[[], np.random.Generator]"  # text: numpy.random is imported when it is used
-"""Where numbers come from, asked for at each draw."""
+from ._apart import Draw, Source, alone, apart, uniform
 
 
 def _integers(source: Source, low: int, high: int, shape: tuple[int, ...], target: DType) -> Tensor:
@@ -49,12 +48,6 @@ def _laplace(source: Source, shape: tuple[int, ...], target: DType) -> Tensor:
 def _shaped(name: str, shape: Any, *parameters: Tensor) -> tuple[int, ...]:
     """The shape of the samples: `shape`, then what the parameters broadcast to."""
     return np.broadcast_shapes(new_shape(name, shape), *[p.shape for p in parameters])
-
-
-def _numbers(name: str, what: str, x: Tensor) -> np.ndarray:
-    """The plain numbers of a parameter; one that carries a derivative is refused."""
-    stay(x, f"{name} ({what})", instead=f"ops.stop_gradient({what}): samples of it have no derivative here")
-    return x._numpy()
 
 
 def _type(*parameters: Tensor) -> DType:
@@ -95,27 +88,92 @@ def _categories(name: str, weights: Any, count: Any, replacement: bool, source: 
             f"{name}: {number} samples of weights of shape {w.shape}; expected a vector or matrix of weights, and "
             "at least one sample (without replacement no more than there are categories)"
         )
+    w = _engine.inspect(w, lambda numbers: _check_weights(name, numbers))
     if not replacement:  # the largest of log(w) - log(-log(u)) are a draw without replacement
-        u = _uniform(source, w.shape, _dtype.float64, open_end=True)
+        u = maximum(apart(name, uniform, source, alone(w), w.shape), np.finfo(np.float64).tiny)
         return topk(log(w) - log(-log(u)), number)[1]
     sums = cumsum(w, -1)
-    u = _uniform(source, (*w.shape[:-1], number), _dtype.float64) * sums[..., -1:]
+    u = apart(name, uniform, source, alone(w), (*w.shape[:-1], number)) * sums[..., -1:]
     passed = to_shape(sums, (*w.shape[:-1], 1, w.shape[-1])) <= to_shape(u, (*u.shape, 1))
     return total(passed.astype(_dtype.int64), (w.ndim,), False)
 
 
+def _by_seeds(name: str, weights: Any, seed: Any, offset: Any, count: Any, replacement: Any) -> Tensor:
+    """Categories from a source with two seeds; -1 and 0 stand for none, too."""
+    if not isinstance(replacement, bool):
+        raise TypeError(f"{name}: replacement must be a bool, got {type(replacement).__name__}")
+    numbers = [integer(name, what, k) for what, k in (("seed", seed), ("offset", offset))]
+    source = generator_of_all if numbers == [-1, 0] else _again(*numbers)
+    return _categories(name, weights, count, replacement, source)
+
+
+def _check_weights(name: str, w: np.ndarray) -> None:
+    if not (w >= 0).all() or not np.isfinite(w).all() or not w.any(-1).all():
+        raise ValueError(f"{name}: the weights are {w}; expected finite numbers, none negative, not all of a row 0")
+
+
 def _gamma(name: str, alpha: Tensor, shape: tuple[int, ...], target: DType, source: Source) -> Tensor:
-    a = _numbers(name, "alpha", alpha)
-    if not (a > 0).all():
-        raise ValueError(f"{name}: alpha is {a}; expected positive numbers")
-    return _engine.draw(lambda: np.asarray(source().standard_gamma(a, shape)).astype(target.numpy))
+    return _by_parameter(f"{name} (alpha)", _gamma_numbers, alpha, shape, source).astype(target)
 
 
 def _poisson(name: str, what: str, mean: Tensor, shape: tuple[int, ...], target: DType, source: Source) -> Tensor:
-    rate = _numbers(name, what, mean)
-    if not (rate >= 0).all():
-        raise ValueError(f"{name}: {what} is {rate}; expected numbers of 0 or more")
-    return _engine.draw(lambda: np.asarray(source().poisson(rate, shape)).astype(target.numpy))
+    return _by_parameter(f"{name} ({what})", _poisson_numbers, mean, shape, source).astype(target)
+
+
+def _by_parameter(name: str, draw: Draw, mean: Tensor, shape: tuple[int, ...], source: Source) -> Tensor:
+    """Numbers of distributions with one parameter each, which broadcasts to the shape of the samples."""
+    vector = to_shape(mean.astype(_dtype.float64), (mean.size,))
+    return apart(name, draw, source, vector, name, (1,) * (len(shape) - mean.ndim) + mean.shape, shape)
+
+
+def _gamma_numbers(
+    generator: np.random.Generator, rows: np.ndarray, name: str, own: tuple[int, ...], shape: tuple[int, ...]
+) -> np.ndarray:
+    if not (rows > 0).all():
+        raise ValueError(f"{name}: the numbers are {rows}; expected positive ones")
+    return generator.standard_gamma(rows.reshape(rows.shape[:-1] + own), rows.shape[:-1] + shape)
+
+
+def _poisson_numbers(
+    generator: np.random.Generator, rows: np.ndarray, name: str, own: tuple[int, ...], shape: tuple[int, ...]
+) -> np.ndarray:
+    if not (rows >= 0).all():
+        raise ValueError(f"{name}: the numbers are {rows}; expected numbers of 0 or more")
+    return generator.poisson(rows.reshape(rows.shape[:-1] + own), rows.shape[:-1] + shape)
+
+
+def _chosen(name: str, mask: Any, count: Any, source: Source) -> tuple[Tensor, Tensor]:
+    """Places where a mask is set, in random order, and which of them there are; zeros where there are too few."""
+    x = operand(name, mask)
+    number = integer(name, "count", count)
+    if x._typenum != np.dtype(bool).num:
+        raise TypeError(f"{name}: the input has type {x.dtype}; expected a mask of type Bool")
+    if not 1 <= x.ndim <= 5:
+        raise ValueError(f"{name}: the mask has shape {x.shape}; expected 1 to 5 axes")
+    if number < 1:
+        raise ValueError(f"{name}: count is {number}; expected one place at least")
+    if number * x.ndim >= 2**31 - 1:
+        raise RuntimeError(f"{name}: {number} places along {x.ndim} axes are more than 2**31 - 2 numbers; take fewer")
+    flat = apart(name, _places, source, to_shape(x, (x.size,)), number)
+    found = flat >= 0
+    strides = np.array([max(math.prod(x.shape[k + 1 :]), 1) for k in range(x.ndim)])
+    places = to_shape(where(found, flat, 0), (number, 1)) // strides % np.maximum(x.shape, 1)
+    return places.astype(_dtype.int32), found
+
+
+def _places(generator: np.random.Generator, rows: np.ndarray, count: int) -> np.ndarray:
+    """Positions of some set elements of each row, in random order; -1 behind them where there are too few."""
+    found = np.full((*rows.shape[:-1], count), -1)
+    for at in np.ndindex(rows.shape[:-1]):
+        chosen = generator.permutation(np.flatnonzero(rows[at]))[:count]
+        found[at][: len(chosen)] = chosen
+    return found
+
+
+def _again(seed: Any, offset: Any) -> Source:
+    """The source of a function with two seeds: both 0 stand for that of `dualgrad.set_seed`, else it begins anew."""
+    numbers = [integer("random numbers", "a seed", k) & (2**64 - 1) for k in (seed, offset)]
+    return (lambda: np.random.default_rng(numbers)) if any(numbers) else generator_of_all
 
 
 def _own(seed: Any, seed2: Any) -> Source:

@@ -1,7 +1,7 @@
 """Random whole numbers, permutations, and choices among categories.
 
 Choices among categories are made by comparing uniform numbers, so they are part of a recorded program; their slope
-is 0.
+is 0. The samples of `vmap` choose independently of each other.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ...tensor import Tensor
 from .._arguments import floating, integer, operand
 from ..math.elementwise import exp
 from ..math.reductions import amax
-from ._samples import _categories, _ones, _own, _shuffled, _whole
+from ._samples import _again, _by_seeds, _categories, _chosen, _ones, _shuffled, _whole
 from .drawing import _source
 
 __all__ = [
-    "bernoulli", "multinomial", "multinomial_with_replacement", "randint", "randint_like", "random_categorical",
-    "randperm", "shuffle",
+    "bernoulli", "choice_with_mask", "multinomial", "multinomial_with_replacement", "randint", "randint_like",
+    "random_categorical", "randperm", "shuffle",
 ]  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: Any = _dtype.int64) 
     count, target = integer("randperm", "n", n), as_dtype(dtype, where="randperm")
     if count < 0:
         raise ValueError(f"randperm: n is {n}; expected 0 or more")
-    source = _source(None) if seed == offset == 0 else _own(seed, offset)
+    source = _again(seed, offset)
     return _engine.draw(lambda: source().permutation(count).astype(target.numpy))
 
 
@@ -183,7 +183,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     Raises
     ------
     ValueError
-        If shapes or settings do not fit.
+        If shapes or settings do not fit, or for weights that are negative, not finite or all 0.
 
     Examples
     --------
@@ -197,33 +197,79 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
 
 
 def multinomial_with_replacement(x: Any, seed: int, offset: int, numsamples: int, replacement: bool = False) -> Tensor:
-    """Draw categories by their weights, with replacement.
+    """Draw categories by their weights; `multinomial` with two seeds and Int64.
 
     Parameters
     ----------
     x : Tensor
         Weights, as `input` in `multinomial`.
-    seed, offset : int
-        Draw from a source of its own with these seeds, unless both are 0.
+    seed, offset : int or Tensor of one int
+        Draw from a source of its own with these seeds, unless they are 0 and 0, or -1 and 0.
     numsamples : int
         As `num_samples` in `multinomial`.
     replacement : bool, default False
-        Accepted so that ported code runs; without meaning.
+        Whether a category may be drawn again. Without replacement, categories of weight 0 come last.
 
     Returns
     -------
     Tensor
         Type Int64.
 
+    Raises
+    ------
+    TypeError
+        If `replacement` is no bool.
+    ValueError
+        If shapes or settings do not fit, or for weights that are negative, not finite or all 0.
+
     Examples
     --------
     >>> import dualgrad as dg
     >>> from dualgrad import ops
-    >>> print(ops.multinomial_with_replacement(dg.Tensor([0.0, 3.0, 0.0]), 2, 5, 2))
+    >>> print(ops.multinomial_with_replacement(dg.Tensor([0.0, 3.0, 0.0]), 2, 5, 2, True))
     [1 1]
     """
-    source = _source(None) if seed == offset == 0 else _own(seed, offset)
-    return _categories("multinomial_with_replacement", x, numsamples, True, source)
+    return _by_seeds("multinomial_with_replacement", x, seed, offset, numsamples, replacement)
+
+
+def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) -> tuple[Tensor, Tensor]:
+    """Choose places where a mask is set, each at most once, in random order.
+
+    Parameters
+    ----------
+    input_x : Tensor
+        The mask, type Bool, 1 to 5 axes.
+    count : int, default 256
+        How many places are chosen.
+    seed : int, optional
+        As in `standard_normal`.
+
+    Returns
+    -------
+    index : Tensor
+        The places, a row for each, type Int32, shape (count, axes of the mask).
+    mask : Tensor
+        Which rows are places, type Bool, shape (count,): where the mask has fewer set elements than `count`, all are
+        chosen, and rows of zeros follow.
+
+    Raises
+    ------
+    TypeError
+        If the mask is not of type Bool.
+    ValueError
+        If it has no axes or more than 5, or `count` is not positive.
+    RuntimeError
+        If there are more than ``2**31 - 2`` indices.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> index, mask = ops.choice_with_mask(dg.Tensor([[False, False], [True, False]]), 2)
+    >>> print(index.tolist(), mask)
+    [[1, 0], [0, 0]] [ True False]
+    """
+    return _chosen("choice_with_mask", input_x, count, _source(seed))
 
 
 def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any = _dtype.int64) -> Tensor:
@@ -256,8 +302,7 @@ def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any =
     if x.ndim != 2 or not x.size:
         raise ValueError(f"random_categorical: logits have shape {x.shape}; expected (N, categories)")
     weights = exp(x - amax(x, -1, True))
-    source = _source(None) if seed == 0 else _own(seed, 0)
-    return _categories("random_categorical", weights, num_sample, True, source).astype(dtype)
+    return _categories("random_categorical", weights, num_sample, True, _again(seed, 0)).astype(dtype)
 
 
 METHODS: dict[str, Callable[..., Any]] = {

@@ -12,13 +12,29 @@ from ..._engine.transforms import tensor as _engine
 from ...dtype import DType, as_dtype
 from ...tensor import Tensor
 from .._arguments import Primitive, floating, new_shape, operand
-from ._samples import _categories, _gamma, _laplace, _ones, _own, _poisson, _shaped, _shuffled, _type, _uniform, _whole
+from ._apart import alone, apart
+from ._samples import (
+    _by_seeds,
+    _categories,
+    _chosen,
+    _gamma,
+    _laplace,
+    _ones,
+    _own,
+    _poisson,
+    _shaped,
+    _shuffled,
+    _type,
+    _uniform,
+    _whole,
+)
 from .choices import random_categorical
 from .drawing import _drawn, _source
 
 __all__ = [
-    "Bernoulli", "Cauchy", "Gamma", "Multinomial", "Poisson", "RandomCategorical", "RandomPoisson",
-    "RandomShuffle", "StandardLaplace", "StandardNormal", "TruncatedNormal", "UniformInt", "UniformReal",
+    "Bernoulli", "Cauchy", "Gamma", "Multinomial", "MultinomialWithReplacement", "Poisson", "RandomCategorical",
+    "RandomChoiceWithMask", "RandomGamma", "RandomPoisson", "RandomShuffle", "StandardLaplace", "StandardNormal",
+    "TruncatedNormal", "Uniform", "UniformInt", "UniformReal",
 ]  # fmt: skip
 
 
@@ -103,6 +119,64 @@ class UniformReal(_Seeded):
         return _uniform(self._from, new_shape("UniformReal", shape), _dtype.float32)
 
 
+class Uniform(Primitive):
+    """Uniform numbers, as many as a tensor has: ``ops.Uniform(minval=0.0, maxval=1.0, seed=0, offset=0)(x)``.
+
+    The result has the shape and the float type of ``x``. The samples of `vmap` have numbers of their own.
+
+    Parameters
+    ----------
+    minval, maxval : float, default 0.0 and 1.0
+        The limits, of which the last is left out; 0 or more, as in MindSpore.
+    seed, offset : int, default 0
+        As `seed` and `seed2` in `StandardNormal`.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` has no float type, or a limit is no number.
+    ValueError
+        If the limits are not finite, or ``0 <= minval <= maxval`` does not hold.
+
+    Examples
+    --------
+    >>> from dualgrad import ops
+    >>> x = ops.Uniform(1.0, 2.0)(ops.ones((2, 3)))
+    >>> x.shape, bool(((x >= 1) & (x < 2)).all())
+    ((2, 3), True)
+    """
+
+    __slots__ = ("_from", "maxval", "minval", "offset", "seed")
+
+    def __init__(self, minval: float = 0.0, maxval: float = 1.0, seed: int = 0, offset: int = 0) -> None:
+        for what, limit in (("minval", minval), ("maxval", maxval)):
+            if isinstance(limit, bool) or not isinstance(limit, int | float | np.number):
+                raise TypeError(f"Uniform: {what} must be a number, got {type(limit).__name__}")
+        if not 0 <= minval <= maxval < np.inf:
+            raise ValueError(f"Uniform: limits {minval} and {maxval}; expected 0 <= minval <= maxval")
+        self.minval, self.maxval, self.seed, self.offset = float(minval), float(maxval), seed, offset
+        self._from = _source(None) if seed == offset == 0 else _own(seed, offset)
+
+    def __call__(self, x: Any) -> Tensor:
+        x = operand("Uniform", x)
+        if not x.dtype.is_float:
+            raise TypeError(f"Uniform: x has type {x.dtype}; expected Float16, Float32 or Float64")
+        limits = self.minval, self.maxval
+        return apart("Uniform", _between, self._from, alone(x), x.shape, limits, x.dtype.numpy.name)
+
+    def __repr__(self) -> str:
+        return f"Uniform(minval={self.minval}, maxval={self.maxval}, seed={self.seed}, offset={self.offset})"
+
+
+def _between(
+    generator: np.random.Generator, rows: np.ndarray, shape: tuple[int, ...], limits: tuple[float, float], target: str
+) -> np.ndarray:
+    """Uniform numbers from one limit up to the other, which rounding to the type must not reach."""
+    low, high = (np.dtype(target).type(limit) for limit in limits)
+    numbers = limits[0] + (limits[1] - limits[0]) * generator.random(rows.shape[:-1] + shape)
+    return np.clip(numbers.astype(target), low, max(np.nextafter(high, low), low))
+
+
 class UniformInt(_Seeded):
     """Integers between limits: ``ops.UniformInt(seed=0, seed2=0)(shape, minval, maxval)``, without the last.
 
@@ -146,6 +220,29 @@ class Gamma(_Seeded):
         a, b = floating("Gamma", alpha), floating("Gamma", beta)
         whole = (*new_shape("Gamma", shape), *np.broadcast_shapes(a.shape, b.shape))
         return _gamma("Gamma", a, whole, _type(a, b), self._from) / b
+
+
+class RandomGamma(_Seeded):
+    """Gamma numbers of rate 1; see `random_gamma`: ``ops.RandomGamma(seed=0, seed2=0)(shape, alpha)``.
+
+    Parameters
+    ----------
+    seed, seed2
+        As in `StandardNormal`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> ops.RandomGamma(seed=3)((3, 1, 2), dg.Tensor([[3.0, 4.0], [5.0, 6.0]])).shape
+    (3, 1, 2, 2, 2)
+    """
+
+    __slots__ = ()
+
+    def __call__(self, shape: Any, alpha: Any) -> Tensor:
+        a = floating("RandomGamma", alpha)
+        return _gamma("RandomGamma", a, (*new_shape("RandomGamma", shape), *a.shape), a.dtype, self._from)
 
 
 class Poisson(_Seeded):
@@ -227,6 +324,63 @@ class Multinomial(_Seeded):
 
     def __call__(self, x: Any, num_samples: int) -> Tensor:
         return _categories("Multinomial", x, num_samples, True, self._from).astype(self.dtype)
+
+
+class MultinomialWithReplacement(Primitive):
+    """Categories by their weights; ``ops.MultinomialWithReplacement(numsamples, replacement=False)(x, seed, offset)``.
+
+    Parameters
+    ----------
+    numsamples : int
+        How many are drawn for each row.
+    replacement : bool, default False
+        As in `multinomial_with_replacement`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.MultinomialWithReplacement(2, True)(dg.Tensor([[0.0, 3.0, 0.0]]), 2, 5))
+    [[1 1]]
+    """
+
+    __slots__ = ("numsamples", "replacement")
+
+    def __init__(self, numsamples: int, replacement: bool = False) -> None:
+        self.numsamples: int = numsamples
+        self.replacement: bool = replacement
+
+    def __call__(self, x: Any, seed: Any, offset: Any) -> Tensor:
+        return _by_seeds("MultinomialWithReplacement", x, seed, offset, self.numsamples, self.replacement)
+
+
+class RandomChoiceWithMask(_Seeded):
+    """Places where a mask is set; see `choice_with_mask`: ``ops.RandomChoiceWithMask(count, seed=0, seed2=0)(mask)``.
+
+    Parameters
+    ----------
+    count : int, default 256
+        How many places are chosen.
+    seed, seed2
+        As in `StandardNormal`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> index, mask = ops.RandomChoiceWithMask(2)(dg.Tensor([False, True]))
+    >>> print(index.tolist(), mask)
+    [[1], [0]] [ True False]
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int = 256, seed: int = 0, seed2: int = 0) -> None:
+        super().__init__(seed, seed2)
+        self.count: int = count
+
+    def __call__(self, input_x: Any) -> tuple[Tensor, Tensor]:
+        return _chosen("RandomChoiceWithMask", input_x, self.count, self._from)
 
 
 class RandomShuffle(_Seeded):
