@@ -60,6 +60,9 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
     order: ``vmap(grad(f))`` gives one gradient for each sample, ``grad`` of a function that calls vmap the gradient
     through all of them, to any order.
 
+    Random numbers that follow from an input (`multinomial` of weights, `gamma` of parameters, a candidate sampler of
+    classes) are drawn for each sample apart; those of a shape alone (`randn`, dropout) are the same for all samples.
+
     Examples
     --------
     >>> import dualgrad as dg

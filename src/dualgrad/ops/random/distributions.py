@@ -1,8 +1,8 @@
 """Random numbers of named distributions.
 
 Where a distribution is moved and stretched by tensors, derivatives go to these: a sample is ``mean + stddev * z``,
-where z is drawn. Distributions that are drawn by rejection (gamma, Poisson) take their parameters as plain numbers and
-refuse those that carry a derivative.
+where z is drawn. Distributions that are drawn by rejection (gamma, Poisson) have no derivative by their parameters and
+refuse to give one.
 """
 
 from __future__ import annotations
