@@ -398,6 +398,38 @@ def test_recordings_draw_anew_what_eager_calls_draw(name):
             assert np.array_equal(recorded(x[0]).asnumpy(), draw(x[0], seed=3).asnumpy())
 
 
+MADE = {name: (getattr(ops, name), call) for name, (call, _) in (CLASSES | WHOLE_CLASSES).items()} | {
+    "Bernoulli": (ops.Bernoulli, lambda made: made(ops.ones((30,)), 0.5)),
+    "RandomChoiceWithMask": (ops.RandomChoiceWithMask, lambda made: made(Tensor([True] * 30))[0]),
+    "RandomShuffle": (ops.RandomShuffle, lambda made: made(f64(np.arange(30.0)))),
+    "ParameterizedTruncatedNormal": (lambda: TRUNCATED, lambda made: made((5, 6), *map(f64, (0, 1, 0, 1)))),
+    "Uniform": (ops.Uniform, lambda made: made(ops.ones((30,)))),
+    "UniformCandidateSampler": (
+        lambda: ops.UniformCandidateSampler(1, 6, True, 30),
+        lambda made: made(Tensor([[1]]))[0],
+    ),
+    "LogUniformCandidateSampler": (
+        lambda: ops.LogUniformCandidateSampler(1, 6, True, 30),
+        lambda made: made(Tensor([[1]]))[0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_recordings_draw_with_objects_that_were_made_before(name):
+    """As a Cell holds them; without seeds."""
+    made, call = MADE[name][0](), MADE[name][1]
+    recorded = dg.jit(lambda t: t + call(made).astype(dg.float64))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dg.set_seed(8)
+        found = [recorded(f64(0.0)).asnumpy() for _ in range(5)]
+    dg.set_seed(8)
+    for numbers in found:
+        assert np.array_equal(call(made).asnumpy().astype(float), numbers)
+    assert len({numbers.tobytes() for numbers in found}) > 1
+
+
 def test_replays_read_the_parameters_of_a_distribution():
     recorded = dg.jit(lambda a: ops.random_gamma((2000,), a))
     for scale in (1.0, 2.0, 1e3, 1e4, 1e5):

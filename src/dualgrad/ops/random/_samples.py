@@ -13,7 +13,7 @@ from ..._engine.transforms import tensor as _engine
 from ...dtype import DType, as_dtype
 from ...random import generator as generator_of_all
 from ...tensor import Tensor
-from .._arguments import floating, integer, new_shape, operand, to_shape, total
+from .._arguments import Primitive, floating, integer, new_shape, operand, to_shape, total
 from ..index.choice import where
 from ..index.gather import gather
 from ..index.sorting import topk
@@ -182,3 +182,18 @@ def _own(seed: Any, seed2: Any) -> Source:
     numbers = [integer("random numbers", "a seed", k) for k in (seed, seed2)]
     generator = np.random.default_rng([k & (2**64 - 1) for k in numbers])
     return lambda: generator
+
+
+class Sourced(Primitive):
+    """A primitive class that draws: from a source of its own, or from that of `dualgrad.set_seed`.
+
+    That one is asked for at each call and not kept: a recording cannot guard a function that a user's object holds.
+    """
+
+    _own: Source | None
+
+    __slots__ = ("_own",)
+
+    @property
+    def _from(self) -> Source:
+        return generator_of_all if self._own is None else self._own

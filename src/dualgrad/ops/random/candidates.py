@@ -30,8 +30,7 @@ from ..index.masks import nonzero
 from ..math.elementwise import expm1, log1p
 from ..shape.creation import full
 from ._apart import Source, alone, apart
-from ._samples import _again, _own
-from .drawing import _source
+from ._samples import Sourced, _again, _own
 
 __all__ = [
     "ComputeAccidentalHits", "LogUniformCandidateSampler", "UniformCandidateSampler", "log_uniform_candidate_sampler",
@@ -169,7 +168,7 @@ def log_uniform_candidate_sampler(
 # ------------------------------------------------------------------------------------------------------- classes
 
 
-class UniformCandidateSampler(Primitive):
+class UniformCandidateSampler(Sourced):
     """Classes that are all equally likely; see `uniform_candidate_sampler`.
 
     Parameters
@@ -190,7 +189,7 @@ class UniformCandidateSampler(Primitive):
     [0, 1, 2, 3]
     """
 
-    __slots__ = ("_from", "num_sampled", "num_true", "range_max", "remove_accidental_hits", "seed", "unique")
+    __slots__ = ("num_sampled", "num_true", "range_max", "remove_accidental_hits", "seed", "unique")
 
     def __init__(
         self,
@@ -207,7 +206,7 @@ class UniformCandidateSampler(Primitive):
         self.remove_accidental_hits: bool = _bool(
             "UniformCandidateSampler", "remove_accidental_hits", remove_accidental_hits
         )
-        self._from = _source(None) if seed == 0 else _own(seed, 0)
+        self._own = None if seed == 0 else _own(seed, 0)
 
     def __call__(self, true_classes: Any) -> tuple[Tensor, Tensor, Tensor]:
         settings = self.num_true, self.num_sampled, self.unique, self.range_max
@@ -220,7 +219,7 @@ class UniformCandidateSampler(Primitive):
         )
 
 
-class LogUniformCandidateSampler(Primitive):
+class LogUniformCandidateSampler(Sourced):
     """Classes by Zipf's law, nearly; see `log_uniform_candidate_sampler`.
 
     Parameters
@@ -239,7 +238,7 @@ class LogUniformCandidateSampler(Primitive):
     ([0, 1, 2, 3, 4], (1, 2))
     """
 
-    __slots__ = ("_from", "num_sampled", "num_true", "range_max", "seed", "unique")
+    __slots__ = ("num_sampled", "num_true", "range_max", "seed", "unique")
 
     def __init__(
         self, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5, seed: int = 0
@@ -247,7 +246,7 @@ class LogUniformCandidateSampler(Primitive):
         settings = _settings("LogUniformCandidateSampler", num_true, num_sampled, unique, range_max, seed)
         self.num_true, self.num_sampled, self.unique, self.range_max = settings
         self.seed: int = seed
-        self._from = _source(None) if seed == 0 else _own(seed, 0)
+        self._own = None if seed == 0 else _own(seed, 0)
 
     def __call__(self, true_classes: Any) -> tuple[Tensor, Tensor, Tensor]:
         settings = self.num_true, self.num_sampled, self.unique, self.range_max

@@ -14,6 +14,7 @@ from ...tensor import Tensor
 from .._arguments import Primitive, floating, new_shape, operand
 from ._apart import alone, apart
 from ._samples import (
+    Sourced,
     _by_seeds,
     _categories,
     _chosen,
@@ -38,17 +39,17 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Seeded(Primitive):
+class _Seeded(Sourced):
     """The settings of a primitive class that draws: two seeds; both 0 stand for the source of `dualgrad.set_seed`."""
 
     seed2: int
     seed: int
 
-    __slots__ = ("_from", "seed", "seed2")
+    __slots__ = ("seed", "seed2")
 
     def __init__(self, seed: int = 0, seed2: int = 0) -> None:
         self.seed, self.seed2 = seed, seed2
-        self._from = _source(None) if seed == seed2 == 0 else _own(seed, seed2)
+        self._own = None if seed == seed2 == 0 else _own(seed, seed2)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(seed={self.seed}, seed2={self.seed2})"
@@ -119,7 +120,7 @@ class UniformReal(_Seeded):
         return _uniform(self._from, new_shape("UniformReal", shape), _dtype.float32)
 
 
-class Uniform(Primitive):
+class Uniform(Sourced):
     """Uniform numbers, as many as a tensor has: ``ops.Uniform(minval=0.0, maxval=1.0, seed=0, offset=0)(x)``.
 
     The result has the shape and the float type of ``x``. The samples of `vmap` have numbers of their own.
@@ -146,7 +147,7 @@ class Uniform(Primitive):
     ((2, 3), True)
     """
 
-    __slots__ = ("_from", "maxval", "minval", "offset", "seed")
+    __slots__ = ("maxval", "minval", "offset", "seed")
 
     def __init__(self, minval: float = 0.0, maxval: float = 1.0, seed: int = 0, offset: int = 0) -> None:
         for what, limit in (("minval", minval), ("maxval", maxval)):
@@ -155,7 +156,7 @@ class Uniform(Primitive):
         if not 0 <= minval <= maxval < np.inf:
             raise ValueError(f"Uniform: limits {minval} and {maxval}; expected 0 <= minval <= maxval")
         self.minval, self.maxval, self.seed, self.offset = float(minval), float(maxval), seed, offset
-        self._from = _source(None) if seed == offset == 0 else _own(seed, offset)
+        self._own = None if seed == offset == 0 else _own(seed, offset)
 
     def __call__(self, x: Any) -> Tensor:
         x = operand("Uniform", x)
@@ -497,7 +498,7 @@ class RandomCategorical(Primitive):
         return random_categorical(logits, num_sample, seed, self.dtype)
 
 
-class Bernoulli(Primitive):
+class Bernoulli(Sourced):
     """Ones with a probability; see `bernoulli`: ``ops.Bernoulli(seed=-1, offset=0)(x, p)``.
 
     Parameters
@@ -517,11 +518,11 @@ class Bernoulli(Primitive):
     seed: int
     offset: int
 
-    __slots__ = ("_from", "offset", "seed")
+    __slots__ = ("offset", "seed")
 
     def __init__(self, seed: int = -1, offset: int = 0) -> None:
         self.seed, self.offset = seed, offset
-        self._from = _source(None) if seed == -1 else _own(seed, offset)
+        self._own = None if seed == -1 else _own(seed, offset)
 
     def __call__(self, x: Any, p: Any) -> Tensor:
         x = operand("Bernoulli", x)
