@@ -305,6 +305,7 @@ def test_places_where_a_mask_is_set():
             assert not rows[~chosen].any()
             assert len({tuple(row) for row in rows[chosen].tolist()}) == number
             assert all(mask[tuple(row)] for row in rows[chosen])
+    assert repr(ops.RandomChoiceWithMask(3, 1)) == "RandomChoiceWithMask(count=3, seed=1, seed2=0)"
     assert [part.shape for part in ops.choice_with_mask(Tensor(mask))] == [(256, 2), (256,)]
 
 

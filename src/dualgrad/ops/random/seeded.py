@@ -383,6 +383,9 @@ class RandomChoiceWithMask(_Seeded):
     def __call__(self, input_x: Any) -> tuple[Tensor, Tensor]:
         return _chosen("RandomChoiceWithMask", input_x, self.count, self._from)
 
+    def __repr__(self) -> str:
+        return f"RandomChoiceWithMask(count={self.count}, seed={self.seed}, seed2={self.seed2})"
+
 
 class RandomShuffle(_Seeded):
     """The rows of a tensor in random order: ``ops.RandomShuffle(seed=0, seed2=0)(x)``.
