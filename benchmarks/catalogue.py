@@ -24,6 +24,8 @@ BENCHES = (
     "bench_rk4",
     "bench_mlp",
     "bench_tape",
+    "bench_app_burgers",
+    "bench_app_vmc",
 )
 
 CASES = {case.name: case for bench in BENCHES for case in import_module(bench).CASES}

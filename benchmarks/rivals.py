@@ -16,6 +16,7 @@ MODULES = {
     "hand": ("numpy",),
     "hand scipy": ("scipy",),
     "jax folx": ("jax", "folx"),
+    "jax folx written": ("jax", "folx"),
     "dualgrad native": ("dualgrad", "llvmlite"),
 }
 
