@@ -26,6 +26,12 @@ BENCHES = (
     "bench_tape",
     "bench_app_burgers",
     "bench_app_vmc",
+    "bench_app_plate",
+    "bench_app_gaussian",
+    "bench_app_lynx",
+    "bench_app_hmc",
+    "bench_app_registration",
+    "bench_app_implicit",
 )
 
 CASES = {case.name: case for bench in BENCHES for case in import_module(bench).CASES}

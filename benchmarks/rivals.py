@@ -10,13 +10,15 @@ import importlib.util
 import shutil
 from collections.abc import Iterable
 
-#: Modules a contender needs, by its name or the first word of it. ``hand`` is written in NumPy or plain Python
+#: Modules a contender needs, by the first words of its name, as many as are here. ``hand`` is written in NumPy or plain Python
 #: and is always there.
 MODULES = {
     "hand": ("numpy",),
     "hand scipy": ("scipy",),
     "jax folx": ("jax", "folx"),
-    "jax folx written": ("jax", "folx"),
+    "jax diffrax": ("jax", "diffrax"),
+    "jax jaxopt": ("jax", "jaxopt"),
+    "jax optimistix": ("jax", "optimistix"),
     "dualgrad native": ("dualgrad", "llvmlite"),
 }
 
@@ -31,9 +33,9 @@ def library(contender: str) -> str:
 
 def modules(contender: str) -> tuple[str, ...]:
     """The modules a contender imports; they are called like the distributions they come from."""
-    if contender.startswith("dualgrad native"):
-        return MODULES["dualgrad native"]
-    return MODULES.get(contender) or MODULES.get(library(contender)) or (library(contender),)
+    words = contender.split()
+    known = (MODULES.get(" ".join(words[:count])) for count in range(len(words), 0, -1))
+    return next(filter(None, known), (library(contender),))
 
 
 def missing(contender: str) -> str:
