@@ -1,7 +1,7 @@
 """What the applications share: scripts of docs/examples as modules, and whole runs of SciPy's L-BFGS.
 
-The rows `application/...` are the scripts of docs/examples, at full size, beside the same numbers in other libraries. Our
-side is the script's own code wherever it has a function for what is measured.
+The rows `application/...` are the scripts of docs/examples, at full size, beside the same numbers in other libraries.
+Our side is the script's own code wherever it has a function for what is measured.
 """
 
 import functools

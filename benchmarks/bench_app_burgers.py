@@ -1,8 +1,8 @@
 """docs/examples/burgers_pinn.py at full size: the loss and its gradient by 3,021 weights, and a run of SciPy's L-BFGS.
 
 10,100 points inside, of which 100 are at the border, a network of eight layers of 20 tanh, float64. `loss` is one
-evaluation of what the optimiser calls, without the conversion of its vector; `run` is 10 iterations of it from the first
-weights, everything included. Reference and `hand` are four channels forward and back, in NumPy.
+evaluation of what the optimiser calls, without the conversion of its vector; `run` is 10 iterations of it from the
+first weights, everything included. Reference and `hand` are four channels forward and back, in NumPy.
 """
 
 import functools
@@ -109,7 +109,7 @@ def axes(points: Any) -> list:
 
 
 def nested(u: Any, points: Any) -> tuple:
-    """jvp in jvp."""
+    """A jvp in a jvp."""
     import jax
 
     along_x, along_t = axes(points)

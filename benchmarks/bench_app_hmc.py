@@ -1,4 +1,4 @@
-"""docs/examples/hmc.py: one leapfrog trajectory of 24 steps for 32 chains in the posterior of the eight schools; float64.
+"""docs/examples/hmc.py: one leapfrog trajectory of 24 steps for 32 chains of the eight schools; float64.
 
 Ten numbers for each chain; returned are positions, momenta and log-densities. `dualgrad` is a loop over the gradient of
 the script's log-density, one recorded program with `jit`. `dualgrad script` is the script's way: NumPy between recorded

@@ -3,8 +3,8 @@
 `bilevel`: 30 penalties, one for each weight of a logistic regression, whose minimiser for 400 samples is judged by 400
 others: that loss and its gradient by the logarithms of the penalties (Bengio, Neural Computation 12, 2000).
 `steady_state`: a source at 100 points heats a rod that cools by the third power, -u'' + u^3 = a, u = 0 at the ends: the
-mean square of u and its gradient by a. All start from zero, solve to the last digits and differentiate the solution, not
-the solver. Reference and `hand` are Newton's method and the adjoint equation in NumPy.
+mean square of u and its gradient by a. All start from zero, solve to the last digits and differentiate the solution,
+not the solver. Reference and `hand` are Newton's method and the adjoint equation in NumPy.
 """
 
 import functools

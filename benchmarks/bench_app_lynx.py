@@ -1,9 +1,9 @@
 """docs/examples/ode_sensitivity.py: the likelihood of the Lotka-Volterra equations, its gradient and its Hessian.
 
 Eight parameters, 21 years, relative and absolute tolerance 1e-9 of an adaptive solver; float64. `gradient` is value and
-gradient, `hessian` value, gradient and Hessian. `dualgrad` is the script's likelihood. The reference solves the equations
-for the states with their first and second derivatives by SciPy's DOP853 at a tolerance of 1e-13. Solvers differ in their
-methods and in what a tolerance means: `error` says what each has reached.
+gradient, `hessian` value, gradient and Hessian. `dualgrad` is the script's likelihood. The reference solves the
+equations for the states with their first and second derivatives by SciPy's DOP853 at a tolerance of 1e-13. Solvers
+differ in their methods and in what a tolerance means: `error` says what each has reached.
 """
 
 import functools
@@ -177,6 +177,7 @@ CASES = [
         contenders=styles.contenders(
             program, RIVALS | ({} if second else REVERSE), lambda second=second: (second,), {"mindspore graph": None}
         ),
+        slow=("jax odeint",) if second else (),
     )
     for second in (False, True)
 ]

@@ -106,7 +106,7 @@ def series(u: Any) -> tuple:
 
 
 def directional(u: Any) -> tuple:
-    """jvp in jvp along axes, and the Laplacian of the Laplacian."""
+    """A jvp in a jvp along axes, and the Laplacian of the Laplacian."""
     import jax
 
     def laplacian(f):
@@ -120,7 +120,7 @@ def directional(u: Any) -> tuple:
 
 
 def folx_twice(u: Any) -> tuple:
-    """folx's forward Laplacian, and that of it."""
+    """The forward Laplacian of folx, and that of it."""
     import folx
     import jax
 

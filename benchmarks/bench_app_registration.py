@@ -3,7 +3,7 @@
 `affine/1` and `affine/3`: a map of six numbers, images of 256 by 256 points, splines of degree 1 and 3; `field/1`: a
 displacement at each of 120 by 120 points, and the squares of its differences. Coefficients of the splines are computed
 beforehand (`scipy.ndimage.spline_filter`), and no place lies outside. `dualgrad` is `dualgrad.scipy.ndimage`; JAX has
-that function for degree 1 only, so `taps` are the products of weights and elements written out, in any library. The
+that function for degree 1 only, so `taps` are the products of weights and elements written out, in both. The
 reference and `hand` are the same in NumPy with slopes written out.
 """
 
@@ -126,6 +126,16 @@ def taps(m: Any, integers: Any) -> Any:
     return sample
 
 
+def written_out(package: Any, kind: str, order: int, *arrays: np.ndarray) -> tuple:
+    """The same weights as arrays of the shape of the places, which a recorded program fuses."""
+    sample = taps(package.ops, lambda low: [low[axis].astype(package.int64) for axis in (0, 1)])
+
+    def loss(theta, image, fixed, grid):
+        return loss_of(kind, theta, sample(image, places_of(kind, theta, grid), order), fixed)
+
+    return package.value_and_grad(loss), [package.Tensor(a) for a in arrays]
+
+
 def jax_taps(kind: str, order: int, *arrays: np.ndarray) -> Run:
     import jax
 
@@ -193,7 +203,7 @@ def case(kind: str, order: int) -> Case:
             program,
             LINEAR if order == 1 else RIVALS,
             lambda: (kind, order, *problem(kind, order)),
-            {"mindspore graph": None},
+            {"dualgrad jit taps": written_out, "mindspore graph": None},
         ),
     )
 

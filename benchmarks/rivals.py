@@ -10,8 +10,8 @@ import importlib.util
 import shutil
 from collections.abc import Iterable
 
-#: Modules a contender needs, by the first words of its name, as many as are here. ``hand`` is written in NumPy or plain Python
-#: and is always there.
+#: Modules a contender needs, by the first words of its name, as many as are here. ``hand`` is written in NumPy or plain
+#: Python and is always there.
 MODULES = {
     "hand": ("numpy",),
     "hand scipy": ("scipy",),
