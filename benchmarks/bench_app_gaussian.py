@@ -1,7 +1,7 @@
 """docs/examples/gaussian_process.py at full size: a marginal likelihood of 1,000 data, its gradient and its Hessian.
 
 By three hyperparameters, through the Cholesky factor; float64. `dualgrad` is the script's loss with `value_and_grad`
-and `hessian`, one recorded call with `jit`. Reference and `hand` are the closed forms with the inverse of the covariance.
+and `hessian`, one recorded call with `jit`. Reference and `hand` are closed forms with the inverse of the covariance.
 """
 
 import functools

@@ -1,7 +1,8 @@
 """docs/examples/vmc.py: the local energies of 4,000 walkers, six electrons in a quantum dot; float64.
 
 Two Slater determinants of 3 by 3, a Jastrow factor, and of their logarithm the Laplacian and the gradient by 12
-coordinates. `dualgrad` is the script's `local_energy`. The reference and `hand` are the forward Laplacian in NumPy, with the determinants written out.
+coordinates. `dualgrad` is the script's `local_energy`. The reference and `hand` are the forward
+Laplacian in NumPy, with the determinants written out.
 """
 
 import functools
