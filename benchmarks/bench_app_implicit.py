@@ -176,7 +176,8 @@ def of_gradient(solve: Any) -> Any:
 def jaxopt_lbfgs(loss: Any, start: Any, theta: Any) -> Any:
     import jaxopt
 
-    return jaxopt.LBFGS(loss, tol=1e-12, maxiter=500).run(start, theta).params
+    precise = functools.partial(jaxopt.linear_solve.solve_cg, tol=1e-12)  # its own choice leaves an error of 1e-5
+    return jaxopt.LBFGS(loss, tol=1e-12, maxiter=500, implicit_diff_solve=precise).run(start, theta).params
 
 
 BILEVEL = {
