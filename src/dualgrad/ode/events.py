@@ -18,7 +18,7 @@ from ..transforms.gradient import jvp
 from .flow import flow
 from .integrate import control_of, state_of, time_of
 from .methods import Array
-from .stepping import adaptive, program, scalars, stages_of
+from .stepping import adaptive, program, scalars, steps_of
 from .systems import Given
 
 __all__ = ["odeint_event"]
@@ -96,10 +96,10 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
 def _polished(event: Event, t: float, y: Array, h: float, params: tuple[Tensor, ...], along: Any) -> float:
     """The time of the event by Newton's method, on steps of the method itself in place of its dense output."""
     system = event.system
-    stages, update = stages_of(system, params, y), system.method.update.astype(y.dtype)
+    tried = steps_of(system, params, y)
     best, found = np.inf, h
     for _ in range(20):
-        height, slope = along(y + update @ stages(y, t, h), t + h)
+        height, slope = along(tried(y, t, h).after, t + h)
         if not abs(height) < best:
             break
         best, found = abs(height), h

@@ -6,22 +6,34 @@ derivatives are those of one discrete map: they agree up to rounding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import ops
 from .._engine.trace.cache import Repeated
 from .._progress import bar_of
+from ..dtype import float64
+from ..ops import concat
 from ..tensor import Tensor
 from ..transforms.apart import apart
 from .methods import Array
 from .systems import KEPT, System, flat
 
-__all__ = ["Step", "adaptive", "back", "forward", "program", "scalars", "stages_of"]
+__all__ = ["Step", "adaptive", "back", "forward", "program", "scalars", "steps_of"]
 
 SAFETY, LARGEST, SMALLEST = 0.9, 10.0, 0.2
 BAR = "{desc}: {percentage:3.0f}%|{bar}| t = {n:.4g} of {total:.4g} [{elapsed}<{remaining}]"
+
+
+class Tried(NamedTuple):
+    """A step that may be too long: its error by the tolerances (nan: not finite), its end, and its stages."""
+
+    wrong: float
+    after: Array
+    u: Array
 
 
 class Step(NamedTuple):
@@ -42,14 +54,34 @@ def program(system: System, what: str, fn: Callable[..., Tensor]) -> Callable[..
     return lambda *operands: repeated(*operands).asnumpy()
 
 
-def stages_of(system: System, params: tuple[Tensor, ...], y: Array) -> Callable[..., Array]:
-    """The stages of a step as a function of arrays."""
+def steps_of(system: System, params: tuple[Tensor, ...], y: Array) -> Callable[[Array, float, float], Tried]:
+    """A step from a state, a time and a size, as one program."""
+    n, method, rtol = y.size, system.method, system.control.rtol
+    update, error = Tensor(method.update.astype(y.dtype)), Tensor(method.error.astype(y.dtype))
 
-    def stages(y: Tensor, t: Tensor, h: Tensor, *params: Tensor) -> Tensor:
-        return system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
+    def step(point: Tensor, absolute: Tensor, *params: Tensor) -> Tensor:
+        y, t, h = point[:n], point[n], point[n + 1]
+        u = method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
+        after = y + update @ u
+        wrong = (error @ u) / (absolute + rtol * ops.maximum(ops.abs(y), ops.abs(after)))
+        size = ops.sqrt((wrong.astype(float64) ** 2).mean()).astype(y.dtype)
+        fine = ops.isfinite(u).all() & ops.isfinite(after).all()
+        return concat([ops.where(fine, size, np.nan).reshape((1,)), after, u.reshape((u.size,))])
 
-    run = program(system, "a step", stages)
-    return lambda y, t, h: run(Tensor(y), *scalars(y, t, h), *params)
+    run, absolute = program(system, "a step", step), Tensor(system.absolute(y).astype(y.dtype))
+
+    def tried(y: Array, t: float, h: float) -> Tried:
+        found = run(point_of(y, t, h), absolute, *params)
+        return Tried(float(found[0]), found[1 : n + 1], found[n + 1 :].reshape((-1, n)))
+
+    return tried
+
+
+def point_of(y: Array, t: float, h: float) -> Tensor:
+    """State, time and size of a step in one tensor: each tensor that is made costs as much as a step."""
+    point = np.empty(y.size + 2, y.dtype)
+    point[:-2], point[-2], point[-1] = y, t, h
+    return Tensor.from_numpy(point)
 
 
 def scalars(y: Array, *numbers: float) -> list[Tensor]:
@@ -69,11 +101,11 @@ def walk(system: System, y: Array, start: float, end: float, arrays: tuple[Array
         while len(system.grids) > KEPT:
             system.grids.popitem(last=False)
         return
-    stages = stages_of(system, params, y)
+    tried = steps_of(system, params, y)
     for step in path(owner, *system.of_owner(y, arrays), start, end):
-        u = stages(y, step.t, step.h)
-        yield Step(step.t, step.h, y, u, step.after)
-        y = y + system.method.update.astype(y.dtype) @ u
+        found = tried(y, step.t, step.h)
+        yield Step(step.t, step.h, y, found.u, step.after)
+        y = found.after
 
 
 def shown(system: System, what: str, steps: Iterable[Step], span: float) -> Iterator[Step]:
@@ -102,21 +134,15 @@ def adaptive(system: System, y: Array, start: float, end: float, params: tuple[T
     """Steps whose estimated error is within the tolerances, by a PI controller (Gustafsson 1991)."""
     if start == end:
         return
-    method, control = system.method, system.control
-    update, error = method.update.astype(y.dtype), method.error.astype(y.dtype)
-    stages, absolute = stages_of(system, params, y), system.absolute(y)
-    sign = 1.0 if end > start else -1.0
-    size, t, previous, grows = _first_size(system, y, start, end, params, absolute), start, 1e-4, LARGEST
+    control, tried, sign = system.control, steps_of(system, params, y), 1.0 if end > start else -1.0
+    size, t, previous, grows = _first_size(system, y, start, end, params), start, 1e-4, LARGEST
     for count in range(control.max_steps + 1):
         left = abs(end - t)
         last = size >= left
         h = sign * min(size, left)
         with np.errstate(over="ignore", invalid="ignore"):
-            u = stages(y, t, h)
-            after = y + update @ u
-            scale = absolute + control.rtol * np.maximum(np.abs(y), np.abs(after))
-            wrong = norm((error @ u) / scale)
-        fine = bool(np.isfinite(u).all() and np.isfinite(after).all() and np.isfinite(wrong))
+            wrong, after, u = tried(y, t, h)
+        fine = math.isfinite(wrong)
         if fine and wrong <= 1.0:
             if count == control.max_steps:
                 break
@@ -150,9 +176,7 @@ def norm(x: Array) -> float:
     return float(np.sqrt(np.mean(x * x, dtype=float)))
 
 
-def _first_size(
-    system: System, y: Array, start: float, end: float, params: tuple[Tensor, ...], absolute: Array
-) -> float:
+def _first_size(system: System, y: Array, start: float, end: float, params: tuple[Tensor, ...]) -> float:
     """A first step (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4); an error if f is nan."""
     rate = program(system, "the rate", lambda y, t, *params: system.rate(y, t, params))
     f = rate(Tensor(y), *scalars(y, start), *params)
@@ -164,7 +188,7 @@ def _first_size(
     if system.control.first_step is not None:
         return system.control.first_step
     sign, span = (1.0 if end > start else -1.0), abs(end - start)
-    scale = absolute + system.control.rtol * np.abs(y)
+    scale = system.absolute(y) + system.control.rtol * np.abs(y)
     size_y, size_f = norm(y / scale), norm(f / scale)
     h = 1e-6 if min(size_y, size_f) < 1e-5 else 0.01 * size_y / size_f
     h = min(h, span)
@@ -232,13 +256,17 @@ def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Arra
     """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
     times, at, places = t[1:].astype(float), 0, []
     check_function(system, y0, t, params)
-    taken = path(system, y0, params, float(t[0]), float(t[-1]))
+    taken, n = path(system, y0, params, float(t[0]), float(t[-1])), y0.size
+    update = Tensor(system.method.update.astype(y0.dtype))
     for step in taken:
         stop = _passed(times, at, step)
         places.append(slice(at, stop))
         at = stop
 
-    def pull(y: Tensor, t: Tensor, h: Tensor, ct: Tensor, *params: Tensor) -> Tensor:
+    def pull(point: Tensor, behind: Tensor, within: Tensor, *params: Tensor) -> Tensor:
+        y, t, h = point[:n], point[n], point[n + 1]
+        ct = update.reshape((-1, 1)) * behind + within
+
         def stages(y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
             return system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
 
@@ -246,15 +274,14 @@ def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Arra
 
     run, given = program(system, "the adjoint of a step", pull), [Tensor(a) for a in params]
     size = y0.size + sum([int(np.prod(shape, dtype=int)) for shape in system.shapes])
-    total = np.zeros(size, y0.dtype)
-    update = system.method.update
+    total, nothing = np.zeros(size, y0.dtype), Tensor(np.zeros((update.size, n), y0.dtype))
     if not taken:
         total[: y0.size] = ct.sum(0)
     steps = shown(system, " backwards", reversed(taken), abs(float(t[0]) - float(t[-1])))
     for step, place in zip(steps, reversed(places), strict=True):
-        behind, here = total[: y0.size], ct[place]
-        of_stages = np.outer(update, behind) + _weights(system, step, times[place]).T @ here
-        found = run(Tensor(step.y), *scalars(y0, step.t, step.h), Tensor(of_stages.astype(y0.dtype)), *given)
-        total[: y0.size] += here.sum(0)
-        total += found
+        within, behind = nothing, Tensor(total[:n])
+        if place.start < place.stop:
+            within = Tensor((_weights(system, step, times[place]).T @ ct[place]).astype(y0.dtype))
+            total[:n] += ct[place].sum(0)
+        total += run(point_of(step.y, step.t, step.h), behind, within, *given)
     return total
