@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from dualgrad._nests import mapped
-from dualgrad.dtype import as_dtype
+from dualgrad.dtype import DType, as_dtype
 
 if TYPE_CHECKING:
     from dualgrad.nn.cell import Cell
 
 __all__ = ["Flags"]
+
+_TYPES = {"fp16": "float16", "fp32": "float32", "bf16": "bfloat16"}
 
 
 class Flags:
@@ -27,11 +29,20 @@ class Flags:
 
         def cells_and_names(self, cells: Iterable[Cell] = (), name_prefix: str = "") -> Iterator[tuple[str, Cell]]: ...
         def parameters_dict(self, recurse: bool = True) -> dict[str, Any]: ...
+        def _compute_in(self, dtype: DType, returned: DType | None = None) -> None: ...
 
     # Flags.
 
     def add_flags(self, **flags: Any) -> Self:
         """Set flags, which are attributes that `get_flags` lists; return this Cell.
+
+        The flags `fp16`, `fp32` and `bf16` that are true have this Cell, and none below, compute in that type, as
+        `to_float` does.
+
+        Raises
+        ------
+        TypeError
+            If `bf16` is true: there is no such type here.
 
         Examples
         --------
@@ -43,6 +54,9 @@ class Flags:
         for name, value in flags.items():
             setattr(self, name, value)
         self.__dict__.setdefault("_flags", {}).update(flags)
+        for flag, name in _TYPES.items():
+            if flags.get(flag):
+                self._compute_in(as_dtype(name, where=f"add_flags({flag}=True)"))
         return self
 
     def add_flags_recursive(self, **flags: Any) -> Self:

@@ -8,7 +8,6 @@ for that of the inputs.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from dualgrad._engine.transforms.custom import call_custom, on_tape
 from dualgrad._nests import refilled, tensors_in
 from dualgrad.hooks import HookHandle, Hooks, replaced_gradients
+from dualgrad.nn._precision import inner_construct, own_construct, set_inner_construct
 from dualgrad.tensor import Tensor
 
 __all__ = ["Hookable", "Hooked"]
@@ -23,6 +23,8 @@ __all__ = ["Hookable", "Hooked"]
 
 class Hooked:
     """The `construct` of a Cell with hooks; an attribute of that Cell."""
+
+    calls_bprop = True
 
     def __init__(self, cell: Any, inner: Callable[..., Any] | None) -> None:
         self.cell = cell
@@ -60,7 +62,7 @@ class Hooked:
 
     def _construct(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         cell = self.cell
-        construct = self.inner or functools.partial(type(cell).construct, cell)
+        construct = self.inner or own_construct(cell)
         bprop = getattr(cell, "bprop", None)
         if callable(bprop):
             return call_custom(construct, bprop, args, kwargs, name=type(cell).__name__)
@@ -180,10 +182,11 @@ class Hookable:
 
     def _hooked(self) -> Hooked:
         """The `construct` with hooks, made when the first one is registered."""
-        found = self.__dict__.get("construct")
+        cell: Any = self
+        found = inner_construct(cell)
         if not isinstance(found, Hooked):
             found = Hooked(self, found)
-            object.__setattr__(self, "construct", found)
+            set_inner_construct(cell, found)
         return found
 
     def register_forward_pre_hook(

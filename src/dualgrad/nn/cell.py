@@ -8,15 +8,15 @@ effect.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from dualgrad._engine.transforms.custom import call_custom
 from dualgrad._foreign import CELL, attach, without_foreign
-from dualgrad.dtype import as_dtype
+from dualgrad.dtype import DType, as_dtype
 from dualgrad.nn._flags import Flags
 from dualgrad.nn._hooks import Hookable, Hooked
+from dualgrad.nn._precision import Typed, inner_construct, kind_of_views, own_construct, set_inner_construct
 from dualgrad.nn._state import State
 from dualgrad.transforms.recompute import Recomputed
 
@@ -76,6 +76,8 @@ class Cell(State, Flags, Hookable):
 
     training: bool = False
     requires_grad: bool = False
+    _takes_types: bool = True  # whether `to_float` has a meaning here
+    _computes_as_stored: bool = False  # whether Parameters are read as they are stored all the same
 
     def __init__(self, auto_prefix: bool = True, flags: Mapping[str, Any] | None = None) -> None:
         super().__init__(auto_prefix)
@@ -173,18 +175,25 @@ class Cell(State, Flags, Hookable):
         >>> dg.grad(net)(dg.Tensor([[1.0, 2.0, 3.0]])).shape
         (1, 3)
         """
-        construct = self.__dict__.get("construct")
+        construct = inner_construct(self)
         if isinstance(construct, Hooked):
             construct.inner = Recomputed(self)
         else:
-            object.__setattr__(self, "construct", Recomputed(self))
+            set_inner_construct(self, Recomputed(self))
+
+    def _own_construct(self) -> Callable[..., Any]:
+        """The `construct` of the class, without what stands in for it."""
+        return own_construct(self)
 
     def __copy__(self) -> Self:
         twin = super().__copy__()
-        construct = twin.__dict__.get("construct")
+        typed = twin.__dict__.get("construct")
+        construct = inner_construct(twin)
+        if isinstance(typed, Typed):
+            object.__setattr__(twin, "construct", Typed(twin, typed.dtype, None, typed.returned))
         if isinstance(construct, Hooked):
             construct = construct.copied(twin)
-            object.__setattr__(twin, "construct", construct)
+            set_inner_construct(twin, construct)
             if isinstance(construct.inner, Recomputed):
                 twin.recompute()
         elif construct is not None:
@@ -192,27 +201,69 @@ class Cell(State, Flags, Hookable):
         return twin
 
     def to_float(self, dst_type: Any) -> Self:
-        """Return this Cell as it is: it computes in the types of its parameters and inputs.
+        """Have this Cell and all below compute in a floating type.
+
+        From now on, at each call of one of these Cells, floating tensors among its inputs are cast to the type, in
+        tuples, lists and dicts too, before hooks and `construct` see them. Parameters and floating tensors that are
+        attributes of Cells are read in that type by `construct`. What is stored keeps its type, and a gradient has that
+        of its Parameter or input. Integers, complex numbers and Python numbers stay as they are, and results are not
+        cast back.
 
         Parameters
         ----------
         dst_type : type
-            The type asked for; a warning says so if the parameters have another one.
+            float16, float32 or float64. A later call, here or for a Cell below, replaces it.
 
         Returns
         -------
         Cell
             This Cell.
+
+        Raises
+        ------
+        ValueError
+            If it is no floating type.
+        TypeError
+            If it is no type that exists here, such as bfloat16; or if a class has ``__slots__``.
+        RuntimeError
+            When the Cell is called, if `construct` changes in place what it sees a copy of: elements of a Parameter or
+            tensor, or a list among the inputs. `ops.assign`, `assign_add`, `assign_sub` and `set_data` change the stored
+            Parameter. Also if it takes a gradient by a Parameter that it has read before.
+
+        Notes
+        -----
+        Casts in `construct` to a wider type are respected, as in MindSpore's graphs; its eager mode casts the operands
+        of each operator. Tensors in lists, tuples and ParameterTuples that are attributes keep their types, and so do
+        optimisers below. Normalisation with running statistics (`BatchNorm2d`, `InstanceNorm2d` and their kin) casts its
+        input and output, and computes in the type of its parameters.
+
+        See Also
+        --------
+        dualgrad.amp.auto_mixed_precision : types for whole networks, by levels.
+
+        Examples
+        --------
+        >>> import dualgrad as dg
+        >>> from dualgrad import nn, ops
+        >>> net = nn.Dense(2, 3).to_float(dg.float16)
+        >>> x = ops.ones((1, 2))
+        >>> net(x).dtype, net.weight.dtype
+        (dualgrad.float16, dualgrad.float32)
+        >>> dg.grad(net)(x).dtype, dg.grad(net, None, net.weight)(x).dtype
+        (dualgrad.float32, dualgrad.float32)
         """
         wanted = as_dtype(dst_type, where="to_float")
-        if any(parameter.dtype is not wanted for parameter in self.get_parameters()):
-            warnings.warn(
-                f"{type(self).__name__}.to_float({wanted}) changes nothing: computations have the type of "
-                "the parameters and inputs; make those of the wanted type",
-                UserWarning,
-                stacklevel=2,
-            )
+        if not wanted.is_float:
+            raise ValueError(f"{type(self).__name__}.to_float: got {wanted}; expected float16, float32 or float64")
+        for _, cell in self.cells_and_names():
+            cell._compute_in(wanted)
         return self
+
+    def _compute_in(self, dtype: DType, returned: DType | None = None) -> None:
+        """Have this Cell alone compute in a type; maybe have its results cast to another."""
+        if self._takes_types:
+            kind_of_views(type(self))  # not while a call is recorded
+            object.__setattr__(self, "construct", Typed(self, dtype, inner_construct(self), returned))
 
     def apply(self, fn: Callable[[Cell], object]) -> Self:
         """Call `fn` with every Cell below, children before parents, and with this one; return this Cell."""
@@ -250,7 +301,7 @@ class Cell(State, Flags, Hookable):
 
 
 def _call_with_bprop(self: Cell, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(self.construct, Hooked):
+    if isinstance(self.construct, Hooked | Typed):
         return self.construct(*args, **kwargs)
     bprop = self.bprop  # type: ignore[attr-defined]
     return call_custom(self.construct, bprop, args, kwargs, name=type(self).__name__)

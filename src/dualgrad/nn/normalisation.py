@@ -22,6 +22,7 @@ class _BatchNorm(Cell):
     """Batch normalisation of inputs with a given number of axes."""
 
     axes: tuple[int, ...]
+    _computes_as_stored = True
 
     def __init__(
         self,
@@ -335,6 +336,7 @@ class _InstanceNorm(Cell):
     """Normalisation of each channel of each sample."""
 
     n = 1
+    _computes_as_stored = True
 
     def __init__(
         self,

@@ -45,6 +45,8 @@ class LearningRateSchedule(Cell):
     0.5
     """
 
+    _takes_types = False
+
 
 class Group(NamedTuple):
     """Parameters with common settings: indices, attribute with the learning rate, decay, centralised gradients."""
@@ -171,6 +173,7 @@ class Optimizer(Cell, StepParts):
     """
 
     global_step: Parameter
+    _takes_types = False
     _decay_in_gradient: bool = True  # or apart from it, by `_updated`
     _decays: list[float]  # of each parameter, for `_updated`
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._engine.transforms.calls import CellCall
 from .._engine.transforms.inputs import as_input
 from .._engine.transforms.pytrees import differentiable
+from .._seen import refuse_seen
 from ..parameter import Parameter
 from ..tensor import Tensor
 
@@ -79,6 +80,7 @@ def _takes(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str
 def checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
     """The weights as a list, and whether they were a single Parameter."""
     if isinstance(weights, Parameter):
+        refuse_seen(name, [weights])
         return [weights], True
     if isinstance(weights, Tensor) or not hasattr(weights, "__iter__") or isinstance(weights, str | dict):
         raise TypeError(
@@ -92,6 +94,7 @@ def checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
                 f"{name}: weights[{i}] is a {type(p).__name__}; expected a Parameter (a plain Tensor is an "
                 "input: use grad_position)"
             )
+    refuse_seen(name, found)
     return found, False
 
 

@@ -149,5 +149,4 @@ class Recomputed:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Cell's own construct."""
-        cell = self.cell
-        return called(functools.partial(type(cell).construct, cell), args, kwargs)
+        return called(self.cell._own_construct(), args, kwargs)

@@ -1,0 +1,114 @@
+"""Parameters and tensors as code sees them that computes in another type: handles on their casts.
+
+The stored number keeps its type, and derivatives pass the cast, so a gradient comes back in the stored type. Such a
+handle is made anew at each read, at the level that is open there. What is assigned to a Parameter reaches the stored
+one; a write that would start from rounded numbers is refused.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import weakref
+from typing import Any, NoReturn, SupportsIndex
+
+from ._dtypes import DType
+from .parameter import Parameter
+from .tensor import Tensor
+
+__all__ = ["SeenParameter", "SeenTensor", "cast_of", "refuse_seen", "seen", "stored"]
+
+_LIVING: weakref.WeakValueDictionary[int, SeenParameter] = weakref.WeakValueDictionary()
+
+
+def cast_of(x: Tensor, dtype: DType) -> Tensor:
+    """A tensor in a floating type; tensors of other kinds stay."""
+    return x.astype(dtype) if x.dtype.is_float and x.dtype is not dtype else x
+
+
+def seen(x: Tensor, dtype: DType) -> Tensor:
+    """A stored tensor in a floating type; itself where it has that type, or is of another kind."""
+    if not x.dtype.is_float or x.dtype is dtype:
+        return x
+    handle: Any = (SeenParameter if isinstance(x, Parameter) else SeenTensor).__new__(
+        SeenParameter if isinstance(x, Parameter) else SeenTensor
+    )
+    Tensor._rebind(handle, x.astype(dtype))
+    handle._stored = x
+    if isinstance(x, Parameter):
+        handle.__dict__ = x.__dict__  # one name, one `requires_grad`
+        handle._thread = threading.get_ident()
+        _LIVING[id(handle)] = handle
+    return handle
+
+
+def stored(x: Any) -> Any:
+    """What a handle was made of; anything else is itself."""
+    return x._stored if isinstance(x, SeenParameter | SeenTensor) else x
+
+
+class SeenTensor(Tensor):
+    """A tensor in another type than it is stored in."""
+
+    __slots__ = ("__weakref__", "_stored")
+
+    _stored: Tensor
+
+    def _rebind(self, other: Tensor) -> NoReturn:
+        raise RuntimeError(
+            f"a tensor of type {self._stored.dtype} is changed in place inside of a Cell that computes in {self.dtype} "
+            "(to_float), where it is a copy; expected a new tensor, assigned to the attribute that holds it"
+        )
+
+
+class SeenParameter(Parameter):
+    """A Parameter in another type than it is stored in."""
+
+    __slots__ = ("_stored", "_thread")
+
+    _stored: Parameter
+    _thread: int
+
+    def _rebind(self, other: Tensor) -> NoReturn:
+        raise RuntimeError(
+            f"Parameter '{self.name}' of type {self._stored.dtype} is changed in place inside of a Cell that computes "
+            f"in {self.dtype} (to_float), where its numbers are rounded; expected ops.assign, ops.assign_add, "
+            "ops.assign_sub or set_data, which change the stored numbers"
+        )
+
+    def _detached(self) -> Tensor:
+        """The stored number as it is: what is assigned next may be made of it."""
+        return self._stored._detached()
+
+    def set_data(self, data: Any) -> Parameter:
+        self._stored.set_data(data)
+        Tensor._rebind(self, self._stored.astype(self.dtype))
+        return self
+
+    def clone(self, init: Any = "same") -> Parameter:
+        return self._stored.clone(init)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return self._stored.__reduce_ex__(protocol)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        return copy.deepcopy(self._stored, memo)
+
+
+def refuse_seen(name: str, weights: list[Parameter]) -> None:
+    """Raise if a gradient by a Parameter would miss what a living handle has cast before.
+
+    Such a handle is a number from outside of the function that is differentiated: the gradient through it would be 0.
+    """
+    if not _LIVING:
+        return
+    thread = threading.get_ident()
+    wanted = {id(stored(p)) for p in weights}
+    for handle in list(_LIVING.values()):
+        if handle._thread == thread and id(handle._stored) in wanted:
+            raise RuntimeError(
+                f"{name}: Parameter '{handle.name}' is a weight, and was read as {handle.dtype} before, inside of a "
+                "Cell that computes in that type (to_float), so that its gradient may be lost; expected weights that "
+                "a ParameterTuple or trainable_params() gives, and attributes that the differentiated function reads "
+                "by itself"
+            )
