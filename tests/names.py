@@ -146,7 +146,8 @@ SURROUNDINGS = {
     "ops.operations": "Add MatMul Split Gather",
     "numpy": "zeros ones full arange linspace sin cos sqrt sum mean square where concatenate stack meshgrid",
     "common.initializer": "initializer Normal Uniform XavierUniform HeUniform Zero One",
-    "amp": "all_finite StaticLossScaler DynamicLossScaler auto_mixed_precision",
+    "amp": """all_finite StaticLossScaler DynamicLossScaler auto_mixed_precision custom_mixed_precision get_white_list
+        get_black_list build_train_network""",
     "amp.DynamicLossScaler": "scale unscale adjust",
     "amp.StaticLossScaler": "scale unscale adjust",
     "dataset": "GeneratorDataset",

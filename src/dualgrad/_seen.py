@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import copy
 import threading
-import weakref
 from typing import Any, NoReturn, SupportsIndex
 
 from ._dtypes import DType
+from ._engine.transforms.handles import TensorBase
 from .parameter import Parameter
 from .tensor import Tensor
 
 __all__ = ["SeenParameter", "SeenTensor", "cast_of", "refuse_seen", "seen", "stored"]
 
-_LIVING: weakref.WeakValueDictionary[int, SeenParameter] = weakref.WeakValueDictionary()
+# By the id of each handle of a Parameter that exists: the id of the Parameter, the thread, and what an error says.
+_LIVING: dict[int, tuple[int, int, str]] = {}
 
 
 def cast_of(x: Tensor, dtype: DType) -> Tensor:
@@ -37,44 +38,54 @@ def seen(x: Tensor, dtype: DType) -> Tensor:
     handle._stored = x
     if isinstance(x, Parameter):
         handle.__dict__ = x.__dict__  # one name, one `requires_grad`
-        handle._thread = threading.get_ident()
-        _LIVING[id(handle)] = handle
+        handle._is_parameter = True
+        _LIVING[id(handle)] = id(stored(x)), threading.get_ident(), f"'{x.name}' was read as {dtype}"
     return handle
 
 
 def stored(x: Any) -> Any:
     """What a handle was made of; anything else is itself."""
-    return x._stored if isinstance(x, SeenParameter | SeenTensor) else x
+    while isinstance(x, SeenParameter | SeenTensor):
+        x = x._stored
+    return x
 
 
 class SeenTensor(Tensor):
     """A tensor in another type than it is stored in."""
 
-    __slots__ = ("__weakref__", "_stored")
+    __slots__ = ("_stored",)
 
     _stored: Tensor
 
-    def _rebind(self, other: Tensor) -> NoReturn:
+    def _rebind(self, other: TensorBase) -> NoReturn:
         raise RuntimeError(
             f"a tensor of type {self._stored.dtype} is changed in place inside of a Cell that computes in {self.dtype} "
             "(to_float), where it is a copy; expected a new tensor, assigned to the attribute that holds it"
         )
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._rebind(self)
+
 
 class SeenParameter(Parameter):
     """A Parameter in another type than it is stored in."""
 
-    __slots__ = ("_stored", "_thread")
+    __slots__ = ("_stored",)
 
     _stored: Parameter
-    _thread: int
 
-    def _rebind(self, other: Tensor) -> NoReturn:
+    def __del__(self) -> None:
+        _LIVING.pop(id(self), None)
+
+    def _rebind(self, other: TensorBase) -> NoReturn:
         raise RuntimeError(
             f"Parameter '{self.name}' of type {self._stored.dtype} is changed in place inside of a Cell that computes "
             f"in {self.dtype} (to_float), where its numbers are rounded; expected ops.assign, ops.assign_add, "
             "ops.assign_sub or set_data, which change the stored numbers"
         )
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._rebind(self)
 
     def _detached(self) -> Tensor:
         """The stored number as it is: what is assigned next may be made of it."""
@@ -102,13 +113,11 @@ def refuse_seen(name: str, weights: list[Parameter]) -> None:
     """
     if not _LIVING:
         return
-    thread = threading.get_ident()
-    wanted = {id(stored(p)) for p in weights}
-    for handle in list(_LIVING.values()):
-        if handle._thread == thread and id(handle._stored) in wanted:
+    thread, wanted = threading.get_ident(), {id(stored(p)) for p in weights}
+    for parameter, reader, text in list(_LIVING.values()):
+        if reader == thread and parameter in wanted:
             raise RuntimeError(
-                f"{name}: Parameter '{handle.name}' is a weight, and was read as {handle.dtype} before, inside of a "
-                "Cell that computes in that type (to_float), so that its gradient may be lost; expected weights that "
-                "a ParameterTuple or trainable_params() gives, and attributes that the differentiated function reads "
-                "by itself"
+                f"{name}: a weight may have its gradient lost: Parameter {text} before, inside of a Cell that computes "
+                "in that type (to_float); expected weights that a ParameterTuple or trainable_params() gives, and "
+                "attributes that the differentiated function reads by itself"
             )

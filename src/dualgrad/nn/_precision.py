@@ -31,7 +31,7 @@ from dualgrad.tensor import Tensor
 if TYPE_CHECKING:
     from dualgrad.nn.cell import Cell
 
-__all__ = ["Typed", "inner_construct", "kind_of_views", "own_construct", "set_inner_construct"]
+__all__ = ["Typed", "computing_type", "inner_construct", "kind_of_views", "own_construct", "set_inner_construct"]
 
 
 class Typed:
@@ -82,15 +82,27 @@ def _plain(t: Tensor) -> Tensor:
 
 
 def _cast_inputs(inputs: Any, dtype: DType) -> Any:
-    """The inputs with tensors, and arrays, of floating types converted; Parameters stay ones that can be assigned to."""
-    inputs = with_leaves(inputs, _array_as_tensor)
+    """The inputs with tensors and arrays of floating types converted; themselves where nothing is.
+
+    Parameters stay ones that can be assigned to.
+    """
+    arrays = False
+
+    def noted(leaf: Any, named: bool) -> Any:
+        nonlocal arrays
+        arrays = arrays or _is_array(leaf)
+        return leaf
+
+    with_leaves(inputs, noted)
+    if arrays:
+        inputs = with_leaves(inputs, lambda leaf, named: Tensor(leaf) if _is_array(leaf) else leaf)
     if all(not t.dtype.is_float or t.dtype is dtype for t in tensors_in(inputs)):
         return inputs
     return mapped(inputs, lambda t: seen(t, dtype) if t._is_parameter else cast_of(t, dtype))
 
 
-def _array_as_tensor(leaf: Any, named: bool) -> Any:
-    return Tensor(leaf) if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f" else leaf
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"
 
 
 # ------------------------------------------------------------------------------------------ the place of construct
@@ -108,6 +120,12 @@ def set_inner_construct(cell: Cell, construct: Any) -> None:
     if isinstance(found, Typed):
         construct = Typed(cell, found.dtype, construct, found.returned)  # a new one, so that guards see it
     object.__setattr__(cell, "construct", construct)
+
+
+def computing_type(cell: Cell) -> DType | None:
+    """The type that a Cell was given to compute in; None where it follows its inputs."""
+    found = cell.__dict__.get("construct")
+    return found.dtype if isinstance(found, Typed) else None
 
 
 def own_construct(cell: Cell) -> Callable[..., Any]:

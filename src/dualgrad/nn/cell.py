@@ -227,15 +227,15 @@ class Cell(State, Flags, Hookable):
             If it is no type that exists here, such as bfloat16; or if a class has ``__slots__``.
         RuntimeError
             When the Cell is called, if `construct` changes in place what it sees a copy of: elements of a Parameter or
-            tensor, or a list among the inputs. `ops.assign`, `assign_add`, `assign_sub` and `set_data` change the stored
-            Parameter. Also if it takes a gradient by a Parameter that it has read before.
+            tensor, or a list among the inputs. `ops.assign`, `assign_add`, `assign_sub` and `set_data` change the
+            stored Parameter. Also if it takes a gradient by a Parameter that it has read before.
 
         Notes
         -----
         Casts in `construct` to a wider type are respected, as in MindSpore's graphs; its eager mode casts the operands
         of each operator. Tensors in lists, tuples and ParameterTuples that are attributes keep their types, and so do
-        optimisers below. Normalisation with running statistics (`BatchNorm2d`, `InstanceNorm2d` and their kin) casts its
-        input and output, and computes in the type of its parameters.
+        optimisers below. `BatchNorm2d`, `InstanceNorm2d` and their kin cast their input and output, and compute in the
+        type of their parameters.
 
         See Also
         --------
@@ -300,8 +300,11 @@ class Cell(State, Flags, Hookable):
         return f"{type(self).__name__}(\n  {inside}\n)"
 
 
+_WITH_BPROP = Hooked, Typed  # these call `bprop` themselves
+
+
 def _call_with_bprop(self: Cell, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(self.construct, Hooked | Typed):
+    if isinstance(self.construct, _WITH_BPROP):
         return self.construct(*args, **kwargs)
     bprop = self.bprop  # type: ignore[attr-defined]
     return call_custom(self.construct, bprop, args, kwargs, name=type(self).__name__)

@@ -7,6 +7,8 @@ from typing import Any
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad._nests import mapped
+from dualgrad._seen import cast_of
 from dualgrad.nn.cell import Cell
 from dualgrad.nn.layers import Identity
 from dualgrad.parameter import Parameter, ParameterTuple
@@ -159,7 +161,7 @@ class WithEvalCell(Cell):
     loss_fn : callable
         Takes the output and the label.
     add_cast_fp32 : bool, default False
-        Whether output and label are converted to Float32 before.
+        Whether output and label are converted to Float32 before, where they are of floating types.
 
     Raises
     ------
@@ -185,7 +187,7 @@ class WithEvalCell(Cell):
     def construct(self, data: Any, label: Any) -> tuple[Any, Any, Any]:
         output = self._network(data)
         if self.add_cast_fp32:
-            output, label = (ops.cast(each, mstype.float32) for each in (output, label))
+            output, label = mapped((output, label), lambda t: cast_of(t, mstype.float32))
         return self._loss_fn(output, label), output, label
 
 

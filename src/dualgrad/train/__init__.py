@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import os
 
+from dualgrad.amp import managers, steps
+from dualgrad.amp.managers import *
+from dualgrad.amp.steps import *
 from dualgrad.dataset import data_sink
 from dualgrad.serialization import load_checkpoint, load_param_into_net, save_checkpoint
-from dualgrad.train import callback, checkpoints, graphs, loss_scale, metrics, model, monitors, steps, summary
+from dualgrad.train import callback, checkpoints, graphs, metrics, model, monitors, summary
 from dualgrad.train.callback import *
 from dualgrad.train.checkpoints import *
 from dualgrad.train.graphs import *
-from dualgrad.train.loss_scale import *
 from dualgrad.train.metrics import *
 from dualgrad.train.model import *
 from dualgrad.train.monitors import *
-from dualgrad.train.steps import *
 from dualgrad.train.summary import *
 
-_MODULES = (callback, checkpoints, graphs, loss_scale, metrics, model, monitors, steps, summary)
+_MODULES = (callback, checkpoints, graphs, managers, metrics, model, monitors, steps, summary)
 __all__ = ["data_sink", "load_checkpoint", "load_param_into_net", "save_checkpoint"]
 __all__ += sorted(name for module in _MODULES for name in module.__all__)
 

@@ -6,14 +6,15 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
+from dualgrad.amp.levels import check_level
+from dualgrad.amp.managers import LossScaleManager
+from dualgrad.amp.steps import BY_LEVEL, build_train_network
 from dualgrad.dataset import Dataset
 from dualgrad.nn import Cell, WithEvalCell, WithLossCell
 from dualgrad.parallel import ParallelMode, get_auto_parallel_context
 from dualgrad.tensor import Tensor
 from dualgrad.train.callback import CallbackManager, InternalCallbackParam, RunContext, as_list, call
-from dualgrad.train.loss_scale import LossScaleManager
 from dualgrad.train.metrics import Loss, get_metrics
-from dualgrad.train.steps import build_train_network
 
 __all__ = ["Model"]
 
@@ -77,19 +78,20 @@ class Model:
         amp_level: str = "O0",
         boost_level: str = "O0",
         *,
-        loss_scale_manager: LossScaleManager | None = None,
+        loss_scale_manager: LossScaleManager | None = BY_LEVEL,
         keep_batchnorm_fp32: bool | None = None,
     ) -> None:
         if not isinstance(network, Cell):
             raise TypeError(f"Model: network must be a Cell, got {type(network).__name__}")
         if loss_fn is not None and not callable(loss_fn):
             raise TypeError(f"Model: loss_fn must be a function or Cell, got {type(loss_fn).__name__}")
-        if optimizer is None and loss_scale_manager is not None:
+        check_level("Model", "amp_level", amp_level)
+        if optimizer is None and loss_scale_manager is not BY_LEVEL and loss_scale_manager is not None:
             raise ValueError("Model: got a loss_scale_manager and no optimizer, for whose gradients it is")
         self._network = network
         self._loss_fn = loss_fn
         self._optimizer = optimizer
-        self._manager = loss_scale_manager
+        self._narrow = optimizer is not None and amp_level in ("O2", "O3")
         if optimizer is not None:
             self._train_network = build_train_network(
                 network, optimizer, loss_fn, amp_level, boost_level, loss_scale_manager, keep_batchnorm_fp32
@@ -107,7 +109,7 @@ class Model:
             return network, indexes
         if self._loss_fn is None:
             raise ValueError("Model: got metrics, and neither eval_network nor loss_fn; give one of them")
-        return WithEvalCell(self._network, self._loss_fn), [0, 1, 2]
+        return WithEvalCell(self._network, self._loss_fn, self._narrow), [0, 1, 2]
 
     @property
     def train_network(self) -> Cell:

@@ -1,13 +1,7 @@
-"""Mixed precision as ported code asks for it: scaling of the loss, and a check that gradients are finite.
-
-The engine computes in the types of parameters and inputs, and float32 costs no more than float16 would on a
-CPU, so nothing is cast behind the user's back. Scaling is exact (a product with a number) and works as
-usual, which matters to models whose own types are narrow.
-"""
+"""Scaling of a loss, for gradients of narrow types, and a check that gradients are finite."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from dualgrad import dtype as mstype
@@ -17,13 +11,7 @@ from dualgrad._nests import mapped, tensors_in
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
-__all__ = [
-    "DynamicLossScaler",
-    "LossScaler",
-    "StaticLossScaler",
-    "all_finite",
-    "auto_mixed_precision",
-]
+__all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]
 
 
 def all_finite(inputs: Any) -> Tensor:
@@ -225,59 +213,3 @@ class DynamicLossScaler(LossScaler):
         ops.assign(self.scale_value, ops.where(finite, ops.where(grows, larger, value), smaller))
         ops.assign(self.counter, ops.where(finite, (counter + 1) % self.scale_window, 0).astype(mstype.int32))
         return True
-
-
-_LEVELS = ("O0", "O1", "O2", "O3", "auto")
-_warned = False
-
-
-def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: Any = mstype.float16) -> Any:
-    """Return the network as it is: everything is computed in the types of its parameters and inputs.
-
-    Parameters
-    ----------
-    network : Cell or function
-        The network.
-    amp_level : str, default 'O0'
-        'O0', 'O1', 'O2', 'O3' or 'auto'. The first asks for nothing; the others warn, once.
-    dtype : type, default float16
-        The narrow type; it has no meaning here.
-
-    Returns
-    -------
-    Cell or function
-        `network`.
-
-    Raises
-    ------
-    TypeError
-        If `network` cannot be called.
-    ValueError
-        If the level is not known.
-
-    Warns
-    -----
-    UserWarning
-        That the precision stays as it is, at the first call with another level than 'O0'.
-
-    Examples
-    --------
-    >>> from dualgrad import amp, nn
-    >>> net = nn.Dense(2, 3)
-    >>> amp.auto_mixed_precision(net, "O0") is net
-    True
-    """
-    global _warned
-    if not callable(network):
-        raise TypeError(f"auto_mixed_precision: network must be a Cell or a function, got {type(network).__name__}")
-    if amp_level not in _LEVELS:
-        raise ValueError(f"auto_mixed_precision: got amp_level={amp_level!r}; expected one of {', '.join(_LEVELS)}")
-    if amp_level != "O0" and not _warned:
-        _warned = True
-        warnings.warn(
-            f"auto_mixed_precision: amp_level={amp_level!r} changes nothing; float32 stays float32, since narrower "
-            "types are not faster on the CPU. Choose amp_level='O0' to avoid this warning.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return network

@@ -1,10 +1,10 @@
-"""Managers of the scale of a loss, as `Model` takes them: scalers of `dualgrad.amp` with a word on overflows."""
+"""Managers of the scale of a loss, as `Model` takes them: scalers with a word on overflows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dualgrad.amp import DynamicLossScaler, LossScaler, StaticLossScaler
+from dualgrad.amp.scalers import DynamicLossScaler, LossScaler, StaticLossScaler
 
 __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager"]
 
