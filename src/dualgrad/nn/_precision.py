@@ -42,6 +42,14 @@ class Typed:
         self.dtype = dtype
         self.inner = inner  # hooks, or what computes again
         self.returned = returned  # the type of floating results; None: as they are
+        self._views: dict[int, Any] = {}  # of the Cell and those below, by their ids
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Typed, (self.cell, self.dtype, self.inner, self.returned)
+
+    def view(self) -> Any:
+        """The Cell as its `construct` sees it: the same object at each call."""
+        return _viewed(self.cell, self.dtype, self._views)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Cell's own construct on inputs of the type."""
@@ -52,7 +60,7 @@ class Typed:
         bprop = getattr(cell, "bprop", None)
         construct = self.inner or own_construct(cell)
         if callable(bprop) and not getattr(self.inner, "calls_bprop", False):
-            bprop = functools.partial(type(cell).bprop, _viewed(cell, self.dtype))  # type: ignore[attr-defined]
+            bprop = functools.partial(type(cell).bprop, self.view())  # type: ignore[attr-defined]
             output = call_custom(construct, bprop, args, kwargs, name=type(cell).__name__)
         else:
             output = construct(*args, **kwargs)
@@ -135,7 +143,7 @@ def own_construct(cell: Cell) -> Callable[..., Any]:
         return functools.partial(type(cell).construct, cell)
     if cell._computes_as_stored:
         return functools.partial(_as_stored, cell, found.dtype)
-    return functools.partial(type(cell).construct, _viewed(cell, found.dtype))
+    return functools.partial(type(cell).construct, found.view())
 
 
 def _as_stored(cell: Cell, dtype: DType, *args: Any, **kwargs: Any) -> Any:
@@ -148,14 +156,15 @@ def _as_stored(cell: Cell, dtype: DType, *args: Any, **kwargs: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------------- views
 
 
-def _viewed(cell: Any, dtype: DType, views: dict[int, Any] | None = None) -> Any:
-    """A view of a Cell. Those of one call are one for each Cell."""
-    views = {} if views is None else views
+def _viewed(cell: Any, dtype: DType, views: dict[int, Any]) -> Any:
+    """The view of a Cell among others; it keeps the Cell, so no other gets its id."""
     found = views.get(id(cell))
     if found is None:
         kind = kind_of_views(type(cell))
-        found = views[id(cell)] = CellCall.__new__(kind)
+        found = CellCall.__new__(kind)
         kind._view.__set__(found, (cell, dtype, views))
+        views[id(cell)] = found
+    if found.__dict__ is not cell.__dict__:
         object.__setattr__(found, "__dict__", cell.__dict__)
     return found
 
