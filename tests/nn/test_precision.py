@@ -247,6 +247,29 @@ def test_a_program_follows_the_type():
         assert (run(x).asnumpy() == 0.5).all()
 
 
+def test_a_construct_that_is_recorded_by_itself():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Dense(3, 2)
+            self.factor = 1.0
+
+        @dg.jit
+        def construct(self, x):
+            return self.factor * (self.fc(x) + self.fc.bias)
+
+    net, x = Net(), numbers(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for dtype in (*TYPES, dg.float16):
+            net.to_float(dtype)
+            for factor in (1.0, 2.0):
+                net.factor = factor
+                hand = [t.astype(dtype) for t in (x, net.fc.weight, net.fc.bias)]
+                for _ in range(4):
+                    compare([net(x)], [factor * (hand[0] @ hand[1].T + hand[2] + hand[2])], 1e-2)
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
 @pytest.mark.parametrize("hooked", [False, True])
 @pytest.mark.parametrize("recomputed", [False, True])
