@@ -37,12 +37,18 @@ def scipy_root(name: str, method: str) -> Callable[..., Any]:
 
 
 def _halved(x: Array, step: Array, times: int) -> Iterator[Array]:
-    """Where ever smaller steps lead, as long as they lead anywhere."""
+    """Where ever smaller steps lead, as long as they lead anywhere.
+
+    Close to a solution a whole step leads nearer to it, unless only rounding is left; then smaller ones are no better.
+    """
+    least = np.finfo(x.dtype).eps ** 0.75 * size(x)
     for _ in range(times):
         after = x - step
         if np.array_equal(after, x):
             return
         yield after
+        if size(step) <= least:
+            return
         step = step / 2
 
 
@@ -83,17 +89,29 @@ def iterated(f: Any, x: Array, limit: int) -> Array:
     return x
 
 
+def _downhill(hessian: Array, r: Array) -> Array:
+    """Newton's step with the absolute values of the eigenvalues, raised to a least one."""
+    hessian = (hessian + hessian.T) / 2
+    precision = np.sqrt(np.finfo(r.dtype).eps)
+    try:
+        np.linalg.cholesky(
+            hessian - precision * max(float(np.linalg.norm(hessian)), 1.0) * np.eye(r.size, dtype=r.dtype)
+        )
+        return np.asarray(np.linalg.solve(hessian, r))  # all eigenvalues are above the least one
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(hessian)
+        least = max(float(np.abs(values).max()), 1.0) * precision
+        return np.asarray(vectors @ ((vectors.T @ r) / np.maximum(np.abs(values), least)))
+
+
 def minimised(loss: Any, f: Any, jac: Any, x: Array, limit: int) -> Array:
-    """Newton's method on the gradient f, downhill: the Hessian is shifted until it is positive definite."""
+    """Newton's method on the gradient f, downhill."""
     value = loss(x)
     for _ in range(limit):
         r = f(x)
         if size(r) in (0.0, np.inf):
             break
-        hessian = jac(x)
-        values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
-        least = max(float(np.abs(values).max()), 1.0) * np.sqrt(np.finfo(x.dtype).eps)
-        step = vectors @ ((vectors.T @ r) / np.maximum(np.abs(values), least))
+        step = _downhill(jac(x), r)
         for after in _halved(x, step, 40):
             value_after = loss(after)
             if value_after < value or (value_after == value and size(f(after)) < size(r)):
