@@ -7,12 +7,16 @@ C. de Boor, "A Practical Guide to Splines", Springer (1978), chapter X.
 
 from __future__ import annotations
 
+import math
+
 from ..ops._arguments import to_shape, total
 from ..ops.index._indices import many_axes_pattern, read
 from ..ops.shape.reshaping import stack
 from ..tensor import Tensor
 
 __all__ = ["basis_weights", "contracted", "uniform_weights"]
+
+WRITTEN_OUT = 16  # products of weights, at most, that are added one by one
 
 
 def basis_weights(behind: list[Tensor], ahead: list[Tensor], one: Tensor) -> list[Tensor]:
@@ -84,7 +88,10 @@ def contracted(name: str, x: Tensor, indices: list[list[Tensor]], weights: list[
     Tensor
         The shape of the places, then the other axes of ``x``.
     """
-    n, shape, rest = len(indices), indices[0][0].shape, x.shape[len(indices) :]
+    shape, rest = indices[0][0].shape, x.shape[len(indices) :]
+    if math.prod(len(tap) for tap in indices) <= WRITTEN_OUT:
+        return _written_out(name, x, indices, weights, (*shape, *(1,) * len(rest)), ())
+    n = len(indices)
     spread = [
         to_shape(stack(tap, -1), (*shape, *(1,) * axis, len(tap), *(1,) * (n - 1 - axis)))
         for axis, tap in enumerate(indices)
@@ -94,4 +101,27 @@ def contracted(name: str, x: Tensor, indices: list[list[Tensor]], weights: list[
         weight = stack(weights[axis], -1)
         value = value * to_shape(weight, (*shape, *(1,) * axis, weight.shape[-1], *(1,) * len(rest)))
         value = total(value, (len(shape) + axis,), False)
+    return value
+
+
+def _written_out(
+    name: str,
+    x: Tensor,
+    indices: list[list[Tensor]],
+    weights: list[list[Tensor]],
+    shape: tuple[int, ...],
+    chosen: tuple[Tensor, ...],
+) -> Tensor:
+    """`contracted`, one product after another, with the elements on the first axes chosen.
+
+    No array is larger than the result, so a program keeps all of it in cache.
+    """
+    axis = len(chosen)
+    if axis == len(indices):
+        return read(name, many_axes_pattern(axis), x, *chosen)
+    value = None
+    for index, weight in zip(indices[axis], weights[axis], strict=True):
+        part = _written_out(name, x, indices, weights, shape, (*chosen, index)) * to_shape(weight, shape)
+        value = part if value is None else value + part
+    assert value is not None
     return value
