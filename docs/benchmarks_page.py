@@ -42,8 +42,20 @@ time of the recorded program over that of its bytes and arithmetic at the best r
 networks, particles and operators was timed in runs of its own beside the recorded program, and stands here by its ratio
 to that. Versions: {versions}.
 
+{applications}
 Measure on your own machine, beside the rivals that are installed there: `python benchmarks/compare.py`. The workloads
 are described in `benchmarks/README.md`.
+"""
+
+APPLICATIONS = """\
+## Applications
+
+What the [programs of the gallery](gallery/index.rst) do most of their time, at their full sizes, and three problems
+that others solve by implicit derivatives: measured in the same way, each rival in its fastest form.
+
+| application | recorded | machine code | best rival | which | rival / recorded |
+|---|---|---|---|---|---|
+{rows}
 """
 
 GREY = "#808890"  # seen on white and on black
@@ -77,6 +89,18 @@ def rows(cases: dict[str, Any]) -> Iterator[str]:
         ratio, floor = best(case) / recorded(case), recorded(case) / case["floor"] if case["floor"] else math.nan
         ends = ["" if math.isnan(number) else f"{number:.2g}" for number in (ratio, floor)]
         yield "| " + " | ".join([f"`{name}`", *map(shown, times), *ends]) + " |"
+
+
+def applications(cases: dict[str, Any]) -> str:
+    """The table of the applications."""
+    lines = []
+    for name, case in cases.items():
+        rival = tables.fastest(case, tables.OPPONENTS["best array rival"], asides=True)
+        times = recorded(case), least(case, tables.WAYS["native"]), best(case)
+        name = name.removeprefix("application/")
+        ratio = "" if rival is None else f"{best(case) / recorded(case):.2g}"
+        lines.append("| " + " | ".join([f"`{name}`", *map(shown, times), rival or "", ratio]) + " |")
+    return APPLICATIONS.format(rows="\n".join(lines))
 
 
 def mean(cases: dict[str, Any], way: str) -> float:
@@ -113,9 +137,12 @@ def picture(cases: dict[str, Any]) -> str:
 def pages() -> dict[str, str]:
     """The page and its picture: file name below docs/generated to text."""
     data = json.loads((DOCS / "benchmarks.json").read_text())
-    cases = data["cases"]
+    all_cases = data["cases"]
+    of_applications = {name: case for name, case in all_cases.items() if name.startswith("application/")}
+    cases = {name: case for name, case in all_cases.items() if name not in of_applications}
     versions = ", ".join(f"{name} {number}" for name, number in data["versions"].items() if name != "dualgrad")
     page = TEXT.format(machine=data["machine"], measured=data["measured"], picture="benchmarks.svg",
                        rivals=" | ".join(RIVALS), lines="|".join(["---"] * len(RIVALS)), rows="\n".join(rows(cases)),
-                       recorded=mean(cases, "recorded"), native=mean(cases, "native"), versions=versions)  # fmt: skip
+                       recorded=mean(cases, "recorded"), native=mean(cases, "native"), versions=versions,
+                       applications=applications(of_applications))  # fmt: skip
     return {"benchmarks.md": page, "benchmarks.svg": picture(cases)}
