@@ -49,11 +49,11 @@ class Workload:
         """The same call, not recorded."""
         if not self.is_cell:
             return self.function(*self.arguments)
-        self.recorded.recorded = False
+        self.recorded._recorded = False
         try:
             return self.recorded(*self.arguments)
         finally:
-            self.recorded.recorded = True
+            self.recorded._recorded = True
 
 
 # ---------------------------------------------------------------------------------------------------- the benchmarks

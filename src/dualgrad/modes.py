@@ -86,8 +86,8 @@ def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: 
     if not isinstance(pure, bool):
         raise TypeError(f"jit: pure is {pure!r}; expected True or False")
     if isinstance(fn, CellCall):
-        fn.recorded = True
-        fn.pure = pure
+        fn._recorded = True
+        fn._pure = pure
         return fn
 
     from ._engine.trace.cache import Recorded  # takes time to import, and not every program records

@@ -77,7 +77,10 @@ class Flags:
     @phase.setter
     def phase(self, value: str) -> None:
         if not isinstance(value, str):
-            raise TypeError(f"{type(self).__name__}: phase must be a str, got {type(value).__name__}")
+            raise TypeError(
+                f"{type(self).__name__}: phase must be a str, got {type(value).__name__}: the name belongs to "
+                f"every Cell, as the phase of training; give the attribute another one"
+            )
         self.__dict__["_phase"] = value
 
     def check_names(self) -> None:

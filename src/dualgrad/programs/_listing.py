@@ -70,10 +70,10 @@ def recording_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if isinstance(fn, MethodType) and isinstance(fn.__func__, Recorded):
         args = (fn.__self__, *args)
         fn = fn.__func__
-    pure = fn.pure if isinstance(fn, Recorded | CellCall) else False
+    pure = fn._pure if isinstance(fn, CellCall) else isinstance(fn, Recorded) and fn.pure
     while isinstance(fn, Recorded):
         fn = fn.__wrapped__
-    call = fn if isinstance(fn, CellCall) and fn.recorded else Recorded(fn, pure)
+    call = fn if isinstance(fn, CellCall) and fn._recorded else Recorded(fn, pure)
     found = recorded_call(fn, args, kwargs, pure)
     for _ in range(CALLS):
         if found["eager"] is not None or found["program"] is not None:

@@ -522,13 +522,13 @@ def cell_called(CellCall cell, tuple args, dict kwargs):
         return cell.construct(*args, **kwargs)
     with cython.critical_section(cell):
         function = <Function>cell.known
-    if function is not None and function.pure == cell.pure and not kwargs:
+    if function is not None and function.pure == cell._pure and not kwargs:
         result = replay_latest(function, None, args)
         if result is not NotImplemented:
             return cell.construct(*args) if result is FAILED else result
     key = "cell", id(cell)
-    result = call_by_key(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell.pure)
-    function = known_as((cell.pure, key), cell)
+    result = call_by_key(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell._pure)
+    function = known_as((cell._pure, key), cell)
     with cython.critical_section(cell):
         cell.known = function
     return result

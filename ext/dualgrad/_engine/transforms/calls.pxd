@@ -2,10 +2,10 @@
 
 
 cdef class CellCall:
-    cdef public bint recorded   # its calls are recorded in every mode,
+    cdef public bint _recorded  # its calls are recorded in every mode,
     cdef dict programs          # those that belong to it: key -> what is known of a recorded function
     cdef object known           # that of its own calls
-    cdef public bint pure       # without guards: it depends on nothing but its arguments and parameters
+    cdef public bint _pure      # without guards: it depends on nothing but its arguments and parameters
 
 
 cdef bint outermost_in_graph_mode() noexcept

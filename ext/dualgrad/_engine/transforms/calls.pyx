@@ -29,7 +29,7 @@ cdef class CellCall:
     """The call of a Cell: its construct, without a Python frame in between."""
 
     def __call__(self, *args, **kwargs):
-        if GRAPH_MODE or self.recorded or tracing():
+        if GRAPH_MODE or self._recorded or tracing():
             return (<object>HOOKS.objects[CELL_CALLED])(self, args, kwargs)
         construct = self.construct
         if may_defer():
@@ -41,14 +41,14 @@ cdef class CellCall:
 
     def __reduce_ex__(self, protocol):
         """A copy of a Cell that is recorded is recorded as well."""
-        if self.recorded:
-            return recorded_cell, (self.pure, type(self)), self.__getstate__()
+        if self._recorded:
+            return recorded_cell, (self._pure, type(self)), self.__getstate__()
         return copyreg.__newobj__, (type(self),), self.__getstate__()
 
 
 def recorded_cell(bint pure, kind):
     """A new Cell whose calls are recorded, before its attributes are set."""
     cdef CellCall cell = kind.__new__(kind)
-    cell.recorded = True
-    cell.pure = pure
+    cell._recorded = True
+    cell._pure = pure
     return cell

@@ -7,6 +7,6 @@ def recorded_cell(pure: bool, kind: type) -> CellCall: ...
 
 @disjoint_base
 class CellCall:
-    recorded: bool
-    pure: bool
+    _recorded: bool
+    _pure: bool
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
