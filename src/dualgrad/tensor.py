@@ -425,10 +425,6 @@ class Tensor(TensorMethods):
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         return Tensor(self)
 
-    def copy(self) -> Tensor:
-        """A tensor with the same value; derivatives go through it."""
-        return +self
-
     # -------------------------------------------------------------------------------------------------
     # assigning
 

@@ -26,6 +26,7 @@ MAKERS = {
     "array": lambda np: np.array([[1.0, 2.0, 3.0, 4.0]] * 3),
     "array of an array": lambda np: np.array(np.ones((3, 4))),
     "copy": lambda np: np.copy(np.ones((3, 4))),
+    "method": lambda np: (2.0 * np.ones((3, 4))).copy(),
     "zeros_like": lambda np: np.zeros_like(np.ones((3, 4))),
     "ones_like": lambda np: np.ones_like(np.ones((3, 4))),
     "full_like": lambda np: np.full_like(np.ones((3, 4)), 3.0),

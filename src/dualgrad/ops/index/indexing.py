@@ -30,7 +30,7 @@ from .._arguments import OP, expanded, operand, to_shape
 from ..axes._joining import stack
 from ._indices import as_int64, placed
 from ._lost_writes import refuse_lost_write
-from ._views import seen
+from ._views import seen, with_views
 
 __all__: list[str] = []
 
@@ -464,4 +464,9 @@ def _as_value(value: Any, typenum: int) -> Tensor:
     )
 
 
-METHODS: dict[str, Any] = {"__getitem__": getitem, "__setitem__": setitem}
+def copied(self: Tensor) -> Tensor:
+    """A tensor with the same value, whose slices can be written into; derivatives go through it."""
+    return with_views(+self)
+
+
+METHODS: dict[str, Any] = {"__getitem__": getitem, "__setitem__": setitem, "copy": copied}
