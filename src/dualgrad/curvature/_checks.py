@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import extend
 
-__all__ = ["nonzero", "positive", "symmetric"]
+__all__ = ["informative", "nonzero", "positive", "symmetric"]
 
 
 def _positive(x: np.ndarray) -> np.ndarray:
@@ -14,6 +14,15 @@ def _positive(x: np.ndarray) -> np.ndarray:
         raise np.linalg.LinAlgError(
             f"curvature: the smallest of the eigenvalues is {np.min(x):.6g}; a logarithm, an evidence and a covariance "
             "need a positive definite operator: add a multiple of the identity, or take a Gauss-Newton operator"
+        )
+    return x
+
+
+def _informative(x: np.ndarray) -> np.ndarray:
+    if not (x > 0).all():
+        raise ValueError(
+            f"laplace: prior_precision is {np.min(x):.6g}; expected numbers above 0: with a flat prior the evidence is "
+            "not defined, a small precision has nearly the same variances"
         )
     return x
 
@@ -36,6 +45,9 @@ def _symmetric(x: np.ndarray) -> np.ndarray:
 
 positive = extend.primitive(
     "curvature_positive", _positive, jvp=(lambda dx, out, x: dx,), summary="its operand, which has to be positive"
+)
+informative = extend.primitive(
+    "prior_precision", _informative, jvp=(lambda dx, out, x: dx,), summary="a precision, which has to be positive"
 )
 nonzero = extend.primitive(
     "curvature_nonzero", _nonzero, jvp=(lambda dx, out, x: dx,), summary="a vector, which must not be zero"

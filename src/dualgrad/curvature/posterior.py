@@ -15,7 +15,7 @@ from ..transforms.gradient import grad
 from ..transforms.jacobians import jacrev
 from ..transforms.selection import Selection
 from ..transforms.transformed import transformation
-from ._checks import positive
+from ._checks import informative, positive
 from ._linear import SymmetricOperator, symmetric_operator
 from ._space import Space, kept, selected, selection_of
 from .diagonals import hessian_diagonal
@@ -328,7 +328,7 @@ def _prior(space: Space, precision: Any) -> Tensor:
         precision = float(precision)
     if isinstance(precision, float) or (isinstance(precision, Tensor) and precision.size == 1):
         each = precision if isinstance(precision, float) else precision.reshape(()).astype(space.dtype)
-        return positive(ops.ones((space.size,), space.dtype) * each)
+        return informative(ops.ones((space.size,), space.dtype) * each)
     if isinstance(precision, Tensor) and precision.shape == (space.size,):
-        return positive(precision.astype(space.dtype))
-    return positive(space.vector(space.flattened(precision, "prior_precision")))
+        return informative(precision.astype(space.dtype))
+    return informative(space.vector(space.flattened(precision, "prior_precision")))

@@ -96,10 +96,11 @@ _splits(np.dsplit, 2, 3)
 
 
 @implements(np.broadcast_arrays)
-def _np_broadcast_arrays(*args: Any) -> tuple[Tensor, ...]:
-    tensors = _tensors(args)
-    shape = np.broadcast_shapes(*[x.shape for x in tensors])
-    return tuple([broadcast_to(x, shape) for x in tensors])
+def _np_broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+    """None and texts become arrays of objects, as in NumPy: plots pass such."""
+    ready = [np.asarray(x, object) if x is None or isinstance(x, str) else tensor_of(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in ready])
+    return tuple([np.broadcast_to(x, shape) if isinstance(x, np.ndarray) else broadcast_to(x, shape) for x in ready])
 
 
 @implements(np.rollaxis)
