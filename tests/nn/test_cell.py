@@ -1,5 +1,9 @@
 """Parameters, ParameterTuples and Cells: names, order, attributes, containers."""
 
+import contextlib
+import inspect
+import warnings
+
 import numpy as np
 import pytest
 from support import assert_close, f32, f64
@@ -280,3 +284,86 @@ def test_training_flag():
     assert net.set_train(True).training is True
     assert net.set_train(False).training is False
     assert net.seq.training is False
+
+
+DESCRIPTORS = sorted(
+    name
+    for name in {name for kind in nn.Cell.__mro__ for name in vars(kind)}
+    if not name.startswith("_") and hasattr(type(inspect.getattr_static(nn.Cell, name)), "__set__")
+)
+ATTRIBUTES = {
+    "number": lambda: 0.5,
+    "Parameter": lambda: dg.Parameter(np.array(0.5)),
+    "array": lambda: np.ones(2),
+    "text": lambda: "x",
+}
+
+
+@pytest.mark.parametrize("kind", ATTRIBUTES)
+@pytest.mark.parametrize("name", [*DESCRIPTORS, "pure", "recorded", "programs", "known"])
+def test_attributes_are_what_they_were_set_to(name, kind):
+    """A Cell's own attributes do not swallow those of users: they are kept, or refused."""
+    cell, value = nn.Cell(), ATTRIBUTES[kind]()
+    with contextlib.suppress(TypeError, AttributeError) if name in DESCRIPTORS else contextlib.nullcontext():
+        setattr(cell, name, value)
+        assert getattr(cell, name) is value
+
+
+@contextlib.contextmanager
+def in_graph_mode():
+    before = dg.get_context("mode")
+    dg.set_context(mode=dg.GRAPH_MODE)
+    try:
+        yield
+    finally:
+        dg.set_context(mode=before)
+
+
+@pytest.mark.parametrize("mode", ["eager", "jit", "graph"])
+def test_attributes_of_physics(mode):
+    """A state may be pure, and data recorded: such attributes are read, differentiated and guarded as others."""
+
+    class Mixture(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.pure, self.recorded = dg.Parameter(np.array(0.5)), 3.0
+
+        def construct(self, x):
+            return self.pure * x * self.recorded
+
+    cell, x = Mixture(), dg.Tensor(np.array([1.0, 2.0]))
+    call = dg.jit(cell) if mode == "jit" else cell
+    with in_graph_mode() if mode == "graph" else contextlib.nullcontext():
+        for recorded in (3.0, 3.0, 3.0, 3.0, 5.0, 5.0):
+            cell.recorded = recorded
+            np.testing.assert_array_equal(call(x).asnumpy(), 0.5 * recorded * np.array([1.0, 2.0]))
+    assert float(dg.grad(lambda: cell(x).sum(), None, cell.trainable_params())()[0]) == 15.0
+
+
+UNSEEN = {
+    "list": lambda cell: [cell],
+    "tuple": lambda cell: (cell,),
+    "dict": lambda cell: {"a": cell},
+    "Parameters": lambda cell: [cell.weight],
+}
+
+
+@pytest.mark.parametrize("kind", UNSEEN)
+@pytest.mark.parametrize("depth", [0, 1])
+def test_weights_in_plain_lists_are_named(kind, depth):
+    """Nobody would train them: a warning says so, unless they are members as well."""
+
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.first, self.hidden = nn.Dense(2, 2), UNSEEN[kind](nn.Dense(2, 2))
+
+    net = nn.SequentialCell(Net()) if depth else Net()
+    where = "0.hidden" if depth else "hidden"
+    with pytest.warns(UserWarning, match=rf"'{where}' is a .* not among"):
+        assert len(net.trainable_params()) == 2
+    inner = net[0] if depth else net
+    inner.hidden = UNSEEN[kind](inner.first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net.trainable_params()

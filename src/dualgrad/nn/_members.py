@@ -12,6 +12,8 @@ the last of them in the order of `cells_and_names`.
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
@@ -29,6 +31,7 @@ __all__ = ["Members"]
 # Attributes that hold the members and names of a Cell. Other code must not assign to them: the Cell would lose its
 # members and go on without them.
 _OWN: Final = frozenset({"_params", "_param_tuples", "_cells", "_param_prefix", "_auto_prefix", "_flags"})
+LOOKED_AT: Final = 100  # items of a list
 _NONE: Final = MappingProxyType[str, Any]({})
 
 
@@ -384,8 +387,30 @@ class Members(CellCall):
             yield parameter
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """Return the parameters with `requires_grad`."""
+        """Return the parameters with `requires_grad`; warn of weights in plain lists, which are not among them."""
+        if recurse:
+            self._warn_of_lists()
         return [p for p in self.get_parameters(recurse) if p.requires_grad]
+
+    def _warn_of_lists(self) -> None:
+        """Warn of Cells and Parameters in lists, tuples and dicts that are attributes: nobody would train them."""
+        cells = dict(self.cells_and_names())
+        known = {id(cell) for cell in cells.values()} | {id(p) for p in self.get_parameters()}
+        for path, cell in cells.items():
+            for name, value in vars(cell).items():
+                if type(value) not in (list, tuple, dict) or name in _OWN:
+                    continue
+                for item in itertools.islice(value.values() if type(value) is dict else value, LOOKED_AT):
+                    if id(item) not in known and _has_weights(item):
+                        where = f"{path}.{name}" if path else name
+                        warnings.warn(
+                            f"{type(self).__name__}: '{where}' is a {type(value).__name__} with a "
+                            f"{type(item).__name__}, whose weights are not among those of the Cell, so an optimiser "
+                            f"does not train them; expected nn.CellList or nn.SequentialCell, or ParameterTuple",
+                            UserWarning,
+                            stacklevel=3,
+                        )
+                        break
 
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         """Return the parameters without `requires_grad`."""
@@ -429,3 +454,7 @@ class Members(CellCall):
             if what in twin.__dict__:
                 twin.__dict__[what] = dict(twin.__dict__[what])
         return twin
+
+
+def _has_weights(x: Any) -> bool:
+    return isinstance(x, Parameter) or (isinstance(x, Members) and any(True for _ in x.get_parameters()))
