@@ -117,6 +117,8 @@ ERRORS = {
         "rodas5p",
     ),
     "shape": (lambda: odeint(lambda y, t: y[0], Y, [0, 1]), ValueError, "f returned", "[(2,)]"),
+    "list": (lambda: odeint(lambda y, t: [y[0], y[1]], Y, [0, 1]), ValueError, "[(), ()]", "ops.stack"),
+    "array": (lambda: odeint(lambda y, t: np.array([1.0, 2.0]), Y, [0, 1]), ValueError, "ndarray without Tensors"),
     "other keys": (lambda: odeint(lambda y, t: {"b": y["a"]}, {"a": Y}, [0, 1]), ValueError, "['a']", "['b']"),
     "another nest": (lambda: odeint(lambda y, t: {"a": y[0], "b": y[1]}, (Y, Y), [0, 1]), ValueError, "tuple of 2"),
     "type": (lambda: odeint(lambda y, t: y.astype(dg.float32), Y, [0, 1]), TypeError, "Float32", "Float64"),

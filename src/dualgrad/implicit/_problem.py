@@ -50,9 +50,10 @@ class Layout:
         """The tensors of a pytree as one vector."""
         tensors = _in_order(self.template, nest)
         if what and [t.shape for t in tensors] != self.shapes:
+            given = f"shapes {[t.shape for t in tensors]}" if tensors else f"a {type(nest).__name__} without Tensors"
+            joined = "; join numbers with ops.stack" if len(tensors) > len(self.shapes) else ""
             raise ValueError(
-                f"{self.name}: {what} returned shapes {[t.shape for t in tensors]}; expected those of {self.what}, "
-                f"{self.shapes}"
+                f"{self.name}: {what} returned {given}; expected the shapes of {self.what}, {self.shapes}{joined}"
             )
         parts = [t.reshape((t.size,)) for t in tensors]
         return parts[0] if len(parts) == 1 else concat(parts)
