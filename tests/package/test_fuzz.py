@@ -54,13 +54,13 @@ def raised(function):
 
 def at_line(line, source):
     """The error of a statement at this line of a file of the package."""
-    path = str(Path(dg.__file__).parent / "amp.py")
+    path = str(Path(dg.__file__).parent / "random.py")
     return raised(lambda: exec(compile("\n" * (line - 1) + source, path, "exec")))
 
 
 def line_of(kind):
     """A line of that file with such a statement."""
-    path = Path(dg.__file__).parent / "amp.py"
+    path = Path(dg.__file__).parent / "random.py"
     return next(node.lineno for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kind))
 
 
