@@ -190,6 +190,7 @@ def test_another_f_on_the_way_back_is_refused(kind, adjoint):
             gradient(y)
 
 
+@pytest.mark.eager("counts bars")
 @pytest.mark.parametrize("jit", [False, True])
 def test_a_bar(monkeypatch, jit):
     """Bars of tqdm go through the time once forwards and once backwards; without tqdm there are none."""
