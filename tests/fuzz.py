@@ -100,6 +100,7 @@ RECEIVERS = [
     lambda rng: nn.Dense(3, 2),
     lambda rng: nn.SequentialCell(nn.Dense(3, 2), nn.Tanh()),
     lambda rng: nn.CellList([nn.Tanh(), nn.ReLU()]),
+    lambda rng: nn.CellDict({"a": nn.Tanh(), "b": nn.ReLU()}),
     lambda rng: dg.ParameterTuple([Parameter([1.0], name="a")]),
     lambda rng: nn.Adam([Parameter([1.0], name="a")]),
 ]

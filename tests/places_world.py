@@ -246,6 +246,15 @@ place(
     delete="del seq[1]",
 )
 place(
+    "CellDict",
+    CELL + "    cells = nn.CellDict({'a': Inner(), 'b': Inner()})\n    def f(x):\n"
+    "        for c in cells.values(): x = c(x)\n        return ops.sum(x)",
+    set="cells['a'].a = (V)",
+    replace="cells['a'] = nn.Tanh()",
+    more="cells['c'] = nn.Tanh()",
+    delete="del cells['b']",
+)
+place(
     "training of a Cell",
     "cell = nn.Dropout(p=0.5)\ncell.set_train(False)\ndef f(x): return ops.sum(cell(x))",
     turn=["cell.p = 0.3", "cell.set_train(False)"],

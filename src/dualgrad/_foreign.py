@@ -173,7 +173,7 @@ MODULES: Final = {
         "Module": "use nn.Cell, whose method is called construct",
         "Sequential": "use nn.SequentialCell",
         "ModuleList": "use nn.CellList",
-        "ModuleDict": "assign the Cells to attributes, or use insert_child_to_cell",
+        "ModuleDict": "use nn.CellDict",
         "Parameter": "use dualgrad.Parameter",
         "ParameterList": "use dualgrad.ParameterTuple",
         "functional": "use dualgrad.ops",

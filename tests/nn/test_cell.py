@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from support import assert_close, f32, f64
+from support import assert_close, assert_raises, f32, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, ParameterTuple, Tensor, nn, ops
@@ -247,6 +247,68 @@ def test_cell_lists():
     net.cl.append(nn.Dense(2, 1))
     assert net(x).shape == (1, 1)
     assert net.trainable_params()[-1].name == "cl.2.bias"
+
+
+@pytest.mark.usefixtures("mode")
+def test_cell_dicts():
+    class Heads(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.of = nn.CellDict({"a": nn.Dense(2, 2), "b": nn.Dense(2, 1)})
+
+        def construct(self, x, key):
+            return self.of[key](x)
+
+    net, x = Heads(), f32([[1.0, -2.0]])
+    assert [p.name for p in net.get_parameters()] == ["of.a.weight", "of.a.bias", "of.b.weight", "of.b.bias"]
+    for _ in range(3):
+        for key, head in net.of.items():
+            assert_close(net(x, key), head(x).asnumpy())
+    net.of["b"] = nn.Dense(2, 3)
+    assert net(x, "b").shape == (1, 3)
+    assert net.trainable_params()[-1].name == "of.b.bias"
+
+
+def test_a_dict_of_cells_is_like_a_dict():
+    a, b, c = nn.Tanh(), nn.ReLU(), nn.Sigmoid()
+    plain = {"b": b, "a": a}
+    for given in (plain, list(plain.items()), iter([list(pair) for pair in plain.items()]), nn.CellDict(plain)):
+        cells = nn.CellDict(given)
+        assert dict(cells.items()) == plain
+        assert list(cells) == list(cells.keys()) == list(plain)
+        assert list(cells.values()) == list(cells.cells()) == list(plain.values())
+    cells.update({"c": c, "b": a})
+    assert list(cells.items()) == list({**plain, "c": c, "b": a}.items())
+    assert "c" in cells
+    assert "tanh" not in cells
+    assert cells["c"] is cells.c is cells.pop("c")
+    del cells["a"]
+    assert (list(cells), len(cells), hasattr(cells, "a")) == (["b"], 1, False)
+    cells.clear()
+    assert (list(cells), len(cells), len(nn.CellDict())) == ([], 0, 0)
+    assert nn.CellDict({"a": nn.Dense(1, 1)}, auto_prefix=False)["a"].weight.name == "weight"
+
+
+WRONG_PAIRS = {
+    "a Cell": (nn.Tanh(), TypeError, "Tanh"),
+    "a str": ("ab", TypeError, "str"),
+    "a number": (1, TypeError, "int"),
+    "Cells": ([nn.Tanh()], TypeError, "entry 0", "Tanh"),
+    "short": ([("c", nn.Tanh()), ("d",)], ValueError, "entry 1", "1"),
+    "a number as a key": ({"c": nn.Tanh(), 1: nn.Tanh()}, TypeError, "key", "int"),
+    "a number as a Cell": ({"c": nn.Tanh(), "d": 1.0}, TypeError, "'d'", "float"),
+    **{name: ({"c": nn.Tanh(), name: nn.Tanh()}, KeyError, repr(name))
+       for name in ("", "a.b", "keys", "construct", "_cells", "training")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_PAIRS)
+def test_what_a_dict_of_cells_refuses_leaves_it_as_it_was(case):
+    given, kind, *words = WRONG_PAIRS[case]
+    cells = nn.CellDict({"a": nn.Dense(1, 1)})
+    assert_raises(kind, lambda: cells.update(given), "CellDict", *words)
+    assert_raises(kind, lambda: nn.CellDict(given), "CellDict", *words)
+    assert list(cells) == ["a"]
 
 
 def test_texts_of_cells():

@@ -69,6 +69,11 @@ def test_copies_and_pickles_still_have_their_members():
     net = nn.SequentialCell(nn.Dense(2, 3), nn.Tanh())
     for twin in (copy.copy(net), copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
         assert list(twin.parameters_dict()) == ["0.weight", "0.bias"]
+    heads = nn.CellDict({"a": nn.Dense(2, 3), "b": nn.Tanh()})
+    for twin in (copy.copy(heads), copy.deepcopy(heads), pickle.loads(pickle.dumps(heads))):
+        assert list(twin.parameters_dict()) == ["a.weight", "a.bias"]
+        twin["c"] = twin.pop("b")
+        assert (list(twin), list(heads)) == (["a", "c"], ["a", "b"])
 
 
 def test_a_cell_without_its_constructor_can_be_looked_at():

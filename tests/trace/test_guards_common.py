@@ -130,6 +130,7 @@ COMMON = {
     "datetime in an unread attribute": "import datetime\nclass C:\n    def __init__(self): self.made, self.k = datetime.datetime.now(), 2.0\n    def __call__(self, x): return ops.sum(x * self.k)\nf = C()",
     "weights by name": "class C(nn.Cell):\n    def __init__(self):\n        super().__init__()\n        self.w0, self.w1 = Parameter(np.ones(3), name='w0'), Parameter(np.ones(3), name='w1')\n    def construct(self, x):\n        for i in range(2): x = x * getattr(self, f'w{i}')\n        return ops.sum(x)\nf = C()",
     "Cells in a CellList": "class C(nn.Cell):\n    def __init__(self):\n        super().__init__()\n        self.parts = nn.CellList([nn.Tanh(), nn.ReLU()])\n    def construct(self, x):\n        for part in self.parts: x = part(x)\n        return ops.sum(x)\nf = C()",
+    "Cells in a CellDict": "class C(nn.Cell):\n    def __init__(self):\n        super().__init__()\n        self.parts = nn.CellDict({'a': nn.Tanh(), 'b': nn.ReLU()})\n    def construct(self, x):\n        for key in self.parts: x = self.parts[key](x)\n        return ops.sum(x)\nf = C()",
     "value that is made once": "class C:\n    k = None\n    def __call__(self, x):\n        if self.k is None: self.k = 2.0\n        return ops.sum(x * self.k)\nf = C()",
     "tensors kept as constants": "k = Tensor(np.arange(3.0))\ndef f(x): return ops.sum(x * k.reshape(3))",
     "global of another module": "m = types.ModuleType('m')\nexec('K = 2.0\\nclass S: k = 3.0\\ndef g(x): return x * K', vars(m))\ndef f(x): return ops.sum(m.g(x) * m.S.k)",

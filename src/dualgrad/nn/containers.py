@@ -1,12 +1,13 @@
-"""Containers of Cells: a chain that is called as one function, a list, and one Cell for all times.
+"""Containers of Cells: a chain that is called as one function, a list, a dict, and one Cell for all times.
 
-The children are registered under their positions, so the parameters of the second one are called `1.weight`.
+The children of a chain or list are registered under their positions, so the parameters of the second one are called
+`1.weight`; those of a dict are registered under their keys.
 A slice is a container that refers to the same Cells and does not register them, so it does not rename weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Self, SupportsIndex, overload
 
 from dualgrad import ops
@@ -14,7 +15,7 @@ from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import integer, one_axis
 from dualgrad.tensor import Tensor
 
-__all__ = ["CellList", "SequentialCell", "TimeDistributed"]
+__all__ = ["CellDict", "CellList", "SequentialCell", "TimeDistributed"]
 
 
 class _Container(Cell):
@@ -183,6 +184,130 @@ class CellList(_Container):
     >>> len(layers)
     2
     """
+
+
+class CellDict(Cell):
+    """A dict of Cells whose parameters are registered; it is indexed by keys and walked over, not called.
+
+    Parameters
+    ----------
+    cells : dict, CellDict or iterable of pairs, optional
+        From keys to Cells. A key is a str without dots that is not empty and not the name of another attribute or
+        method.
+    auto_prefix : bool, default True
+        Whether the keys go in front of the names of the parameters.
+
+    Raises
+    ------
+    TypeError
+        If `cells` is something else, a key is no str or a value is no Cell.
+    ValueError
+        If an entry is no pair.
+    KeyError
+        If a key does not fit, or there is no Cell of that key.
+
+    Examples
+    --------
+    >>> from dualgrad import nn
+    >>> heads = nn.CellDict({"energy": nn.Dense(8, 1), "charge": nn.Dense(8, 2)})
+    >>> heads["energy"].weight.name
+    'energy.weight'
+    >>> heads.update([("spin", nn.Dense(8, 1))])
+    >>> list(heads), len(heads), "charge" in heads
+    (['energy', 'charge', 'spin'], 3, True)
+    >>> heads.pop("spin")
+    Dense(input_channels=8, output_channels=1, has_bias=True)
+    """
+
+    def __init__(self, cells: Any = None, auto_prefix: bool = True) -> None:
+        super().__init__(auto_prefix=auto_prefix)
+        if cells is not None:
+            self.update(cells)
+
+    def _checked(self, key: Any, cell: Any) -> None:
+        name = type(self).__name__
+        if not isinstance(key, str):
+            raise TypeError(f"{name}: a key must be a str, got {type(key).__name__}")
+        self._check_new_name(name, key, "_cells")
+        if not isinstance(cell, Cell):
+            raise TypeError(f"{name}: expected a Cell under the key {key!r}, got {type(cell).__name__}")
+
+    def _found(self, key: Any) -> str:
+        if not isinstance(key, str) or key not in self._cells:
+            raise KeyError(f"{type(self).__name__}: there is no Cell under the key {key!r}; keys: {list(self._cells)}")
+        return key
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._cells
+
+    def __getitem__(self, key: str) -> Cell:
+        return self._cells[self._found(key)]
+
+    def __setitem__(self, key: str, cell: Cell) -> None:
+        self._checked(key, cell)
+        self._take_cell(key, cell)
+
+    def __delitem__(self, key: str) -> None:
+        delattr(self, self._found(key))
+
+    def keys(self) -> KeysView[str]:
+        """The keys, in the order in which they came."""
+        return self._cells.keys()
+
+    def values(self) -> ValuesView[Cell]:
+        """The Cells, in the order of their keys."""
+        return self._cells.values()
+
+    def items(self) -> ItemsView[str, Cell]:
+        """The pairs of key and Cell."""
+        return self._cells.items()
+
+    def clear(self) -> None:
+        """Remove all Cells."""
+        for key in list(self._cells):
+            del self[key]
+
+    def pop(self, key: str) -> Cell:
+        """Remove a Cell and return it.
+
+        Raises
+        ------
+        KeyError
+            If there is none under that key.
+        """
+        cell = self[key]
+        del self[key]
+        return cell
+
+    def update(self, cells: Any) -> None:
+        """Add the Cells of a dict, a CellDict or an iterable of pairs; a Cell under an old key replaces the former.
+
+        Raises
+        ------
+        TypeError, ValueError, KeyError
+            As for the constructor; then nothing was added.
+        """
+        name = type(self).__name__
+        if isinstance(cells, Mapping | CellDict):
+            pairs = list(cells.items())
+        elif isinstance(cells, Iterable) and not isinstance(cells, str | Cell):
+            pairs = [tuple(pair) if isinstance(pair, tuple | list) else pair for pair in cells]
+        else:
+            raise TypeError(f"{name}: expected a dict, a CellDict or pairs of key and Cell, got {type(cells).__name__}")
+        for position, pair in enumerate(pairs):
+            if not isinstance(pair, tuple):
+                raise TypeError(f"{name}: entry {position} is {type(pair).__name__}; expected a pair of key and Cell")
+            if len(pair) != 2:
+                raise ValueError(f"{name}: entry {position} is of length {len(pair)}; expected a pair of key and Cell")
+            self._checked(*pair)
+        for key, cell in pairs:
+            self._take_cell(key, cell)
 
 
 class TimeDistributed(Cell):
