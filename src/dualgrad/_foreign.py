@@ -91,7 +91,7 @@ CELL: Final = {
     "cpu": _CPU,
     "to": "all tensors are on the CPU; layers take their type as dtype=",
     "half": "layers take their type as dtype=dualgrad.float16",
-    "double": "layers take their type as dtype=dualgrad.float64; dualgrad.set_default_dtype sets it for all",
+    "double": "layers take their type as dtype=dualgrad.float64, each its own: dualgrad.set_default_dtype leaves them",
     "float": "layers take their type as dtype=dualgrad.float32",
     "fit": "use dualgrad.Model(net, loss_fn, optimizer).train(epochs, data)",
     "summary": "print(net) shows the Cells; net.parameters_and_names() has the parameters",
@@ -110,6 +110,17 @@ OPTIMIZER: Final = {
     "minimize": "take the gradients by dualgrad.value_and_grad, and call the optimiser with them: opt(gradients)",
 }
 
+_INTEGRATE: Final = "use dualgrad.ode.odeint, or scipy.integrate.solve_ivp with dualgrad.scipy.rhs"
+_MINIMIZE: Final = "use dualgrad.scipy.fit, or scipy.optimize.minimize with dualgrad.scipy.objective"
+_LEAST: Final = (
+    "use dualgrad.scipy.fit(fn, start, method='lm'), where fn returns the residuals, or scipy.optimize.least_squares "
+    "with dualgrad.scipy.residuals"
+)
+_ROOT: Final = "use dualgrad.root, or scipy.optimize.root with dualgrad.scipy.system"
+_RATES: Final = (
+    "optimisers here take a schedule as learning_rate: nn.ExponentialDecayLR, nn.CosineDecayLR, or a list of rates as "
+    "of nn.piecewise_constant_lr; those of dualgrad.experimental.optim take PyTorch's, of its lr_scheduler"
+)
 _NO_TAPE: Final = f"{_TAPE}, so there is nothing to switch off; inside of one ops.stop_gradient(x) cuts it"
 
 MODULES: Final = {
@@ -142,6 +153,17 @@ MODULES: Final = {
         "tree_util": "transforms take pytrees as they are; dualgrad.register_pytree adds a class",
         "tree": "transforms take pytrees as they are; dualgrad.register_pytree adds a class",
         "manual_seed": "use dualgrad.set_seed",
+        "seed": "use dualgrad.set_seed",
+        "enable_x64": "use dualgrad.set_default_dtype(dualgrad.float64); layers take their type as dtype=",
+        "special": "use dualgrad.scipy.special, which is imported by itself, or dualgrad.ops",
+        "interpolate": "use dualgrad.scipy.interpolate for splines, ops.interpolate for images",
+        "odeint": _INTEGRATE,
+        "solve_ivp": _INTEGRATE,
+        "integrate": _INTEGRATE,
+        "minimize": _MINIMIZE,
+        "optimize": _MINIMIZE,
+        "curve_fit": _LEAST,
+        "least_squares": _LEAST,
         "from_numpy": "use dualgrad.Tensor(array), or dualgrad.Tensor.from_numpy(array) to share its memory",
         "as_tensor": "use dualgrad.Tensor",
         "is_tensor": "use isinstance(x, dualgrad.Tensor)",
@@ -187,8 +209,29 @@ MODULES: Final = {
         "AdamW": "use nn.AdamWeightDecay",
         "RMSprop": "use nn.RMSProp",
         "Adamax": "use nn.AdaMax",
-        "LBFGS": "use dualgrad.scipy.objective, which gives SciPy's minimisers value and gradient",
+        "LBFGS": "use dualgrad.scipy.fit(loss, net.trainable_params()), whose method is L-BFGS-B",
+        "optim": "the optimisers are here: nn.Adam, nn.SGD, nn.AdamWeightDecay ...",
+        "lr_scheduler": _RATES,
+        "StepLR": _RATES,
+        "MultiStepLR": _RATES,
+        "ExponentialLR": _RATES,
+        "CosineAnnealingLR": _RATES,
+        "LambdaLR": _RATES,
         "DataParallel": "use dualgrad.distributed",
+    },
+    "dualgrad.scipy": {
+        "minimize": _MINIMIZE,
+        "optimize": f"{_MINIMIZE}; least squares have dualgrad.scipy.residuals, equations dualgrad.scipy.system",
+        "curve_fit": _LEAST,
+        "least_squares": _LEAST,
+        "root": _ROOT,
+        "fsolve": _ROOT,
+        "integrate": _INTEGRATE,
+        "odeint": _INTEGRATE,
+        "solve_ivp": _INTEGRATE,
+        "stats": "use dualgrad.stats",
+        "sparse": "use dualgrad.sparse",
+        "fft": "use dualgrad.numpy.fft",
     },
     "dualgrad.ops": {
         "no_grad": _NO_TAPE,
@@ -246,7 +289,8 @@ class _Foreign:
         self.advice = advice
 
     def __get__(self, instance: Any, owner: type) -> NoReturn:
-        raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}: {self.advice}")
+        text = f"{owner.__name__!r} object has no attribute {self.name!r}: {self.advice}"
+        raise AttributeError(text, name=self.name)  # with a name Python adds no suggestion of its own
 
 
 def attach(cls: type, table: Mapping[str, str]) -> None:
@@ -264,26 +308,33 @@ def without_foreign(x: Any, names: Iterable[str]) -> list[str]:
 def missing(module: str, name: str) -> AttributeError:
     """The error for a name that a module lacks: the way it is done here, where the name is, or one that is close."""
     text = f"module {module!r} has no attribute {name!r}"
-    if name.startswith("_"):  # Python and other programs look for these by themselves
-        return AttributeError(text)
+    advice = "" if name.startswith("_") else _advice(module, name)  # Python and other programs look for these
+    # With a name Python adds no suggestion of its own.
+    return AttributeError(f"{text}{advice}", name=name) if advice else AttributeError(text)
+
+
+def _advice(module: str, name: str) -> str:
+    """What is added to the error for a name that a module lacks."""
     if advice := MODULES.get(module, {}).get(name):
-        return AttributeError(f"{text}: {advice}")
-    places = ("dualgrad", "dualgrad.ops", "dualgrad.nn", "dualgrad.numpy")
+        return f": {advice}"
+    import difflib  # these take time to import, and a name that does not exist is rare
+    from importlib.util import find_spec
+
+    if name.isidentifier() and find_spec(f"{module}.{name}"):
+        return f": it is a module that is imported by itself, import {module}.{name}"
+    places = ("dualgrad", "dualgrad.ops", "dualgrad.nn", "dualgrad.scipy", "dualgrad.numpy")
     offered = {place: vars(sys.modules[place]).get("__all__", ()) for place in places if place in sys.modules}
     if found := [f"{place}.{name}" for place in offered if name in offered[place]]:
-        return AttributeError(f"{text}: use {' or '.join(found)}")
-
-    import difflib  # takes time to import, and a name that does not exist is rare
-
+        return f": use {' or '.join(found)}"
     names: dict[str, list[str]] = {}
     for each in offered.get(module, ()):
         names.setdefault(each.lower(), []).append(each)
     close = [each for key in difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.75) for each in names[key]]
     if close:
-        return AttributeError(f"{text}. Did you mean {' or '.join(close)}?")
+        return f". Did you mean {' or '.join(close)}?"
     if name in getattr(sys.modules.get("dualgrad.numpy"), "__all__", ()):  # which gathers them
-        return AttributeError(f"{text}: use dualgrad.numpy.{name}")
-    return AttributeError(text)
+        return f": use dualgrad.numpy.{name}"
+    return ""
 
 
 def refuse_keywords(name: str, accepted: Container[str], keywords: Iterable[str]) -> None:

@@ -10,6 +10,8 @@ import pytest
 from support import assert_raises, f64
 
 import dualgrad as dg
+import dualgrad.experimental
+import dualgrad.scipy.special
 from dualgrad import Parameter, Tensor, _foreign, nn, ops
 from dualgrad.tracebacks import _entries, shortened
 
@@ -23,6 +25,7 @@ SUBJECTS = {
     "dualgrad": dg,
     "dualgrad.nn": nn,
     "dualgrad.ops": ops,
+    "dualgrad.scipy": dg.scipy,
 }
 NAMES = [(owner, name) for owner, table in TABLES.items() for name in table]
 ROOTS = {"dualgrad": dg, "ops": ops, "nn": nn, "numpy": np, "x": X, "net": NET, "opt": SUBJECTS["Optimizer"]}
@@ -81,10 +84,23 @@ def test_foreign_names_may_be_asked_for_while_a_function_is_recorded(call):
         assert function(X).tolist() == [1.0, 4.0]
 
 
+def test_advice_to_double_a_cell_is_right():
+    net = nn.SequentialCell(nn.Dense(2, 3))
+    assert_raises(AttributeError, lambda: net.double(), "dtype=dualgrad.float64", "set_default_dtype leaves")
+    assert nn.Dense(2, 3, dtype=dg.float64).weight.dtype == dg.float64
+    before = dg.get_default_dtype()
+    dg.set_default_dtype(dg.float64)
+    try:
+        assert nn.Dense(2, 3).weight.dtype == dg.float32
+    finally:
+        dg.set_default_dtype(before)
+
+
 MISSPELT = {
     "dualgrad": ("Tesnor", "Tensor"),
     "dualgrad.nn": ("Dens", "Dense"),
     "dualgrad.ops": ("einsun", "einsum"),
+    "dualgrad.scipy": ("objektive", "objective"),
 }
 ELSEWHERE = {
     ("dualgrad", "exp"): "dualgrad.ops.exp",
@@ -93,6 +109,8 @@ ELSEWHERE = {
     ("dualgrad.nn", "softmax"): "dualgrad.ops.softmax",
     ("dualgrad.ops", "Adadelta"): "dualgrad.nn.Adadelta",
     ("dualgrad.ops", "concatenate"): "dualgrad.numpy.concatenate",
+    ("dualgrad", "objective"): "dualgrad.scipy.objective",
+    ("dualgrad.scipy", "argmin"): "dualgrad.argmin",
 }
 
 
@@ -100,6 +118,24 @@ ELSEWHERE = {
 def test_a_misspelt_name_has_suggestions(module):
     name, right = MISSPELT[module]
     assert_raises(AttributeError, lambda: getattr(SUBJECTS[module], name), name, f"Did you mean {right}")
+
+
+@pytest.mark.parametrize("name", ["Tesnor", "testign", "optimize", "nn.Sequental", "Tensor(1.0).gradd", "seed"])
+def test_python_adds_no_suggestion_to_ours(name, capsys):
+    try:
+        eval(f"dg.{name}", {"dg": dg})
+    except AttributeError as error:
+        sys.__excepthook__(AttributeError, error, None)
+    assert capsys.readouterr().err.lower().count("did you mean") <= 1
+
+
+@pytest.mark.parametrize("name", ["dualgrad.testing", "dualgrad.experimental", "dualgrad.scipy.special"])
+def test_a_module_that_was_not_imported_is_named(name):
+    program = f"import dualgrad\nassert not hasattr(dualgrad, 'optimizee')\n{name}"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert f"imported by itself, import {name}" in run.stderr
+    subprocess.run([sys.executable, "-c", f"import {name}\n{name}"], check=True, timeout=60)
 
 
 @pytest.mark.parametrize(("module", "name"), ELSEWHERE, ids=str)

@@ -22,9 +22,19 @@ SciPy is needed for these, for sparse matrices and for linear operators only: ``
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from . import interpolate, ndimage
 from .equations import Equations, Rhs, residuals, rhs, system
 from .fitting import fit
 from .objective import Objective, objective
 
 __all__ = ["Equations", "Objective", "Rhs", "fit", "interpolate", "ndimage", "objective", "residuals", "rhs", "system"]
+
+
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+
+    def __getattr__(name: str) -> Any:
+        from .._foreign import missing
+
+        raise missing(__name__, name)
