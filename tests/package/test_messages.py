@@ -221,6 +221,35 @@ def test_other_errors_of_types_stay_as_they_are_beside_a_sensitivity():
             gradient(sens=X)
 
 
+TO_HALF = nn.Dense(2, 3).to_float(dg.float16)
+MISFITS = {
+    "width": (ValueError, NET, ops.ones((5, 3)), "Dense", "(5, 3)", "length 2", "in_channels"),
+    "no axis": (ValueError, NET, ops.ones(()), "Dense", "()", "length 2"),
+    "type": (TypeError, NET, X, "Dense", "Float64", "Float32", "dtype=dualgrad.float64", "astype(dualgrad.float32)"),
+    "narrow": (TypeError, nn.Dense(2, 3, dtype=dg.float64), ops.ones(2), "dtype=dualgrad.float32", "float64"),
+    "integers": (TypeError, NET, Tensor([1, 2]), "Dense", "Int64", "astype(dualgrad.float32)"),
+    "in a chain": (ValueError, SUBJECTS["Cell"], ops.ones((2, 2, 1)), "Dense", "(2, 2, 1)", "length 2"),
+    "in another type": (ValueError, TO_HALF, ops.ones((5, 3)), "Dense:", "(5, 3)", "length 2"),
+    "as PyTorch calls it": (ValueError, dg.mint.nn.Linear(2, 3), ops.ones((5, 3)), "Linear", "length 2"),
+}
+
+
+@pytest.mark.usefixtures("mode")
+@pytest.mark.parametrize("case", MISFITS)
+def test_an_input_that_does_not_fit_a_layer(case):
+    kind, layer, x, *words = MISFITS[case]
+    for call in layer, dg.jit(lambda x: layer(x)), dg.grad(layer, None, layer.trainable_params()):
+        assert_raises(kind, lambda call=call: call(x), *words)
+
+
+def test_an_error_of_a_layer_that_is_not_of_its_input_stays():
+    net = nn.Dense(2, 3)
+    for wrong in None, "text":
+        with pytest.raises(TypeError) as caught:
+            net(wrong)
+        assert "Dense" not in str(caught.value)
+
+
 POSITIONS = {
     "bool": (True, "GradOperation(get_all=True)"),
     "list": ([0, 1], "(0, 1)"),

@@ -27,6 +27,24 @@ def _count(name: str, what: str, number: Any) -> int:
     return int(number.__index__())
 
 
+def _check_input(layer: Dense, x: Any) -> None:
+    """Say which input does not fit a layer; what else went wrong is no matter of its input."""
+    if not isinstance(x, Tensor):
+        return
+    name, length, dtype = layer.cls_name, layer.in_channels, layer.weight.dtype
+    if x.ndim == 0 or x.shape[-1] != length:
+        raise ValueError(
+            f"{name}: the input has shape {x.shape}; expected a last axis of length {length}, the number of its "
+            "in_channels"
+        ) from None
+    if x.dtype != dtype:
+        remedy = f"give {name} dtype={x.dtype!r} when it is made, or " if x.dtype.is_float else ""
+        raise TypeError(
+            f"{name}: the input is {x.dtype} and the weight {dtype}; expected equal types: {remedy}convert the input "
+            f"with astype({dtype!r})"
+        ) from None
+
+
 class Dense(Cell):
     """Linear map ``x @ W.T + b``, followed by an activation if one is given.
 
@@ -98,7 +116,11 @@ class Dense(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         """Map the last axis: ``(..., in_channels)`` to ``(..., out_channels)``."""
-        y = ops.matmul(x, self.weight.T)
+        try:
+            y = ops.matmul(x, self.weight.T)
+        except (TypeError, ValueError):
+            _check_input(self, x)
+            raise
         if self.bias is not None:
             y = y + self.bias
         return y if self.activation is None else self.activation(y)
