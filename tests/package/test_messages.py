@@ -210,6 +210,38 @@ def test_a_forgotten_sensitivity_is_named(case):
     assert_raises(TypeError, call, *words, "last argument", "sensitivity")
 
 
+DIRECTIONS = {
+    "one input": (lambda: dg.hvp(square)(X), TypeError, "square(x)", "leaves 0"),
+    "two inputs": (lambda: dg.hvp(product, (0, 1))(X, (X, X)), TypeError, "product(a, b)", "leaves 1"),
+    "of a Cell": (lambda: dg.hvp(NET)(X), TypeError, "construct(x", "leaves 0"),
+    "none at all": (lambda: dg.hvp(square)(), TypeError, "missing", "keyword v"),
+    "weights": (lambda: dg.hvp(nothing, weights=NET.weight)(NET.weight), IndexError, "hvp(fn, grad_position=None"),
+}
+
+
+def nothing():
+    return (NET.weight**2).sum()
+
+
+@pytest.mark.usefixtures("mode")
+@pytest.mark.parametrize("case", DIRECTIONS)
+def test_a_forgotten_direction_is_named(case):
+    call, kind, *words = DIRECTIONS[case]
+    assert_raises(kind, call, "hvp", *words)
+    if kind is TypeError:
+        assert_raises(kind, call, "direction")
+
+
+@pytest.mark.usefixtures("mode")
+@pytest.mark.parametrize("transform", [dg.grad, dg.value_and_grad, dg.jacrev, dg.jacfwd, dg.hessian])
+def test_weights_alone_are_asked_for_by_none(transform):
+    name = transform.__name__
+    weights = [NET.weight]
+    assert_raises(IndexError, transform(nothing, weights=weights), f"{name}(fn, grad_position=None, weights=weights)")
+    transform(nothing, grad_position=None, weights=weights)()
+    assert_raises(IndexError, transform(nothing), "positional inputs", "count from 0")
+
+
 def test_other_errors_of_types_stay_as_they_are_beside_a_sensitivity():
     def wrong(x):
         return x + "a"
@@ -254,7 +286,7 @@ POSITIONS = {
     "bool": (True, "GradOperation(get_all=True)"),
     "list": ([0, 1], "(0, 1)"),
     "tensor": (X, "grad(fn)(x)"),
-    "weights": (NET.trainable_params(), "grad(fn, None, weights)"),
+    "weights": (NET.trainable_params(), "grad(fn, grad_position=None, weights=weights)"),
     "name": ("x", "by position"),
 }
 

@@ -266,7 +266,7 @@ def _make(
         if conjugated and sens is not None:
             sens = porting.conjugated(sens)
         try:
-            args = inputs_at(name, positions, args)
+            args = inputs_at(name, positions, args, weights is not None)
             value, aux, inputs, by_weights = run_gradient(
                 name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
             )

@@ -15,6 +15,7 @@ from .._engine.transforms.gradient import run_gradient, run_outermost
 from .._engine.transforms.inputs import as_input
 from ..tensor import Tensor
 from .jacobians import columns_of, jacobian_of, rows_of
+from .positions import PositionError, check_sensitivity
 from .selection import Selected, Selection
 from .transformed import transformation
 
@@ -184,11 +185,17 @@ def hvp(
 
     @functools.wraps(fn, updated=())
     def product(*args: Any, **kwargs: Any) -> Any:
-        if "v" not in kwargs:
+        given, split = kwargs, "v" not in kwargs
+        if split:
             if not args:
                 raise TypeError("hvp: the direction is missing; it is the last argument, or the keyword v")
             args, kwargs = args[:-1], {**kwargs, "v": args[-1]}
-        args, kwargs = selection.inputs(args), {**kwargs, "v": as_input("hvp", "the direction", kwargs["v"])}
-        return run_outermost("hvp", fn, (*selection.settings(), with_value), compute, args, kwargs)
+        try:
+            args, kwargs = selection.inputs(args), {**kwargs, "v": as_input("hvp", "the direction", kwargs["v"])}
+            return run_outermost("hvp", fn, (*selection.settings(), with_value), compute, args, kwargs)
+        except (TypeError, PositionError):
+            if split:
+                check_sensitivity("hvp", fn, args, given, "direction", "arranged like the gradient")
+            raise
 
     return product

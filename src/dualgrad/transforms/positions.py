@@ -52,10 +52,17 @@ def _named(fn: Any) -> str:
     return getattr(fn, "__qualname__", None) or repr(fn)
 
 
-def check_sensitivity(name: str, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_sensitivity(
+    name: str,
+    fn: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    what: str = "sensitivity",
+    form: str = "of the shape of the output",
+) -> None:
     """Raise if a function lacks an input, which it would have if the last argument had not become the sensitivity.
 
-    `args` are the inputs without it.
+    `args` are the inputs without it. Other last arguments have another name and form.
     """
     called: Any = getattr(fn, "construct", fn) if isinstance(fn, CellCall) else fn
     try:
@@ -64,8 +71,8 @@ def check_sensitivity(name: str, fn: Any, args: tuple[Any, ...], kwargs: dict[st
         return
     if _takes(signature, (*args, None), kwargs) and not _takes(signature, args, kwargs):
         raise TypeError(
-            f"{name}: the last argument is the sensitivity, which leaves {len(args)} for the inputs of "
-            f"{_named(called)}{signature}; pass all inputs, and the sensitivity (of the shape of the output) after them"
+            f"{name}: the last argument is the {what}, which leaves {len(args)} for the inputs of "
+            f"{_named(called)}{signature}; pass all inputs, and the {what} ({form}) after them"
         ) from None
 
 
@@ -139,7 +146,7 @@ def _advice(name: str, position: Any) -> str:
     if isinstance(position, Parameter) or (
         isinstance(position, list | tuple) and position and all(isinstance(p, Parameter) for p in position)
     ):
-        return f"; weights come after it: {name}(fn, None, weights)"
+        return f"; weights come after it: {name}(fn, grad_position=None, weights=weights)"
     if isinstance(position, Tensor):
         return f"; inputs are given when the gradient function is called: {name}(fn)(x)"
     if isinstance(position, list) and position and all(map(_is_int, position)):
@@ -149,21 +156,27 @@ def _advice(name: str, position: Any) -> str:
     return ""
 
 
-def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a function, floating numbers and arrays at some positions as tensors."""
+def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...], weighted: bool = False) -> tuple[Any, ...]:
+    """The arguments of a function, floating numbers and arrays at some positions as tensors.
+
+    `weighted` says whether it is differentiated by weights too.
+    """
     changed: list[Any] | None = None
     for p in positions:
         if p >= len(args):
+            remedy = "positions count from 0, and inputs that are differentiated are not given by keyword"
+            if not args and weighted:
+                remedy = f"for the gradients of weights alone write {name}(fn, grad_position=None, weights=weights)"
             raise PositionError(
-                f"{name}: grad_position {p} is beyond the {len(args)} positional inputs of this call; positions count "
-                "from 0, and inputs that are differentiated are not given by keyword"
+                f"{name}: grad_position {p} is beyond the {len(args)} positional inputs of this call; {remedy}"
             )
         if isinstance(args[p], Tensor):
             continue
         x = as_input(name, f"grad_position {p}", args[p])
         if not differentiable(x):
             advice = (
-                f" (for the weights of a Cell: {name}(fn, None, net.trainable_params()), and give its inputs)"
+                f" (for the weights of a Cell: {name}(fn, grad_position=None, weights=net.trainable_params()), and "
+                "give its inputs)"
                 if isinstance(x, CellCall)
                 else ""
             )

@@ -44,7 +44,7 @@ class Selection:
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments of a call, with tensors for those that are differentiated."""
-        return inputs_at(self.name, self.positions, args)
+        return inputs_at(self.name, self.positions, args, self.weighted)
 
     def settings(self) -> tuple[Any, ...]:
         """The key of a selection."""
