@@ -282,6 +282,42 @@ def test_an_error_of_a_layer_that_is_not_of_its_input_stays():
         assert "Dense" not in str(caught.value)
 
 
+ARRAY = np.ones((3, 2))
+ARRAYS = {
+    "vmap": (lambda: dg.vmap(square)(ARRAY), TypeError, "vmap", "input 0", "ndarray", "Tensor(x)"),
+    "vmap beside": (lambda: dg.vmap(product)(f64(ARRAY), ARRAY), TypeError, "vmap", "input 1", "Tensor(x)"),
+    "vmap of a list": (lambda: dg.vmap(square)([1.0, 2.0]), TypeError, "vmap", "float", "Tensor(x)"),
+    "vmap of a number": (lambda: dg.vmap(product, (0, 0))(X, 2.0), TypeError, "vmap", "input 1", "None in in_axes"),
+    "vmap of a dict": (lambda: dg.vmap(square)({"a": ARRAY}), TypeError, "vmap", "ndarray", "Tensor(x)"),
+    "scan": (lambda: dg.scan(together, X, ARRAY), TypeError, "scan", "xs", "ndarray", "Tensor(xs)"),
+    "scan of a length": (lambda: dg.scan(together, X, ARRAY, length=3), TypeError, "scan", "ndarray", "Tensor(xs)"),
+    "scan of a list": (lambda: dg.scan(together, X, [1.0, 2.0], 2), TypeError, "scan", "float", "Tensor(xs)"),
+    "scan beside": (lambda: dg.scan(together, X, (f64(ARRAY), ARRAY)), TypeError, "scan", "ndarray", "Tensor(xs)"),
+    "carry": (lambda: dg.scan(together, np.ones(2), f64(ARRAY)), ValueError, "scan", "ndarray", "an array: Tensor(x)"),
+    "number": (lambda: dg.scan(together, 0.0, f64(ARRAY)), ValueError, "scan", "float", "a number: Tensor(x)"),
+}
+
+
+def together(carry, x):
+    return carry + x, x
+
+
+@pytest.mark.usefixtures("mode")
+@pytest.mark.parametrize("case", ARRAYS)
+def test_arrays_that_are_no_tensors_are_to_be_wrapped(case):
+    call, kind, *words = ARRAYS[case]
+    assert_raises(kind, call, *words)
+
+
+def test_what_is_no_array_stays_beside_tensors():
+    _, ys = dg.scan(lambda c, x: (c, x[0] * x[1]), X, (Tensor([1.0, 2.0]), 3.0))
+    assert ys.tolist() == [3.0, 6.0]
+    assert dg.scan(lambda c, x: (c + 1, None), X, (), length=2)[0].tolist() == [3.0, 4.0]
+    assert dg.vmap(product, (0, None))(X, 2.0).tolist() == [2.0, 4.0]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        dg.vmap(lambda x: x + "a")(X)
+
+
 POSITIONS = {
     "bool": (True, "GradOperation(get_all=True)"),
     "list": ([0, 1], "(0, 1)"),

@@ -15,7 +15,7 @@ from ..ops._arguments import Primitive
 from ..ops.shape.creation import zeros
 from ..tensor import Tensor
 from .stepping import Loop
-from .steps import Counted, Given, Listed, Stacked, mapped
+from .steps import Counted, Given, Listed, Stacked, check_arrays, mapped
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop", "fori_loop", "scan", "while_loop"]
 
@@ -58,7 +58,8 @@ def scan(
     Raises
     ------
     TypeError
-        If `f` is not callable, or `length` or `checkpoints` has another type.
+        If `f` is not callable, `length` or `checkpoints` has another type, or `xs` holds an array with as many entries
+        as there are steps that is no Tensor, or numbers and no Tensor.
     ValueError
         If the lengths do not agree, a step changes the nesting, a shape or a type of the carry, or a field that holds
         no tensor differs from step to step in the results.
@@ -96,6 +97,8 @@ def scan(
     for t in tensors:
         if t.ndim == 0:
             raise ValueError("scan: xs holds a tensor without axes; expected the steps along a first axis")
+    if not isinstance(xs, Tensor):
+        check_arrays("scan", xs, tensors[0].shape[0] if tensors else None)
     lengths = {t.shape[0] for t in tensors} | ({length} if length is not None else set())
     if len(lengths) > 1:
         raise ValueError(

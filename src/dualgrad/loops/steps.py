@@ -178,6 +178,21 @@ def as_tensors(y: Any, fields: list[Any] | None = None) -> Any:
     return with_leaves(y, change)
 
 
+def check_arrays(name: str, xs: Any, steps: int | None) -> None:
+    """Refuse an array of which a step would not be given its entry, and anything where there is no tensor (None)."""
+
+    def check(leaf: Any, named: bool) -> Any:
+        entries = leaf.shape[0] if isinstance(leaf, np.ndarray) and leaf.ndim else -1
+        if entries == steps or (steps is None and not named and leaf is not None):
+            raise TypeError(
+                f"{name}: xs holds {in_words(leaf)}; expected Tensors, whose first axis has the steps: wrap an array "
+                "or a list of numbers, Tensor(xs)"
+            )
+        return leaf
+
+    with_leaves(xs, check)
+
+
 def _equal(a: Any, b: Any) -> bool:
     """Whether two fields hold the same number or text; other objects are not compared."""
     if not isinstance(a, _COMPARED) and not isinstance(b, _COMPARED):
@@ -214,7 +229,9 @@ def check_same(name: str, was: Any, now: Any, what: str) -> bool:
         if children is not None:
             kept = [check_same(name, a, b, f"{what}{label}") for label, a, b in children]
             return all(kept) and not (isinstance(was, dict) and list(was) != list(now))
-    remedy = "; start with a Tensor instead of a number" if isinstance(was, int | float) else ""
+    remedy = ""
+    if isinstance(was, int | float | np.ndarray | np.generic) and isinstance(now, Tensor):
+        remedy = f"; start with a Tensor instead of {'an array' if np.ndim(was) else 'a number'}: Tensor(x)"
     raise ValueError(f"{name}: {what} is {described(was)} before a step and {described(now)} after it{remedy}")
 
 

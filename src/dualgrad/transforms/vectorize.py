@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._engine.transforms.leaves import checked_result
-from .._engine.transforms.pytrees import with_leaves
+from .._engine.transforms.pytrees import in_words, with_leaves
 from .._engine.transforms.vmap import run_vmap
 from ..tensor import Tensor
 from .transformed import transformation
@@ -82,12 +82,34 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
             raise ValueError(f"vmap: in_axes has {len(axes)} entries for {len(args)} inputs; expected one for each")
         if isinstance(axes, list):
             axes = tuple(axes)
-        return run_vmap("vmap", sample, args, kwargs, axes, out_axes)
+        try:
+            return run_vmap("vmap", sample, args, kwargs, axes, out_axes)
+        except TypeError:
+            _check_mapped(args, axes)
+            raise
 
     def sample(*args: Any, **kwargs: Any) -> Any:
         return checked_result("vmap", with_leaves(fn(*args, **kwargs), _repeatable))
 
     return mapped
+
+
+def _check_mapped(args: tuple[Any, ...], axes: Any) -> None:
+    """Say which input is mapped over and holds something else than tensors, and what to do."""
+    each = axes if isinstance(axes, tuple) else (axes,) * len(args)
+    for position, (x, axis) in enumerate(zip(args, each, strict=True)):
+
+        def check(leaf: Any, named: bool, position: int = position, axis: Any = axis) -> Any:
+            if not (named or isinstance(leaf, Tensor)):
+                raise TypeError(
+                    f"vmap: in_axes names axis {axis} of input {position}, which holds {in_words(leaf)}; expected "
+                    "Tensors there: wrap an array or a list of numbers, Tensor(x), or give None in in_axes for what "
+                    "all samples share"
+                ) from None
+            return leaf
+
+        if isinstance(axis, int):
+            with_leaves(x, check)
 
 
 def _repeatable(leaf: Any, named: bool) -> Any:
