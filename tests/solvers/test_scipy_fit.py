@@ -296,7 +296,20 @@ def frozen():
     [
         (lambda p, w: fit(3, w), TypeError, "expected a function"),
         (lambda p, w: fit(p.loss, w, method="adam"), ValueError, "method is 'adam'; expected one of 'L-BFGS-B'"),
-        (lambda p, w: fit(p.residuals, w), ValueError, "one element"),
+        (lambda p, w: fit(p.loss, w, method="lbfgs"), ValueError, "did you mean 'L-BFGS-B'"),
+        (lambda p, w: fit(p.loss, w, method="Newton"), ValueError, "did you mean 'Newton-CG'"),
+        (lambda p, w: fit(p.loss, w, method=3), ValueError, "method is 3; expected one of"),
+        (lambda p, w: fit(p.residuals, w), ValueError, r"^fit: .*one element.*mean of squares.*method='lm'"),
+        (lambda p, w: fit(lambda x: x, np.ones(2)), ValueError, r"^fit: .*shape \(2,\).*mean of squares.*method='lm'"),
+        (lambda p, w: fit(lambda: 1.0, w), ValueError, "^fit: the function returned float; expected a Tensor"),
+        (lambda p, w: fit(lambda: 1.0, w, method="lm"), TypeError, "^fit: the function returned a float"),
+        (lambda p, w: fit(p.loss, w, method="lm"), ValueError, "^fit: .*1 residuals for .*not the sum.*'trf'"),
+        (lambda p, w: fit(p.loss, {"a": "b"}), TypeError, "^fit: the variables hold a str"),
+        (lambda p, w: fit(p.loss, nn.Dense(2, 3)), TypeError, r"a Dense; .*net\.trainable_params\(\)"),
+        (lambda p, w: fit(p.loss, nn.SequentialCell(nn.Dense(2, 3))), TypeError, r"net\.trainable_params\(\)"),
+        (lambda p, w: fit(p.loss, None), TypeError, r"are None; .*net\.trainable_params\(\)"),
+        (lambda p, w: nn.Adam(nn.Dense(2, 3)), TypeError, r"Adam.*net\.trainable_params\(\)"),
+        (lambda p, w: nn.Adam(nn.CellDict({"a": nn.Dense(2, 3)})), TypeError, r"Adam.*net\.trainable_params\(\)"),
         (lambda p, w: fit(p.loss, [*w, np.ones(2)]), TypeError, "mix Parameters"),
         (lambda p, w: fit(p.loss, [w[0], w[0]]), ValueError, "several Parameters are called"),
         (lambda p, w: fit(p.loss, []), ValueError, "no variables"),
@@ -311,6 +324,13 @@ def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call(problem, problem.weights)
     np.testing.assert_array_equal(problem.vector(), before)
+
+
+@pytest.mark.parametrize("method", TIGHT)
+def test_methods_are_known_in_letters_of_any_case(method):
+    call = (lambda x: x - 1.0) if method in SQUARES else lambda x: ((x - 1.0) ** 2).sum()
+    for name in method.lower(), method.upper():
+        np.testing.assert_array_equal(fit(call, np.zeros(2), method=name).x, fit(call, np.zeros(2), method=method).x)
 
 
 def test_without_scipy(monkeypatch):

@@ -200,8 +200,8 @@ class Optimizer(Cell, StepParts):
     def _grouped(self, parameters: Any) -> tuple[ParameterTuple, list[Group]]:
         """Read the parameters or groups of them."""
         name = type(self).__name__
-        if isinstance(parameters, (Tensor, str, Mapping)) or not isinstance(parameters, Iterable):
-            advice = "; pass its trainable_params()" if isinstance(parameters, Cell) else ""
+        if isinstance(parameters, (Tensor, str, Mapping, Cell)) or not isinstance(parameters, Iterable):
+            advice = "; pass net.trainable_params()" if isinstance(parameters, Cell) else ""
             raise TypeError(
                 f"{name}: parameters must be a list of Parameters or of dicts, got {type(parameters).__name__}{advice}"
             )

@@ -129,7 +129,16 @@ def vector_of(name: str, x: Any, size: int) -> np.ndarray:
 
 def checked_mode(name: str, what: str, mode: Any, modes: tuple[str, ...]) -> None:
     if mode not in modes:
-        raise ValueError(f"{name}: {what} is {mode!r}; expected one of {', '.join(map(repr, modes))}")
+        import difflib  # takes time to import, and a wrong name is rare
+
+        known = {_letters(each): each for each in modes}
+        close = difflib.get_close_matches(_letters(str(mode)), known, n=1)
+        hint = f"; did you mean {known[close[0]]!r}?" if close else ""
+        raise ValueError(f"{name}: {what} is {mode!r}; expected one of {', '.join(map(repr, modes))}{hint}")
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
 
 
 def checked_function(name: str, fn: Any) -> None:

@@ -13,8 +13,8 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from ._broyden import minimize_broyden
 from ._packing import checked_function, checked_mode
-from .equations import residuals
-from .objective import objective
+from .equations import Equations
+from .objective import OfArrays
 
 __all__ = ["fit"]
 
@@ -80,10 +80,10 @@ def fit(
     *args
         Further arguments of `fn`.
     method : str, default "L-BFGS-B"
-        With gradients: ``L-BFGS-B``, ``BFGS``, ``CG``, ``SSBroyden``. With exact products of the Hessian too:
-        ``Newton-CG``, ``trust-ncg``, ``trust-krylov``, ``trust-constr``. With the whole Hessian: ``trust-exact``,
-        ``dogleg`` (where it is positive definite). Least squares: ``lm`` (Levenberg-Marquardt, with the whole
-        Jacobian), ``trf`` and ``dogbox`` (trust regions, with exact products J v and J' u).
+        In upper or lower case. With gradients: ``L-BFGS-B``, ``BFGS``, ``CG``, ``SSBroyden``. With exact products of
+        the Hessian too: ``Newton-CG``, ``trust-ncg``, ``trust-krylov``, ``trust-constr``. With the whole Hessian:
+        ``trust-exact``, ``dogleg`` (where it is positive definite). Least squares: ``lm`` (Levenberg-Marquardt, with
+        the whole Jacobian), ``trf`` and ``dogbox`` (trust regions, with exact products J v and J' u).
     options : dict, optional
         Of the method: ``options`` of ``scipy.optimize.minimize``, or keywords of ``scipy.optimize.least_squares``. For
         ``SSBroyden``: ``maxiter`` (20 for each variable), ``gtol`` (the largest entry of the gradient, 1e-5) and
@@ -148,7 +148,10 @@ def fit(
     {'a': array(1.), 'b': array([1., 1.])}
     """
     checked_function("fit", fn)
-    checked_mode("fit", "method", method, (*MINIMISERS, *LEAST_SQUARES))
+    methods = (*MINIMISERS, *LEAST_SQUARES)
+    if isinstance(method, str):
+        method = {each.lower(): each for each in methods}.get(method.lower(), method)
+    checked_mode("fit", "method", method, methods)
     try:
         from scipy import optimize
     except ImportError:
@@ -163,9 +166,11 @@ def fit(
         start, rest = [Tensor(p.asnumpy()) for p in weights], ()
     else:
         function, start, rest = fn, variables, args
-    make: Any = residuals if squares else objective
-    form = LEAST_SQUARES[method] if squares else MINIMISERS[method] or "product"
-    problem = make(function, start, *rest, **{"jac" if squares else "hess": form})
+    problem: Any
+    if squares:
+        problem = Equations("fit", function, start, rest, LEAST_SQUARES[method])
+    else:
+        problem = OfArrays(function, start, rest, MINIMISERS[method] or "product", "fit")
 
     def unpacked(x: np.ndarray) -> Any:
         pieces = problem.unpack(x)
@@ -211,6 +216,9 @@ def fit(
 
 def parameters_of(variables: Any) -> list[Parameter]:
     """The Parameters, if the variables are Parameters."""
+    if variables is None or hasattr(variables, "trainable_params"):
+        of = "None" if variables is None else f"a {type(variables).__name__}"
+        raise TypeError(f"fit: the variables are {of}; pass the weights of a Cell, net.trainable_params(), or a start")
     if isinstance(variables, Parameter):
         variables = [variables]
     if isinstance(variables, list | tuple) and not variables:
@@ -261,8 +269,15 @@ def least_squares(optimize: Any, problem: Any, watch: Watch, method: str, option
         started = True
         return problem.jac(x)
 
+    def values(x: np.ndarray) -> Any:
+        found = problem.fun(x)
+        if method == "lm" and found.size < x.size:
+            raise ValueError(
+                f"fit: the function returned {found.size} residuals for {x.size} variables; method 'lm' needs as many "
+                "at least: return the residuals themselves, not the sum of their squares, or pass method='trf'"
+            )
+        return watch.seen(x, found)
+
     if LEAST_SQUARES[method] == "product":
         options.setdefault("tr_solver", "lsmr")
-    return optimize.least_squares(
-        lambda x: watch.seen(x, problem.fun(x)), problem.x0, jac=jac, method=method, **options
-    )
+    return optimize.least_squares(values, problem.x0, jac=jac, method=method, **options)

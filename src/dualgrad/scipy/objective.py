@@ -92,16 +92,18 @@ class Objective:
         raise NotImplementedError
 
 
-class _OfArrays(Objective):
+class OfArrays(Objective):
     """The variables are the first argument of the function."""
 
-    def __init__(self, fn: Callable[..., Any], x0: Any, args: tuple[Any, ...], hess: str) -> None:
-        super().__init__("objective", hess, (fn, x0, args, None))
-        self._packing = packing = Packing("objective", x0)
+    def __init__(
+        self, fn: Callable[..., Any], x0: Any, args: tuple[Any, ...], hess: str, name: str = "objective"
+    ) -> None:
+        super().__init__(name, hess, (fn, x0, args, None))
+        self._packing = packing = Packing(name, x0)
         self.x0 = packing.vector()
 
         def value(z: Tensor) -> Tensor:
-            return _number(fn(packing.tensors(z), *args))
+            return _number(name, fn(packing.tensors(z), *args))
 
         self._both = jit(value_and_grad(value))
         self._curvature = Curvature(value)
@@ -133,7 +135,7 @@ class _OfWeights(Objective):
         self.x0 = packing.vector()
 
         def value(*given: Any) -> Tensor:
-            return _number(fn(*given))
+            return _number("objective", fn(*given))
 
         gradient = grad(value, None, weights)
 
@@ -186,11 +188,18 @@ def _joined(tensors: Sequence[Tensor]) -> np.ndarray:
     return np.concatenate([x.asnumpy().astype(np.float64).ravel() for x in tensors])
 
 
-def _number(y: Any) -> Tensor:
-    if not isinstance(y, Tensor) or y.size != 1:
-        what = f"shape {y.shape}" if isinstance(y, Tensor) else type(y).__name__
-        raise ValueError(f"objective: the function returned {what}; expected a Tensor with one element")
-    return to_shape(y, ())
+#: By the function that was called: what takes residuals there.
+_RESIDUALS = {"fit": "pass method='lm'", "objective": "use dualgrad.scipy.residuals"}
+
+
+def _number(name: str, y: Any) -> Tensor:
+    if isinstance(y, Tensor) and y.size == 1:
+        return to_shape(y, ())
+    what = f"shape {y.shape}" if isinstance(y, Tensor) else type(y).__name__
+    advice = ""
+    if isinstance(y, Tensor | tuple | list):
+        advice = f"; of residuals r return the mean of squares, (r ** 2).mean(), or {_RESIDUALS[name]}"
+    raise ValueError(f"{name}: the function returned {what}; expected a Tensor with one element{advice}")
 
 
 def _restored(fn: Any, x0: Any, args: tuple[Any, ...], weights: Any, hess: str) -> Objective:
@@ -272,7 +281,7 @@ def objective(
     if weights is None:
         if x0 is None:
             raise TypeError("objective: the starting point is missing; give x0, or weights")
-        return _OfArrays(fn, x0, args, hess)
+        return OfArrays(fn, x0, args, hess)
     found = [weights] if isinstance(weights, Parameter) else list(weights)
     if not found or not all(isinstance(p, Parameter) for p in found):
         raise TypeError("objective: weights is empty or holds something else than Parameters")
