@@ -134,3 +134,26 @@ def test_arguments_that_do_not_fit():
     ]
     for call, *words in errors:
         assert_raises(ValueError, call, *words)
+
+
+COMPARED = {
+    "mse_loss": ops.mse_loss,
+    "l1_loss": ops.l1_loss,
+    "smooth_l1_loss": ops.smooth_l1_loss,
+    "huber_loss": ops.huber_loss,
+    "MSELoss": lambda x, t: nn.MSELoss()(x, t),
+    "L1Loss": lambda x, t: nn.L1Loss()(x, t),
+    "HuberLoss": lambda x, t: nn.HuberLoss()(x, t),
+    "RMSELoss": lambda x, t: nn.RMSELoss()(x, t),
+}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_column_against_a_row_is_warned_of(name):
+    loss = COMPARED[name]
+    column, row = f64(np.arange(5.0)[:, None]), f64(np.arange(5.0))
+    for x, t in ((column, row), (row, column)):
+        with pytest.warns(UserWarning, match=r"\(5, 1\).*\(5,\)|\(5,\).*\(5, 1\)"):
+            loss(x, t)
+    for x, t in ((row, row), (row[None], row), (column, row[:1]), (column, f64(np.ones((5, 3)))), (row, 2.0)):
+        loss(x, t)

@@ -30,13 +30,14 @@ def positive(name: str, what: str, value: float) -> None:
         raise ValueError(f"{name}: {what} is {value}; expected a positive number")
 
 
-def same_or_broadcast(name: str, first: str, x: Tensor, second: str, y: Tensor) -> None:
-    """Raise ValueError for shapes that do not broadcast."""
+def same_or_broadcast(name: str, first: str, x: Tensor, second: str, y: Tensor) -> tuple[int, ...] | None:
+    """The shape to which two different ones broadcast; raise ValueError for shapes that do not."""
     if x.shape != y.shape:
         try:
-            np.broadcast_shapes(x.shape, y.shape)
+            return np.broadcast_shapes(x.shape, y.shape)
         except ValueError:
             raise ValueError(
                 f"{name}: {first} has shape {x.shape} and {second} has shape {y.shape}, which do not "
                 f"broadcast; expected equal shapes"
             ) from None
+    return None

@@ -6,6 +6,8 @@ slopes agree.
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +48,11 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     ------
     ValueError
         For another reduction, or shapes that do not broadcast.
+
+    Warns
+    -----
+    UserWarning
+        If as many numbers of both broadcast to more, a column against a row.
 
     Examples
     --------
@@ -157,7 +164,14 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 def _difference(name: str, input: Any, target: Any) -> Tensor:
     x, y = together(name, input, target)
     x = floating(name, x)
-    same_or_broadcast(name, "input", x, "target", y)
+    shape = same_or_broadcast(name, "input", x, "target", y)
+    if shape is not None and x.size == y.size != math.prod(shape):
+        warnings.warn(
+            f"{name}: the input has shape {x.shape} and the target {y.shape}, which broadcast to {shape}: each number "
+            "is compared with all of the other; to compare one with one, reshape the target to the shape of the input",
+            UserWarning,
+            stacklevel=3,
+        )
     return x - y
 
 
