@@ -339,29 +339,6 @@ def test_integers_of_numpy_are_positions():
         assert len(dg.grad(product, (kind(0), kind(1)))(X, X)) == 2
 
 
-NAMED = {
-    "grad": (dg.grad, "grad of {}"),
-    "value_and_grad": (dg.value_and_grad, "value_and_grad of {}"),
-    "of a gradient": (lambda f: dg.grad(dg.grad(f)), "grad of grad of {}"),
-}
-
-
-@pytest.mark.eager("records by itself")
-@pytest.mark.parametrize("case", NAMED)
-def test_a_recorded_gradient_is_named_after_its_function(case):
-    transform, name = NAMED[case]
-
-    def looks(x):
-        return x * x if x.sum() > 0 else x
-
-    recorded = dg.jit(transform(looks))
-    with pytest.warns(UserWarning, match=f"^{name.format('.*looks')} runs eagerly"):
-        recorded(X)
-    assert transform(NET).__qualname__ == name.format("Dense")
-    twice = transform(square)
-    assert twice.__qualname__ is transform(square).__qualname__ == name.format("square")
-
-
 def test_a_cell_is_no_input():
     assert_raises(TypeError, lambda: dg.grad(square)(NET), "Dense", "trainable_params()")
 

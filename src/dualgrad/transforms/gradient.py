@@ -9,7 +9,6 @@ outer tape.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -296,8 +295,6 @@ def _make(
         found = by_weights[0] if single else tuple(by_weights)
         return (by_position, found) if positions else found
 
-    # Its name in warnings and lists of functions; one object, since equal gradient functions share their programs.
-    gradient.__qualname__ = sys.intern(f"{name} of {getattr(fn, '__qualname__', None) or type(fn).__qualname__}")
     return gradient
 
 
