@@ -25,6 +25,7 @@ import warnings
 from pathlib import Path
 
 import junk
+import numpy as np
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn
@@ -302,12 +303,13 @@ def _canary():
 
 
 def _state():
-    return dg.get_context("mode"), dg.get_num_threads()
+    return dg.get_context("mode"), dg.get_num_threads(), np.get_printoptions()
 
 
 def _restore(state):
     dg.set_context(mode=state[0])
     dg.set_num_threads(state[1])
+    np.set_printoptions(**state[2])  # junk that NumPy has taken would fail in later messages
 
 
 def one(number, show=False):
