@@ -31,9 +31,8 @@ def seen(x: Tensor, dtype: DType) -> Tensor:
     """A stored tensor in a floating type; itself where it has that type, or is of another kind."""
     if not x.dtype.is_float or x.dtype is dtype:
         return x
-    handle: Any = (SeenParameter if isinstance(x, Parameter) else SeenTensor).__new__(
-        SeenParameter if isinstance(x, Parameter) else SeenTensor
-    )
+    kind: type[Tensor] = SeenParameter if isinstance(x, Parameter) else SeenTensor
+    handle: Any = kind.__new__(kind)
     Tensor._rebind(handle, x.astype(dtype))
     handle._stored = x
     if isinstance(x, Parameter):

@@ -393,7 +393,7 @@ class Members(CellCall):
         return [p for p in self.get_parameters(recurse) if p.requires_grad]
 
     def _warn_of_lists(self) -> None:
-        """Warn of Cells and Parameters in lists, tuples and dicts that are attributes: nobody would train them."""
+        """Warn of Cells and Parameters in lists, tuples and dicts that are attributes: optimisers do not get them."""
         cells = dict(self.cells_and_names())
         known = {id(cell) for cell in cells.values()} | {id(p) for p in self.get_parameters()}
         for path, cell in cells.items():
