@@ -1,13 +1,14 @@
 """The ways in which recorded functions come to their numbers."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from dualgrad._engine.compiler.scalarisation import largest_array
 from dualgrad._engine.primitives.execute import synchronize
 from dualgrad._engine.trace import deferred, recordings
 
-#: as ever; with everything deferred while it is recorded that can be; step by step
-WAYS = ("planned", "deferred", "interpreted")
+#: as ever; with no array taken apart; with everything deferred while it is recorded that can be; step by step
+WAYS = ("planned", "whole", "deferred", "interpreted")
 
 
 #: bytes of arrays that are deferred, where that is not left to the engine; also with none deferred
@@ -20,11 +21,22 @@ def programs_run(way: str) -> Iterator[None]:
     planned = recordings.plan_programs(way != "interpreted")
     least = deferred.defer_from(_LEAST[way]) if way in _LEAST else None
     try:
-        yield
+        with whole_arrays() if way == "whole" else nullcontext():
+            yield
     finally:
         recordings.plan_programs(planned)
         if least is not None:
             deferred.defer_from(least)
+
+
+@contextmanager
+def whole_arrays() -> Iterator[None]:
+    """Inside the block no array of a program is taken apart."""
+    former = largest_array(1)
+    try:
+        yield
+    finally:
+        largest_array(former)
 
 
 @contextmanager

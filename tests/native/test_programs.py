@@ -14,7 +14,8 @@ from dualgrad import Tensor, ops
 
 pytest.importorskip("llvmlite")
 
-from machine_code import SPECIAL, compared, forced, leaves
+from machine_code import compared, forced, leaves
+from row_operands import SPECIAL
 
 from dualgrad import native
 from dualgrad._engine.primitives.registry import wide_bytes

@@ -27,6 +27,7 @@ MOST_STEPS = 10_000
 PART = 500
 BLOCK = 1  # the base of numbers that stay inside
 MOST_OPERANDS = 4
+IDENTITY = OPCODES["identity"]
 CIRCLE = (OPCODES["sin"], OPCODES["cos"])
 
 Cell = tuple[int, int]
@@ -106,8 +107,10 @@ class _Part:
         if typenum not in TYPES:
             raise NotImplementedError(f"numbers of type {typenum}")
         operands = tuple([self._value(cell, typenum) for cell in ins])
-        if fusion is not None:
-            value: int | None = self.steps.fused(typenum, fusion, operands, None)
+        if op == IDENTITY:
+            value: int | None = operands[0]
+        elif fusion is not None:
+            value = self.steps.fused(typenum, fusion, operands, None)
         else:
             value = self.steps.apply(op, typenum, operands)
             if value is None:

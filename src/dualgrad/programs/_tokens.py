@@ -199,7 +199,7 @@ def cast_tokens(typenum: int, operand: Tokens) -> Tokens:
 
 
 def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) -> Tokens:
-    """Tokens of a function of single elements of its operands."""
+    """Tokens of a function of single elements of its operands. A zero absorbs, so its token does."""
     name = name_of(op)
     result = key_token(name)
     if name in _EQUAL_BOTH_WAYS:
@@ -208,6 +208,8 @@ def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) ->
             operands = [a + b, a * b]
     for operand in operands:
         result = mixed(result, operand)
+    if name == "absorb_mul":
+        result = np.where((a == 0) | (b == 0), np.uint64(0), result)
     return np.broadcast_to(result, tuple(shape))
 
 

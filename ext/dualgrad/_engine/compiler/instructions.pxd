@@ -24,6 +24,7 @@ cdef class Instruction:
 
 
 cdef bint has_cast(int source, int target) noexcept
+cdef dg_loop cast_loop(int source, int target) noexcept
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)

@@ -110,6 +110,11 @@ cdef bint has_cast(int source, int target) noexcept:
     return dg_cast_loop(source, target) is not NULL
 
 
+cdef dg_loop cast_loop(int source, int target) noexcept:
+    """The loop that converts between types; NULL where there is none."""
+    return dg_cast_loop(source, target)
+
+
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept:
     """The loop of two or three elementwise operations; NULL where there is none. Its table is compiled here alone."""
     return dg_fused_loop(inner, outer, second, wide)

@@ -11,6 +11,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
+from ..primitives.opcodes cimport OP_ADD, OP_MATMUL, OP_MUL, OP_SUM
 from ..primitives.registry cimport own_function
 from .code cimport RegionCode
 from .executor cimport *
@@ -113,9 +114,19 @@ cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
 def form_of(RegionCode region not None):
     """What machine code of a region would replace: the number of its instructions, and the rows of a block, 0 for a
     program on single numbers."""
-    if region.scalars is not NULL:
-        return (0 if region.region.operations else region.count), 0
-    return region.count, region.block
+    cdef Py_ssize_t i
+    if region.scalars is NULL:
+        return region.count, region.block
+    for i in range(region.count):
+        if not is_of_one_type(&region.code[i], region.listing[i]):
+            return 0, 0
+    return (0 if region.region.operations else region.count), 0
+
+
+cdef bint is_of_one_type(const dg_instruction *p, object called):
+    """Whether an instruction is a loop on floating-point numbers of one type, or a copy of one."""
+    return ((p.kind == DG_LOOP or p.kind == DG_COPY) and p.item == p.step[0] and called is not None
+            and (called[1] == cnp.NPY_DOUBLE or called[1] == cnp.NPY_FLOAT))
 
 
 def numbers_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t stop):
@@ -128,6 +139,7 @@ def numbers_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t stop):
     for i in range(first, stop):
         p = &region.code[i]
         op, typenum, together = <tuple>region.listing[i]
+        op = OP_ADD if op == OP_SUM else OP_MUL if op == OP_MATMUL else op
         found.append((op, typenum, None if together is None else (<tuple>together)[:3],
                       [(p.arg[k].base, p.arg[k].offset) for k in range(p.n_in)],
                       (p.arg[p.n_in].base, p.arg[p.n_in].offset)))

@@ -36,4 +36,5 @@ cdef class Plan:
 cdef int run_instruction(RegionCode region, Py_ssize_t at, char **bases, Py_ssize_t row0) except -1
 cdef int run_instructions(RegionCode region, NativeCode native, char **bases) except -1
 cdef Array loose(Located at, char **bases)
+cdef bint is_on_numbers(Plan plan)
 cdef Plan make_plan(Program program)

@@ -139,6 +139,11 @@ cdef int run_instructions(RegionCode region, NativeCode native, char **bases) ex
         check_signals()
 
 
+cdef bint is_on_numbers(Plan plan):
+    """Whether a plan is that of a program on single numbers; False for None."""
+    return plan is not None and len(plan.tasks) == 1 and (<RegionCode>plan.tasks[0]).scalars is not NULL
+
+
 cdef class Plan:
     """How a program is run."""
 

@@ -17,7 +17,7 @@ from ..primitives.opcodes cimport OP_RESHAPE, OP_SLICE
 from ..primitives.registry cimport op_named
 from .program cimport FROM_CONSTANT, FROM_INPUT, FROM_STEP, Program
 from .repetitions cimport Body, Repetition, repetition
-from .scalars cimport is_number
+from .scalarisation cimport is_number
 from .stretches cimport Search, Stretch
 
 cdef enum:

@@ -30,7 +30,9 @@ cdef enum Rewrite:
     # factor
     PRODUCT_OF_SUM
     # numbers
+    TAKEN_APART
     NUMBER_RESHAPED
+    NUMBER_COPIED
     NUMBER_FUSED
     NUMBER_REUSES_CELL
     # lower; the manners as in lowering.pxd

@@ -3,5 +3,4 @@ from .code cimport Code
 from .program cimport Program
 
 
-cdef bint is_number(tuple shape)
 cdef Code code_of_numbers(Program program)

@@ -29,6 +29,7 @@ from .dependence cimport dependence_on
 from ..arrays.thread cimport is_outermost
 from ..transforms.naming import found_at, place_of
 from ..primitives.registry cimport EFFECTS
+from ..compiler.plan cimport is_on_numbers
 from ..compiler.program cimport FROM_HANDLE
 from .recordings cimport Function, Specialisation, change_in_words, go_eager, record_call
 from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
@@ -433,6 +434,12 @@ cdef class Repeated:
             dg_add_shared(&self.calls, 1)
             return self.fn(*args)
         return replay_or_record(self.function, self.fn, args, {})
+
+    @property
+    def on_numbers(self):
+        """Whether its last call replayed a program on single numbers, which takes less time than the call."""
+        cdef Specialisation special = self.function.latest
+        return special is not None and special.confirmed is not None and is_on_numbers(special.confirmed.plan)
 
 
 cdef bint only_numbers_differ(object specialisations):

@@ -1,0 +1,67 @@
+# Programs on few numbers as steps on single ones. See scalarisation.pyx.
+from ..primitives.opcodes cimport OP_MATMUL, OP_SUM
+from .program cimport Program
+
+cdef enum:
+    ZERO = 0                        # the number that is zero, of any type
+    NO_STEP = -1
+
+cdef struct Step:
+    int kind                        # of the instruction
+    int op
+    int code                        # of a product, sum or difference; NONE for anything else
+    int inner, outer, second        # where several are done at once; inner is NONE where not
+    int typenum                     # of the operands; of the choices for a choice
+    int n_in
+    int ins[4]                      # numbers
+    int out
+    bint gone                       # done with its reader
+
+
+cdef struct Number:
+    int typenum
+    int maker                       # the step that makes it, NO_STEP for what is there from the start
+    int uses                        # how often it is read
+    int last                        # the last step that reads it
+    bint leaves                     # it is part of a result of the program
+    int base                        # NO_STEP: no place yet
+    int offset
+
+
+cdef inline bint adds_up(int op) noexcept:
+    """Whether a step is part of a sum or of a matrix product, whose order is free."""
+    return op == OP_SUM or op == OP_MATMUL
+
+
+cdef class Numbers:
+    """The numbers of a program, and the steps that make them."""
+    cdef Program program
+    cdef Step *steps
+    cdef Number *numbers
+    cdef int n_steps, n_numbers
+    cdef int room_for_steps, room_for_numbers
+    cdef list of_slot               # for each slot its number, or an array of them; None: nothing reads it
+    cdef dict constants             # (type number, bytes) -> the number of a constant
+    cdef dict same                  # what steps on arrays have made: (kind, opcode, operands) -> number
+    cdef int arrays                 # instructions that steps on arrays would be
+
+    cdef int new_number(self, int typenum) except -1
+    cdef int constant(self, int typenum, object value) except -1
+    cdef object ids(self, int slot)
+    cdef int name(self, int slot, list found) except -1
+    cdef Py_ssize_t size(self, int slot) except -1
+    cdef list leaving(self)
+    cdef int new_step(self, int kind, int op, int typenum, int made, int n_in, const int *ins) except -1
+    cdef int step_on_array(self, int kind, int op, int typenum, int made, int n_in, const int *ins) except -1
+    cdef int begin(self) except -1
+    cdef bint read(self) except -1
+    cdef bint read_step(self, tuple step) except -1
+    cdef bint each(self, int kind, int op, int typenum, tuple ins, int out, list more) except -1
+    cdef int cost(self)
+    cdef int added(self, list line, int typenum) except -1
+    cdef bint add_up(self, object ids, tuple axes, int out) except -1
+    cdef bint multiply(self, tuple ins, int out) except -1
+
+
+cdef bint is_number(tuple shape)
+cdef Numbers numbers_of_program(Program program)
