@@ -18,7 +18,7 @@ from ..transforms.gradient import jvp
 from .flow import flow
 from .integrate import control_of, state_of, time_of
 from .methods import Array
-from .stepping import adaptive, program, scalars, steps_of
+from .stepping import adaptive, follow, program, scalars
 from .systems import Given
 
 __all__ = ["odeint_event"]
@@ -59,7 +59,7 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
     run = program(system, "the event", lambda y, t, *params: stack(list(event.along(y, t, params))))
 
     def along(y: Array, t: float) -> tuple[float, float]:
-        height, slope = run(Tensor(y.astype(y0.dtype)), *scalars(y0, t), *params)
+        height, slope = run(Tensor(y.astype(y0.dtype)), *scalars(y0, t), *params).asnumpy()
         if not np.isfinite(height):
             raise ValueError(f"{system.name}: event is {height} at t = {t:.9g}, y = {system.describe(y)}")
         return float(height), float(slope)
@@ -71,8 +71,11 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
             on_it = abs(height) <= SAME * abs(slope * step.h)
             before, known = np.sign(slope * step.h) if on_it else np.sign(height), True
 
+        assert step.u is not None
+        stages = step.u.reshape((-1, step.y.size))
+
         def inside(theta: float) -> Array:
-            return step.y + (system.method.weights(np.array([theta])) @ step.u)[0]  # noqa: B023
+            return step.y + (system.method.weights(np.array([theta])) @ stages)[0]  # noqa: B023
 
         for look in range(1, LOOKS + 1):
             now = np.sign(along(inside(look / LOOKS), step.t + look / LOOKS * step.h)[0])
@@ -96,10 +99,10 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
 def _polished(event: Event, t: float, y: Array, h: float, params: tuple[Tensor, ...], along: Any) -> float:
     """The time of the event by Newton's method, on steps of the method itself in place of its dense output."""
     system = event.system
-    tried = steps_of(system, params, y)
     best, found = np.inf, h
     for _ in range(20):
-        height, slope = along(tried(y, t, h).after, t + h)
+        ((after, _),) = follow(system, params, y, [(t, h)])
+        height, slope = along(after, t + h)
         if not abs(height) < best:
             break
         best, found = abs(height), h

@@ -80,6 +80,8 @@ class DormandPrince(Method):
         ]
     )
 
+    _ends = np.eye(7)[[0, 6]]
+
     def stages(self, rate: Rate, y: Tensor, t: Tensor, h: Tensor) -> Tensor:
         """The stages h k_i."""
         found: list[Tensor] = []
@@ -91,7 +93,7 @@ class DormandPrince(Method):
     def weights(self, theta: Array) -> Array:
         """Hermite's cubic through both ends, and a term of fourth degree that vanishes with its slope there."""
         x = np.asarray(theta)[:, None]
-        first, last = np.eye(7)[0], np.eye(7)[6]
+        first, last = self._ends
         cubic = x * self.update + x * (1 - x) * ((first - self.update) * (1 - x) + (self.update - last) * x)
         return cubic + x**2 * (1 - x) ** 2 * self._fourth
 

@@ -6,7 +6,6 @@ derivatives are those of one discrete map: they agree up to rounding.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -16,28 +15,23 @@ from .. import ops
 from .._engine.trace.cache import Repeated
 from .._progress import bar_of
 from ..dtype import float64
-from ..ops import concat
+from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.apart import apart
 from .methods import Array
 from .systems import KEPT, System, flat
 
-__all__ = ["Step", "adaptive", "back", "forward", "program", "scalars", "steps_of"]
+__all__ = ["Step", "adaptive", "back", "follow", "forward", "program", "scalars"]
+
+TOGETHER = 16  # steps on a few numbers in one call of a program,
+OFTEN = 4  # where so many solutions were found before
 
 SAFETY, LARGEST, SMALLEST = 0.9, 10.0, 0.2
 BAR = "{desc}: {percentage:3.0f}%|{bar}| t = {n:.4g} of {total:.4g} [{elapsed}<{remaining}]"
 
 
-class Tried(NamedTuple):
-    """A step that may be too long: its error by the tolerances (nan: not finite), its end, and its stages."""
-
-    wrong: float
-    after: Array
-    u: Array
-
-
 class Step(NamedTuple):
-    """One step: from (t, y), of size h, with stages u; `after` is where it ends."""
+    """One step: from (t, y), of size h, with stages u one after the other; `after` is where it ends."""
 
     t: float
     h: float
@@ -46,42 +40,102 @@ class Step(NamedTuple):
     after: float
 
 
-def program(system: System, what: str, fn: Callable[..., Tensor]) -> Callable[..., Array]:
-    """A function of a system's tensors as one of arrays; it is called often, so it is recorded."""
+def program(system: System, what: str, fn: Callable[..., Any]) -> Repeated:
+    """A function of a system's tensors that is called often, so it is recorded."""
     if what not in system.programs:
         system.programs[what] = Repeated(f"{what} of {system.name}", fn)
-    repeated = system.programs[what]
-    return lambda *operands: repeated(*operands).asnumpy()
+    return system.programs[what]
 
 
-def steps_of(system: System, params: tuple[Tensor, ...], y: Array) -> Callable[[Array, float, float], Tried]:
-    """A step from a state, a time and a size, as one program."""
-    n, method, rtol = y.size, system.method, system.control.rtol
-    update, error = Tensor(method.update.astype(y.dtype)), Tensor(method.error.astype(y.dtype))
+def together(system: System, what: str, fn: Callable[..., Any]) -> tuple[int, Repeated]:
+    """How many steps a function takes in one call, and the function: `fn` is given their number first.
 
-    def step(point: Tensor, absolute: Tensor, *params: Tensor) -> Tensor:
-        y, t, h = point[:n], point[n], point[n + 1]
-        u = method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
-        after = y + update @ u
-        wrong = (error @ u) / (absolute + rtol * ops.maximum(ops.abs(y), ops.abs(after)))
-        size = ops.sqrt((wrong.astype(float64) ** 2).mean()).astype(y.dtype)
-        fine = ops.isfinite(u).all() & ops.isfinite(after).all()
-        return concat([ops.where(fine, size, np.nan).reshape((1,)), after, u.reshape((u.size,))])
-
-    run, absolute = program(system, "a step", step), Tensor(system.absolute(y).astype(y.dtype))
-
-    def tried(y: Array, t: float, h: float) -> Tried:
-        found = run(point_of(y, t, h), absolute, *params)
-        return Tried(float(found[0]), found[1 : n + 1], found[n + 1 :].reshape((-1, n)))
-
-    return tried
+    A step on a few numbers takes less time than a call of its program. So there are several in one, if the system is
+    solved again and again, as in a program that is replayed. They are the same steps.
+    """
+    one = program(system, what, lambda *args: fn(1, *args))
+    if system.solved <= OFTEN or not one.on_numbers:
+        return 1, one
+    return TOGETHER, program(system, f"{what}, several times", lambda *args: fn(TOGETHER, *args))
 
 
-def point_of(y: Array, t: float, h: float) -> Tensor:
-    """State, time and size of a step in one tensor: each tensor that is made costs as much as a step."""
-    point = np.empty(y.size + 2, y.dtype)
-    point[:-2], point[-2], point[-1] = y, t, h
-    return Tensor.from_numpy(point)
+def advanced(system: System, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    """The state behind a step, and the stages."""
+    u = system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
+    return y + Tensor(system.method.update.astype(y.dtype.numpy)) @ u, u
+
+
+def attempt(
+    system: System, y: Tensor, control: Tensor, absolute: Tensor, params: tuple[Tensor, ...]
+) -> tuple[Any, ...]:
+    """A step that may be too long: state and control behind it, its size, its error by the tolerances, its stages.
+
+    Control is (t, size of the next step, error of the last one, how much a step may grow, end). The error of a step is
+    nan or infinite if f is not finite. At the end steps have size 0.
+    """
+    t, size, previous, grows, end = [control[i] for i in range(5)]
+    left = ops.abs(end - t)
+    h = ops.sign(end - t) * ops.minimum(size, left)
+    after, u = advanced(system, y, t.astype(y.dtype), h.astype(y.dtype), params)
+    missed = Tensor(system.method.error.astype(y.dtype.numpy)) @ u + 0.0 * after  # not finite if the state is not
+    missed = missed / (absolute + system.control.rtol * ops.maximum(ops.abs(y), ops.abs(after)))
+    wrong = ops.sqrt((missed.astype(float64) ** 2).mean())
+    good, some = wrong <= 1.0, ops.maximum(wrong, 1e-10)
+    factor = ops.minimum(grows, ops.maximum(SAFETY * some ** (-0.7 / 5) * previous ** (0.4 / 5), SMALLEST))
+    shorter = ops.where(wrong < np.inf, ops.maximum(SAFETY * some**-0.2, SMALLEST), SMALLEST)
+    control = stack(
+        [
+            ops.where(good, ops.where(size >= left, end, t + h), t),
+            ops.abs(h) * ops.where(good, factor, shorter),
+            ops.where(good, ops.maximum(wrong, 1e-4), previous),
+            ops.where(good, Tensor(LARGEST, float64), Tensor(1.0, float64)),
+            end,
+        ]
+    )
+    return ops.where(good, after, y), control, h, wrong, u
+
+
+def attempts(system: System, params: tuple[Tensor, ...], y: Array, control: Array) -> Iterator[tuple[Any, ...]]:
+    """Attempts, one after the other: (size, error, state and time behind it, size of the next one, stages)."""
+    absolute = Tensor(system.absolute(y).astype(y.dtype))
+
+    def tried(count: int, y: Tensor, control: Tensor, absolute: Tensor, *params: Tensor) -> tuple[Tensor, Tensor]:
+        numbers, states = [], []
+        for _ in range(count):
+            y, control, h, wrong, u = attempt(system, y, control, absolute, params)
+            numbers.append(concat([stack([h, wrong]), control]))
+            states.append(concat([y, u.reshape((u.size,))]))
+        return stack(numbers), stack(states)
+
+    while True:
+        _, run = together(system, "a step", tried)
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers, states = [x.asnumpy() for x in run(Tensor(y), Tensor(control), absolute, *params)]
+        control = numbers[-1, 2:]
+        for (h, wrong, t, size, *_), state in zip(numbers.tolist(), states, strict=True):
+            y = state[: y.size].copy()  # it is kept for longer than the stages
+            yield h, wrong, y, t, size, state[y.size :]
+
+
+def follow(system: System, params: tuple[Tensor, ...], y: Array, path: list[Any]) -> Iterator[tuple[Array, Array]]:
+    """The state behind each of some steps (t, h), and the stages."""
+
+    def taken(count: int, y: Tensor, steps: Tensor, *params: Tensor) -> Tensor:
+        states = []
+        for i in range(count):
+            y, u = advanced(system, y, steps[i, 0], steps[i, 1], params)
+            states.append(concat([y, u.reshape((u.size,))]))
+        return stack(states)
+
+    at = 0
+    while at < len(path):
+        count, run = together(system, "a given step", taken)
+        some = path[at : at + count]
+        steps = np.array(some + (count - len(some)) * [(path[-1][0], 0.0)], y.dtype)
+        states = run(Tensor(y), Tensor(steps), *params).asnumpy()[: len(some)]
+        for state in states:
+            yield state[: y.size], state[y.size :]
+        y, at = states[-1, : y.size], at + len(some)
 
 
 def scalars(y: Array, *numbers: float) -> list[Tensor]:
@@ -95,17 +149,17 @@ def walk(system: System, y: Array, start: float, end: float, arrays: tuple[Array
     if owner is system:
         taken = []
         for step in adaptive(system, y, start, end, params):
-            taken.append(step._replace(u=None))
+            taken.append(Step(step.t, step.h, step.y, None, step.after))
             yield step
         system.grids[_place(y, start, end, arrays)] = taken
         while len(system.grids) > KEPT:
             system.grids.popitem(last=False)
         return
-    tried = steps_of(system, params, y)
-    for step in path(owner, *system.of_owner(y, arrays), start, end):
-        found = tried(y, step.t, step.h)
-        yield Step(step.t, step.h, y, found.u, step.after)
-        y = found.after
+    steps = path(owner, *system.of_owner(y, arrays), start, end)
+    behind = follow(system, params, y, [(step.t, step.h) for step in steps])
+    for step, (after, u) in zip(steps, behind, strict=True):
+        yield Step(step.t, step.h, y, u, step.after)
+        y = after
 
 
 def shown(system: System, what: str, steps: Iterable[Step], span: float) -> Iterator[Step]:
@@ -134,38 +188,26 @@ def adaptive(system: System, y: Array, start: float, end: float, params: tuple[T
     """Steps whose estimated error is within the tolerances, by a PI controller (Gustafsson 1991)."""
     if start == end:
         return
-    control, tried, sign = system.control, steps_of(system, params, y), 1.0 if end > start else -1.0
-    size, t, previous, grows = _first_size(system, y, start, end, params), start, 1e-4, LARGEST
-    for count in range(control.max_steps + 1):
-        left = abs(end - t)
-        last = size >= left
-        h = sign * min(size, left)
-        with np.errstate(over="ignore", invalid="ignore"):
-            wrong, after, u = tried(y, t, h)
-        fine = math.isfinite(wrong)
-        if fine and wrong <= 1.0:
-            if count == control.max_steps:
-                break
-            behind = end if last else t + h
+    first = np.array([start, _first_size(system, y, start, end, params), 1e-4, LARGEST, end])
+    t, size, limit, tiny = start, first[1], system.control.max_steps, 16 * float(np.finfo(y.dtype).eps)
+    for count, (h, wrong, after, behind, size, u) in enumerate(attempts(system, params, y, first)):
+        good = wrong <= 1.0
+        if good and count < limit:
             yield Step(t, h, y, u, behind)
-            if last:
+            if behind == end:
                 return
             t, y = behind, after
-            wrong = max(wrong, 1e-10)
-            size = abs(h) * min(grows, max(SMALLEST, SAFETY * wrong ** (-0.7 / 5) * previous ** (0.4 / 5)))
-            previous, grows = max(wrong, 1e-4), LARGEST
-            continue
-        size = abs(h) * (max(SMALLEST, SAFETY * wrong**-0.2) if fine else SMALLEST)
-        grows = 1.0
-        if size < 16 * np.finfo(y.dtype).eps * max(abs(t), abs(end)):
-            why = "the estimated error is above the tolerances" if fine else "f is not finite beyond it"
+        elif not good and size < tiny * max(abs(t), abs(end)):
+            why = "the estimated error is above the tolerances" if wrong < np.inf else "f is not finite beyond it"
             raise RuntimeError(
                 f"{system.name}: the step size underflows ({size:.3g}) at t = {t:.9g}, y = {system.describe(y)}: "
-                f"{why}; the solution may end there, have a jump, or rtol = {control.rtol:.3g} is too small for "
+                f"{why}; the solution may end there, have a jump, or rtol = {system.control.rtol:.3g} is too small for "
                 f"{y.dtype}{system.hint}"
             )
+        if count == limit:
+            break
     raise RuntimeError(
-        f"{system.name}: {control.max_steps} steps of {control.method} came to t = {t:.9g} only, of {start:.9g} to "
+        f"{system.name}: {limit} steps of {system.control.method} came to t = {t:.9g} only, of {start:.9g} to "
         f"{end:.9g}; y = {system.describe(y)}, the step size is {size:.3g}. Raise max_steps or the tolerances, or take "
         f"method='rodas5p' if the system is stiff{system.hint}"
     )
@@ -179,7 +221,7 @@ def norm(x: Array) -> float:
 def _first_size(system: System, y: Array, start: float, end: float, params: tuple[Tensor, ...]) -> float:
     """A first step (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4); an error if f is nan."""
     rate = program(system, "the rate", lambda y, t, *params: system.rate(y, t, params))
-    f = rate(Tensor(y), *scalars(y, start), *params)
+    f = rate(Tensor(y), *scalars(y, start), *params).asnumpy()
     if not np.isfinite(f).all():
         raise ValueError(
             f"{system.name}: f is {system.describe(f)} at the start, t = {start:.9g}, y = {system.describe(y)}; "
@@ -192,7 +234,7 @@ def _first_size(system: System, y: Array, start: float, end: float, params: tupl
     size_y, size_f = norm(y / scale), norm(f / scale)
     h = 1e-6 if min(size_y, size_f) < 1e-5 else 0.01 * size_y / size_f
     h = min(h, span)
-    ahead = rate(Tensor((y + sign * h * f).astype(y.dtype)), *scalars(y, start + sign * h), *params)
+    ahead = rate(Tensor((y + sign * h * f).astype(y.dtype)), *scalars(y, start + sign * h), *params).asnumpy()
     curvature = norm((ahead - f) / scale) / h
     if not np.isfinite(curvature):
         return h
@@ -200,34 +242,47 @@ def _first_size(system: System, y: Array, start: float, end: float, params: tupl
     return min(100 * h, max(1e-6, h * 1e-3) if steep <= 1e-15 else (0.01 / steep) ** 0.2)
 
 
-def _passed(t: Array, at: int, step: Step) -> int:
-    """How many of the times t lie before the end of a step."""
-    forwards = step.h > 0
-    while at < t.size and (t[at] <= step.after if forwards else t[at] >= step.after):
-        at += 1
-    return at
+def _places(taken: Iterable[Step], times: list[float]) -> Iterator[tuple[Step, slice]]:
+    """Each step, and which of the times lie in it."""
+    at, n = 0, len(times)
+    for step in taken:
+        first, end = at, step.after
+        if step.h > 0:
+            while at < n and times[at] <= end:
+                at += 1
+        else:
+            while at < n and times[at] >= end:
+                at += 1
+        yield step, slice(first, at)
 
 
-def _weights(system: System, step: Step, t: Array) -> Array:
-    """The weights of the stages at times within a step; exactly those of its end there."""
-    theta = np.where(t == step.after, 1.0, (t - step.t) / step.h)
+def _weights(system: System, places: list[tuple[Step, slice]], times: Array) -> Array:
+    """The weights of the stages at all times, each within its step; exactly those of its end there."""
+    theta = np.ones(times.size)
+    for step, place in places:
+        if place.start == place.stop:
+            continue
+        within = times[place]
+        theta[place] = np.where(within == step.after, 1.0, (within - step.t) / step.h)
     return system.method.weights(theta)
 
 
 @apart
 def forward(y0: Array, t: Array, *params: Array, system: System) -> Array:
     """The states at t[1:], of a start y0 at t[0], shape (m - 1, n)."""
-    rows, at = np.empty((t.size - 1, y0.size), y0.dtype), 0
+    rows = np.empty((t.size - 1, y0.size), y0.dtype)
     times = t[1:].astype(float)
     rows[:] = y0  # where no time has passed
+    system.solved += 1
     check_times(system.name, t)
     check_function(system, y0, t, params)
     steps = walk(system, y0, float(t[0]), float(t[-1]), params)
-    for step in shown(system, "", steps, abs(float(t[-1]) - float(t[0]))):
-        stop = _passed(times, at, step)
-        if stop > at:
-            rows[at:stop] = step.y + _weights(system, step, times[at:stop]).astype(y0.dtype) @ step.u
-        at = stop
+    steps = shown(system, "", steps, abs(float(t[-1]) - float(t[0])))
+    places = [found for found in _places(steps, times.tolist()) if found[1].start < found[1].stop]
+    weights = _weights(system, places, times).astype(y0.dtype)
+    for step, place in places:
+        assert step.u is not None
+        rows[place] = step.y + weights[place] @ step.u.reshape((-1, y0.size))
     return rows
 
 
@@ -254,34 +309,65 @@ def check_times(name: str, t: Array) -> None:
 @apart
 def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Array:
     """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
-    times, at, places = t[1:].astype(float), 0, []
+    times = t[1:].astype(float)
+    system.solved += 1
     check_function(system, y0, t, params)
     taken, n = path(system, y0, params, float(t[0]), float(t[-1])), y0.size
-    update = Tensor(system.method.update.astype(y0.dtype))
-    for step in taken:
-        stop = _passed(times, at, step)
-        places.append(slice(at, stop))
-        at = stop
+    places = list(_places(taken, times.tolist()))
+    weights = _weights(system, places, times) if taken else None
 
-    def pull(point: Tensor, behind: Tensor, within: Tensor, *params: Tensor) -> Tensor:
-        y, t, h = point[:n], point[n], point[n + 1]
-        ct = update.reshape((-1, 1)) * behind + within
+    def pulled(count: int, total: Tensor, points: Tensor, within: Tensor, seeds: Tensor, *params: Tensor) -> Tensor:
+        for i in range(count):
+            total = _pulled(system, total, points[i], within[i], seeds[i], params)
+        return total
 
-        def stages(y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-            return system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
-
-        return flat(system.pulled(y, t, params, stages, ct), y)
-
-    run, given = program(system, "the adjoint of a step", pull), [Tensor(a) for a in params]
-    size = y0.size + sum([int(np.prod(shape, dtype=int)) for shape in system.shapes])
-    total, nothing = np.zeros(size, y0.dtype), Tensor(np.zeros((update.size, n), y0.dtype))
+    size = n + sum([int(np.prod(shape, dtype=int)) for shape in system.shapes])
+    total, given = np.zeros(size, y0.dtype), [Tensor(a) for a in params]
     if not taken:
-        total[: y0.size] = ct.sum(0)
-    steps = shown(system, " backwards", reversed(taken), abs(float(t[0]) - float(t[-1])))
-    for step, place in zip(steps, reversed(places), strict=True):
-        within, behind = nothing, Tensor(total[:n])
-        if place.start < place.stop:
-            within = Tensor((_weights(system, step, times[place]).T @ ct[place]).astype(y0.dtype))
-            total[:n] += ct[place].sum(0)
-        total += run(point_of(step.y, step.t, step.h), behind, within, *given)
+        total[:n] = ct.sum(0)
+    steps = places[::-1]
+    bar = shown(system, " backwards", reversed(taken), abs(float(t[0]) - float(t[-1])))
+    at = 0
+    while at < len(steps):
+        count, run = together(system, "the adjoint of a step", pulled)
+        some = steps[at : at + count]
+        rows = [Tensor(x) for x in _cotangents(system, ct, weights, some, count)]
+        total = run(Tensor(total), *rows, *given).asnumpy()
+        at += len(some)
+        for _ in some:
+            next(bar, None)
+    next(bar, None)
     return total
+
+
+def _pulled(
+    system: System, total: Tensor, point: Tensor, within: Tensor, seed: Tensor, params: tuple[Tensor, ...]
+) -> Tensor:
+    """The cotangents before a step, of those behind it."""
+    n = system.n
+    y, t, h = point[:n], point[n], point[n + 1]
+    update = Tensor(system.method.update.astype(y.dtype.numpy)).reshape((-1, 1))
+
+    def stages(y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        return system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
+
+    terms = flat(system.pulled(y, t, params, stages, update * total[:n] + within), y)
+    return concat([total[:n] + seed, total[n:]]) + terms
+
+
+def _cotangents(system: System, ct: Array, weights: Any, steps: list[Any], count: int) -> tuple[Array, Array, Array]:
+    """For each step where it starts and its size, the cotangents of its stages by states within it, their sums.
+
+    Steps of size 0 fill up the rows to their number.
+    """
+    n, k, dtype = system.n, len(steps), ct.dtype
+    points = np.zeros((count, n + 2), dtype)
+    within, seeds = np.zeros((count, system.method.update.size, n), dtype), np.zeros((count, n), dtype)
+    points[:k, :n] = [step.y for step, _ in steps]
+    points[:k, n:] = [(step.t, step.h) for step, _ in steps]
+    points[k:, : n + 1] = points[k - 1, : n + 1]
+    for i, (_, place) in enumerate(steps):
+        if place.start < place.stop:
+            within[i] = weights[place].T @ ct[place]
+            seeds[i] = ct[place].sum(0)
+    return points, within, seeds

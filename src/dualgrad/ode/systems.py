@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.trace.cache import Repeated
 from .._engine.transforms.pytrees import matched
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
 from ..implicit._problem import Layout, _key, constants, numbers
@@ -89,7 +90,8 @@ class System:
         self.owner: System = self
         self.method: Method = METHODS[control.method]
         self.grids: OrderedDict[Any, Any] = OrderedDict()
-        self.programs: dict[str, Callable[..., Any]] = {}
+        self.programs: dict[str, Repeated] = {}
+        self.solved: int = 0  # times
 
     @functools.cached_property
     def tangent(self) -> Tangent:
@@ -250,7 +252,10 @@ class Given(System):
                 found += [np.nan, 0]
         place = (y.tobytes(), times, *[p.asnumpy().tobytes() for p in params])
         before = self.seen.setdefault(place, found)
-        if not all(np.allclose(a, b, 1e-5, 0.0, equal_nan=True) for a, b in zip(before, found, strict=True)):
+        if not all(
+            np.array_equal(a, b) or np.allclose(a, b, 1e-5, 0.0, equal_nan=True)
+            for a, b in zip(before, found, strict=True)
+        ):
             raise RuntimeError(
                 f"{self.name}: f is another function now than when the equation was solved, and a derivative needs it "
                 f"again: it reads a variable, an attribute or an array that has changed since; pass that as an "
