@@ -125,3 +125,17 @@ def test_the_negation_of_up_to_eight_sums_within_sums_is_put_off(depth):
     made(Tensor(X), Tensor(Y))
     assert rewrites()["negation_too_deep"] - before["negation_too_deep"] == (depth > 8)
     assert same(chain, X, Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("condition", [True, False, [True] * 4, [False] * 4, [True, False, True, True]])
+def test_a_choice_by_a_constant_is_what_it_chooses(condition, dtype):
+    """A number is not repeated up to an array; the sign of what is chosen, and nan elsewhere, are as they were."""
+    known, x = Tensor(np.array(condition)), X.astype(dtype)
+    for fn in (
+        lambda a, b: ops.where(known, a * b, a / b),
+        lambda a, b: ops.where(known, -a, ops.log(b)) * b,
+        lambda a, b: ops.where(known, a[0], b) + ops.where(known, a, b[0]),
+        lambda a, b: dg.grad(lambda a: ops.where(known, a * a, ops.sin(a)).sum())(a),
+    ):
+        assert same(fn, x, x[::-1].copy())

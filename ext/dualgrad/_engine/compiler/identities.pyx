@@ -11,6 +11,7 @@ Rounding is symmetric, and a power of two only shifts the exponent, so these may
 * c1 * (c2 * x) is (c1 * c2) * x where one of the constants is a power of two, and division by one is a product.
 * c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
 * A square is a product, since products can be fused with what reads them.
+* A choice whose condition is a constant, the same for all elements, is what it chooses.
 
 Steps that have become equal are one step. Steps without a reader are dropped in the end.
 
@@ -180,7 +181,11 @@ cdef class Rewriting:
         cdef bint negative = False
         cdef int[2] both
         cdef int a
-        if not ins or not is_real(self.new.typenums[out]) or not is_real(self.new.typenums[<int>ins[0]]):
+        if not ins or not is_real(self.new.typenums[out]):
+            return self.plain(op, params, ins, out)
+        if op == OP_WHERE:
+            return self.choice(ins, out)
+        if not is_real(self.new.typenums[<int>ins[0]]):
             return self.plain(op, params, ins, out)
         if op == OP_MUL or op == OP_ABSORB_MUL or op == OP_DIV:
             return self.product(op, ins, out)
@@ -207,6 +212,18 @@ cdef class Rewriting:
     cdef int plain(self, int op, object params, tuple ins, int out) except -1:
         """A step as it is."""
         return self.is_equal(out, self.add_needed(op, params, ins, out))
+
+    cdef int choice(self, tuple ins, int out) except -1:
+        cdef Program p = self.new
+        cdef int condition = ins[0], chosen
+        cdef Array a
+        if p.kinds[condition] == FROM_CONSTANT and uniform(<Array>p.sources[condition]):
+            a = <Array>p.sources[condition]
+            chosen = ins[1] if a.data[0] else ins[2]
+            if p.shapes[chosen] == p.shapes[out]:
+                note(CHOICE_KNOWN)
+                return self.is_equal(out, self.equal(chosen))
+        return self.plain(OP_WHERE, None, ins, out)
 
     cdef int linear(self, int op, object params, tuple ins, int out) except -1:
         """A step whose result is negative with its operands: one or two."""
