@@ -237,28 +237,37 @@ class Continuous(_Family):
             rest["isf"] = lambda q, *shapes, f=rest["ppf"]: -f(q, *shapes)
         super().__init__(*args, **rest)
 
-    def _standard(self, x: Any, shapes: Any, loc: Any, scale: Any) -> tuple[Any, Any, Any]:
-        """The standard variable, and where it is below and above the support; infinity is outside."""
+    def _standard(self, x: Any, loc: Any, scale: Any) -> Any:
         z = x if isinstance(loc, int | float) else x - loc
-        z = z if isinstance(scale, int | float) else z / scale
+        return z if isinstance(scale, int | float) else z / scale
+
+    def _beside(self, z: Any, shapes: Any) -> tuple[Any, Any]:
+        """Where the standard variable is below and above the support; infinity is outside."""
         low, high = self._ends(shapes)
         free = isinstance(low, float) and low == -INF
         below = z <= low if self._open_at_low or free else (z < low) | (z == -INF)
         above = z >= high if isinstance(high, float) and high == INF else (z > high) | (z == INF)
-        return z, below, above
+        return below, above
+
+    def _outside(self, z: Any, shapes: Any) -> Any:
+        if self._support == (-INF, INF):
+            return ops.isinf(z)
+        below, above = self._beside(z, shapes)
+        return below | above
 
     def _logpdf(self, x: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
-        z, below, above = self._standard(x, shapes, loc, scale)
+        z = self._standard(x, loc, scale)
         value = self._formulas["logpdf"](z, *shapes)
         value = value if isinstance(scale, int | float) else value - ops.log(scale)
-        return self._checked(ops.where(below | above, -INF, value), self._valid(shapes, scale))
+        return self._checked(ops.where(self._outside(z, shapes), -INF, value), self._valid(shapes, scale))
 
     def _pdf(self, x: Any, shapes: Any, loc: Any, scale: Any) -> Tensor:
         return ops.exp(self._logpdf(x, shapes, loc, scale))
 
     def _between(self, x: Any, shapes: Any, loc: Any, scale: Any, f: Any, first: float, last: float) -> Tensor:
         """A function that is constant outside the support."""
-        z, below, above = self._standard(x, shapes, loc, scale)
+        z = self._standard(x, loc, scale)
+        below, above = self._beside(z, shapes)
         value = ops.where(below, first, ops.where(above, last, f(z)))
         return self._checked(value, self._valid(shapes, scale))
 
