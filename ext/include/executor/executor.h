@@ -214,7 +214,6 @@ DG_SCALAR_DO(float)
 static __attribute__((unused)) void dg_run_scalars(const dg_scalar *s, const dg_instruction *program, npy_intp count,
                                                    char *const *bases)
 {
-    static const npy_intp still[5] = {0, 0, 0, 0, 0};
     for (npy_intp i = 0; i < count; ++i, ++s) {
         if (s->op < DG_S_CALL) {
             if (s->wide) dg_run_scalar_double(s, bases);
@@ -223,7 +222,7 @@ static __attribute__((unused)) void dg_run_scalars(const dg_scalar *s, const dg_
             const npy_intp one = 1;
             char *p[5];
             for (int k = 0; k <= s->n_in; ++k) p[k] = bases[s->base[k]] + s->offset[k];
-            s->fn(p, &one, still, s->data);
+            s->fn(p, &one, program[i].step, s->data); /* NumPy's power asks whether its exponent moves */
         } else {
             dg_run_block(program + i, 1, bases, 0, 1, 1, 0, 0);
         }

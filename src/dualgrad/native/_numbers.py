@@ -27,7 +27,7 @@ MOST_STEPS = 10_000
 PART = 500
 BLOCK = 1  # the base of numbers that stay inside
 MOST_OPERANDS = 4
-IDENTITY = OPCODES["identity"]
+IDENTITY, POWER = OPCODES["identity"], OPCODES["power"]
 CIRCLE = (OPCODES["sin"], OPCODES["cos"])
 
 Cell = tuple[int, int]
@@ -35,10 +35,11 @@ Step = tuple[Any, ...]
 
 
 class Calls:
-    """The loops that a program calls: by number, and the first step that calls each."""
+    """The loops that a program calls: by number, with the first step that calls each, and its opcode."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []
+        self.ops: list[int] = []
         self._numbers: dict[tuple[int, int], int] = {}
 
     def number(self, op: int, typenum: int, step: int) -> int:
@@ -46,6 +47,7 @@ class Calls:
         found = self._numbers.setdefault((op, typenum), len(self.steps))
         if found == len(self.steps):
             self.steps.append(step)
+            self.ops.append(op)
         return found
 
 
@@ -178,7 +180,7 @@ class _Part:
         elif how[0] == "constant":
             names[value] = w.number(element, how[1])
         elif how[0] == "call":
-            _call(w, how[1], element, ins, names[value])
+            _call(w, how[1], element, ins, names[value], self.calls.ops[how[1]] == POWER)
         elif how[0] == "function":
             w.line(f"{names[value]} = call {element} {_entry(w, 2 * how[1])}({element} {ins[0]})")
         elif how[0] == "circle":
@@ -198,12 +200,12 @@ def _open(w: Writer, bases: list[int], called: bool) -> None:
         w.line(f"%args = alloca [{MOST_OPERANDS} x ptr], align 8")
         w.line(f"%cells = alloca [{MOST_OPERANDS} x i64], align 8")
         w.line("%one = alloca i64, align 8")
-        w.line(f"%still = alloca [{MOST_OPERANDS} x i64], align 8")
+        w.line(f"%steps = alloca [{MOST_OPERANDS} x i64], align 8")
         w.line("store i64 1, ptr %one, align 8")
-        w.line(f"store [{MOST_OPERANDS} x i64] zeroinitializer, ptr %still, align 8")
         for k in range(MOST_OPERANDS):
             w.line(f"%cell{k} = getelementptr i64, ptr %cells, i64 {k}")
             w.line(f"%arg{k} = getelementptr ptr, ptr %args, i64 {k}")
+            w.line(f"%step{k} = getelementptr i64, ptr %steps, i64 {k}")
 
 
 def _address(w: Writer, base: int, offset: int) -> str:
@@ -222,12 +224,13 @@ def _entry(w: Writer, index: int) -> str:
     return found
 
 
-def _call(w: Writer, number: int, element: str, operands: list[str], result: str) -> None:
-    """Call a loop for one element. It may change the pointers that it is given."""
+def _call(w: Writer, number: int, element: str, operands: list[str], result: str, exponent: bool) -> None:
+    """Call a loop for one element. It may change the pointers that it is given. An exponent that is a number stays."""
     for k, operand in enumerate(operands):
         w.line(f"store {element} {operand}, ptr %cell{k}, align 8")
     for k in range(len(operands) + 1):
         w.line(f"store ptr %cell{k}, ptr %arg{k}, align 8")
+        w.line(f"store i64 {0 if exponent and k == 1 else BYTES[element]}, ptr %step{k}, align 8")
     loop, data = _entry(w, 2 * number), _entry(w, 2 * number + 1)
-    w.line(f"call void {loop}(ptr %args, ptr %one, ptr %still, ptr {data})")
+    w.line(f"call void {loop}(ptr %args, ptr %one, ptr %steps, ptr {data})")
     w.line(f"{result} = load {element}, ptr %cell{len(operands)}, align 8")

@@ -57,7 +57,7 @@ def explain(fn: Callable[..., Any], *, passes: bool = False) -> Callable[..., Ex
     >>> def energy(x):
     ...     return (ops.sin(x) * x).sum()
     >>> print(dg.explain(dg.grad(energy))(dg.Tensor([[1.0, 2.0]], dg.float64)))  # doctest: +ELLIPSIS
-    grad of energy: 4 steps, 1 region, 3 instructions
+    grad of energy: 4 steps, 1 region, 6 instructions
       arguments  %0 float64 (1, 2)
       results    float64 (1, 2)
     ...

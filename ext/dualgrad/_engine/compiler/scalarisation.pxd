@@ -43,6 +43,7 @@ cdef class Numbers:
     cdef list of_slot               # for each slot its number, or an array of them; None: nothing reads it
     cdef dict constants             # (type number, bytes) -> the number of a constant
     cdef dict same                  # what steps on arrays have made: (kind, opcode, operands) -> number
+    cdef int copies                 # numbers of results that lie elsewhere
     cdef int arrays                 # instructions that steps on arrays would be
 
     cdef int new_number(self, int typenum) except -1
@@ -58,6 +59,7 @@ cdef class Numbers:
     cdef bint read_step(self, tuple step) except -1
     cdef bint each(self, int kind, int op, int typenum, tuple ins, int out, list more) except -1
     cdef int cost(self)
+    cdef int leave(self, list numbers) except -1
     cdef int added(self, list line, int typenum) except -1
     cdef bint add_up(self, object ids, tuple axes, int out) except -1
     cdef bint multiply(self, tuple ins, int out) except -1

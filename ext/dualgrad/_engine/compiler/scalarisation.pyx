@@ -16,7 +16,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 import numpy as np
 
 from ..primitives.opcodes cimport *
-from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, is_elementwise
+from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, has_own_loop, is_elementwise
 from .executor cimport DG_CAST, DG_LOOP, DG_SELECT
 from .instructions cimport has_cast
 from .lowering cimport dtype_of, power_loop
@@ -30,7 +30,8 @@ cdef enum:
     MOVED = 64                      # and how many times as many may be cut out or put together
     MOST_STEPS = 20000              # on single numbers, where there are arrays
     WORTH = 6                       # steps on single numbers that take as long as one on an array
-    OF_A_FUNCTION = 3               # and as long as an exponential
+    OF_A_FUNCTION = 3               # and as long as an exponential,
+    OF_A_COPY = 2                   # or as a number that is copied
 
 
 def largest_array(Py_ssize_t elements=-1):
@@ -91,7 +92,9 @@ cdef class Numbers:
 
     cdef int constant(self, int typenum, object value) except -1:
         """The number of a constant."""
-        cdef tuple key = (typenum, np.asarray(value, dtype_of(typenum)).tobytes())
+        cdef tuple key
+        with np.errstate(all="ignore"):
+            key = (typenum, np.asarray(value, dtype_of(typenum)).tobytes())
         if key not in self.constants:
             self.constants[key] = self.new_number(typenum)
         return self.constants[key]
@@ -202,14 +205,21 @@ cdef class Numbers:
                 return False
         for slot in self.leaving():
             self.name(slot, [k or self.constant(p.typenums[<int>slot], 0) for k in self.ids(slot).ravel().tolist()])
-            for k in self.ids(slot).ravel().tolist():
-                self.numbers[k].leaves = True
+            self.copies += self.leave(self.ids(slot).ravel().tolist())
         if largest > 1:
             note(TAKEN_APART)
         return self.n_steps > 0 and (largest == 1 or self.cost() <= WORTH * self.arrays)
 
+    cdef int leave(self, list numbers) except -1:
+        """Note that numbers are a result; how many have to be copied, as they lie elsewhere."""
+        cdef int k, found = 0
+        for k in numbers:
+            found += self.numbers[k].leaves or self.numbers[k].maker == NO_STEP
+            self.numbers[k].leaves = True
+        return found
+
     cdef int cost(self):
-        cdef int i, found = 0
+        cdef int i, found = OF_A_COPY * self.copies
         for i in range(self.n_steps):
             found += 1 if self.steps[i].code != NONE else OF_A_FUNCTION
         return found
@@ -253,6 +263,8 @@ cdef class Numbers:
         for slot in ins:
             if <int>p.typenums[<int>slot] != typenum:
                 return False
+        if not lies_alike(op, typenum, [p.shapes[<int>slot] for slot in ins], shape):
+            return False
         loop = find_loop(op, typenum)
         return (loop.fn is not NULL and loop.out_typenum == <int>p.typenums[out]
                 and self.each(DG_LOOP, op, typenum, ins, out, []))
@@ -272,8 +284,7 @@ cdef class Numbers:
                 numbers[k] = operands[k]
             self.of_slot[out] = self.new_step(kind, op, typenum, made, n, numbers)
             return True
-        spread = [np.broadcast_to(x, p.shapes[out]).ravel().tolist()
-                  for x in [self.ids(slot) for slot in ins] + more]
+        spread = [spread_out(x, p.shapes[out]).ravel().tolist() for x in [self.ids(slot) for slot in ins] + more]
         found = []
         for together in zip(*spread):
             for k in range(n):
@@ -322,8 +333,8 @@ cdef class Numbers:
         if product(shape) * inner > MOST_STEPS:
             return False
         self.arrays += 1
-        rows = np.broadcast_to(a[..., :, None, :], shape + (inner,)).reshape(-1, inner).tolist()
-        columns = np.broadcast_to(np.swapaxes(b, -1, -2)[..., None, :, :], shape + (inner,)).reshape(-1, inner).tolist()
+        rows = spread_out(a[..., :, None, :], shape + (inner,)).reshape(-1, inner).tolist()
+        columns = spread_out(np.swapaxes(b, -1, -2)[..., None, :, :], shape + (inner,)).reshape(-1, inner).tolist()
         for row, column in zip(rows, columns):
             terms = []
             for k in range(<int>inner):
@@ -332,6 +343,19 @@ cdef class Numbers:
             found.append(self.added(terms, typenum))
         self.name(out, found)
         return True
+
+
+cdef object spread_out(object ids, tuple shape):
+    """Numbers repeated up to a shape; `broadcast_to` would not tell of a lack of memory."""
+    return np.add(ids, np.zeros(shape, np.uint64), dtype=np.uint64)
+
+
+cdef bint lies_alike(int op, int typenum, list shapes, tuple shape) except -1:
+    """Whether an element of a result does not depend on where its operands lie, as it does in some loops of NumPy's: of
+    several operands, where one is repeated, or where the sign of a zero is not told."""
+    if not is_real(typenum) or has_own_loop(op, typenum) or is_number(shape):
+        return True
+    return op != OP_FMIN and op != OP_FMAX and all([each == shape for each in shapes])
 
 
 cdef tuple added_axes(tuple shape, tuple target):

@@ -213,6 +213,8 @@ cdef class Planner:
             p.arg[k].base = x.base
             p.arg[k].offset = x.offset
             p.step[k] = item_size(x.typenum)
+        if s.op == OP_POWER:
+            p.step[1] = 0                   # the exponent is one number, as in eager execution
         if s.inner != NONE:
             p.fn = fused_loop(s.inner, s.outer, s.second, s.typenum == cnp.NPY_DOUBLE)
             return s.op, s.typenum, (s.inner, s.outer, s.second, None)

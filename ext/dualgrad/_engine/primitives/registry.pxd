@@ -77,6 +77,7 @@ cdef int add_row(object row, Primitive p, object kernel) except -1
 cdef str op_name(int op)
 cdef str np_name(Array a)
 cdef Loop *find_loop(int op, int typenum) except NULL
+cdef bint has_own_loop(int op, int typenum) noexcept
 cdef void *own_function(int op, int typenum) noexcept
 cdef int raise_of(Loop *loop) except -1
 cdef int numpy_loop(object ufunc, int typenum, Loop *loop) except -1

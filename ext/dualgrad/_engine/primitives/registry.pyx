@@ -356,6 +356,11 @@ cdef Loop *find_loop(int op, int typenum) except NULL:
     return loop
 
 
+cdef bint has_own_loop(int op, int typenum) noexcept:
+    """Whether the inner loop of a primitive for a type is one of ours."""
+    return op < N_OPS and dg_own_loop(op, typenum) is not NULL
+
+
 cdef int keep_loop(const Loop *found, Loop *loop) except -1:
     """Put a loop into a table. Two threads may look for one at once; the first puts it there, and others read it."""
     with cython.critical_section(TABLE):

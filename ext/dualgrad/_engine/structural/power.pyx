@@ -68,7 +68,9 @@ cdef class Power(Elementwise):
         cdef Lowering low = <Lowering>lowering
         if power_loop(typenum).fn is NULL or typenum == NPY_HALF:
             return None
-        number = new_buffer(typenum, (), ("constant", from_ndarray(np.asarray(params, dtype_of(typenum)))))
+        with np.errstate(all="ignore"):
+            exponent = np.asarray(params, dtype_of(typenum))
+        number = new_buffer(typenum, (), ("constant", from_ndarray(exponent)))
         low.buffers.append(number)
         return low.elementwise(AS_LOOP, OP_POWER, [ins[0], view_of(number)], typenum, shape)
 

@@ -209,7 +209,7 @@ cdef class BroadcastTo(Linear):
         return step.moved(step.positions(k))
 
     def tokens(self, params, list ins, tuple shape):
-        return np.broadcast_to(ins[0], shape)
+        return ins[0] + np.zeros(shape, np.uint64)
 
     def accumulated(self, walk, step, int k, list parts, list moving):
         return walk.spread_out(parts, walk.shapes[step[2][k]], walk.shapes[step[3]])
