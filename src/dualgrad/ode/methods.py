@@ -16,7 +16,7 @@ from ..tensor import Tensor
 from ..transforms.gradient import jvp
 from ..transforms.vectorize import vmap
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "Method", "combined"]
 
 Array = np.ndarray[Any, Any]
 Rate = Callable[[Tensor, Tensor], Tensor]
@@ -43,10 +43,15 @@ def _lower(*rows: tuple[float, ...]) -> Array:
     return np.array([(*row, *[0.0] * (n - len(row))) for row in rows])
 
 
-def _combined(weights: Array, vectors: list[Tensor]) -> Tensor:
-    """The sum of vectors with weights."""
-    used = [j for j in range(len(vectors)) if weights[j] != 0.0]
-    return Tensor(weights[used].astype(vectors[0].dtype.numpy)) @ stack([vectors[j] for j in used])
+def combined(weights: Array, vectors: Any) -> Tensor:
+    """The sum of vectors with weights; not finite if one of them is not.
+
+    They are added one by one, so that recorded steps are the eager ones to the last bit.
+    """
+    total = float(weights[0]) * vectors[0]
+    for j in range(1, len(weights)):
+        total = total + float(weights[j]) * vectors[j]
+    return total
 
 
 class DormandPrince(Method):
@@ -86,7 +91,7 @@ class DormandPrince(Method):
         """The stages h k_i."""
         found: list[Tensor] = []
         for row, node in zip(self.matrix, self.nodes, strict=True):
-            at = y + _combined(row, found) if found else y
+            at = y + combined(row[: len(found)], found) if found else y
             found.append(h * rate(at, t + float(node) * h))
         return stack(found)
 
@@ -196,9 +201,9 @@ class Rodas5P(Method):
         matrix = unit / (self.gamma * h) - jacobian
         found: list[Tensor] = []
         for i, node in enumerate(self.nodes):
-            right = rate(y + _combined(self.matrix[i], found) if found else y, t + float(node) * h)
+            right = rate(y + combined(self.matrix[i][: len(found)], found) if found else y, t + float(node) * h)
             if found:
-                right = right + _combined(self.couplings[i], found) / h
+                right = right + combined(self.couplings[i][: len(found)], found) / h
             if self.slopes[i]:
                 right = right + float(self.slopes[i]) * h * by_time
             found.append(linalg.solve(matrix, right.reshape((y.size, 1))).reshape((y.size,)))

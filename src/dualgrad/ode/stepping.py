@@ -18,7 +18,7 @@ from ..dtype import float64
 from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.apart import apart
-from .methods import Array
+from .methods import Array, combined
 from .systems import KEPT, System, flat
 
 __all__ = ["Step", "adaptive", "back", "follow", "forward", "program", "scalars"]
@@ -62,7 +62,7 @@ def together(system: System, what: str, fn: Callable[..., Any]) -> tuple[int, Re
 def advanced(system: System, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     """The state behind a step, and the stages."""
     u = system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
-    return y + Tensor(system.method.update.astype(y.dtype.numpy)) @ u, u
+    return y + combined(system.method.update, u), u
 
 
 def attempt(
@@ -77,7 +77,7 @@ def attempt(
     left = ops.abs(end - t)
     h = ops.sign(end - t) * ops.minimum(size, left)
     after, u = advanced(system, y, t.astype(y.dtype), h.astype(y.dtype), params)
-    missed = Tensor(system.method.error.astype(y.dtype.numpy)) @ u + 0.0 * after  # not finite if the state is not
+    missed = combined(system.method.error, u) + 0.0 * after  # not finite if a stage or the state is not
     missed = missed / (absolute + system.control.rtol * ops.maximum(ops.abs(y), ops.abs(after)))
     wrong = ops.sqrt((missed.astype(float64) ** 2).mean())
     good, some = wrong <= 1.0, ops.maximum(wrong, 1e-10)

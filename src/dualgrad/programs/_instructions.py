@@ -7,6 +7,7 @@ inspection.pyx for the fields. Machine code (`native`) is missing, since it stan
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -97,8 +98,8 @@ def _select_reads(i: Instruction, rows: int) -> list[Access]:
 
 def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
     shape = outs[0].shape
-    if i["op"] in _PARTS:
-        return [_part_tokens(i, ins)]
+    if i["op"] == _SUM:
+        return [_additions(ins)]
     if i["fused"] is None:
         return [elementwise_tokens(i["op"], ins, shape)]
     inner, outer, second, factor = i["fused"]
@@ -111,24 +112,18 @@ def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[
     return [result]
 
 
-#: Parts of sums and of matrix products on single numbers, and what they do.
-_PARTS: dict[int, np.ufunc] = {OPCODES["sum"]: np.add, OPCODES["matmul"]: np.multiply}
+#: The primitive whose loops are additions of a sum: on single numbers.
+_SUM: int = OPCODES["sum"]
 
 
-def _part_tokens(i: Instruction, ins: list[Tokens]) -> Tokens:
-    """Sums and products of tokens, whose order is free."""
+def _additions(ins: list[Tokens]) -> Tokens:
+    """Sums of tokens, whose order is free: of two, three or four."""
     with np.errstate(over="ignore"):
-        if i["fused"] is None:
-            return np.asarray(_PARTS[i["op"]](ins[0], ins[1]))
-        inner, outer, second, _ = i["fused"]
-        left = _LINEAR[inner](ins[0], ins[1])
-        right = ins[2] if second < 0 else _LINEAR[second](ins[2], ins[3])
-        return np.asarray(_LINEAR[outer](left, right))
+        return np.asarray(functools.reduce(np.add, ins))
 
 
 #: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
 FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
-_LINEAR: dict[int, np.ufunc] = {FUSED.index("mul"): np.multiply, FUSED.index("add"): np.add}
 
 
 def _fused_tokens(operation: int, x: Tokens, y: Tokens, shape: tuple[int, ...]) -> Tokens:

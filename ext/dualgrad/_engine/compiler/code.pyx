@@ -10,8 +10,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memset
 
 from ..arrays.array cimport DG_DEBUG, count
-from ..primitives.opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MATMUL, OP_MUL, OP_NEG, OP_RECIPROCAL,
-                                   OP_SQUARE, OP_SUB, OP_SUM)
+from ..primitives.opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_DIV, OP_MUL, OP_NEG, OP_RECIPROCAL, OP_SQUARE,
+                                   OP_SUB, OP_SUM)
 from .executor cimport *
 from .instructions cimport Instruction
 from .rewrites cimport SCALAR_FORM, note
@@ -106,8 +106,8 @@ cdef int finish_scalars(RegionCode made) except -1:
     return 0
 
 
-# Operations on single numbers that need no call; a sum and a matrix product as their parts.
-cdef dict NUMBERS = {OP_MUL: DG_F_MUL, OP_MATMUL: DG_F_MUL, OP_ABSORB_MUL: DG_F_ABSORB, OP_ADD: DG_F_ADD,
+# Operations on single numbers that need no call; a sum as its additions.
+cdef dict NUMBERS = {OP_MUL: DG_F_MUL, OP_ABSORB_MUL: DG_F_ABSORB, OP_ADD: DG_F_ADD,
                      OP_SUM: DG_F_ADD, OP_SUB: DG_F_SUB,
                      OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE, OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
 

@@ -11,7 +11,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
-from ..primitives.opcodes cimport OP_ADD, OP_MATMUL, OP_MUL, OP_SUM
+from ..primitives.opcodes cimport OP_ADD, OP_SUM
 from ..primitives.registry cimport own_function
 from .code cimport RegionCode
 from .executor cimport *
@@ -139,7 +139,7 @@ def numbers_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t stop):
     for i in range(first, stop):
         p = &region.code[i]
         op, typenum, together = <tuple>region.listing[i]
-        op = OP_ADD if op == OP_SUM else OP_MUL if op == OP_MATMUL else op
+        op = OP_ADD if op == OP_SUM else op
         found.append((op, typenum, None if together is None else (<tuple>together)[:3],
                       [(p.arg[k].base, p.arg[k].offset) for k in range(p.n_in)],
                       (p.arg[p.n_in].base, p.arg[p.n_in].offset)))

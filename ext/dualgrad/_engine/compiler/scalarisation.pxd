@@ -1,5 +1,5 @@
 # Programs on few numbers as steps on single ones. See scalarisation.pyx.
-from ..primitives.opcodes cimport OP_MATMUL, OP_SUM
+from ..primitives.opcodes cimport OP_SUM
 from .program cimport Program
 
 cdef enum:
@@ -29,8 +29,8 @@ cdef struct Number:
 
 
 cdef inline bint adds_up(int op) noexcept:
-    """Whether a step is part of a sum or of a matrix product, whose order is free."""
-    return op == OP_SUM or op == OP_MATMUL
+    """Whether a step is part of a sum."""
+    return op == OP_SUM
 
 
 cdef class Numbers:
@@ -62,7 +62,6 @@ cdef class Numbers:
     cdef int leave(self, list numbers) except -1
     cdef int added(self, list line, int typenum) except -1
     cdef bint add_up(self, object ids, tuple axes, int out) except -1
-    cdef bint multiply(self, tuple ins, int out) except -1
 
 
 cdef bint is_number(tuple shape)

@@ -5,7 +5,9 @@ Design
 An instruction on a whole array costs as much as some six on single numbers: it has rows, blocks and strides to look
 at. So where arrays have few elements (the state of an integrator, a 3-vector, a small matrix) each element becomes a
 number of its own. Reshapes, slices, concatenations and broadcasts then are no steps at all: an array is an array of
-names of numbers, and these are moved. Sums and matrix products become sums and products of numbers.
+names of numbers, and these are moved. A sum of few numbers becomes additions. So nothing but time tells a program that
+is taken apart from eager execution, to the last bit; matrix products, which a library rounds in its own ways, stay
+whole, and so does the program that has one.
 
 A program in which every array is one number is read in the same way. There steps are as many as before, so it may be
 long; others have to be worth it.
@@ -30,6 +32,7 @@ cdef enum:
     MOVED = 64                      # and how many times as many may be cut out or put together
     MOST_STEPS = 20000              # on single numbers, where there are arrays
     WORTH = 6                       # steps on single numbers that take as long as one on an array
+    FEW = 7                         # terms of a sum that NumPy adds in their order
     OF_A_FUNCTION = 3               # and as long as an exponential,
     OF_A_COPY = 2                   # or as a number that is copied
 
@@ -123,7 +126,7 @@ cdef class Numbers:
         s = &self.steps[self.n_steps]
         s.kind = kind
         s.op = op
-        s.code = code_of_primitive(OP_ADD if op == OP_SUM else OP_MUL if op == OP_MATMUL else op)
+        s.code = code_of_primitive(OP_ADD if op == OP_SUM else op)
         if kind != DG_LOOP or not is_real(typenum):
             s.code = NONE
         s.inner = s.outer = s.second = NONE
@@ -246,8 +249,6 @@ cdef class Numbers:
         if op == OP_SUM or op == OP_SUM_TO:
             axes = params[0] if op == OP_SUM else added_axes(p.shapes[<int>ins[0]], shape)
             return is_real(typenum) and self.add_up(self.ids(ins[0]), axes, out)
-        if op == OP_MATMUL:
-            return is_real(typenum) and params is None and self.multiply(ins, out)
         if op == OP_WHERE:
             return (typenum == cnp.NPY_BOOL and p.typenums[<int>ins[1]] == p.typenums[out]
                     and self.each(DG_SELECT, op, p.typenums[out], ins, out, []))
@@ -294,19 +295,16 @@ cdef class Numbers:
         return True
 
     cdef bint add_up(self, object ids, tuple axes, int out) except -1:
-        """Sums along axes, one number after the other."""
-        cdef Program p = self.program
-        cdef list found = [], line
+        """Sums along an axis, one number after the other: eager execution adds few numbers in that order, wherever they
+        lie."""
+        cdef list found = [], along = [axis for axis in axes if ids.shape[axis] > 1]
         cdef object lines
-        cdef tuple along = tuple([axis % max(1, ids.ndim) for axis in axes])
-        if len(along) == ids.ndim:
-            lines = ids.reshape((1, ids.size))
-        else:
-            kept = [axis for axis in range(ids.ndim) if axis not in along]
-            lines = ids.transpose(kept + list(along)).reshape((product(p.shapes[out]), -1))
-        for line in lines.tolist():
-            found.append(self.added(line, p.typenums[out]) if len(line) > 1 else line[0])
-        self.arrays += <bint>(lines.shape[1] > 1)
+        if len(along) > 1 or along and ids.shape[along[0]] > FEW:
+            return False
+        lines = np.moveaxis(ids, along[0], -1) if along else ids[..., None]
+        for line in lines.reshape((-1, lines.shape[lines.ndim - 1])).tolist():
+            found.append(self.added(line, self.program.typenums[out]) if along else line[0])
+        self.arrays += len(along)
         self.name(out, found)
         return True
 
@@ -318,31 +316,6 @@ cdef class Numbers:
             numbers[0], numbers[1] = total, k
             total = self.step_on_array(DG_LOOP, OP_SUM, typenum, typenum, 2, numbers)
         return total
-
-    cdef bint multiply(self, tuple ins, int out) except -1:
-        """Matrix products, or stacks of them."""
-        cdef Program p = self.program
-        cdef int typenum = p.typenums[out], k
-        cdef int[2] numbers
-        cdef list found = [], terms
-        cdef tuple shape = p.shapes[out]
-        a, b = [self.ids(slot) for slot in ins]
-        if p.typenums[<int>ins[0]] != typenum or p.typenums[<int>ins[1]] != typenum or a.ndim < 2 or b.ndim < 2:
-            return False
-        inner = a.shape[a.ndim - 1]
-        if product(shape) * inner > MOST_STEPS:
-            return False
-        self.arrays += 1
-        rows = spread_out(a[..., :, None, :], shape + (inner,)).reshape(-1, inner).tolist()
-        columns = spread_out(np.swapaxes(b, -1, -2)[..., None, :, :], shape + (inner,)).reshape(-1, inner).tolist()
-        for row, column in zip(rows, columns):
-            terms = []
-            for k in range(<int>inner):
-                numbers[0], numbers[1] = <int>row[k], <int>column[k]
-                terms.append(self.step_on_array(DG_LOOP, OP_MATMUL, typenum, typenum, 2, numbers))
-            found.append(self.added(terms, typenum))
-        self.name(out, found)
-        return True
 
 
 cdef object spread_out(object ids, tuple shape):

@@ -14,7 +14,7 @@ from cpython.mem cimport PyMem_Calloc
 import numpy as np
 
 from ..arrays.array cimport Array, contiguous, from_ndarray, item_size
-from ..primitives.opcodes cimport OP_ADD, OP_IDENTITY, OP_MATMUL, OP_MUL, OP_POWER, OP_SUM
+from ..primitives.opcodes cimport OP_ADD, OP_IDENTITY, OP_POWER, OP_SUM
 from ..primitives.registry cimport Loop, find_loop
 from .allocation cimport BLOCK, Memory, aligned, new_located, new_memory
 from .code cimport Code, RegionCode, finish_scalars
@@ -222,7 +222,7 @@ cdef class Planner:
             p.fn = cast_loop(s.typenum, self.of.numbers[s.out].typenum)
             return s.op, s.typenum, self.of.numbers[s.out].typenum
         if s.kind == DG_LOOP:
-            op = OP_ADD if s.op == OP_SUM else OP_MUL if s.op == OP_MATMUL else s.op
+            op = OP_ADD if s.op == OP_SUM else s.op
             loop = power_loop(s.typenum) if op == OP_POWER else find_loop(op, s.typenum)
             p.fn = loop.fn
             p.data = loop.data
