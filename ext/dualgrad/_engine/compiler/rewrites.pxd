@@ -33,7 +33,6 @@ cdef enum Rewrite:
     # numbers
     TAKEN_APART
     NUMBER_RESHAPED
-    NUMBER_COPIED
     NUMBER_FUSED
     NUMBER_REUSES_CELL
     # lower; the manners as in lowering.pxd

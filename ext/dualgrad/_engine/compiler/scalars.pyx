@@ -23,7 +23,7 @@ from .instructions cimport cast_loop, fused_loop
 from .lowering cimport dtype_of, power_loop
 from .partition cimport new_region
 from .program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program
-from .rewrites cimport NUMBER_COPIED, NUMBER_FUSED, NUMBER_REUSES_CELL, note
+from .rewrites cimport NUMBER_FUSED, NUMBER_REUSES_CELL, note
 from .scalarisation cimport NO_STEP, Number, Numbers, Step, adds_up, numbers_of_program
 from .vertical_fusion cimport NONE, Chain, chain_of
 from .views cimport Buffer, new_buffer, packed, view
@@ -120,7 +120,6 @@ cdef class Planner:
                 x.base = memory.base
                 x.offset = i * <int>r.item
             else:
-                note(NUMBER_COPIED)
                 self.copies.append((k, memory.base, i * r.item))
         return 0
 
