@@ -30,7 +30,8 @@ def leaves(nest):
 def bits(found):
     """Numbers as bits, each nan the same one: processors and compilers choose among theirs."""
     arrays = [np.asarray(leaf.asnumpy()) for leaf in leaves(found)]
-    return [(a.dtype, a.shape, np.where(np.isnan(a), np.nan, a).astype(a.dtype).tobytes()) for a in arrays]
+    same_nan = [np.where(np.isnan(a), np.nan, a).astype(a.dtype) if a.dtype.kind in "fc" else a for a in arrays]
+    return [(a.dtype, a.shape, a.tobytes()) for a in same_nan]
 
 
 def compared(fn, *several):

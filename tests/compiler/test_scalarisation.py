@@ -1,7 +1,10 @@
 """Small arrays are taken apart into single numbers: nothing can tell it from eager execution, to the last bit."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
+from machine_code import bits
 from row_operands import ELEMENTWISE, operands, operation
 from ways import whole_arrays
 
@@ -23,12 +26,6 @@ def f64(*shape):
     return Tensor(RNG.normal(size=shape))
 
 
-def bits(found):
-    """Numbers as bits, each nan the same one."""
-    arrays = [np.asarray(t.asnumpy()) for t in found]
-    return [(a.dtype, a.shape, np.where(a != a, np.array(np.nan).astype(a.dtype), a).tobytes()) for a in arrays]
-
-
 def apart(fn, *args):
     """Whether the program of a function is one on single numbers."""
     return "numbers" in passes(dg.jit(fn))(*args)
@@ -38,17 +35,12 @@ def both(fn, *args):
     """The results of a recorded function, taken apart and whole, at the arguments and at others."""
     found = []
     others = [Tensor((a.asnumpy() * 0.7).astype(a.asnumpy().dtype)) for a in args]
-    for surroundings in (None, whole_arrays()):
-        if surroundings is not None:
-            surroundings.__enter__()
-        try:
+    for surroundings in (nullcontext(), whole_arrays()):
+        with surroundings:
             recorded = dg.jit(lambda *args: fn(*args))
             for _ in range(3):
                 result = recorded(*args)
             found.append((*result, *recorded(*others)))
-        finally:
-            if surroundings is not None:
-                surroundings.__exit__(None, None, None)
     return found
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, has_own_loop, is_elementwise
 from .executor cimport DG_CAST, DG_LOOP, DG_SELECT
+from .identities cimport is_real
 from .instructions cimport has_cast
 from .lowering cimport dtype_of, power_loop
 from .program cimport FROM_STEP, Program
@@ -32,9 +33,11 @@ cdef enum:
     MOVED = 64                      # and how many times as many may be cut out or put together
     MOST_STEPS = 20000              # on single numbers, where there are arrays
     WORTH = 6                       # steps on single numbers that take as long as one on an array
-    FEW = 7                         # terms of a sum that NumPy adds in their order
     OF_A_FUNCTION = 3               # and as long as an exponential,
     OF_A_COPY = 2                   # or as a number that is copied
+    FEW = 7                         # terms of a sum that NumPy adds in their order
+
+cdef Py_ssize_t LIMIT = LARGEST
 
 
 def largest_array(Py_ssize_t elements=-1):
@@ -45,9 +48,6 @@ def largest_array(Py_ssize_t elements=-1):
     if elements >= 0:
         LIMIT = elements
     return former
-
-
-cdef Py_ssize_t LIMIT = LARGEST
 
 
 cdef bint is_number(tuple shape):
@@ -63,14 +63,20 @@ cdef bint is_taken(int typenum) noexcept:
             or typenum == cnp.NPY_INT or typenum == cnp.NPY_LONG or typenum == cnp.NPY_LONGLONG)
 
 
-cdef bint is_real(int typenum) noexcept:
-    return typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT
-
-
 cdef bint moves(int op) noexcept:
     """Whether elements of a result are elements of the operands, or zeros."""
     return (op == OP_RESHAPE or op == OP_TRANSPOSE or op == OP_BROADCAST_TO or op == OP_IDENTITY or op == OP_SLICE
             or op == OP_UNSLICE or op == OP_CONCAT)
+
+
+cdef void *more_room(void *memory, int *room, size_t nbytes) except NULL:
+    """Memory for more than twice as many things of some bytes."""
+    cdef int wanted = 2 * room[0] + 64
+    cdef void *found = PyMem_Realloc(memory, wanted * nbytes)
+    if found is NULL:
+        raise MemoryError()
+    room[0] = wanted
+    return found
 
 
 cdef class Numbers:
@@ -82,13 +88,8 @@ cdef class Numbers:
     # ------------------------------------------------------------------------------------------------ numbers, steps
 
     cdef int new_number(self, int typenum) except -1:
-        cdef void *more
         if self.n_numbers == self.room_for_numbers:
-            self.room_for_numbers = 2 * self.room_for_numbers + 64
-            more = PyMem_Realloc(self.numbers, self.room_for_numbers * sizeof(Number))
-            if more is NULL:
-                raise MemoryError()
-            self.numbers = <Number *>more
+            self.numbers = <Number *>more_room(self.numbers, &self.room_for_numbers, sizeof(Number))
         self.numbers[self.n_numbers] = Number(typenum, NO_STEP, 0, NO_STEP, False, NO_STEP, 0)
         self.n_numbers += 1
         return self.n_numbers - 1
@@ -114,15 +115,10 @@ cdef class Numbers:
 
     cdef int new_step(self, int kind, int op, int typenum, int made, int n_in, const int *ins) except -1:
         """A step on numbers that gives one of type `made`; returns that number."""
-        cdef void *more
         cdef Step *s
         cdef int k
         if self.n_steps == self.room_for_steps:
-            self.room_for_steps = 2 * self.room_for_steps + 64
-            more = PyMem_Realloc(self.steps, self.room_for_steps * sizeof(Step))
-            if more is NULL:
-                raise MemoryError()
-            self.steps = <Step *>more
+            self.steps = <Step *>more_room(self.steps, &self.room_for_steps, sizeof(Step))
         s = &self.steps[self.n_steps]
         s.kind = kind
         s.op = op
@@ -190,25 +186,28 @@ cdef class Numbers:
     cdef bint read(self) except -1:
         """Note the steps; whether all of them are such on numbers, and worth it."""
         cdef Program p = self.program
-        cdef Py_ssize_t largest = 1, limit = LIMIT if LIMIT == 1 else LIMIT * MOVED
+        cdef Py_ssize_t largest = 1, size, limit = LIMIT if LIMIT == 1 else LIMIT * MOVED
         cdef tuple step
         cdef int k
         for step in p.steps:
             for slot in (<tuple>step[2]) + (step[3],):
-                largest = max(largest, self.size(slot))
-                if not 0 < self.size(slot) <= (limit if moves(step[0]) else LIMIT):
+                size = self.size(slot)
+                largest = max(largest, size)
+                if not 0 < size <= (limit if moves(step[0]) else LIMIT):
                     return False
         for slot in self.leaving():
-            largest = max(largest, self.size(slot))
-            if not 0 < self.size(slot) <= limit:
+            size = self.size(slot)
+            largest = max(largest, size)
+            if not 0 < size <= limit:
                 return False
         self.begin()
         for step in p.steps:
             if not self.read_step(step) or largest > 1 and self.n_steps > MOST_STEPS:
                 return False
         for slot in self.leaving():
-            self.name(slot, [k or self.constant(p.typenums[<int>slot], 0) for k in self.ids(slot).ravel().tolist()])
-            self.copies += self.leave(self.ids(slot).ravel().tolist())
+            numbers = [k or self.constant(p.typenums[<int>slot], 0) for k in self.ids(slot).ravel().tolist()]
+            self.name(slot, numbers)
+            self.copies += self.leave(numbers)
         if largest > 1:
             note(TAKEN_APART)
         return self.n_steps > 0 and (largest == 1 or self.cost() <= WORTH * self.arrays)

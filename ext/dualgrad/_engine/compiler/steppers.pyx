@@ -14,7 +14,7 @@ from ..arrays.thread cimport thread_state
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, Located, Memory
 from .code cimport RegionCode
 from .native cimport native_of
-from .plan cimport Plan, loose, make_plan, run_instructions
+from .plan cimport Plan, is_on_numbers, loose, make_plan, run_instructions
 from .program cimport Program
 from .repetitions cimport Body
 from .views cimport is_packed
@@ -102,7 +102,7 @@ cdef class Stepper:
             a = new_array(m.form.typenum, m.form.ndim, m.form.shape)
             self.held[m.base - N_BASES] = a
             self.bases[m.base] = a.data
-        if len(plan.tasks) == 1 and (<RegionCode>plan.tasks[0]).scalars is not NULL and not plan.total_bytes:
+        if is_on_numbers(plan) and not plan.total_bytes:
             self.numbers = <RegionCode>plan.tasks[0]
         return 0
 
