@@ -10,6 +10,7 @@ from ... import extend
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded
 from ..axes._diagonals import tril
+from ._cholesky import differential, pullback
 from ._matrices import (
     adjoint,
     block,
@@ -39,31 +40,63 @@ def _lower_half(x: Tensor) -> Tensor:
     return tril(x) - x * (0.5 * identity(x, x.shape[-1]))
 
 
-def _cholesky_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
-    left = substituted(out, da, lower=True, least=0.0, caller=caller)
-    return out @ _lower_half(substituted(out, adjoint(left), lower=True, least=0.0, caller=caller))
+def _with_transpose(x: Tensor) -> Tensor:
+    return x + transposed(x)
 
 
-def _cholesky_vjp(ct: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
-    half = _lower_half(transposed(out) @ ct)
-    right = substituted(transposed(out), half + transposed(half), lower=False, least=0.0, caller=caller)
-    return substituted(transposed(out), transposed(right), lower=False, least=0.0, caller=caller) * 0.5
+def _differential_vjp(ct: Tensor, out: Tensor, factor: Tensor, da: Tensor) -> tuple[Tensor, Tensor]:
+    s = _pullback(factor, ct)
+    return tril(s @ out) * -2.0, s
+
+
+def _pullback_vjp(w: Tensor, out: Tensor, factor: Tensor, ct: Tensor) -> tuple[Tensor, Tensor]:
+    x = _differential(factor, _with_transpose(w) * 0.5)
+    return tril(out @ x) * -2.0, x
+
+
+_differential: extend.Primitive = extend.primitive(
+    "cholesky_differential",
+    differential,
+    arity=2,
+    residual=lambda out, factor, da: da - _with_transpose(out @ transposed(factor)),
+    correction=lambda r, out, factor, da: _differential(factor, r),
+    vjp=_differential_vjp,
+    core=(2, 2),
+    summary="change of a Cholesky factor with that of its matrix",
+)
+
+
+_pullback: extend.Primitive = extend.primitive(
+    "cholesky_pullback",
+    pullback,
+    arity=2,
+    residual=lambda out, factor, ct: tril(ct - (out @ factor) * 2.0),
+    correction=lambda r, out, factor, ct: _pullback(factor, r),
+    vjp=_pullback_vjp,
+    core=(2, 2),
+    summary="cotangent of a matrix from that of its Cholesky factor",
+)
 
 
 _factor = extend.primitive(
     "cholesky_factor",
     _cholesky_kernel,
-    jvp=(_cholesky_jvp,),
-    vjp=(_cholesky_vjp,),
+    jvp=(lambda da, out, a, caller: _differential(out, da),),
+    vjp=(lambda ct, out, a, caller: _pullback(out, ct),),
     core=(2,),
     summary="lower Cholesky factor of symmetric matrices",
 )
 
 
+def _complex_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str) -> Tensor:
+    left = substituted(out, da, lower=True, least=0.0, caller=caller)
+    return out @ _lower_half(substituted(out, adjoint(left), lower=True, least=0.0, caller=caller))
+
+
 _complex_factor = extend.primitive(
     "complex_cholesky_factor",
     _cholesky_kernel,
-    jvp=(_cholesky_jvp,),
+    jvp=(_complex_jvp,),
     core=(2,),
     summary="lower Cholesky factor of Hermitian matrices",
 )

@@ -21,7 +21,7 @@ __all__ = [
     "inverse", "matrix_solve", "solve", "solve_triangular",
 ]  # fmt: skip
 
-_BLOCK = 48  # triangular systems up to this size are solved by LAPACK
+BLOCK = 48  # triangular systems up to this size are solved by LAPACK
 
 
 # -------------------------------------------------------------------------------------------------- primitives
@@ -67,24 +67,35 @@ def _substituted(a: np.ndarray, b: np.ndarray, lower: bool, least: float, caller
     zeros = np.argwhere(sizes <= least * sizes.max(-1, keepdims=True, initial=0.0))
     if len(zeros):
         raise failure(caller, tuple(zeros[0, :-1].tolist()), "is singular: it has a zero on its diagonal")
-    return _substitution(a, b, lower)
+    x = np.empty(b.shape, b.dtype)
+    x[...] = b
+    substitute(a, x, lower)
+    return x
 
 
-def _substitution(a: np.ndarray, b: np.ndarray, lower: bool) -> np.ndarray:
-    """Halves, then blocks; on an upper triangle LAPACK's elimination has nothing to do but to substitute."""
-    n = a.shape[-1]
-    if n <= _BLOCK:
-        if lower:
-            return np.linalg.solve(a[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
-        return np.linalg.solve(a, b)
-    h = n // 2
+def substitute(a: np.ndarray, x: np.ndarray, lower: bool) -> None:
+    """Solve a triangular system in place, by halves, then blocks: LAPACK's elimination of these only substitutes."""
+    n, h = a.shape[-1], a.shape[-1] // 2
+    if n <= BLOCK:
+        turn = -1 if lower else 1  # of an upper triangle elimination makes nothing
+        x[..., ::turn, :] = np.linalg.solve(a[..., ::turn, ::turn], x[..., ::turn, :])
+        return
+    above, below = x[..., :h, :], x[..., h:, :]
     if lower:
-        first = _substitution(a[..., :h, :h], b[..., :h, :], lower)
-        last = _substitution(a[..., h:, h:], b[..., h:, :] - a[..., h:, :h] @ first, lower)
+        substitute(a[..., :h, :h], above, lower)
+        subtract_product(below, a[..., h:, :h], above)
+        substitute(a[..., h:, h:], below, lower)
     else:
-        last = _substitution(a[..., h:, h:], b[..., h:, :], lower)
-        first = _substitution(a[..., :h, :h], b[..., :h, :] - a[..., :h, h:] @ last, lower)
-    return np.concatenate([first, last], -2)
+        substitute(a[..., h:, h:], below, lower)
+        subtract_product(above, a[..., :h, h:], below)
+        substitute(a[..., :h, :h], above, lower)
+
+
+def subtract_product(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+    """Take a @ b from x in place, row by row or column by column, as x lies in memory."""
+    if x.strides[-2] < x.strides[-1]:
+        x, a, b = (np.swapaxes(y, -1, -2) for y in (x, b, a))
+    x -= a @ b
 
 
 def _substituted_vjp(
