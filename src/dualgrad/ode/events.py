@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..transforms.gradient import jvp
 from .flow import flow
 from .integrate import control_of, state_of, time_of
 from .methods import Array
-from .stepping import adaptive, follow, program, scalars
+from .stepping import Steps, adaptive, follow, program, scalars
 from .systems import Given
 
 __all__ = ["odeint_event"]
@@ -66,26 +66,23 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
 
     height, slope = along(y0, start)
     known = False
-    for step in adaptive(system, y0, start, end, params):
+    for t, h, y, u in _one_by_one(adaptive(system, y0, start, end, params)):
         if not known:  # at the start the solution may be on the event, and is leaving it
-            on_it = abs(height) <= SAME * abs(slope * step.h)
-            before, known = np.sign(slope * step.h) if on_it else np.sign(height), True
-
-        assert step.u is not None
-        stages = step.u.reshape((-1, step.y.size))
+            on_it = abs(height) <= SAME * abs(slope * h)
+            before, known = np.sign(slope * h) if on_it else np.sign(height), True
 
         def inside(theta: float) -> Array:
-            return step.y + (system.method.weights(np.array([theta])) @ stages)[0]  # noqa: B023
+            return y + (system.method.weights(np.array([theta])) @ u)[0]  # noqa: B023
 
         for look in range(1, LOOKS + 1):
-            now = np.sign(along(inside(look / LOOKS), step.t + look / LOOKS * step.h)[0])
+            now = np.sign(along(inside(look / LOOKS), t + look / LOOKS * h)[0])
             if now != before and before != 0.0 and event.direction in (0, -before):
                 low, high = (look - 1) / LOOKS, look / LOOKS
                 for _ in range(30):
                     middle = (low + high) / 2
-                    sign = np.sign(along(inside(middle), step.t + middle * step.h)[0])
+                    sign = np.sign(along(inside(middle), t + middle * h)[0])
                     low, high = (middle, high) if sign == before else (low, middle)
-                return np.asarray(_polished(event, step.t, step.y, high * step.h, params, along), y0.dtype)
+                return np.asarray(_polished(event, t, y, high * h, params, along), y0.dtype)
             before = now or before
     raise RuntimeError(
         f"{system.name}: no event from t0 = {start:.9g} to t_max = {end:.9g}"
@@ -96,13 +93,22 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
     )
 
 
+def _one_by_one(stream: Iterator[Steps]) -> Iterator[tuple[float, float, Array, Array]]:
+    """Where and when each step starts, its size, and its stages."""
+    for steps in stream:
+        assert steps.u is not None
+        yield from zip(steps.t.tolist(), steps.h.tolist(), steps.y, steps.u, strict=True)
+
+
 def _polished(event: Event, t: float, y: Array, h: float, params: tuple[Tensor, ...], along: Any) -> float:
     """The time of the event by Newton's method, on steps of the method itself in place of its dense output."""
     system = event.system
     best, found = np.inf, h
     for _ in range(20):
-        ((after, _),) = follow(system, params, y, [(t, h)])
-        height, slope = along(after, t + h)
+        one = Steps(np.array([t]), np.array([h]), y[None], None, np.array([t + h]))
+        (step,) = follow(system, params, y, one)
+        assert step.u is not None
+        height, slope = along(y + system.method.update @ step.u[0], t + h)
         if not abs(height) < best:
             break
         best, found = abs(height), h

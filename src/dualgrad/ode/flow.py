@@ -22,7 +22,7 @@ from .._engine.transforms.tensor import inspect
 from ..ops import concat, stack
 from ..tensor import Tensor
 from .methods import Array
-from .stepping import back, forward
+from .passes import back, forward
 from .systems import System, flat, parts
 
 __all__ = ["flow"]

@@ -1,43 +1,45 @@
-"""Integration on NumPy arrays: the kernels of the primitives in `flow`. Nothing here is differentiated.
-
-Steps are chosen by the error of the system that owns them. A tangent takes the same steps, so that forward and reverse
-derivatives are those of one discrete map: they agree up to rounding.
-"""
+"""Steps of a system on NumPy arrays: those that it chooses by their error, and those of given sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import ops
 from .._engine.trace.cache import Repeated
-from .._progress import bar_of
 from ..dtype import float64
+from ..loops import scan
 from ..ops import concat, stack
 from ..tensor import Tensor
-from ..transforms.apart import apart
 from .methods import Array, combined
-from .systems import KEPT, System, flat
+from .systems import System
 
-__all__ = ["Step", "adaptive", "back", "follow", "forward", "program", "scalars"]
+__all__ = ["Steps", "adaptive", "follow", "in_a_row", "program", "scalars", "together"]
 
-TOGETHER = 16  # steps on a few numbers in one call of a program,
+TOGETHER = 64  # steps on a few numbers in one call of a program,
 OFTEN = 4  # where so many solutions were found before
 
 SAFETY, LARGEST, SMALLEST = 0.9, 10.0, 0.2
-BAR = "{desc}: {percentage:3.0f}%|{bar}| t = {n:.4g} of {total:.4g} [{elapsed}<{remaining}]"
 
 
-class Step(NamedTuple):
-    """One step: from (t, y), of size h, with stages u one after the other; `after` is where it ends."""
+Rows = tuple[Tensor, ...]
 
-    t: float
-    h: float
-    y: Array
-    u: Array | None
-    after: float
+
+class Steps(NamedTuple):
+    """k steps one after the other: from (t, y), of sizes h, with stages u; `after` is where each ends."""
+
+    t: Array  # (k,)
+    h: Array  # (k,)
+    y: Array  # (k, n)
+    u: Array | None  # (k, s, n)
+    after: Array  # (k,)
+
+    def some(self, which: slice | list[int]) -> Steps:
+        """Some of them."""
+        parts: list[Any] = [x if x is None else x[which] for x in self]
+        return Steps(*parts)
 
 
 def program(system: System, what: str, fn: Callable[..., Any]) -> Repeated:
@@ -57,6 +59,14 @@ def together(system: System, what: str, fn: Callable[..., Any]) -> tuple[int, Re
     if system.solved <= OFTEN or not one.on_numbers:
         return 1, one
     return TOGETHER, program(system, f"{what}, several times", lambda *args: fn(TOGETHER, *args))
+
+
+def in_a_row(step: Callable[[Any, Any], tuple[Any, Rows]], carry: Any, xs: Rows, count: int) -> tuple[Any, Rows]:
+    """A loop over some steps, each of which is given a row of `xs`; a single one is no loop."""
+    if count > 1:
+        return scan(step, carry, xs or None, count)
+    carry, found = step(carry, tuple([x[0] for x in xs]))
+    return carry, tuple([x.reshape((1, *x.shape)) for x in found])
 
 
 def advanced(system: System, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
@@ -95,47 +105,58 @@ def attempt(
     return ops.where(good, after, y), control, h, wrong, u
 
 
-def attempts(system: System, params: tuple[Tensor, ...], y: Array, control: Array) -> Iterator[tuple[Any, ...]]:
-    """Attempts, one after the other: (size, error, state and time behind it, size of the next one, stages)."""
-    absolute = Tensor(system.absolute(y).astype(y.dtype))
+def attempts(
+    system: System, params: tuple[Tensor, ...], y: Array, control: Array
+) -> Iterator[tuple[Steps, list[list[float]]]]:
+    """Attempts, one after the other, and for each where it leads: (error, time behind it, size of the next one)."""
+    absolute, n = Tensor(system.absolute(y).astype(y.dtype)), y.size
 
-    def tried(count: int, y: Tensor, control: Tensor, absolute: Tensor, *params: Tensor) -> tuple[Tensor, Tensor]:
-        numbers, states = [], []
-        for _ in range(count):
-            y, control, h, wrong, u = attempt(system, y, control, absolute, params)
-            numbers.append(concat([stack([h, wrong]), control]))
-            states.append(concat([y, u.reshape((u.size,))]))
-        return stack(numbers), stack(states)
+    def tried(count: int, y: Tensor, control: Tensor, absolute: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
+        def step(carry: tuple[Tensor, Tensor], _: Any) -> Any:
+            y, control = carry
+            after, behind, h, wrong, u = attempt(system, y, control, absolute, params)
+            row = concat([control[:1], stack([h, wrong]), behind])
+            return (after, behind), (row, concat([y, u.reshape((u.size,))]))
 
+        (y, _), (numbers, states) = in_a_row(step, (y, control), (), count)
+        return numbers, states, y
+
+    behind: Any = y
     while True:
         _, run = together(system, "a step", tried)
         with np.errstate(over="ignore", invalid="ignore"):
-            numbers, states = [x.asnumpy() for x in run(Tensor(y), Tensor(control), absolute, *params)]
-        control = numbers[-1, 2:]
-        for (h, wrong, t, size, *_), state in zip(numbers.tolist(), states, strict=True):
-            y = state[: y.size].copy()  # it is kept for longer than the stages
-            yield h, wrong, y, t, size, state[y.size :]
+            found = run(Tensor(behind), Tensor(control), absolute, *params)
+            numbers, states, behind = [x.asnumpy() for x in found]
+        control = numbers[-1, 3:]
+        yield _steps(numbers, states, n, numbers[:, 3]), numbers[:, 2:5].tolist()
 
 
-def follow(system: System, params: tuple[Tensor, ...], y: Array, path: list[Any]) -> Iterator[tuple[Array, Array]]:
-    """The state behind each of some steps (t, h), and the stages."""
+def _steps(numbers: Array, states: Array, n: int, after: Array) -> Steps:
+    """Steps from rows (t, h, ...) and rows of states and stages; states are kept for longer than stages."""
+    return Steps(numbers[:, 0], numbers[:, 1], states[:, :n].copy(), states[:, n:].reshape((len(states), -1, n)), after)
 
-    def taken(count: int, y: Tensor, steps: Tensor, *params: Tensor) -> Tensor:
-        states = []
-        for i in range(count):
-            y, u = advanced(system, y, steps[i, 0], steps[i, 1], params)
-            states.append(concat([y, u.reshape((u.size,))]))
-        return stack(states)
 
-    at = 0
-    while at < len(path):
+def follow(system: System, params: tuple[Tensor, ...], y: Array, path: Steps) -> Iterator[Steps]:
+    """Steps of the sizes of others, with the states and stages of this system."""
+
+    def taken(count: int, y: Tensor, steps: Tensor, *params: Tensor) -> tuple[Tensor, Tensor]:
+        def step(y: Tensor, given: Rows) -> tuple[Tensor, Rows]:
+            after, u = advanced(system, y, given[0][0], given[0][1], params)
+            return after, (concat([y, u.reshape((u.size,))]),)
+
+        y, (states,) = in_a_row(step, y, (steps,), count)
+        return states, y
+
+    given, at, n = np.stack([path.t, path.h], 1), 0, y.size
+    behind: Any = y
+    while at < len(given):
         count, run = together(system, "a given step", taken)
-        some = path[at : at + count]
-        steps = np.array(some + (count - len(some)) * [(path[-1][0], 0.0)], y.dtype)
-        states = run(Tensor(y), Tensor(steps), *params).asnumpy()[: len(some)]
-        for state in states:
-            yield state[: y.size], state[y.size :]
-        y, at = states[-1, : y.size], at + len(some)
+        some = given[at : at + count]
+        steps = np.zeros((count, 2), y.dtype)
+        steps[: len(some)], steps[len(some) :, 0] = some, some[-1, 0]
+        states, behind = [x.asnumpy() for x in run(Tensor(behind), Tensor(steps), *params)]
+        yield _steps(some, states[: len(some)], n, path.after[at : at + count])
+        at += len(some)
 
 
 def scalars(y: Array, *numbers: float) -> list[Tensor]:
@@ -143,73 +164,46 @@ def scalars(y: Array, *numbers: float) -> list[Tensor]:
     return [Tensor(np.asarray(x, y.dtype)) for x in numbers]
 
 
-def walk(system: System, y: Array, start: float, end: float, arrays: tuple[Array, ...]) -> Iterator[Step]:
-    """The steps from start to end."""
-    owner, params = system.owner, tuple([Tensor(a) for a in arrays])
-    if owner is system:
-        taken = []
-        for step in adaptive(system, y, start, end, params):
-            taken.append(Step(step.t, step.h, step.y, None, step.after))
-            yield step
-        system.grids[_place(y, start, end, arrays)] = taken
-        while len(system.grids) > KEPT:
-            system.grids.popitem(last=False)
-        return
-    steps = path(owner, *system.of_owner(y, arrays), start, end)
-    behind = follow(system, params, y, [(step.t, step.h) for step in steps])
-    for step, (after, u) in zip(steps, behind, strict=True):
-        yield Step(step.t, step.h, y, u, step.after)
-        y = after
-
-
-def shown(system: System, what: str, steps: Iterable[Step], span: float) -> Iterator[Step]:
-    """The steps, with a bar of the time that they have passed, if one is wanted."""
-    bar = bar_of(f"{system.name}{what}", total=span, bar_format=BAR) if system.control.progress else None
-    if bar is None:
-        yield from steps
-        return
-    with bar:
-        for step in steps:
-            yield step
-            bar.update(abs(step.h))
-
-
-def path(system: System, y: Array, arrays: tuple[Array, ...], start: float, end: float) -> list[Step]:
-    """The steps without their stages; those that a system chose in its last calls are remembered."""
-    found = system.grids.get(_place(y, start, end, arrays)) if system.owner is system else None
-    return [step._replace(u=None) for step in walk(system, y, start, end, arrays)] if found is None else found
-
-
-def _place(y: Array, start: float, end: float, arrays: tuple[Array, ...]) -> tuple[Any, ...]:
-    return (y.tobytes(), start, end, *[a.tobytes() for a in arrays])
-
-
-def adaptive(system: System, y: Array, start: float, end: float, params: tuple[Tensor, ...]) -> Iterator[Step]:
+def adaptive(system: System, y: Array, start: float, end: float, params: tuple[Tensor, ...]) -> Iterator[Steps]:
     """Steps whose estimated error is within the tolerances, by a PI controller (Gustafsson 1991)."""
     if start == end:
         return
     first = np.array([start, _first_size(system, y, start, end, params), 1e-4, LARGEST, end])
-    t, size, limit, tiny = start, first[1], system.control.max_steps, 16 * float(np.finfo(y.dtype).eps)
-    for count, (h, wrong, after, behind, size, u) in enumerate(attempts(system, params, y, first)):
-        good = wrong <= 1.0
-        if good and count < limit:
-            yield Step(t, h, y, u, behind)
-            if behind == end:
-                return
-            t, y = behind, after
-        elif not good and size < tiny * max(abs(t), abs(end)):
-            why = "the estimated error is above the tolerances" if wrong < np.inf else "f is not finite beyond it"
+    t, tiny, left = start, 16 * float(np.finfo(y.dtype).eps), system.control.max_steps
+    for steps, leads in attempts(system, params, y, first):
+        good: list[int] = []
+        i, wrong, size = 0, 0.0, 0.0
+        for i, (wrong, after, size) in enumerate(leads[:left]):
+            if wrong <= 1.0:
+                good.append(i)
+            elif size < tiny * max(abs(t), abs(end)):
+                break
+            t = after
+            if t == end:
+                break
+        if good:
+            yield steps.some(slice(len(good)) if good[-1] == len(good) - 1 else good)
+        if t == end:
+            return
+        if not wrong <= 1.0 and size < tiny * max(abs(t), abs(end)):
+            raise _underflow(system, t, steps.y[i], wrong, size)
+        left -= len(leads)
+        if left <= 0:
+            assert steps.u is not None
+            y = steps.y[i] + system.method.update @ steps.u[i] if wrong <= 1.0 else steps.y[i]
             raise RuntimeError(
-                f"{system.name}: the step size underflows ({size:.3g}) at t = {t:.9g}, y = {system.describe(y)}: "
-                f"{why}; the solution may end there, have a jump, or rtol = {system.control.rtol:.3g} is too small for "
-                f"{y.dtype}{system.hint}"
+                f"{system.name}: {system.control.max_steps} steps of {system.control.method} came to t = {t:.9g} only, "
+                f"of {start:.9g} to {end:.9g}; y = {system.describe(y)}, the step size is {size:.3g}. Raise max_steps "
+                f"or the tolerances, or take method='rodas5p' if the system is stiff{system.hint}"
             )
-        if count == limit:
-            break
-    raise RuntimeError(
-        f"{system.name}: {limit} steps of {system.control.method} came to t = {t:.9g} only, of {start:.9g} to "
-        f"{end:.9g}; y = {system.describe(y)}, the step size is {size:.3g}. Raise max_steps or the tolerances, or take "
-        f"method='rodas5p' if the system is stiff{system.hint}"
+
+
+def _underflow(system: System, t: float, y: Array, wrong: float, size: float) -> RuntimeError:
+    why = "the estimated error is above the tolerances" if wrong < np.inf else "f is not finite beyond it"
+    return RuntimeError(
+        f"{system.name}: the step size underflows ({size:.3g}) at t = {t:.9g}, y = {system.describe(y)}: {why}; the "
+        f"solution may end there, have a jump, or rtol = {system.control.rtol:.3g} is too small for "
+        f"{y.dtype}{system.hint}"
     )
 
 
@@ -240,134 +234,3 @@ def _first_size(system: System, y: Array, start: float, end: float, params: tupl
         return h
     steep = max(size_f, curvature)
     return min(100 * h, max(1e-6, h * 1e-3) if steep <= 1e-15 else (0.01 / steep) ** 0.2)
-
-
-def _places(taken: Iterable[Step], times: list[float]) -> Iterator[tuple[Step, slice]]:
-    """Each step, and which of the times lie in it."""
-    at, n = 0, len(times)
-    for step in taken:
-        first, end = at, step.after
-        if step.h > 0:
-            while at < n and times[at] <= end:
-                at += 1
-        else:
-            while at < n and times[at] >= end:
-                at += 1
-        yield step, slice(first, at)
-
-
-def _weights(system: System, places: list[tuple[Step, slice]], times: Array) -> Array:
-    """The weights of the stages at all times, each within its step; exactly those of its end there."""
-    theta = np.ones(times.size)
-    for step, place in places:
-        if place.start == place.stop:
-            continue
-        within = times[place]
-        theta[place] = np.where(within == step.after, 1.0, (within - step.t) / step.h)
-    return system.method.weights(theta)
-
-
-@apart
-def forward(y0: Array, t: Array, *params: Array, system: System) -> Array:
-    """The states at t[1:], of a start y0 at t[0], shape (m - 1, n)."""
-    rows = np.empty((t.size - 1, y0.size), y0.dtype)
-    times = t[1:].astype(float)
-    rows[:] = y0  # where no time has passed
-    system.solved += 1
-    check_times(system.name, t)
-    check_function(system, y0, t, params)
-    steps = walk(system, y0, float(t[0]), float(t[-1]), params)
-    steps = shown(system, "", steps, abs(float(t[-1]) - float(t[0])))
-    places = [found for found in _places(steps, times.tolist()) if found[1].start < found[1].stop]
-    weights = _weights(system, places, times).astype(y0.dtype)
-    for step, place in places:
-        assert step.u is not None
-        rows[place] = step.y + weights[place] @ step.u.reshape((-1, y0.size))
-    return rows
-
-
-def check_function(system: System, y: Array, t: Array, params: tuple[Array, ...]) -> None:
-    """The user's f is still what it was when a solution from here was asked for first."""
-    given, y, arrays = system.given(y, params)
-    given.check(y, (float(t[0]), float(t[-1])), tuple([Tensor(a) for a in arrays]))
-
-
-def check_times(name: str, t: Array) -> None:
-    """Times are finite, and go in one direction."""
-    if not np.isfinite(t).all():
-        at = int(np.argmin(np.isfinite(t)))
-        raise ValueError(f"{name}: t[{at}] is {t[at]}; expected finite times")
-    ahead = np.diff(t) * (1.0 if t[-1] >= t[0] else -1.0)
-    if (ahead < 0).any():
-        at = int(np.argmax(ahead < 0))
-        raise ValueError(
-            f"{name}: the times are not monotone: t[{at}] = {t[at]:.9g}, t[{at + 1}] = {t[at + 1]:.9g}, and they go "
-            f"from {t[0]:.9g} to {t[-1]:.9g}; sort them"
-        )
-
-
-@apart
-def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Array:
-    """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
-    times = t[1:].astype(float)
-    system.solved += 1
-    check_function(system, y0, t, params)
-    taken, n = path(system, y0, params, float(t[0]), float(t[-1])), y0.size
-    places = list(_places(taken, times.tolist()))
-    weights = _weights(system, places, times) if taken else None
-
-    def pulled(count: int, total: Tensor, points: Tensor, within: Tensor, seeds: Tensor, *params: Tensor) -> Tensor:
-        for i in range(count):
-            total = _pulled(system, total, points[i], within[i], seeds[i], params)
-        return total
-
-    size = n + sum([int(np.prod(shape, dtype=int)) for shape in system.shapes])
-    total, given = np.zeros(size, y0.dtype), [Tensor(a) for a in params]
-    if not taken:
-        total[:n] = ct.sum(0)
-    steps = places[::-1]
-    bar = shown(system, " backwards", reversed(taken), abs(float(t[0]) - float(t[-1])))
-    at = 0
-    while at < len(steps):
-        count, run = together(system, "the adjoint of a step", pulled)
-        some = steps[at : at + count]
-        rows = [Tensor(x) for x in _cotangents(system, ct, weights, some, count)]
-        total = run(Tensor(total), *rows, *given).asnumpy()
-        at += len(some)
-        for _ in some:
-            next(bar, None)
-    next(bar, None)
-    return total
-
-
-def _pulled(
-    system: System, total: Tensor, point: Tensor, within: Tensor, seed: Tensor, params: tuple[Tensor, ...]
-) -> Tensor:
-    """The cotangents before a step, of those behind it."""
-    n = system.n
-    y, t, h = point[:n], point[n], point[n + 1]
-    update = Tensor(system.method.update.astype(y.dtype.numpy)).reshape((-1, 1))
-
-    def stages(y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        return system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
-
-    terms = flat(system.pulled(y, t, params, stages, update * total[:n] + within), y)
-    return concat([total[:n] + seed, total[n:]]) + terms
-
-
-def _cotangents(system: System, ct: Array, weights: Any, steps: list[Any], count: int) -> tuple[Array, Array, Array]:
-    """For each step where it starts and its size, the cotangents of its stages by states within it, their sums.
-
-    Steps of size 0 fill up the rows to their number.
-    """
-    n, k, dtype = system.n, len(steps), ct.dtype
-    points = np.zeros((count, n + 2), dtype)
-    within, seeds = np.zeros((count, system.method.update.size, n), dtype), np.zeros((count, n), dtype)
-    points[:k, :n] = [step.y for step, _ in steps]
-    points[:k, n:] = [(step.t, step.h) for step, _ in steps]
-    points[k:, : n + 1] = points[k - 1, : n + 1]
-    for i, (_, place) in enumerate(steps):
-        if place.start < place.stop:
-            within[i] = weights[place].T @ ct[place]
-            seeds[i] = ct[place].sum(0)
-    return points, within, seeds

@@ -1,0 +1,208 @@
+"""Integration forwards and backwards: the kernels of the primitives in `flow`. Nothing here is differentiated.
+
+Steps are chosen by the error of the system that owns them. A tangent takes the same steps, so that forward and reverse
+derivatives are those of one discrete map: they agree up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .._progress import bar_of
+from ..ops import concat
+from ..tensor import Tensor
+from ..transforms.apart import apart
+from .methods import Array
+from .stepping import Steps, adaptive, follow, in_a_row, together
+from .systems import KEPT, System, flat
+
+__all__ = ["back", "forward"]
+
+BAR = "{desc}: {percentage:3.0f}%|{bar}| t = {n:.4g} of {total:.4g} [{elapsed}<{remaining}]"
+
+
+def walk(system: System, y: Array, start: float, end: float, arrays: tuple[Array, ...]) -> Iterator[Steps]:
+    """The steps from start to end."""
+    owner, params = system.owner, tuple([Tensor(a) for a in arrays])
+    if owner is not system:
+        yield from follow(system, params, y, path(owner, *system.of_owner(y, arrays), start, end))
+        return
+    taken = []
+    for steps in adaptive(system, y, start, end, params):
+        taken.append(steps._replace(u=None))
+        yield steps
+    system.grids[_place(y, start, end, arrays)] = _joined(y, taken)
+    while len(system.grids) > KEPT:
+        system.grids.popitem(last=False)
+
+
+@contextmanager
+def shown(system: System, what: str, span: float) -> Iterator[Callable[[Array], None]]:
+    """A function that moves a bar by the sizes of steps, if a bar is wanted."""
+    bar = bar_of(f"{system.name}{what}", total=span, bar_format=BAR) if system.control.progress else None
+    if bar is None:
+        yield lambda sizes: None
+        return
+    with bar:
+        yield lambda sizes: bar.update(float(np.abs(sizes).sum()))
+
+
+def path(system: System, y: Array, arrays: tuple[Array, ...], start: float, end: float) -> Steps:
+    """The steps without their stages; those that a system chose in its last calls are remembered."""
+    found = system.grids.get(_place(y, start, end, arrays)) if system.owner is system else None
+    if found is None:
+        found = _joined(y, [steps._replace(u=None) for steps in walk(system, y, start, end, arrays)])
+    return found
+
+
+def _joined(y: Array, taken: list[Steps]) -> Steps:
+    """Steps without their stages, from a start y, as one."""
+    none = np.empty(0)
+    t, h, states, _, after = zip(Steps(none, none, np.empty((0, y.size), y.dtype), None, none), *taken, strict=True)
+    return Steps(np.concatenate(t), np.concatenate(h), np.concatenate(states), None, np.concatenate(after))
+
+
+def _place(y: Array, start: float, end: float, arrays: tuple[Array, ...]) -> tuple[Any, ...]:
+    return (y.tobytes(), start, end, *[a.tobytes() for a in arrays])
+
+
+def _places(stream: Iterable[Steps], times: Array, forwards: bool) -> Iterator[tuple[Steps, int, slice]]:
+    """The steps that have some of the times in them, each by its place among others, and which times these are."""
+    at, sign = 0, 1.0 if forwards else -1.0
+    for steps in stream:
+        for i, end in enumerate(np.searchsorted(sign * times, sign * steps.after, "right").tolist()):
+            if end > at:
+                yield steps, i, slice(at, end)
+                at = end
+
+
+def _weights(system: System, places: list[tuple[Steps, int, slice]], times: Array) -> Array:
+    """The weights of the stages at all times, each within its step; exactly those of its end there."""
+    theta = np.ones(times.size)
+    if places:  # else no time passes
+        counts = [place.stop - place.start for _, _, place in places]
+        t, h, after = np.repeat([(s.t[i], s.h[i], s.after[i]) for s, i, _ in places], counts, 0).T
+        theta = np.where(times == after, theta, (times - t) / h)
+    return system.method.weights(theta)
+
+
+@apart
+def forward(y0: Array, t: Array, *params: Array, system: System) -> Array:
+    """The states at t[1:], of a start y0 at t[0], shape (m - 1, n)."""
+    rows = np.empty((t.size - 1, y0.size), y0.dtype)
+    times, start, end = t[1:].astype(float), float(t[0]), float(t[-1])
+    rows[:] = y0  # where no time has passed
+    system.solved += 1
+    check_times(system.name, t)
+    check_function(system, y0, t, params)
+
+    with shown(system, "", abs(end - start)) as passed:
+
+        def taken() -> Iterator[Steps]:
+            for steps in walk(system, y0, start, end, params):
+                yield steps
+                passed(steps.h)
+
+        places = list(_places(taken(), times, end > start))
+    weights = _weights(system, places, times).astype(y0.dtype)
+    for steps, i, place in places:
+        assert steps.u is not None
+        rows[place] = steps.y[i] + weights[place] @ steps.u[i]
+    return rows
+
+
+def check_function(system: System, y: Array, t: Array, params: tuple[Array, ...]) -> None:
+    """The user's f is still what it was when a solution from here was asked for first."""
+    given, y, arrays = system.given(y, params)
+    given.check(y, (float(t[0]), float(t[-1])), tuple([Tensor(a) for a in arrays]))
+
+
+def check_times(name: str, t: Array) -> None:
+    """Times are finite, and go in one direction."""
+    if not np.isfinite(t).all():
+        at = int(np.argmin(np.isfinite(t)))
+        raise ValueError(f"{name}: t[{at}] is {t[at]}; expected finite times")
+    ahead = np.diff(t) * (1.0 if t[-1] >= t[0] else -1.0)
+    if (ahead < 0).any():
+        at = int(np.argmax(ahead < 0))
+        raise ValueError(
+            f"{name}: the times are not monotone: t[{at}] = {t[at]:.9g}, t[{at + 1}] = {t[at + 1]:.9g}, and they go "
+            f"from {t[0]:.9g} to {t[-1]:.9g}; sort them"
+        )
+
+
+@apart
+def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Array:
+    """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
+    times, start, end, n = t[1:].astype(float), float(t[0]), float(t[-1]), y0.size
+    system.solved += 1
+    check_function(system, y0, t, params)
+    steps, given = path(system, y0, params, start, end), [Tensor(a) for a in params]
+    seeds = _Seeds(system, steps, ct, times, end > start)
+
+    def pulled(count: int, total: Tensor, points: Tensor, within: Tensor, seeds: Tensor, *params: Tensor) -> Tensor:
+        def step(total: Tensor, row: tuple[Tensor, ...]) -> tuple[Tensor, tuple[()]]:
+            point, within, seed = row
+            return _pulled(system, total, point, within, seed, params), ()
+
+        return in_a_row(step, total, (points, within, seeds), count)[0]
+
+    size = n + sum([int(np.prod(shape, dtype=int)) for shape in system.shapes])
+    total, at = np.zeros(size, y0.dtype), len(steps.t)
+    if at == 0:
+        total[:n] = ct.sum(0)
+    with shown(system, " backwards", abs(end - start)) as passed:
+        while at > 0:
+            count, run = together(system, "the adjoint of a step", pulled)
+            before = max(at - count, 0)
+            total = run(Tensor(total), *[Tensor(x) for x in seeds.of(before, at, count)], *given).asnumpy()
+            passed(steps.h[before:at])
+            at = before
+    return total
+
+
+def _pulled(
+    system: System, total: Tensor, point: Tensor, within: Tensor, seed: Tensor, params: tuple[Tensor, ...]
+) -> Tensor:
+    """The cotangents before a step, of those behind it."""
+    n = system.n
+    y, t, h = point[:n], point[n], point[n + 1]
+    update = Tensor(system.method.update.astype(y.dtype.numpy)).reshape((-1, 1))
+
+    def stages(y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        return system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
+
+    terms = flat(system.pulled(y, t, params, stages, update * total[:n] + within), y)
+    return concat([total[:n] + seed, total[n:]]) + terms
+
+
+class _Seeds:
+    """Where the steps of a path start, and the cotangents that come in at times within them."""
+
+    def __init__(self, system: System, steps: Steps, ct: Array, times: Array, forwards: bool) -> None:
+        places = list(_places([steps], times, forwards))
+        weights = _weights(system, places, times)
+        self.places = {i: place for _, i, place in places}
+        self.system, self.steps, self.ct, self.weights = system, steps, ct, weights
+
+    def of(self, first: int, end: int, count: int) -> tuple[Array, Array, Array]:
+        """Of steps backwards: where each starts and its size, the cotangents of its stages, and those of its start.
+
+        Steps of size 0 fill up the rows to their number.
+        """
+        n, dtype, k = self.system.n, self.ct.dtype, end - first
+        steps = self.steps.some(slice(first, end))
+        points = np.zeros((count, n + 2), dtype)
+        within, seeds = np.zeros((count, self.system.method.update.size, n), dtype), np.zeros((count, n), dtype)
+        points[:k, :n], points[:k, n], points[:k, n + 1] = steps.y[::-1], steps.t[::-1], steps.h[::-1]
+        points[k:, : n + 1] = points[k - 1, : n + 1]
+        for i in range(first, end):
+            if i in self.places:
+                place = self.places[i]
+                within[end - 1 - i] = self.weights[place].T @ self.ct[place]
+                seeds[end - 1 - i] = self.ct[place].sum(0)
+        return points, within, seeds
