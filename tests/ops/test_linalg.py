@@ -32,6 +32,11 @@ VALUES = {
     "MatrixSolve": (ops.MatrixSolve(True), lambda a, b: np.linalg.solve(a.T, b), (A, B)),
     "solve_triangular": (ops.solve_triangular, lambda a, b: np.linalg.solve(np.triu(a), b), (T.T, RIGHT)),
     "solve_triangular, lower": (lambda a, b: ops.solve_triangular(a, b, lower=True), np.linalg.solve, (T, RIGHT)),
+    "solve_triangular, samples of the matrix alone": (
+        dg.vmap(lambda a, b: ops.solve_triangular(a, b, lower=True), (0, None)),
+        np.linalg.solve,
+        (np.stack([T, 2.0 * T]), RIGHT),
+    ),
     "solve_triangular, transposed": (
         lambda a, b: ops.solve_triangular(a, b, trans="T", lower=True, unit_diagonal=True),
         lambda a, b: np.linalg.solve(UNIT.T, b),

@@ -67,7 +67,8 @@ def _substituted(a: np.ndarray, b: np.ndarray, lower: bool, least: float, caller
     zeros = np.argwhere(sizes <= least * sizes.max(-1, keepdims=True, initial=0.0))
     if len(zeros):
         raise failure(caller, tuple(zeros[0, :-1].tolist()), "is singular: it has a zero on its diagonal")
-    x = np.empty(b.shape, b.dtype)
+    leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # samples of `vmap` may be those of one alone
+    x = np.empty((*leading, *b.shape[-2:]), b.dtype)
     x[...] = b
     substitute(a, x, lower)
     return x
