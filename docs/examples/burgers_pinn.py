@@ -35,6 +35,12 @@ import dualgrad as dg
 from dualgrad import Tensor, nn, ops
 from dualgrad.common.initializer import XavierNormal
 
+try:
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
+    tqdm.write = print
+
 VISCOSITY = 0.01 / np.pi
 PUBLISHED = 6.7e-4
 ALLOWED, ALLOWED_QUICK = 1e-3, 1e-1  # relative error in the mean square
@@ -127,7 +133,7 @@ def solve(seed, args):
         step = turn * (args.steps // args.rounds) + state.nit
         if step % max(1, args.steps // 10) == 0:
             seconds = time.perf_counter() - begin
-            print(f"{seed:5d} {step:6d}  {state.fun:10.3e}  {error():10.3e}  {seconds:8.1f}", flush=True)
+            tqdm.write(f"{seed:5d} {step:6d}  {state.fun:10.3e}  {error():10.3e}  {seconds:8.1f}")
 
     options = {"maxiter": args.steps // args.rounds, "gtol": 1e-12}
     if args.method == "L-BFGS-B":
@@ -173,7 +179,7 @@ def main():
         args.seeds, args.depth, args.points, args.rounds = args.seeds[:1], 4, 4_000, 4
     args.steps = args.steps or (800 if args.quick else 1500)
     print(f"{'seed':>5} {'step':>6}  {'loss':>10}  {'error':>10}  {'seconds':>8}")
-    fields, errors = zip(*[solve(seed, args) for seed in args.seeds], strict=True)
+    fields, errors = zip(*[solve(seed, args) for seed in tqdm(args.seeds, desc="seeds")], strict=True)
     median, allowed = float(np.median(errors)), ALLOWED_QUICK if args.quick else ALLOWED
     print(f"relative errors: {', '.join(f'{e:.2e}' for e in errors)}")
     print(f"median: {median:.2e} (allowed: {allowed:.0e}, published: {PUBLISHED:.1e} with L-BFGS)")

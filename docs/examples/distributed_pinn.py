@@ -33,6 +33,11 @@ from scipy.optimize import minimize
 import dualgrad as dg
 from dualgrad import Tensor, distributed, ops
 
+try:
+    from tqdm import tqdm
+except ImportError:
+    tqdm = None
+
 WIDTH = 16
 SHAPES = [(2, WIDTH), (WIDTH,), (WIDTH, WIDTH), (WIDTH,), (WIDTH,)]
 ENDS = np.cumsum([int(np.prod(shape)) for shape in SHAPES])
@@ -67,12 +72,18 @@ def train(backend, weights, count, steps, say):
     begin = time.perf_counter()
     shards = distributed.Shards.load(backend, points, count, chunk=8_192)
     total = distributed.SumOfShards(residuals, shards)
+    bar = tqdm(desc=f"{count} points", unit=" gradients") if tqdm and backend.writes else None
 
     def fun(w):
         value, slope = total.value_and_grad(Tensor(w))
+        if bar is not None:
+            bar.set_postfix_str(f"{float(value) / count:.3e}", refresh=False)
+            bar.update()
         return float(value) / count, slope.asnumpy() / count
 
     result = minimize(fun, weights, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 30})
+    if bar is not None:
+        bar.close()
     seconds = time.perf_counter() - begin
     say(f"{count:9d} points: {result.nfev:4d} gradients, mean square {result.fun:.3e}, {seconds:7.1f} s")
     return result.x

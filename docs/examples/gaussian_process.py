@@ -24,6 +24,12 @@ from scipy.optimize import minimize
 import dualgrad as dg
 from dualgrad import Tensor, curvature, ops
 
+try:
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
+    tqdm.write = print
+
 TRUE = {"log s^2": np.log(1.5**2), "log l": np.log(0.8), "log t^2": np.log(0.3**2)}
 START = np.array([0.0, 1.0, 0.0])
 GRADIENT_TOLERANCE = 1e-7
@@ -58,15 +64,11 @@ def maximised(loss):
     f = dg.scipy.objective(loss, START, hess="dense")
     print(f"{'iteration':>9}  {'log p(y)':>18}  {'|gradient|':>10}")
 
-    def show(intermediate_result):
-        at = intermediate_result.x
-        show.count += 1
-        print(f"{show.count:9d}  {-f.fun(at):18.9f}  {np.linalg.norm(f.jac(at)):10.3e}", flush=True)
+    def show(found):
+        tqdm.write(f"{found.nit:9d}  {-found.fun:18.9f}  {np.linalg.norm(f.jac(found.x)):10.3e}")
 
-    show.count = 0
     options = {"gtol": GRADIENT_TOLERANCE}
-    found = minimize(f.fun, f.x0, jac=f.jac, hess=f.hess, method="trust-exact", callback=show, options=options)
-    theta = found.x
+    theta = dg.scipy.fit(loss, START, method="trust-exact", options=options, callback=show, progress=True).x
     for _ in range(2):  # plain Newton steps, where gains are lost in the rounding of the likelihood
         theta = theta - np.linalg.solve(f.hess(theta), f.jac(theta))
     return theta, f
@@ -114,7 +116,8 @@ def draw(x, y, loss, theta, covariance, path):
     errors = np.sqrt(np.diag(covariance))
     s, l = (theta[i] + np.linspace(-3.0, 3.0, 25) * errors[i] for i in range(2))
     many = dg.vmap(dg.vmap(lambda a, b: loss(ops.stack([a, b, Tensor(theta[2])])), (None, 0)), (0, None))
-    rise = np.concatenate([many(Tensor(part), Tensor(l)).asnumpy() for part in s[:, None]]) - loss(Tensor(theta)).item()
+    rows = [many(Tensor(part), Tensor(l)).asnumpy() for part in tqdm(s[:, None], desc="likelihood")]
+    rise = np.concatenate(rows) - loss(Tensor(theta)).item()
     right.contour(s, l, rise.T, [0.5, 2.0, 4.5], colors="#1f6fb2")
     P = np.linalg.inv(covariance)[:2, :2]
     away = np.stack(np.meshgrid(s - theta[0], l - theta[1]), -1)

@@ -23,6 +23,11 @@ import dualgrad as dg
 from dualgrad import Tensor, ops
 from dualgrad.stats import bijections, cauchy, norm
 
+try:
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
+
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 PUBLISHED = {"mu": 4.4, "tau": 3.6}
@@ -82,7 +87,7 @@ def warm_up(state, count, rng):
     inverse_mass, first, step = np.ones(state[0].shape[1]), 0.1, 0.1
     for length in (count // 4, count // 4, count // 2):
         centre, gap, averaged, kept = np.log(10 * first), 0.0, 0.0, []
-        for i in range(1, length + 1):
+        for i in tqdm(range(1, length + 1), desc="warm-up", leave=False):
             state, accepted = transition(state, rng.integers(1, LEAPFROG + 1), step, inverse_mass, rng)
             gap += (TARGET - accepted.mean() - gap) / (i + 10)
             log_step = centre - np.sqrt(i) / 0.05 * gap
@@ -133,16 +138,11 @@ def main():
     parser.add_argument("--figure", help="where a picture goes")
     args = parser.parse_args()
     chains, warm, count = (16, 300, 500) if args.quick else (32, 1000, 4000)
-    try:
-        from tqdm import trange
-    except ImportError:
-        trange = range
-
     rng = np.random.default_rng(1)
     x = rng.normal(size=(chains, 10))
     state, step, inverse_mass = warm_up((x, *evaluate(x)), warm, rng)
     draws, acceptance = np.empty((count, chains, 10)), 0.0
-    for i in trange(count):
+    for i in tqdm(range(count), desc="draws"):
         state, accepted = transition(state, rng.integers(1, LEAPFROG + 1), step, inverse_mass, rng)
         draws[i], acceptance = state[0], acceptance + accepted.mean() / count
     print(f"{chains} chains, {count} draws of each; step {step:.3f}, acceptance {acceptance:.3f}")

@@ -30,6 +30,12 @@ import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad.common.initializer import XavierNormal
 
+try:
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
+    tqdm.write = print
+
 TRUE = np.array([1.0, 0.0025])
 START, END = 0.2, 0.8
 ALLOWED = 0.01  # relative error of both coefficients
@@ -46,7 +52,7 @@ def snapshots(modes=512, dt=1e-4):
         return slope * np.fft.rfft(np.fft.irfft(v) ** 2)
 
     v, found = np.fft.rfft(np.cos(np.pi * x)), []
-    for step in range(1, round(END / dt) + 1):
+    for step in tqdm(range(1, round(END / dt) + 1), desc="snapshots", leave=False):
         a = rate(v)
         b = rate(half * (v + 0.5 * dt * a))
         c = rate(half * v + 0.5 * dt * b)
@@ -148,11 +154,8 @@ def main():
 
     def report(state):
         if state.nit % max(1, steps // 10) == 0:
-            l1, l2 = loss.coefficients()
-            print(
-                f"{state.nit:6d}  {state.fun:10.3e}  {l1:8.5f}  {l2:9.7f}  {time.perf_counter() - begin:8.1f}",
-                flush=True,
-            )
+            (l1, l2), seconds = loss.coefficients(), time.perf_counter() - begin
+            tqdm.write(f"{state.nit:6d}  {state.fun:10.3e}  {l1:8.5f}  {l2:9.7f}  {seconds:8.1f}")
 
     options = {"maxiter": steps, "gtol": 1e-10}
     if args.method == "L-BFGS-B":

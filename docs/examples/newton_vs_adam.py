@@ -13,12 +13,18 @@ mean of squares.
 """
 
 import argparse
+import itertools
 import time
 
 import numpy as np
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
+
+try:
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
 
 X = Tensor(np.linspace(-1.0, 1.0, 600)[:, None])
 Y = ops.sin(3.0 * X) + ops.tanh(20.0 * (X - 0.3))
@@ -57,9 +63,9 @@ def by_adam(seconds):
         return loss
 
     watch = Watch(seconds)
-    while not watch.seen(step()):
-        pass
-    return watch.rows
+    for _ in tqdm(itertools.count(), desc="Adam", unit=" steps"):
+        if watch.seen(step()):
+            return watch.rows
 
 
 def by_fit(method, seconds, **options):
@@ -70,9 +76,8 @@ def by_fit(method, seconds, **options):
         if watch.seen(found.fun):
             raise StopIteration
 
-    dg.scipy.fit(
-        lambda: ((net(X) - Y) ** 2).mean(), net.trainable_params(), method=method, callback=after, options=options
-    )
+    loss = lambda: ((net(X) - Y) ** 2).mean()
+    dg.scipy.fit(loss, net.trainable_params(), method=method, options=options, callback=after, progress=True)
     return watch.rows
 
 

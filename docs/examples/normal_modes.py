@@ -22,6 +22,12 @@ import numpy as np
 import dualgrad as dg
 from dualgrad import Tensor, curvature
 
+try:
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
+    tqdm.write = print
+
 PUBLISHED = {13: -44.326801, 55: -279.248470, 147: -876.461207}  # Cambridge Cluster Database, in epsilon
 GRADIENT_TOLERANCE = 1e-10
 ENERGY_TOLERANCE = 1e-6
@@ -67,10 +73,10 @@ def relaxed(energy, x, most=60):
     hessian = dg.jit(dg.hessian(energy))
     print(f"{'iteration':>9}  {'energy':>18}  {'|gradient|':>10}  {'step':>6}")
     step = 1.0
-    for iteration in range(most):
+    for iteration in tqdm(range(most), desc="Newton steps", leave=False):
         value, gradient = (t.asnumpy() for t in value_and_gradient(Tensor(x)))
         size = np.linalg.norm(gradient)
-        print(f"{iteration:9d}  {value:18.12f}  {size:10.3e}  {step:6g}")
+        tqdm.write(f"{iteration:9d}  {value:18.12f}  {size:10.3e}  {step:6g}")
         if size < GRADIENT_TOLERANCE:
             return x
         eigenvalues, vectors = np.linalg.eigh(hessian(Tensor(x)).asnumpy())

@@ -21,16 +21,10 @@ more than two standard errors, or if the Hessian is not the derivative of the gr
 import argparse
 
 import numpy as np
-from scipy.optimize import minimize
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
 from dualgrad.ode import odeint
-
-try:
-    from tqdm import tqdm
-except ImportError:
-    tqdm = None
 
 HARE = [30.0, 47.2, 70.2, 77.4, 36.3, 20.6, 18.1, 21.4, 22.0, 25.4, 27.1, 40.3, 57.0, 76.6, 52.3, 19.5, 11.2, 7.6, 14.6,
         16.2, 24.7]  # fmt: skip
@@ -72,26 +66,8 @@ def likelihood(rtol):
 
 def fit(loss):
     """The optimum from `START`, by Newton's method in a trust region: SciPy's result."""
-    value_and_grad, hessian = dg.value_and_grad(loss), dg.hessian(loss)
-    bar = tqdm(desc="Newton steps", unit="") if tqdm else None
-
-    def fun(x):
-        value, gradient = value_and_grad(Tensor(x))
-        return float(value), gradient.asnumpy()
-
-    def step(intermediate_result):
-        if bar is not None:
-            bar.update()
-            bar.set_postfix(loss=f"{intermediate_result.fun:.6f}")
-
     options = {"gtol": GRADIENT_TOLERANCE}
-    found = minimize(
-        fun, np.log(START), jac=True, hess=lambda x: hessian(Tensor(x)).asnumpy(), method="trust-exact",
-        options=options, callback=step,
-    )  # fmt: skip
-    if bar is not None:
-        bar.close()
-    return found
+    return dg.scipy.fit(loss, np.log(START), method="trust-exact", options=options, progress=True)
 
 
 def difference_of_gradients(loss, x, direction, h=1e-4):

@@ -23,6 +23,11 @@ from scipy import optimize
 import dualgrad as dg
 from dualgrad import ops
 
+try:
+    from tqdm import tqdm
+except ImportError:
+    tqdm = None
+
 A, HEIGHT, SPEED = 100.0, 5.0, 45.0
 ALLOWED = {1000: 1e-6, 100: 1e-4}  # relative error of the least time, for N steps
 
@@ -71,6 +76,13 @@ def solved(n, iterations):
     target = dg.scipy.objective(lambda z: z[0] * 1.0, problem.start, hess="sparse")
     c = dg.scipy.system(problem.equations, problem.start, jac="sparse")
     began = time.perf_counter()
+    bar = tqdm(desc="trust-constr", unit=" steps") if tqdm else None
+
+    def step(x, state):
+        if bar is not None:
+            bar.set_postfix_str(f"T = {x[0]:.6f}, equations missed by {state.constr_violation:.1e}", refresh=False)
+            bar.update()
+
     found = optimize.minimize(
         target.fun,
         problem.start,
@@ -79,7 +91,10 @@ def solved(n, iterations):
         method="trust-constr",
         constraints=optimize.NonlinearConstraint(c.fun, 0.0, 0.0, jac=c.jac, hess=c.hess),
         options={"maxiter": iterations, "gtol": 1e-8, "xtol": 1e-12},
+        callback=step,
     )
+    if bar is not None:
+        bar.close()
     jacobian = c.jac(found.x)
     print(f"{n} steps: {found.x.size} variables, {jacobian.shape[0]} equations, {jacobian.nnz} entries of the Jacobian")
     print(f"{found.nit} iterations, {time.perf_counter() - began:.1f} s, equations met to {found.constr_violation:.1e}")

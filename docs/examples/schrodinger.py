@@ -30,6 +30,12 @@ import dualgrad as dg
 from dualgrad import Tensor, nn, ops
 from dualgrad.common.initializer import XavierNormal
 
+try:
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
+    tqdm.write = print
+
 END = np.pi / 2
 PUBLISHED = 1.97e-3
 ALLOWED, ALLOWED_QUICK = 2e-3, 2e-1  # relative error in the mean square
@@ -44,7 +50,7 @@ def split_step(modes=256, times=201, substeps=32):
     spread = np.exp(-0.5j * k**2 * dt)
     h = 2.0 / np.cosh(x) + 0j
     fields = [h]
-    for _ in range(times - 1):
+    for _ in tqdm(range(times - 1), desc="split step", leave=False):
         for _ in range(substeps):
             h = h * np.exp(0.5j * dt * np.abs(h) ** 2)
             h = np.fft.ifft(spread * np.fft.fft(h))
@@ -154,7 +160,7 @@ def main():
     def report(state):
         if state.nit % max(1, steps // 20) == 0:
             seconds = time.perf_counter() - begin
-            print(f"{state.nit:6d}  {state.fun:10.3e}  {error():10.3e}  {seconds:8.1f}", flush=True)
+            tqdm.write(f"{state.nit:6d}  {state.fun:10.3e}  {error():10.3e}  {seconds:8.1f}")
 
     options = {"maxiter": steps, "gtol": 1e-9}
     if method == "L-BFGS-B":

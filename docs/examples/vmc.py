@@ -40,9 +40,9 @@ import dualgrad as dg
 from dualgrad import Tensor, ops
 
 try:
-    from tqdm import trange
-except ImportError:
-    trange = range
+    from tqdm import tqdm
+except ImportError:  # no bars
+    tqdm = lambda steps, **_: steps
 
 FREE, TWO = 10.0, 3.0  # exact, in hartree: six electrons without repulsion, and two with it
 ABOVE = 1e-6  # what the trial function of two electrons may miss
@@ -149,7 +149,7 @@ def ground_state(electrons, count, iterations, sweeps):
     p = optimise(dot, Tensor(np.zeros(dot.size)), walkers, iterations)
     walkers.move(p, 300)
     energies = np.empty((sweeps, count))
-    for i in trange(sweeps):
+    for i in tqdm(range(sweeps), desc="sweeps"):
         walkers.move(p, 10)
         energies[i] = dot.recorded_energy(p, Tensor(walkers.x)).asnumpy()
     # walkers are independent of each other: their means in time have the error, correlations included
