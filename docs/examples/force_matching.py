@@ -15,6 +15,7 @@ things can be checked at geometries never seen in training: the forces, the ener
 forces do not fix), and the harmonic frequencies of the molecule, which are second derivatives at its minimum.
 """
 
+import argparse
 import time
 
 import numpy as np
@@ -112,7 +113,35 @@ def geometries(rng, count):
     return MINIMUM + rng.normal(0.0, 0.06, (count, 3, 3))
 
 
-def main(epochs=300):
+def draw(reference, potential, exact, found, path):
+    """Learnt forces against the known ones, and the energy along a stretch of one bond."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    left.plot(exact.ravel(), found.ravel(), ".", ms=3, color="#1f6fb2")
+    left.axline((0.0, 0.0), slope=1.0, color="0.7", zorder=0)
+    left.set(xlabel="force, known, eV/Å", ylabel="learnt", title="Components at geometries never seen")
+    lengths = np.linspace(0.8, 1.2, 81)
+    stretched = np.tile(MINIMUM, (81, 1, 1))
+    stretched[:, 1, 0] = lengths
+    for energy, style in ((reference, {"color": "0.7", "lw": 5, "label": "known"}), (potential, {"label": "learnt"})):
+        values = energy(Tensor(stretched)).asnumpy()
+        right.plot(lengths, values - values.min(), **style)
+    right.set(xlabel="length of a bond, Å", ylabel="energy, eV", title="One bond is stretched")
+    right.legend(frameon=False)
+    fig.savefig(path, dpi=120)
+    print(f"picture: {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Learn the potential energy of water from forces")
+    parser.add_argument("--epochs", type=int, default=300)
+    parser.add_argument("--figure", help="where a picture goes; none by default")
+    args = parser.parse_args()
+
     dg.set_seed(3)
     rng = np.random.default_rng(3)
     reference = Reference()
@@ -123,7 +152,7 @@ def main(epochs=300):
 
     potential = Potential()
     model_forces, loss_fn = Forces(potential), nn.MSELoss()
-    steps = epochs * data.get_dataset_size()
+    steps = args.epochs * data.get_dataset_size()
     optimizer = nn.Adam(potential.trainable_params(), nn.cosine_decay_lr(1e-5, 1e-2, steps, 1, steps))
 
     def forward_fn(positions, forces):
@@ -139,9 +168,9 @@ def main(epochs=300):
     print(f"{'epoch':>6}  {'force error, eV/Å':>18}  {'seconds':>8}")
     begin = time.perf_counter()
     batches = data.create_tuple_iterator()
-    for epoch in range(1, epochs + 1):
+    for epoch in range(1, args.epochs + 1):
         losses = [float(train_step(positions, forces)) for positions, forces in batches]
-        if epoch % (epochs // 10) == 0:
+        if epoch % max(1, args.epochs // 10) == 0:
             print(f"{epoch:6d}  {np.sqrt(np.mean(losses)):18.4f}  {time.perf_counter() - begin:8.1f}")
 
     unseen = Tensor(geometries(rng, 200))
@@ -155,6 +184,8 @@ def main(epochs=300):
     print(f"their energies, up to a constant: {energy_error:.1e} eV (allowed: {ALLOWED_ENERGIES})")
     print(f"frequencies in 1/cm, known:  {known.round(1)}")
     print(f"                     learnt: {learnt.round(1)} (allowed: {ALLOWED_FREQUENCIES:.0%} off)")
+    if args.figure:
+        draw(reference, potential, exact, found, args.figure)
     if not (
         force_error <= ALLOWED_FORCES and energy_error <= ALLOWED_ENERGIES and frequency_error <= ALLOWED_FREQUENCIES
     ):

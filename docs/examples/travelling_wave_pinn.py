@@ -121,7 +121,7 @@ def draw(network, path):
 def main():
     parser = argparse.ArgumentParser(description="Solve Burgers' equation by a physics-informed network")
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--output", help="where a picture goes; none by default")
+    parser.add_argument("--figure", help="where a picture goes; none by default")
     args = parser.parse_args()
 
     dg.set_seed(1)
@@ -149,8 +149,8 @@ def main():
     found = network(Tensor(grid, dg.float32)).asnumpy()
     error = np.linalg.norm(found - exact) / np.linalg.norm(exact)
     print(f"relative error on a grid of {len(grid)} points: {error:.2e} (allowed: {ALLOWED:.0e})")
-    if args.output:
-        draw(network, args.output)
+    if args.figure:
+        draw(network, args.figure)
     if not error <= ALLOWED:
         raise SystemExit("the network does not solve the equation")
 

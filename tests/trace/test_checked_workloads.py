@@ -20,17 +20,20 @@ from dualgrad.programs import ReplayError, checked, checking, verified
 pytestmark = pytest.mark.eager("records by itself")
 
 CALLS = 5  # of which two are replays at least: the first may fill caches, so that two more are recorded
-#: how each script is run briefly: its options, how precise it has to be then, arguments of its main function
+#: how each script is run briefly: its options, and how precise it has to be then
 BRIEFLY = {
-    "travelling_wave_pinn": (["--steps", "10"], {"ALLOWED": np.inf}, ()),
-    "force_matching": ([], dict.fromkeys(("ALLOWED_FORCES", "ALLOWED_ENERGIES", "ALLOWED_FREQUENCIES"), np.inf), (10,)),
-    "newton_logistic": (["--output", "picture.png"], {}, ()),
-    "kdv_inverse": (["--quick", "--steps", "5"], {"ALLOWED": np.inf}, ()),
+    "travelling_wave_pinn": (["--steps", "10"], {"ALLOWED": np.inf}),
+    "force_matching": (
+        ["--epochs", "10"],
+        dict.fromkeys(("ALLOWED_FORCES", "ALLOWED_ENERGIES", "ALLOWED_FREQUENCIES"), np.inf),
+    ),
+    "newton_logistic": (["--output", "picture.png"], {}),
+    "kdv_inverse": (["--quick", "--steps", "5"], {"ALLOWED": np.inf}),
 } | {
-    name: (["--quick", "--steps", "5"], {"ALLOWED_QUICK": np.inf}, ())
+    name: (["--quick", "--steps", "5"], {"ALLOWED_QUICK": np.inf})
     for name in ("biharmonic_plate", "burgers_pinn", "schrodinger")
 }
-BRIEFLY |= {name: (["--quick"], {}, ()) for name in EXAMPLES if name not in BRIEFLY}
+BRIEFLY |= {name: (["--quick"], {}) for name in EXAMPLES if name not in BRIEFLY}
 
 
 @contextmanager
@@ -65,14 +68,14 @@ LEFT_OUT = {"argon", "gaussian_process", "newton_vs_adam", "ode_sensitivity", "v
 @pytest.mark.parametrize("name", [n for n in EXAMPLES if not n.startswith("distributed_") and n not in LEFT_OUT])
 def test_examples(name, monkeypatch, tmp_path):
     """Each script, with every outermost call of a Cell recorded."""
-    options, precision, arguments = BRIEFLY[name]
+    options, precision = BRIEFLY[name]
     module = example(name)
     for limit, value in precision.items():
         monkeypatch.setattr(module, limit, value)
     monkeypatch.setattr(sys, "argv", [name, *options])
     monkeypatch.chdir(tmp_path)
     with watched(graph=True) as compared:
-        module.main(*arguments)
+        module.main()
     assert compared.total() >= 8
 
 
