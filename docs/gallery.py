@@ -4,11 +4,40 @@ A full run is kept below docs/examples/results: what NAME.py printed in NAME.txt
 """
 
 import ast
+import functools
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import benchmarks_page
 
 EXAMPLES = Path(__file__).parent / "examples"
 RESULTS = EXAMPLES / "results"
+
+#: The workloads of the benchmarks that do what a program does.
+WORKLOADS = {
+    "biharmonic_plate": ("application/plate",),
+    "burgers_pinn": ("application/burgers/loss", "application/burgers/run"),
+    "force_matching": ("force_matching/64",),
+    "gaussian_process": ("application/gaussian",),
+    "hmc": ("application/hmc",),
+    "newton_logistic": ("hessian/logistic-50",),
+    "ode_sensitivity": ("application/lynx/gradient", "application/lynx/hessian"),
+    "vmc": ("application/vmc",),
+}
+
+TIMES = """\
+Work of this kind beside others, from the page on :doc:`speed </generated/benchmarks>`:
+
+.. list-table::
+   :header-rows: 1
+
+   * - workload
+     - recorded
+     - jax
+     - torch
+"""
 
 INDEX = """\
 Gallery
@@ -43,6 +72,28 @@ def programs() -> Iterator[tuple[str, str, str, int]]:
         yield path.stem, title, "\n".join(body).strip(), module.body[1].lineno
 
 
+@functools.cache
+def measured() -> dict[str, Any]:
+    """The medians of all workloads."""
+    return json.loads((EXAMPLES.parent / "benchmarks.json").read_text())["cases"]
+
+
+def times(name: str) -> str:
+    """The workloads of a program beside jax and torch, those that were measured; empty if none was."""
+    rows = ""
+    for workload in WORKLOADS.get(name, ()):
+        if workload in measured():
+            case = measured()[workload]
+            wanted = (benchmarks_page.recorded, *[_fastest_of(rival) for rival in ("jax", "torch")])
+            cells = [f"``{workload}``", *[benchmarks_page.shown(least(case)) or "-" for least in wanted]]
+            rows += "".join(f"   {'*' if i == 0 else ' '} - {cell}\n" for i, cell in enumerate(cells))
+    return TIMES + rows if rows else ""
+
+
+def _fastest_of(rival: str) -> Any:
+    return lambda case: benchmarks_page.least(case, benchmarks_page.RIVALS[rival])
+
+
 def page(name: str, title: str, body: str, start: int) -> str:
     """The problem, the figure, what the program printed, and the program."""
     parts = [f"{title}\n{'=' * len(title)}\n", body]
@@ -50,6 +101,7 @@ def page(name: str, title: str, body: str, start: int) -> str:
         parts.append(f".. image:: /examples/results/{name}.png\n   :alt: {title}\n   :width: 100%")
     if (RESULTS / f"{name}.txt").exists():
         parts.append(f"What it printed:\n\n.. literalinclude:: /examples/results/{name}.txt\n   :language: none")
+    parts += [found] if (found := times(name)) else []
     parts.append(f"The program:\n\n.. literalinclude:: /examples/{name}.py\n   :lines: {start}-")
     return "\n\n".join(parts) + "\n"
 
