@@ -55,8 +55,10 @@ def uniform_weights(part: Tensor, degree: int) -> list[Tensor]:
     """
     if degree % 2 == 0:
         part = part + 0.5
-    weights = [part * 0.0 + 1.0]
-    for d in range(1, degree + 1):
+    if degree == 0:
+        return [part * 0.0 + 1.0]
+    weights = [1.0 - part, part]
+    for d in range(2, degree + 1):
         shares = [weight * (1.0 / d) for weight in weights]
         ahead = [(r + 1.0 - part) * share for r, share in enumerate(shares)]
         weights = _carried(ahead, [(part + (d - 1.0 - r)) * share for r, share in enumerate(shares)])

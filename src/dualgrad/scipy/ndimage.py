@@ -24,9 +24,9 @@ from .. import extend
 from .._engine.transforms import tensor as _engine
 from ..ops._arguments import alike, floating, integer, one_axis, permuted, to_shape
 from ..ops.index._indices import as_int64, one_axis_pattern, read
-from ..ops.index.choice import clamp, where
+from ..ops.index.choice import where
 from ..ops.math.elementwise import abs as magnitude
-from ..ops.math.elementwise import floor
+from ..ops.math.elementwise import floor, minimum
 from ..tensor import Tensor
 from ._bsplines import contracted, uniform_weights
 
@@ -294,14 +294,20 @@ def _interpolated(
         image = _with_margin(name, image, 1, beyond, cval)
     taps, weights = [], []
     for axis, length in enumerate(image.shape):
-        place = places[axis] + margin
+        place = _shifted(places[axis], margin)
         if beyond == "wrap":
             place = _turned(place, length)
-        first = floor(_engine.stop(place) + (0.0 if order % 2 else 0.5)) - order // 2
-        taps.append([as_int64(_folded(first + k, length, folds)) for k in range(order + 1)])
-        weights.append(uniform_weights(place - first - order // 2, order))
+        middle = floor(_shifted(_engine.stop(place), 0 if order % 2 else 0.5))
+        steps = [k - order // 2 for k in range(order + 1)]
+        taps.append([as_int64(_folded(_shifted(middle, step), length, folds)) for step in steps])
+        weights.append(uniform_weights(place - middle, order))
     value = contracted(name, image, taps, weights)
     return value if outside is None else where(outside, cval, value)
+
+
+def _shifted(place: Tensor, by: float) -> Tensor:
+    """A place moved by a number; there is no step for 0."""
+    return place + by if by else place
 
 
 def _with_margin(name: str, image: Tensor, count: int, beyond: str, cval: Any) -> Tensor:
@@ -327,7 +333,7 @@ def _turned(place: Tensor, length: int) -> Tensor:
 def _folded(tap: Tensor, length: int, ends: str) -> Tensor:
     """Whole places within an axis, of which those beyond its ends are images; nan becomes 0."""
     if ends == "nearest" or length == 1:
-        return where(tap >= 0, clamp(tap, 0, length - 1), 0.0)
+        return where(tap >= 0, minimum(tap, length - 1), 0.0)
     period = {"mirror": 2 * length - 2, "reflect": 2 * length, "grid-wrap": length}[ends]
     rest = tap - floor(tap / period) * period
     if ends != "grid-wrap":
