@@ -29,9 +29,7 @@ def _differential(factor: Array, da: Array, x: Array) -> None:
     n, h = factor.shape[-1], factor.shape[-1] // 2
     if n <= BLOCK:
         x[...] = da
-        substitute(factor, x, True)
-        x[...] = _transposed(x).copy()
-        substitute(factor, x, True)
+        _divide_both_sides(factor, x, True)
         x[...] = factor @ _lower_half(x)
         return
     first, below, last = factor[..., :h, :h], factor[..., h:, :h], factor[..., h:, h:]
@@ -58,9 +56,7 @@ def _pullback(factor: Array, ct: Array, s: Array) -> None:
     if n <= BLOCK:
         half = _lower_half(_transposed(factor) @ np.tril(ct))
         s[...] = 0.5 * (half + _transposed(half))
-        substitute(_transposed(factor), s, False)
-        s[...] = _transposed(s).copy()
-        substitute(_transposed(factor), s, False)
+        _divide_both_sides(_transposed(factor), s, False)
         return
     first, below, last = factor[..., :h, :h], factor[..., h:, :h], factor[..., h:, h:]
     side, end = s[..., h:, :h], s[..., h:, h:]
@@ -73,6 +69,13 @@ def _pullback(factor: Array, ct: Array, s: Array) -> None:
     rest *= -2.0
     rest += ct[..., :h, :h]
     _pullback(first, rest, s[..., :h, :h])
+
+
+def _divide_both_sides(a: Array, x: Array, lower: bool) -> None:
+    """Make of a symmetric x, in place, a^-1 x a^-T for a triangular a."""
+    substitute(a, x, lower)
+    x[...] = _transposed(x).copy()
+    substitute(a, x, lower)
 
 
 def _transposed(x: Array) -> Array:
