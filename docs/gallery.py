@@ -84,14 +84,11 @@ def times(name: str) -> str:
     for workload in WORKLOADS.get(name, ()):
         if workload in measured():
             case = measured()[workload]
-            wanted = (benchmarks_page.recorded, *[_fastest_of(rival) for rival in ("jax", "torch")])
-            cells = [f"``{workload}``", *[benchmarks_page.shown(least(case)) or "-" for least in wanted]]
+            seconds = [benchmarks_page.recorded(case)]
+            seconds += [benchmarks_page.least(case, benchmarks_page.RIVALS[rival]) for rival in ("jax", "torch")]
+            cells = [f"``{workload}``", *[benchmarks_page.shown(found) or "-" for found in seconds]]
             rows += "".join(f"   {'*' if i == 0 else ' '} - {cell}\n" for i, cell in enumerate(cells))
     return TIMES + rows if rows else ""
-
-
-def _fastest_of(rival: str) -> Any:
-    return lambda case: benchmarks_page.least(case, benchmarks_page.RIVALS[rival])
 
 
 def page(name: str, title: str, body: str, start: int) -> str:
