@@ -40,45 +40,67 @@ static inline int dg_indices_fit(const char *index, npy_intp n, npy_intp step, n
     return (wide ? DG_CHOOSE(dg_indices_fit_64) : DG_CHOOSE(dg_indices_fit_32))(index, n, step, extent);
 }
 
-/* Where the next pick lies; the pointers to the indices go on. */
-DG_INLINE npy_intp dg_next_pick(const dg_picks *picks, const char **index, const int count, const int wide)
-{
-    npy_intp at = 0;
-    for (int k = 0; k < count && k < DG_MAX_INDICES; ++k) {
-        const npy_intp i = wide ? (npy_intp)*(const int64_t *)index[k] : (npy_intp)*(const int32_t *)index[k];
-        at += (i < 0 ? i + picks->extent[k] : i) * picks->stride[k];
-        index[k] += picks->step[k];
+enum { DG_PICKS_AT_ONCE = 256 };
+
+/* Where some picks lie; the pointers to the indices go on. Apart from the picks themselves, since these loops become
+ * vectors. */
+#define DG_PICKS_LIE(LEVEL, NAME, T)                                                                  \
+    static void NAME##_##LEVEL(const dg_picks *picks, const char **index, npy_intp *at, npy_intp n)   \
+    {                                                                                                 \
+        memset(at, 0, (size_t)n * sizeof *at);                                                        \
+        for (int k = 0; k < picks->count; ++k) {                                                      \
+            const npy_intp extent = picks->extent[k], stride = picks->stride[k], step = picks->step[k]; \
+            const char *x = index[k];                                                                 \
+            if (step == (npy_intp)sizeof(T))                                                          \
+                DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i)                                       \
+                {                                                                                     \
+                    const npy_intp place = (npy_intp)((const T *)x)[i];                               \
+                    at[i] += (place < 0 ? place + extent : place) * stride;                           \
+                }                                                                                     \
+            else                                                                                      \
+                for (npy_intp i = 0; i < n; ++i) {                                                    \
+                    const npy_intp place = (npy_intp)*(const T *)(x + i * step);                      \
+                    at[i] += (place < 0 ? place + extent : place) * stride;                           \
+                }                                                                                     \
+            index[k] += n * step;                                                                     \
+        }                                                                                             \
     }
-    return at;
+DG_EACH_LEVEL(DG_PICKS_LIE, dg_picks_lie_32, int32_t)
+DG_EACH_LEVEL(DG_PICKS_LIE, dg_picks_lie_64, int64_t)
+
+/* The next picks, of n that are left: their number, and where they lie. */
+static npy_intp dg_next_picks(const dg_picks *picks, const char **index, npy_intp *at, npy_intp n)
+{
+    n = n < DG_PICKS_AT_ONCE ? n : DG_PICKS_AT_ONCE;
+    (picks->wide ? DG_CHOOSE(dg_picks_lie_64) : DG_CHOOSE(dg_picks_lie_32))(picks, index, at, n);
+    return n;
 }
 
-/* A loop for one int64 index array, which is what most programs have, and one for all else. */
-#define DG_PICKS_OF(LOOP, ...)                                               \
-    if (picks->count == 1 && picks->wide) LOOP(1, 1, __VA_ARGS__)            \
-    else LOOP(picks->count, picks->wide, __VA_ARGS__)
-
-#define DG_GATHER_LOOP(COUNT, WIDE, BYTES)                                   \
-    for (npy_intp i = 0; i < n; ++i, to += (BYTES))                          \
-        memcpy(to, from + dg_next_pick(picks, index, COUNT, WIDE), (size_t)(BYTES));
+#define DG_GATHER_LOOP(BYTES) \
+    for (npy_intp i = 0; i < m; ++i, to += (BYTES)) memcpy(to, from + at[i], (size_t)(BYTES));
 
 static void dg_gather(const dg_picks *picks, const char *from, char *const *indices, char *to, npy_intp n, npy_intp item)
 {
     const char *index[DG_MAX_INDICES];
+    npy_intp at[DG_PICKS_AT_ONCE];
     const npy_intp bytes = picks->width * item;
     for (int k = 0; k < picks->count; ++k) index[k] = indices[k];
-    switch (bytes) { /* copies of a known length take no call */
-    case 4: DG_PICKS_OF(DG_GATHER_LOOP, 4) break;
-    case 8: DG_PICKS_OF(DG_GATHER_LOOP, 8) break;
-    case 12: DG_PICKS_OF(DG_GATHER_LOOP, 12) break;
-    case 16: DG_PICKS_OF(DG_GATHER_LOOP, 16) break;
-    case 24: DG_PICKS_OF(DG_GATHER_LOOP, 24) break;
-    default: DG_PICKS_OF(DG_GATHER_LOOP, bytes)
+    for (npy_intp m; n > 0; n -= m) {
+        m = dg_next_picks(picks, index, at, n);
+        switch (bytes) { /* copies of a known length take no call */
+        case 4: DG_GATHER_LOOP(4) break;
+        case 8: DG_GATHER_LOOP(8) break;
+        case 12: DG_GATHER_LOOP(12) break;
+        case 16: DG_GATHER_LOOP(16) break;
+        case 24: DG_GATHER_LOOP(24) break;
+        default: DG_GATHER_LOOP(bytes)
+        }
     }
 }
 
-#define DG_SCATTER_LOOP(COUNT, WIDE, T, WIDTH)                               \
-    for (npy_intp i = 0; i < n; ++i) {                                       \
-        T *r = (T *)(to + dg_next_pick(picks, index, COUNT, WIDE));          \
+#define DG_SCATTER_LOOP(T, WIDTH)                                            \
+    for (npy_intp i = 0; i < m; ++i) {                                       \
+        T *r = (T *)(to + at[i]);                                            \
         for (npy_intp j = 0; j < (WIDTH); ++j, from += step) r[j] += *(const T *)from; \
     }
 
@@ -88,12 +110,16 @@ static void dg_gather(const dg_picks *picks, const char *from, char *const *indi
                                    char *to, npy_intp n)                                                       \
     {                                                                                                          \
         const char *index[DG_MAX_INDICES];                                                                     \
+        npy_intp at[DG_PICKS_AT_ONCE];                                                                         \
         for (int k = 0; k < picks->count; ++k) index[k] = indices[k];                                          \
-        switch (picks->width) {                                                                                \
-        case 1: DG_PICKS_OF(DG_SCATTER_LOOP, T, 1) break;                                                      \
-        case 2: DG_PICKS_OF(DG_SCATTER_LOOP, T, 2) break;                                                      \
-        case 3: DG_PICKS_OF(DG_SCATTER_LOOP, T, 3) break;                                                      \
-        default: DG_PICKS_OF(DG_SCATTER_LOOP, T, picks->width)                                                 \
+        for (npy_intp m; n > 0; n -= m) {                                                                      \
+            m = dg_next_picks(picks, index, at, n);                                                            \
+            switch (picks->width) {                                                                            \
+            case 1: DG_SCATTER_LOOP(T, 1) break;                                                               \
+            case 2: DG_SCATTER_LOOP(T, 2) break;                                                               \
+            case 3: DG_SCATTER_LOOP(T, 3) break;                                                               \
+            default: DG_SCATTER_LOOP(T, picks->width)                                                          \
+            }                                                                                                  \
         }                                                                                                      \
     }
 DG_SCATTER_ADD(double)
