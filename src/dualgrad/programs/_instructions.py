@@ -216,6 +216,17 @@ def _added_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list
     return [product, product.reshape(-1)]
 
 
+def _onto_writes(i: Instruction, rows: int) -> list[Access]:
+    """One matrix, to which the products of all stacks are added."""
+    one = _product(i, rows, 2)
+    return [Access(2, one.shape[1:], one.strides[1:], one.item)]
+
+
+def _onto_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
+    (product,) = _product_tokens(i, ins, outs)
+    return [np.add.reduce(product, axis=0, dtype=np.uint64)]
+
+
 def _product_flops(i: Instruction, rows: int) -> int:
     stack, m, k, n = _dims(i, rows)
     return 2 * stack * m * k * n
@@ -280,7 +291,7 @@ KINDS = {
                         _picks_made, adds=True),
     "matmul": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops),
     "matmul_add": Kind(_factors, _added_writes, _added_tokens, _product_flops, adds=True),
-    "matmul_onto": Kind(_factors, lambda i, rows: [_product(i, rows, 2)], _product_tokens, _product_flops, adds=True),
+    "matmul_onto": Kind(_factors, _onto_writes, _onto_tokens, _product_flops, adds=True),
     "sum_all": Kind(_sum_reads, _sum_writes, _sum_tokens, _elements, adds=True),
     "sum_axis": Kind(_sum_axis_reads, _sum_axis_writes, lambda i, ins, outs: [np.asarray(np.sum(ins[0], 1, np.uint64))],
                      lambda i, rows: math.prod(_sum_axis(i, rows))),

@@ -182,7 +182,8 @@ cdef class Emitter:
                            list strides) except -1:
         """A product over the rows of a block, which is added to a total."""
         cdef Instruction made = self.add(DG_MATMUL_ONTO, places, 0)
-        if made.multiplies(typenum, dims, strides):
+        cdef bint own = made.multiplies(typenum, dims, strides)
+        if made.adds_dots(typenum) or own:
             return 0
         made.code.kind = DG_MATMUL_ADD              # the library's loop does not add
         made.operand(3, (BLOCK, self.scratch(width * item), 0, 0))

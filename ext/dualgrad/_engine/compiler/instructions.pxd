@@ -19,10 +19,12 @@ cdef class Instruction:
     cdef int steps(self, list steps) except -1
     cdef int calls(self, int op, int typenum, object detail) except -1
     cdef bint multiplies(self, int typenum, list dims, list strides) except -1
+    cdef bint adds_dots(self, int typenum) except -1
     cdef int totals(self, int typenum) except -1
     cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1
 
 
+cdef bint are_dots(int typenum, Py_ssize_t n) noexcept
 cdef bint has_cast(int source, int target) noexcept
 cdef dg_loop cast_loop(int source, int target) noexcept
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept

@@ -9,12 +9,18 @@ cimport numpy as cnp
 
 from ..arrays.array cimport Array
 from .executor cimport *
+from .identities cimport is_real
 from .lowering cimport add_loop, matmul_loop, power_loop
 from ..primitives.opcodes cimport OP_ADD, OP_GATHER, OP_MATMUL, OP_POWER, OP_SCATTER_ADD
 from ..primitives.registry cimport Loop, find_loop
 
 cdef extern from "executor/cast.h":
     dg_loop dg_cast_loop(int source, int target) noexcept
+
+cdef extern from "executor/dots.h":
+    enum:
+        DG_FEW_DOTS
+    dg_loop dg_dots_loop(bint wide) noexcept
 
 cdef extern from "executor/fused.h":
     dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
@@ -77,6 +83,17 @@ cdef class Instruction:
         self.own = True
         return True
 
+    cdef bint adds_dots(self, int typenum) except -1:
+        """Take the loop for few long sums, where the product is one that it adds up."""
+        cdef Py_ssize_t item = 8 if typenum == cnp.NPY_DOUBLE else 4
+        if (not are_dots(typenum, self.code.dims[1] * self.code.dims[3]) or self.code.strides[4] != item
+                or self.code.strides[5] != item):
+            return False
+        self.code.fn = dg_dots_loop(typenum == cnp.NPY_DOUBLE)
+        self.code.data = NULL
+        self.own = True
+        return True
+
     cdef int totals(self, int typenum) except -1:
         """What the instruction makes is added up."""
         cdef Loop *loop = add_loop(typenum)
@@ -125,6 +142,11 @@ cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n,
     if typenum != cnp.NPY_FLOAT and typenum != cnp.NPY_DOUBLE:
         return NULL
     return dg_product_loop(m, k, n, step, typenum == cnp.NPY_DOUBLE)
+
+
+cdef bint are_dots(int typenum, Py_ssize_t n) noexcept:
+    """Whether there is a loop that adds up n sums of products at a time."""
+    return is_real(typenum) and n <= DG_FEW_DOTS and dg_dots_loop(typenum == cnp.NPY_DOUBLE) is not NULL
 
 
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item):

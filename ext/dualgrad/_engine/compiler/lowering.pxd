@@ -5,6 +5,10 @@ from .program cimport Program
 from .views cimport Buffer, View
 
 
+cdef enum:
+    MANY = 64                       # matrices of a stack that may be rows of a region
+
+
 cdef Loop *add_loop(int typenum) except NULL
 cdef Loop *matmul_loop(int typenum) except NULL
 cdef Loop *power_loop(int typenum) except NULL

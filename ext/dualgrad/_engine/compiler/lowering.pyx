@@ -35,7 +35,6 @@ cdef extern from "memory/shared.h":
 
 cdef enum:
     LARGE = 4096                    # elements from which on the order of axes matters
-    MANY = 64                       # matrices of a stack that may be rows of a region
 
 # ------------------------------------------------------------------------------------------------------------ loops
 

@@ -9,7 +9,7 @@ from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_MUL, OP_NEG
 from .allocation cimport IN_BLOCK
 from .emitter cimport Emitter
 from .executor cimport *
-from .instructions cimport Instruction, product_loop
+from .instructions cimport Instruction, are_dots, product_loop
 from .lowering cimport AS_CONTRACT, AS_LOOP, Operation
 from .partition cimport FusedRegion
 from .rewrites cimport SUM_BY_LOOP, SUM_BY_PRODUCT, SUM_BY_ROWS, note
@@ -26,12 +26,13 @@ cdef int emit_product(Emitter e, Operation o) except -1:
     cdef View a = <View>o.ins[0]
     cdef View b = <View>o.ins[1]
     cdef list mates = e.joined.mates.get(o)
-    e.products = True
+    cdef bint added = e.partition.of[o.out.number].added
+    e.products = e.products or not (added and are_dots(o.out.typenum, o.out.size))
     if mates is not None and o is not mates[0]:     # done with that one
         return 0
     if o.kind == AS_CONTRACT:
         return contraction(e, o, a, b)
-    if e.partition.of[o.out.number].added:
+    if added:
         return product_over_rows(e, o, a, b)
     return product_by_rows(e, o, a, b, mates) if e.rows else whole_product(e, o, a, b)
 
@@ -162,12 +163,16 @@ cdef int contraction(Emitter e, Operation o, View a, View b) except -1:
     """(rows, stack, m) times (rows, stack, n), added up over rows and stacks."""
     cdef Py_ssize_t item = o.out.item, stack = a.shape[1], m = a.shape[2], n = b.shape[2]
     cdef tuple sa, sb, pa, pb, target
+    if e.rows and are_dots(o.out.typenum, m * n) and a.strides[1] == item and b.strides[1] == item:   # row by row
+        return e.multiply_rows(o.out.typenum, item, m * n,
+                               [e.place(a, a.strides[0]), e.place(b, b.strides[0]), e.result(o.out)], [-1, m, stack, n],
+                               [a.strides[0], b.strides[0], 0, a.strides[2], item, item, b.strides[2], n * item, item])
     if e.rows:
         pa, sa = e.place(a, a.strides[0]), a.strides
-        if not runs(a):
+        if not in_line(a):
             pa, sa = e.gathered(a, 0)
         pb, sb = e.place(b, b.strides[0]), b.strides
-        if not runs(b):
+        if not in_line(b):
             pb, sb = e.gathered(b, 0)
     else:
         pa, sa = e.kept(a)
@@ -240,10 +245,12 @@ cdef int sum_by_product(Emitter e, Operation o, tuple place, Py_ssize_t step, tu
                       [0, 0, 0, item, item, step * inner, step, item * inner, item])
 
 
-cdef bint runs(View v):
-    """Whether rows and stacks of a factor lie behind each other, their numbers side by side."""
-    return (v.strides[2] == v.buffer.item and v.strides[1] == v.buffer.item * <Py_ssize_t>v.shape[2]
-            and v.strides[0] == <Py_ssize_t>v.strides[1] * <Py_ssize_t>v.shape[1])
+cdef bint in_line(View v):
+    """Whether a product can walk rows and stacks of a factor as one axis: they lie at equal distances, side by side or
+    the numbers of each."""
+    cdef Py_ssize_t item = v.buffer.item, s = v.strides[1], t = v.strides[2]
+    return (v.strides[0] == s * <Py_ssize_t>v.shape[1] and s >= item and t >= item
+            and (s == item or t == item or v.shape[2] == 1))
 
 
 cdef bint walks(View v, Py_ssize_t item):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arrays.array cimport (ARRAY, BATCH, MAX_DIMS, N_TYPES, Array, Value, contiguous, is_inexact, new_array,
                              shape_tuple, to_ndarray)
-from ..compiler.lowering cimport AS_CONTRACT, AS_GENERIC, AS_MATMUL, Lowering, matmul_loop
+from ..compiler.lowering cimport AS_CONTRACT, AS_GENERIC, AS_MATMUL, MANY, Lowering, matmul_loop
 from ..compiler.views cimport View, inverse, permuted, product, turned, view
 from ..primitives.elementwise cimport along_axes, strides_in
 from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_CONCAT, OP_MATMUL, OP_RESHAPE, OP_SLICE, OP_SUM, OP_TRANSPOSE
@@ -349,6 +349,8 @@ cdef View multiplied(Lowering low, View a, View b, int typenum, tuple shape):
         if (a.merges is not None or b.merges is not None) and len(a.shape) == 2 and len(b.shape) == 2:
             p, q = split_alike(a, b)
             if p is not None:
+                if stacks_lie_outside(low, p) and stacks_lie_outside(low, q):
+                    p, q = turned(p, (1, 0, 2)), turned(q, (1, 0, 2))
                 return low.emit(AS_CONTRACT, OP_MATMUL, None, [p, q], typenum, shape)
     a = low.materialised(a)
     b = low.materialised(b)
@@ -370,6 +372,13 @@ cdef bint multiplies(View a, View b) except -1:
     return (len(a.shape) <= 3 and len(b.shape) <= 3 and product(a.shape) > 0 and product(b.shape) > 0
             and not (len(b.shape) == 3 and len(a.shape) == 3 and a.shape[0] != b.shape[0]
                      and a.shape[0] != 1 and b.shape[0] != 1))
+
+
+cdef bint stacks_lie_outside(Lowering low, View v):
+    """Whether the second axis of a factor, over which it is added up too, is the better one for rows: there are many,
+    and they lie further apart in memory than those of the first axis."""
+    cdef Py_ssize_t rows = v.shape[0], stack = v.shape[1]
+    return v.strides[1] > v.strides[0] and stack >= MANY and (stack == low.rows or rows != low.rows)
 
 
 cdef tuple split_alike(View a, View b):
