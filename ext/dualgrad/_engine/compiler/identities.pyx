@@ -12,6 +12,8 @@ Rounding is symmetric, and a power of two only shifts the exponent, so these may
 * c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
 * A square is a product, since products can be fused with what reads them.
 * A choice whose condition is a constant, the same for all elements, is what it chooses.
+* Parts put into zeros, side by side, and added up, are one concatenation. Adding zero turns -0 into 0; where a part may
+  have that, zero is added to it.
 
 Steps that have become equal are one step. Steps without a reader are dropped in the end.
 
@@ -47,6 +49,8 @@ cdef class Rewriting:
     cdef dict put_off               # and the step as it was recorded: (opcode, parameters, operands)
     cdef dict scaled                # slot -> (constant, slot): their product
     cdef dict shifted               # slot -> (opcode, operands): a sum or difference with a constant
+    cdef dict parts                 # slot -> (axis, [(start, stop, slot)]): parts that are put into zeros and added up
+    cdef set unsigned               # slots that are never -0
     cdef StepIndex index            # the steps of the new program
     cdef dict numbers               # slot of a constant, or (type, number) -> number, or slot of it
 
@@ -192,7 +196,8 @@ cdef class Rewriting:
         if op == OP_ADD or op == OP_SUB:
             return self.sum(op, ins, out)
         if PRIMITIVES[op] is not NULL and (<Primitive>PRIMITIVES[op]).odd:
-            return self.linear(op, params, ins, out)
+            self.linear(op, params, ins, out)
+            return self.put_into_zeros(params, ins, out) if op == OP_UNSLICE else 0
         if op == OP_NEG or op == OP_SQUARE or op == OP_ABS:
             a = self.positive(ins[0], &negative)
             if op == OP_SQUARE:
@@ -228,17 +233,62 @@ cdef class Rewriting:
     cdef int linear(self, int op, object params, tuple ins, int out) except -1:
         """A step whose result is negative with its operands: one or two."""
         cdef bint negative = False
-        cdef int depth = self.depth(ins), i
+        cdef int depth = self.depth(ins), i, slot
         cdef int[2] positive
         for i in range(len(ins)):
             positive[i] = self.positive(ins[i], &negative)
-        if not negative:
-            return self.is_equal(out, self.add(op, params, positive, len(ins), out))
-        if depth > DEEPEST:
+        if negative and depth > DEEPEST:
             note(NEGATION_TOO_DEEP)
             return self.plain(op, params, ins, out)
+        slot = self.add(op, params, positive, len(ins), out, negative)
+        if positive[0] in self.unsigned and (op == OP_RESHAPE or op == OP_TRANSPOSE or op == OP_SLICE
+                                             or op == OP_BROADCAST_TO):
+            self.unsigned.add(slot)
+        if not negative:
+            return self.is_equal(out, slot)
         note(NEGATION_PASSED_ON)
-        return self.is_minus(out, self.add(op, params, positive, len(ins), out, True), op, params, ins, depth)
+        return self.is_minus(out, slot, op, params, ins, depth)
+
+    cdef int put_into_zeros(self, object params, tuple ins, int out) except -1:
+        """Note which part of a result is not zero, if that is a stretch of one axis."""
+        cdef bint negative = False
+        cdef int axis = -1, k
+        for k, (n, (start, length, step)) in enumerate(zip(*params)):
+            if step != 1 or length == 0 or axis >= 0 and length != n:
+                return 0
+            if length != n:
+                axis = k
+        if axis >= 0:
+            start, length, _ = params[1][axis]
+            part = start, start + length, self.positive(ins[0], &negative)
+            self.parts[self.positive(out, &negative)] = axis, [part]
+        return 0
+
+    cdef tuple together(self, int a, int b):
+        """The parts of a sum: (axis, [(start, stop, slot)]); None if they overlap, or if it has others."""
+        cdef Py_ssize_t reached = 0
+        cdef list parts
+        if a not in self.parts or b not in self.parts or self.parts[a][0] != self.parts[b][0]:
+            return None
+        parts = sorted(self.parts[a][1] + self.parts[b][1])
+        for start, stop, _ in parts:
+            if start < reached:
+                return None
+            reached = stop
+        return self.parts[a][0], parts
+
+    cdef int joined(self, int axis, list parts, int out) except -1:
+        """The slot of parts side by side."""
+        cdef list slots = []
+        cdef int[2] ins
+        for _, _, slot in parts:
+            if slot not in self.unsigned:
+                ins[0] = slot
+                ins[1] = self.number(0.0, self.new.typenums[<int>slot])
+                slot = self.add(OP_ADD, None, ins, 2, slot, True)
+            slots.append(slot)
+        note(PARTS_JOINED)
+        return self.add_needed(OP_CONCAT, axis, tuple(slots), out)
 
     cdef int product(self, int op, tuple operands, int out) except -1:
         cdef bint negative = False
@@ -275,6 +325,8 @@ cdef class Rewriting:
         ins[0] = a
         ins[1] = b
         slot = self.add(op, None, ins, 2, out, negative)
+        if op == OP_ABSORB_MUL:
+            self.unsigned.add(slot)
         if c != 0.0:
             self.scaled[slot] = (c, a)
         return self.is_minus(out, slot, op, None, operands) if negative else self.is_equal(out, slot)
@@ -305,6 +357,7 @@ cdef class Rewriting:
         cdef bint na = False, nb = op == OP_SUB
         cdef int depth = self.depth(operands), slot
         cdef int[2] ins
+        cdef tuple parts
         ins[0] = self.positive(operands[0], &na)
         ins[1] = self.positive(operands[1], &nb)
         if na and nb:
@@ -317,7 +370,14 @@ cdef class Rewriting:
             note(SIGN_IN_SUM)
         if na:
             ins[0], ins[1], nb = ins[1], ins[0], True
+        parts = None if nb else self.together(ins[0], ins[1])
+        if parts is not None and sum([stop - start for start, stop, _ in parts[1]]) == self.new.shapes[out][parts[0]]:
+            return self.is_equal(out, self.joined(parts[0], parts[1], out))
         slot = self.add(OP_SUB if nb else OP_ADD, None, ins, 2, out)
+        if parts is not None:
+            self.parts[slot] = parts
+        if ins[0] in self.unsigned or not nb and ins[1] in self.unsigned:
+            self.unsigned.add(slot)
         if self.new.kinds[ins[0]] == FROM_CONSTANT or self.new.kinds[ins[1]] == FROM_CONSTANT:
             self.shifted[slot] = OP_SUB if nb else OP_ADD, (ins[0], ins[1])
         return self.is_equal(out, slot)
@@ -344,6 +404,8 @@ cdef Program simplified(Program program):
     r.put_off = {}
     r.scaled = {}
     r.shifted = {}
+    r.parts = {}
+    r.unsigned = set()
     r.index = StepIndex()
     r.numbers = {}
     for op, params, ins, out in program.steps:
