@@ -40,6 +40,7 @@ SAMPLES = {
     "sum_to": [((3, 1), [real(2, 3, 4)]), ((), [real(2, 3)])],
     "sum": [(((1,), False), [real(2, 3, 4)]), (((0, 2), True), [real(2, 3, 4)]), (((), False), [real(2)])],
     "cast": [(np.dtype(np.float32).num, [real(2, 3)]), (np.dtype(np.float64).num, [real(2).astype(np.float32)])],
+    "clip_index": [(4, [real(2, 3)]), (2, [np.array([np.nan, np.inf, -np.inf, 0.5])])],
     "identity": [(None, [real(2, 3)])],
     "inspect": [(lambda _: None, [real(2, 3)])],
     "cumsum": [((1, False), [real(2, 3)]), ((0, True), [real(3, 2)])],

@@ -1,6 +1,6 @@
 /* Conversions between types, as C does them: of masks and integers to any type but bool, of floats to floats.
  *
- * From floats to integers NumPy has rules of its own for what does not fit; that is left to it.
+ * From floats to integers NumPy has rules of its own for what does not fit; that is left to it. Indices always fit.
  */
 #ifndef DG_CAST_H
 #define DG_CAST_H
@@ -60,6 +60,36 @@ static dg_loop dg_cast_loop(int from, int to)
     static const dg_loop loops[][DG_T_NONE][DG_T_NONE] = DG_TABLES(DG_CASTS);
     const int i = dg_type_of(from), j = dg_type_of(to);
     return i == DG_T_NONE || j == DG_T_NONE || to == NPY_BOOL ? 0 : loops[dg_level()][i][j];
+}
+
+/* Numbers as indices of an axis of n elements: whole, at least 0, at most n - 1; what is no number is 0. `data` is n. */
+#define DG_INDEX_OF(LEVEL, T)                                                                               \
+    static void dg_index_##T##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+    {                                                                                                       \
+        const char *x = args[0];                                                                            \
+        char *r = args[1];                                                                                  \
+        const npy_intp n = dims[0], s = steps[0], t = steps[1];                                             \
+        const double last = (double)((npy_intp)data - 1);                                                   \
+        if (s == (npy_intp)sizeof(T) && t == (npy_intp)sizeof(int64_t))                                     \
+            DG_INDEPENDENT for (npy_intp i = 0; i < n; ++i)                                                 \
+            {                                                                                               \
+                const double y = (double)((const T *)x)[i], z = y > 0.0 ? y : 0.0;                          \
+                ((int64_t *)r)[i] = (int64_t)(z < last ? z : last);                                         \
+            }                                                                                               \
+        else                                                                                                \
+            for (npy_intp i = 0; i < n; ++i, x += s, r += t) {                                              \
+                const double y = (double)*(const T *)x, z = y > 0.0 ? y : 0.0;                              \
+                *(int64_t *)r = (int64_t)(z < last ? z : last);                                             \
+            }                                                                                               \
+    }
+DG_EACH_LEVEL(DG_INDEX_OF, double)
+DG_EACH_LEVEL(DG_INDEX_OF, float)
+
+/* The loop that makes indices; NULL where there is none. */
+static dg_loop dg_index_loop(int from)
+{
+    if (from == NPY_DOUBLE) return DG_CHOOSE(dg_index_double);
+    return from == NPY_FLOAT ? DG_CHOOSE(dg_index_float) : 0;
 }
 
 #endif

@@ -48,6 +48,7 @@ CONSTANT = (
     structural("argmax", "constant", result="int", summary="position of the first largest element"),
     structural("argmin", "constant", result="int", summary="position of the first smallest element"),
     structural("argsort", "constant", result="int", summary="positions in ascending order"),
+    structural("clip_index", "constant", result="int", summary="as an index of an axis: clamped to it, nan as 0"),
     structural("all", "constant", result="bool", summary="whether all elements hold"),
     structural("any", "constant", result="bool", summary="whether any element holds"),
     structural(

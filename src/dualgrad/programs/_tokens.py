@@ -130,8 +130,8 @@ def operation_tokens(
         return elementwise_tokens(op, [operands[0], constant_tokens(np.asarray(params, dtype))], shape)
     if row.name == "where":
         return elementwise_tokens(op, operands, shape)
-    if row.name == "cast":
-        return cast_tokens(params, operands[0])
+    if row.name in ("cast", "clip_index"):
+        return conversion_tokens(row.name, params, operands[0])
     if row.name == "gather" and (axes := _picked_axes(params, operands[0].shape)) is not None:
         return _gathered(axes, operands).reshape(tuple(shape))
     if row.name == "scatter_add" and (axes := _picked_axes(params[1], shape)) is not None:
@@ -193,9 +193,9 @@ def unpacked_tokens(params: tuple[int, tuple[int, ...], int], packed: Tokens) ->
     return packed[offset : offset + size * ITEM[typenum] : ITEM[typenum]][:size].reshape(shape)
 
 
-def cast_tokens(typenum: int, operand: Tokens) -> Tokens:
-    """Tokens of a conversion to another type."""
-    return mixed(key_token(("cast", typenum)), operand)
+def conversion_tokens(name: str, detail: int, operand: Tokens) -> Tokens:
+    """Tokens of a conversion to another type, or to indices of an axis of some length."""
+    return mixed(key_token((name, detail)), operand)
 
 
 def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) -> Tokens:

@@ -23,10 +23,10 @@ import numpy as np
 from .. import extend
 from .._engine.transforms import tensor as _engine
 from ..ops._arguments import alike, floating, integer, one_axis, permuted, to_shape
-from ..ops.index._indices import as_int64, one_axis_pattern, read
+from ..ops.index._indices import clipped, one_axis_pattern, read
 from ..ops.index.choice import where
 from ..ops.math.elementwise import abs as magnitude
-from ..ops.math.elementwise import floor, minimum
+from ..ops.math.elementwise import floor
 from ..tensor import Tensor
 from ._bsplines import contracted, uniform_weights
 
@@ -299,7 +299,7 @@ def _interpolated(
             place = _turned(place, length)
         middle = floor(_shifted(_engine.stop(place), 0 if order % 2 else 0.5))
         steps = [k - order // 2 for k in range(order + 1)]
-        taps.append([as_int64(_folded(_shifted(middle, step), length, folds)) for step in steps])
+        taps.append([_folded(_shifted(middle, step), length, folds) for step in steps])
         weights.append(uniform_weights(place - middle, order))
     value = contracted(name, image, taps, weights)
     return value if outside is None else where(outside, cval, value)
@@ -331,14 +331,14 @@ def _turned(place: Tensor, length: int) -> Tensor:
 
 
 def _folded(tap: Tensor, length: int, ends: str) -> Tensor:
-    """Whole places within an axis, of which those beyond its ends are images; nan becomes 0."""
+    """Whole places as indices of an axis, which those beyond its ends are folded back to; nan becomes 0."""
     if ends == "nearest" or length == 1:
-        return where(tap >= 0, minimum(tap, length - 1), 0.0)
+        return clipped(tap, length)
     period = {"mirror": 2 * length - 2, "reflect": 2 * length, "grid-wrap": length}[ends]
     rest = tap - floor(tap / period) * period
     if ends != "grid-wrap":
         rest = where(rest < length, rest, (period if ends == "mirror" else period - 1) - rest)
-    return where((rest >= 0) & (rest < length), rest, 0.0)
+    return clipped(rest, length)
 
 
 # ---------------------------------------------------------------------------------------------------------- checks

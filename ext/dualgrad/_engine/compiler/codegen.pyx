@@ -56,7 +56,7 @@ cdef int emit_loop(Emitter e, Operation o) except -1:
     made.code.advance[k] = item * width
     made.code.width = width
     made.code.period = period
-    made.calls(o.op, (<View>o.ins[0]).buffer.typenum, o.out.typenum if o.kind == AS_CAST else o.params)
+    made.calls(o.op, (<View>o.ins[0]).buffer.typenum, o.params)
     e.code.append(made)
     return 0
 

@@ -11,7 +11,7 @@ cdef enum:
 
 cdef class Instruction:
     cdef dg_instruction code
-    cdef object primitive           # whose loop it calls: (opcode, type number, fusion or type of a conversion)
+    cdef object primitive           # whose loop it calls: (opcode, type number, fusion or where a conversion leads)
     cdef bint own                   # it is done by a loop of products of ours
     cdef Py_ssize_t half            # of a product that equals its transpose: how many columns do, or 0,
     cdef Py_ssize_t half_from       # and the first of them
@@ -27,6 +27,7 @@ cdef class Instruction:
 cdef bint are_dots(int typenum, Py_ssize_t n) noexcept
 cdef bint has_cast(int source, int target) noexcept
 cdef dg_loop cast_loop(int source, int target) noexcept
+cdef bint has_index(int source) noexcept
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)

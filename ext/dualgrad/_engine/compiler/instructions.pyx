@@ -11,11 +11,12 @@ from ..arrays.array cimport Array
 from .executor cimport *
 from .identities cimport is_real
 from .lowering cimport add_loop, matmul_loop, power_loop
-from ..primitives.opcodes cimport OP_ADD, OP_GATHER, OP_MATMUL, OP_POWER, OP_SCATTER_ADD
+from ..primitives.opcodes cimport OP_ADD, OP_CAST, OP_GATHER, OP_MATMUL, OP_POWER, OP_SCATTER_ADD
 from ..primitives.registry cimport Loop, find_loop
 
 cdef extern from "executor/cast.h":
     dg_loop dg_cast_loop(int source, int target) noexcept
+    dg_loop dg_index_loop(int source) noexcept
 
 cdef extern from "executor/dots.h":
     enum:
@@ -48,11 +49,15 @@ cdef class Instruction:
         return 0
 
     cdef int calls(self, int op, int typenum, object detail) except -1:
-        """The elementwise loop of a primitive; `detail`: how it is fused, or the type that a conversion has."""
+        """The elementwise loop of a primitive; `detail`: how it is fused, or what a conversion leads to: a type, or the
+        number of elements that are indexed."""
         cdef Loop *loop
         self.primitive = op, typenum, detail
-        if self.code.kind == DG_CAST:
+        if self.code.kind == DG_CAST and op == OP_CAST:
             self.code.fn = dg_cast_loop(typenum, detail)
+        elif self.code.kind == DG_CAST:
+            self.code.fn = dg_index_loop(typenum)
+            self.code.data = <void *><Py_ssize_t>detail
         elif self.code.kind == DG_LOOP and detail is not None:
             self.code.fn = fused_loop(detail[0], detail[1], detail[2], typenum == cnp.NPY_DOUBLE)
             if detail[3] is not None:           # held by the region's listing
@@ -130,6 +135,11 @@ cdef bint has_cast(int source, int target) noexcept:
 cdef dg_loop cast_loop(int source, int target) noexcept:
     """The loop that converts between types; NULL where there is none."""
     return dg_cast_loop(source, target)
+
+
+cdef bint has_index(int source) noexcept:
+    """Whether there is a loop that makes indices of numbers of a type."""
+    return dg_index_loop(source) is not NULL
 
 
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept:

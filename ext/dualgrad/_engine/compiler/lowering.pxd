@@ -54,7 +54,7 @@ cdef class Lowering:
     cdef View constant(self, Array a, int typenum, tuple shape)
     cdef list elements(self, list ins)
     cdef tuple order(self, tuple shape)
-    cdef View elementwise(self, Manner kind, int op, list ins, int typenum, tuple shape)
+    cdef View elementwise(self, Manner kind, int op, object params, list ins, int typenum, tuple shape)
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape)
     cdef int materialise(self, int slot) except -1
     cdef View materialised(self, View v)

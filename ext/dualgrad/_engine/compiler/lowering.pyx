@@ -103,13 +103,13 @@ cdef class Lowering:
         """The order in which the axes of a result lie in memory; None for the one they have."""
         return rows_first(shape, self.rows) if self.rows and product(shape) >= LARGE else None
 
-    cdef View elementwise(self, Manner kind, int op, list ins, int typenum, tuple shape):
+    cdef View elementwise(self, Manner kind, int op, object params, list ins, int typenum, tuple shape):
         cdef tuple order = self.order(shape)
         cdef View v
         if order is None:
-            return self.emit(kind, op, None, ins, typenum, shape)
+            return self.emit(kind, op, params, ins, typenum, shape)
         ins = [v if product(v.shape) == 1 else turned(repeated(v, shape), order) for v in ins]
-        return turned(self.emit(kind, op, None, ins, typenum, permuted(shape, order)), inverse(order))
+        return turned(self.emit(kind, op, params, ins, typenum, permuted(shape, order)), inverse(order))
 
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape):
         """Views put into their places: (start along each axis, step along each axis, view), or None for zeros
@@ -222,7 +222,7 @@ cdef class Lowering:
             return self.emit(AS_GENERIC, op, params, ins, typenum, shape) if v is None else v
         if (is_elementwise(op) and params is None and len(ins) <= 3
                 and find_loop(op, (<View>ins[0]).buffer.typenum).fn is not NULL):
-            return self.elementwise(AS_LOOP, op, self.elements(ins), typenum, shape)
+            return self.elementwise(AS_LOOP, op, None, self.elements(ins), typenum, shape)
         return self.emit(AS_GENERIC, op, params, ins, typenum, shape)
 
     cdef View turned_merged(self, View x, tuple order, tuple shape):

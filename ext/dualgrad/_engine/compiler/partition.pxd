@@ -29,6 +29,8 @@ cdef class Partition:
     cdef Operations lowered
     cdef list regions
     cdef Making *of                 # each buffer, by number
+    cdef dict clipped               # buffer of clipped indices -> the length that they were clipped to
+    cdef bint is_inside(self, View v, Py_ssize_t extent) except -1
     cdef bint here(self, View v, FusedRegion region) noexcept
     cdef Py_ssize_t row_size(self, Buffer r) except -1
     cdef Py_ssize_t shift_of(self, View v) except? -1

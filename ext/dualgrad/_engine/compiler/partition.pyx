@@ -18,6 +18,7 @@ regions.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
+from ..primitives.opcodes cimport OP_CLIP_INDEX
 from .lowering cimport (AS_CAST, AS_CONTRACT, AS_COPIES, AS_GATHER, AS_GENERIC, AS_LOOP, AS_MATMUL, AS_SCATTER,
                         AS_SELECT, AS_SUM, Operation)
 from .orders cimport Lowered, Operations
@@ -56,6 +57,11 @@ cdef class Partition:
     cdef bint here(self, View v, FusedRegion region) noexcept:
         """Whether a region makes what a view shows."""
         return self.of[v.buffer.number].region == region.number
+
+    cdef bint is_inside(self, View v, Py_ssize_t extent) except -1:
+        """Whether indices have been clipped to an axis that is no longer than one."""
+        cdef object length = self.clipped.get(v.buffer)
+        return length is not None and <Py_ssize_t>length <= extent
 
     cdef Py_ssize_t row_size(self, Buffer r) except -1:
         """Bytes of a row of a buffer made row by row, or of all of it."""
@@ -200,12 +206,15 @@ cdef Role role_of_picks(Operation o, Partition p, FusedRegion region):
 
 
 cdef bint is_looked_up(Operation o, Partition p, FusedRegion region):
-    """Whether index arrays of an operation are complete before the region starts: then it can be asked whether all of
-    them lie inside."""
+    """Whether index arrays of an operation are complete before the region starts, so that it can be asked whether all
+    of them lie inside; or known to lie inside."""
+    cdef Py_ssize_t axis
+    cdef tuple whole
     cdef View v
     if o.kind == AS_GATHER or o.kind == AS_SCATTER:
-        for v in o.ins[1:]:
-            if p.here(v, region):
+        axis, whole = <tuple>o.params
+        for axis, v in enumerate(o.ins[1:], axis):
+            if p.here(v, region) and not p.is_inside(v, whole[axis]):
                 return False
     return True
 
@@ -348,8 +357,13 @@ cdef Partition partition_of(Operations lowered):
     cdef Partition p = Partition()
     cdef list left = with_small_ones_first(lowered.operations)
     cdef Py_ssize_t i, n = len(lowered.buffers)
+    cdef Operation o
     p.lowered = lowered
     p.regions = []
+    p.clipped = {}
+    for o in lowered.operations:
+        if o.op == OP_CLIP_INDEX:
+            p.clipped[o.out] = o.params
     p.of = <Making *>PyMem_Calloc(max(1, n), sizeof(Making))
     if p.of is NULL:
         raise MemoryError()

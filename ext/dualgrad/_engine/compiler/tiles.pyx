@@ -141,7 +141,7 @@ cdef class Tiling:
 
     cdef list lookups(self, FusedRegion region):
         """Which indices a region has to look at before it starts: constants were looked at when the program was
-        lowered, and what an earlier region has looked at is good."""
+        lowered, what an earlier region has looked at is good, and so is what was clipped."""
         cdef Operation o
         cdef View v
         cdef int i
@@ -152,7 +152,8 @@ cdef class Tiling:
             axis, whole = <tuple>o.params
             for i, v in enumerate(o.ins[1:], <Py_ssize_t>axis):
                 key = (v.buffer, v.offset, v.shape, v.strides, whole[i])
-                if key not in self.known and (v.buffer.source is None or (<tuple>v.buffer.source)[0] != "constant"):
+                if (key not in self.known and (v.buffer.source is None or (<tuple>v.buffer.source)[0] != "constant")
+                        and not self.partition.is_inside(v, whole[i])):
                     found.append((self.allocation.located(v), i, whole))
                 self.known.add(key)
         return found

@@ -66,7 +66,7 @@ cdef class Where(Linear):
         cdef Lowering low = <Lowering>lowering
         if (<View>ins[0]).buffer.typenum != cnp.NPY_BOOL or item_size(typenum) > 8:
             return None
-        return low.elementwise(AS_SELECT, OP_WHERE, low.elements(ins), typenum, shape)
+        return low.elementwise(AS_SELECT, OP_WHERE, None, low.elements(ins), typenum, shape)
 
     def reads(self, step, int k):
         """A condition that is known says which operand is read."""

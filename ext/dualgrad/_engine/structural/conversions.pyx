@@ -1,4 +1,4 @@
-"""The same elements as other numbers: cast, the complex views and conj; and identity, inspect and draw."""
+"""The same elements as other numbers: cast, clip_index, the complex views and conj; and identity, inspect and draw."""
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from ..arrays.array cimport (MAX_DIMS, Array, Value, cast, contiguous, is_complex, is_inexact, item_size, new_view,
                              to_ndarray)
-from ..compiler.instructions cimport has_cast
+from ..compiler.instructions cimport has_cast, has_index
 from ..compiler.lowering cimport AS_CAST, Lowering
 from ..compiler.views cimport View
-from ..primitives.opcodes cimport OP_CAST, OP_CONJ, OP_VIEW_AS_COMPLEX, OP_VIEW_AS_REAL
-from ..primitives.registry cimport DRAWS, LOOKS, define
+from ..primitives.opcodes cimport OP_CAST, OP_CLIP_INDEX, OP_CONJ, OP_VIEW_AS_COMPLEX, OP_VIEW_AS_REAL
+from ..primitives.registry cimport DRAWS, LOOKS, define, np_name
 from ..primitives.forms cimport like, wrap
 from ..values.families cimport Constant, Linear, by_coefficients
 from ..values.levels cimport Algebra, Batch, Level, bind1, part, type_of
@@ -58,7 +58,7 @@ cdef class Cast(Linear):
         cdef Lowering low = <Lowering>lowering
         if not has_cast((<View>ins[0]).buffer.typenum, typenum):
             return None
-        return low.elementwise(AS_CAST, OP_CAST, low.elements(ins), typenum, shape)
+        return low.elementwise(AS_CAST, OP_CAST, params, low.elements(ins), typenum, shape)
 
     def reads(self, step, int k):
         return step.same if is_inexact(step.typenum) else None
@@ -75,6 +75,36 @@ cdef Value slope_through_cast(Value derivative, int typenum):
     if is_complex(own):
         return bind1(OP_CAST, cnp.NPY_DOUBLE if own == cnp.NPY_CDOUBLE else cnp.NPY_FLOAT, derivative)
     return derivative if is_inexact(own) else typed(derivative, typenum)
+
+
+# ------------------------------------------------------------------------------------------------------------ indices
+
+cdef class ClipIndex(Constant):
+    """Real numbers as indices of an axis of n elements, which are always inside; params: n, at least 1."""
+
+    cdef Array execute(self, object params, PyObject **args, int n):
+        self.form(params, args, n, NULL, NULL)
+        x = to_ndarray(<Array>args[0]).astype(np.float64)
+        return wrap(np.where(x > 0.0, np.minimum(x, params - 1), 0.0).astype(np.int64))
+
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        cdef Array a = <Array>args[0]
+        if params < 1 or not is_inexact(a.typenum) or is_complex(a.typenum):
+            raise TypeError(f"clip_index: expected real numbers and an axis with elements, got type {np_name(a)} and an"
+                            f" axis of length {params}")
+        return cnp.NPY_INT64 if ndim is NULL else like(a, cnp.NPY_INT64, ndim, shape)
+
+    cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
+        return True
+
+    cdef Value batched(self, object params, PyObject **args, int n, object level):
+        return bind1(OP_CLIP_INDEX, params, (<Batch>args[0]).value)
+
+    cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
+        cdef Lowering low = <Lowering>lowering
+        if not has_index((<View>ins[0]).buffer.typenum):
+            return None
+        return low.elementwise(AS_CAST, OP_CLIP_INDEX, params, low.elements(ins), typenum, shape)
 
 
 # ---------------------------------------------------------------------------------------------------- complex numbers
@@ -263,6 +293,7 @@ cdef class Draw(Constant):
 
 
 define(Cast(), "cast")
+define(ClipIndex(), "clip_index")
 define(Conj(), "conj")
 define(ViewAsReal(), "view_as_real")
 define(ViewAsComplex(), "view_as_complex")

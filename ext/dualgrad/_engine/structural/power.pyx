@@ -72,7 +72,7 @@ cdef class Power(Elementwise):
             exponent = np.asarray(params, dtype_of(typenum))
         number = new_buffer(typenum, (), ("constant", from_ndarray(exponent)))
         low.buffers.append(number)
-        return low.elementwise(AS_LOOP, OP_POWER, [ins[0], view_of(number)], typenum, shape)
+        return low.elementwise(AS_LOOP, OP_POWER, None, [ins[0], view_of(number)], typenum, shape)
 
     def reads(self, step, int k):
         return step.broadcast(k)

@@ -12,7 +12,7 @@ from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, to_shape
 
 _GATHER, _SCATTER_ADD, _SLICE = OP["gather"], OP["scatter_add"], OP["slice"]
-_MINIMUM = OP["minimum"]
+_CLIP_INDEX, _MINIMUM = OP["clip_index"], OP["minimum"]
 _INT64, _UINT64 = np.dtype(np.int64).num, np.dtype(np.uint64).num
 _LARGEST = np.iinfo(np.int64).max
 
@@ -35,6 +35,11 @@ def as_int64(x: Tensor) -> Tensor:
     if x._typenum == _UINT64:
         x = _engine.binary_op(_MINIMUM, x, _LARGEST)
     return _engine.convert(x, _INT64)
+
+
+def clipped(x: Tensor, length: int) -> Tensor:
+    """Real numbers as indices of an axis with elements: those beyond its ends are its ends, and nan is 0."""
+    return _engine.apply(_CLIP_INDEX, length, x)
 
 
 def along(name: str, x: Tensor, axis: int, index: Tensor) -> list[Any]:
