@@ -2,5 +2,5 @@
 from .program cimport Program
 
 
-cdef bint is_real(int typenum)
+cdef bint is_real(int typenum) noexcept
 cdef Program simplified(Program program)

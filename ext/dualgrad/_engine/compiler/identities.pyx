@@ -383,7 +383,7 @@ cdef class Rewriting:
         return self.is_equal(out, slot)
 
 
-cdef bint is_real(int typenum):
+cdef bint is_real(int typenum) noexcept:
     return typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT
 
 

@@ -30,4 +30,5 @@ cdef dg_loop cast_loop(int source, int target) noexcept
 cdef bint has_index(int source) noexcept
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step)
+cdef dg_loop small_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n) noexcept
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item)

@@ -29,6 +29,9 @@ cdef extern from "executor/fused.h":
 cdef extern from "executor/product.h":
     dg_loop dg_product_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, cnp.npy_intp step, int wide) noexcept
 
+cdef extern from "executor/small.h":
+    dg_loop dg_small_loop(cnp.npy_intp m, cnp.npy_intp k, cnp.npy_intp n, int wide) noexcept
+
 
 cdef class Instruction:
 
@@ -149,9 +152,15 @@ cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept:
 
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step):
     """Our own loop for products of a type and of such extents, -1 for many; NULL where the library's is as fast."""
-    if typenum != cnp.NPY_FLOAT and typenum != cnp.NPY_DOUBLE:
-        return NULL
+    cdef dg_loop small = small_loop(typenum, m, k, n)
+    if small is not NULL or not is_real(typenum):
+        return small
     return dg_product_loop(m, k, n, step, typenum == cnp.NPY_DOUBLE)
+
+
+cdef dg_loop small_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n) noexcept:
+    """Our own loop for stacks of small matrices, which may have any strides; NULL for others."""
+    return dg_small_loop(m, k, n, typenum == cnp.NPY_DOUBLE) if is_real(typenum) else NULL
 
 
 cdef bint are_dots(int typenum, Py_ssize_t n) noexcept:

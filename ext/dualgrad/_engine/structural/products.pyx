@@ -7,6 +7,7 @@ import numpy as np
 
 from ..arrays.array cimport (ARRAY, BATCH, MAX_DIMS, N_TYPES, Array, Value, contiguous, is_inexact, new_array,
                              shape_tuple, to_ndarray)
+from ..compiler.instructions cimport small_loop
 from ..compiler.lowering cimport AS_CONTRACT, AS_GENERIC, AS_MATMUL, MANY, Lowering, matmul_loop
 from ..compiler.views cimport View, inverse, permuted, product, turned, view
 from ..primitives.elementwise cimport along_axes, strides_in
@@ -44,6 +45,7 @@ cdef class MatMul(Bilinear):
         cdef Array b = <Array>args[1]
         cdef Array out
         cdef Loop *loop = &MATMUL[a.typenum]
+        cdef Loop small
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef int ndim
         self.form(params, args, n, &ndim, shape)
@@ -51,10 +53,14 @@ cdef class MatMul(Bilinear):
             numpy_loop(np.matmul, a.typenum, loop)
         if loop.fn is NULL:
             raise no_loop(OP_MATMUL, a.typenum)
-        if not suits_blas(a):
-            a = contiguous(a)
-        if not suits_blas(b):
-            b = contiguous(b)
+        small.fn = small_loop(a.typenum, a.shape[a.ndim - 2], a.shape[a.ndim - 1], b.shape[b.ndim - 1])
+        small.data = NULL
+        small.asks = False
+        if small.fn is not NULL:
+            loop = &small
+        else:
+            a = a if suits_blas(a) else contiguous(a)
+            b = b if suits_blas(b) else contiguous(b)
         out = new_array(a.typenum, ndim, shape)
         if out.size == 0:
             return out
@@ -179,7 +185,7 @@ cdef bint suits_blas(Array a) noexcept:
 
 
 cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
-    """Multiply stacks of matrices, by NumPy's loop."""
+    """Multiply stacks of matrices, by a loop of NumPy's form."""
     cdef Py_ssize_t[3][MAX_DIMS] strides
     cdef char *pointers[3]
     cdef cnp.npy_intp[4] dims
