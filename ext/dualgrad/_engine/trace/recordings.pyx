@@ -345,5 +345,7 @@ cdef int go_eager(Function function, str why, object line) except -1:
     if function.quiet:
         return 0
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""
-    warnings.warn(f"{function.name} runs eagerly: {why}{where}", UserWarning, stacklevel=2)
+    remedy = ("; choose with ops.where or dualgrad.cond, repeat with dualgrad.while_loop" if "the truth value" in why
+              else "; go on with the tensor instead of its numbers" if "the numbers" in why else "")
+    warnings.warn(f"{function.name} runs eagerly: {why}{where}{remedy}", UserWarning, stacklevel=2)
     return 0

@@ -59,7 +59,7 @@ cdef int check_result(str name, object out) except -1:
         return 0
     what = described(out)
     cut = ("return a Tensor: where its numbers were taken out (float(), item(), asnumpy(), a function of NumPy) the "
-           "derivative was cut")
+           "derivative was cut, and a NumPy array that is given as an argument is a constant")
     if kind_of(out) != LEAF:
         what += " without a Tensor in it"
         remedy = cut if children_of(out) else "return a Tensor"
