@@ -223,12 +223,12 @@ class Memory:
         self.tokens: np.ndarray = np.zeros(cells, np.uint64)
         self.writer: np.ndarray = np.full(cells, -1, np.int64)
 
-    def views(self, offset: int, access: Access, what: str) -> list[tuple[Tokens, np.ndarray]]:
-        """Tokens and writers of each cell of the elements, which must lie inside the buffer."""
+    def views(self, offset: int, access: Access, what: str) -> tuple[Tokens, np.ndarray] | None:
+        """Tokens and writers of elements, which must lie inside the buffer, with their cells as last axis; or None."""
         low = high = offset
         for extent, stride in zip(access.shape, access.strides, strict=True):
             if extent == 0:
-                return []
+                return None
             low += min(0, (extent - 1) * stride)
             high += max(0, (extent - 1) * stride)
         if low < 0 or high + access.item > self.nbytes:
@@ -236,13 +236,13 @@ class Memory:
                                f"{self.nbytes}")  # fmt: skip
         if any(number % self.grain for number in (offset, access.item, *access.strides)):
             raise ProgramError(f"{what} does not meet whole elements of {self.name}")
-        start, cells = offset // self.grain, access.item // self.grain
-        strides = [stride // self.grain * 8 for stride in access.strides]
+        shape = (*access.shape, access.item // self.grain)
+        strides = [*(stride // self.grain * 8 for stride in access.strides), 8]
 
-        def seen(array: np.ndarray, cell: int) -> np.ndarray:
-            return np.lib.stride_tricks.as_strided(array[start + cell :], access.shape, strides)
+        def seen(array: np.ndarray) -> np.ndarray:
+            return np.ndarray(shape, array.dtype, array, offset // self.grain * 8, strides)
 
-        return [(seen(self.tokens, cell), seen(self.writer, cell)) for cell in range(cells)]
+        return seen(self.tokens), seen(self.writer)
 
 
 class Machine:
@@ -318,18 +318,18 @@ class Machine:
     ) -> Tokens:
         """A copy of the tokens of some elements, all of which must be written."""
         cells = memory.views(offset, access, what)
-        if not cells:
+        if cells is None:
             return np.zeros(access.shape, np.uint64)
-        tokens = cells[0][0].copy()
-        for j, (token, writer) in enumerate(cells):
-            good = complete(writer)
-            if not good.all():
-                at = writer[~good].flat[0]
-                by = "no instruction" if at < 0 else f"region {(at >> 20) - 1}, block {at & ONCE}"
-                raise ProgramError(f"{what} reads what is not ready in {memory.name}: it was last written by {by}")
-            if j and (token != tokens + np.uint64(j)).any():
-                raise ProgramError(f"{what} reads parts of different elements in {memory.name}")
-        return tokens
+        tokens, writer = cells
+        good = complete(writer)
+        if not good.all():
+            at = writer[~good].flat[0]
+            by = "no instruction" if at < 0 else f"region {(at >> 20) - 1}, block {at & ONCE}"
+            raise ProgramError(f"{what} reads what is not ready in {memory.name}: it was last written by {by}")
+        first = tokens[..., 0].copy()
+        if tokens.shape[-1] > 1 and (tokens != _cells(first, tokens.shape[-1])).any():
+            raise ProgramError(f"{what} reads parts of different elements in {memory.name}")
+        return first
 
     def check_values(self, what: str, tokens: Tokens) -> None:
         if self.values is None:
@@ -457,11 +457,19 @@ class Machine:
             if extent > 1 and stride < reach:
                 raise ProgramError(f"{what} writes elements that overlap in {memory.name}")
             reach = max(reach, stride * (extent - 1) + reach)
-        for j, (target, writer) in enumerate(memory.views(offset, access, what)):
-            target[...] = tokens + np.uint64(j)
-            writer[...] = self.stamp
-            if 0 in access.strides and (target != tokens + np.uint64(j)).any():
-                raise ProgramError(f"{what} writes different values to one element of {memory.name}")
+        cells = memory.views(offset, access, what)
+        if cells is None:
+            return
+        target, writer = cells
+        target[...] = made = _cells(tokens, target.shape[-1])
+        writer[...] = self.stamp
+        if 0 in access.strides and (target != made).any():
+            raise ProgramError(f"{what} writes different values to one element of {memory.name}")
+
+
+def _cells(tokens: Tokens, count: int) -> Tokens:
+    """The tokens of the cells of elements, along a last axis."""
+    return tokens[..., None] + np.arange(count, dtype=np.uint64)
 
 
 def _span(offset: int, access: Access) -> tuple[int, int]:
