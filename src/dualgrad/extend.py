@@ -202,7 +202,7 @@ def linear(
     *,
     arity: int = 1,
     types: str = "together",
-    core: Sequence[int] | None = None,
+    core: Sequence[int] | Callable[..., Sequence[int]] | None = None,
     summary: str = "",
 ) -> Primitive:
     """A primitive that is linear in its first operand, stated by its kernel and its transpose.
@@ -220,7 +220,7 @@ def linear(
         Number of operands; those after the first are constants (indices, masks).
     types : {'together', 'apart'}, default 'together'
         Whether operands are converted to a common float type or kept as they come.
-    core : sequence of int, optional
+    core : sequence of int or callable, optional
         For each operand the number of its last axes that one application works on, if all axes before them are a
         stack that the kernel broadcasts; see `primitive`.
     summary : str, optional
@@ -256,7 +256,7 @@ def bilinear(
     transposes: Sequence[Rule],
     *,
     types: str = "together",
-    core: Sequence[int] | None = None,
+    core: Sequence[int] | Callable[..., Sequence[int]] | None = None,
     summary: str = "",
 ) -> Primitive:
     """A product: linear in each of two operands, stated by its kernel and its two transposes.
@@ -317,7 +317,7 @@ def primitive(
     correction: Rule | None = None,
     arity: int = 1,
     types: str = "together",
-    core: Sequence[int] | None = None,
+    core: Sequence[int] | Callable[..., Sequence[int]] | None = None,
     summary: str = "",
 ) -> Primitive:
     """A primitive stated by its kernel and an exact rule for its derivative.
@@ -351,10 +351,11 @@ def primitive(
         Number of operands.
     types : {'together', 'apart'}, default 'together'
         Whether operands are converted to a common float type or kept as they come.
-    core : sequence of int, optional
+    core : sequence of int or callable, optional
         For each operand the number of its last axes that one application works on, if all axes before them are a
-        stack that the kernel broadcasts, as the functions of ``numpy.linalg`` do: (2,) for ``inv``. Batches are then
-        computed in one call; otherwise in one call for each sample.
+        stack that the kernel broadcasts, as the functions of ``numpy.linalg`` do: (2,) for ``inv``; or a function of
+        the settings that returns these numbers. Batches are then computed in one call; otherwise in one call for each
+        sample. A ``jvp`` may be given such stacks, too.
     summary : str, optional
         What it computes.
 
@@ -411,7 +412,7 @@ def _add(
     jvp: Any,
     vjp: Any,
     types: str,
-    core: Sequence[int] | None,
+    core: Sequence[int] | Callable[..., Sequence[int]] | None,
     summary: str,
     residual: Rule | None = None,
     correction: Rule | None = None,
@@ -419,11 +420,13 @@ def _add(
     _check_name(where, name)
     if types not in ("together", "apart"):
         raise ValueError(f"{where}: {name}: types is {types!r}; expected 'together' or 'apart'")
-    if core is not None and len(core) != arity:
+    if core is not None and not callable(core) and len(core) != arity:
         raise ValueError(f"{where}: {name}: core has {len(core)} entries; expected one for each of {arity} operands")
     row = Row(name, family, arity, result="any", summary=summary or name)
     jvp, vjp = (rule if rule is None or callable(rule) else tuple(rule) for rule in (jvp, vjp))
-    opcode = add_rule(row, kernel, jvp, vjp, residual, correction, None if core is None else tuple(core))
+    opcode = add_rule(
+        row, kernel, jvp, vjp, residual, correction, core if core is None or callable(core) else tuple(core)
+    )
     return Primitive(row, opcode, True, types, (kernel, jvp, vjp, residual, correction))
 
 

@@ -185,3 +185,29 @@ def test_rules_run_in_every_thread_and_leave_no_level_open():
     x = f64([1.0])
     assert_raises(RuntimeError, lambda: dg.grad(fails)(x), "inside a rule")
     assert float(dg.grad(ops.square)(x)) == 2.0
+
+
+def test_the_axes_of_operands_may_follow_from_settings():
+    """Of any number of operands; a kernel that broadcasts is called once for a batch."""
+    calls = []
+
+    def kernel(*arrays, ranks):
+        calls.append([a.shape for a in arrays])
+        return sum([a.reshape((*a.shape[: a.ndim - rank], -1)).sum(-1) for a, rank in zip(arrays, ranks, strict=True)])
+
+    def jvp(tangents, out, *operands, ranks):
+        return totals(*tangents, ranks=ranks)
+
+    def vjp(ct, out, *operands, ranks):
+        return tuple([x * 0 + ct for x in operands])
+
+    totals = extend.primitive(
+        "test_totals", kernel, jvp=jvp, vjp=vjp, arity=-1, types="apart", core=lambda *, ranks: ranks
+    )
+    xs, y = f64(np.arange(12.0).reshape((3, 2, 2))), f64([1.0, 2.0])
+    f = lambda x, y: totals(x, y, y, ranks=(2, 1, 1))
+    expected = xs.asnumpy().sum((1, 2)) + 6.0
+    np.testing.assert_array_equal(dg.vmap(f, (0, None))(xs, y).asnumpy(), expected)
+    assert calls == [[(3, 2, 2), (2,), (2,)]]
+    np.testing.assert_array_equal(dg.vmap(lambda x: dg.jvp(f, (x, y), (x, y))[1])(xs).asnumpy(), expected)
+    np.testing.assert_array_equal(dg.grad(lambda y: dg.vmap(f, (0, None))(xs, y).sum())(y).asnumpy(), [6.0, 6.0])

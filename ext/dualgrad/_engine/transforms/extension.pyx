@@ -205,7 +205,7 @@ def add_rule(row, kernel, jvps, vjps, residual, correction, core):
     given.residual_of = without_notes(residual)
     given.correction_of = without_notes(correction)
     given.implicit = residual is not None
-    given.core = core
+    given.core = without_notes(core)
     given.transposing = set()
     given.op = add_row(row, object_of(row.family, given), None)
     return given.op

@@ -14,7 +14,7 @@ cdef class Functions:
     cdef object residual_of         # of an implicit function: residual(out, *operands)
     cdef object correction_of       # and correction(residual, out, *operands)
     cdef set transposing            # threads on which the transpose of jvp is being taken
-    cdef tuple core                 # for each operand the number of axes one application works on, or None
+    cdef object core                # axes of each operand that one application works on, or a function of settings
     cdef Array execute(self, object params, PyObject **args, int n)
     cdef Value push(self, object params, PyObject **ins, int n, Value out, PyObject **tangents)
     cdef Value implicit_push(self, object params, PyObject **ins, int n, Value out, PyObject **tangents)
@@ -23,6 +23,7 @@ cdef class Functions:
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted)
     cdef Value pulled(self, object params, PyObject **ins, int n, Value out, int i, Value ct)
     cdef Value batched(self, object params, PyObject **args, int n, BatchLevel level)
+    cdef tuple core_of(self, object params)
     cdef object reads(self, step, int k)
     cdef list accumulated(self, walk, step, int k, list parts, list moving)
     cdef Value checked(self, str rule, str what, object term, Value like)

@@ -124,12 +124,12 @@ cdef class Functions:
         cdef int i, ndim = 0
         cdef Py_ssize_t sample, size = level.size
         cdef list results = [], operands
+        cdef tuple core = self.core_of(params)
         cdef Value v
-        if self.core is not None:
+        if core is not None:
             for i in range(n):
-                ndim = max(ndim, ndim_of(<Value>args[i]) - <int>self.core[i])
-            return bind_list(self.op, params,
-                             [padded(<Value>args[i], level, ndim, self.core[i]) for i in range(n)])
+                ndim = max(ndim, ndim_of(<Value>args[i]) - <int>core[i])
+            return bind_list(self.op, params, [padded(<Value>args[i], level, ndim, core[i]) for i in range(n)])
         if size == 0:
             raise ValueError(f"{self.name}: mapped over no samples, so the shape of its result is not known; state "
                              f"core when you define it")
@@ -139,11 +139,15 @@ cdef class Functions:
             results.append(bind1(OP_RESHAPE, (1,) + shape_of(v), v))
         return bind_list(OP_CONCAT, 0, results)
 
+    cdef tuple core_of(self, object params):
+        """For each operand the number of axes one application works on, or None."""
+        return tuple(self.core(**dict(params or ()))) if callable(self.core) else self.core
+
     cdef object reads(self, step, int k):
         """What is known of what it reads, see dualgrad/sparse/reads.py."""
         rule = READS.get(self.name)
         found = NotImplemented if rule is None else rule(step, k)
-        return step.dense(k, self.core) if found is NotImplemented else found
+        return step.dense(k, self.core_of(step.params)) if found is NotImplemented else found
 
     cdef list accumulated(self, walk, step, int k, list parts, list moving):
         rule = ACCUMULATED.get(self.name)
