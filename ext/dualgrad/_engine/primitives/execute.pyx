@@ -150,6 +150,14 @@ def is_written_down():
     return tracing()
 
 
+def is_alone():
+    """Whether nothing surrounds what this thread executes: no derivative, recording or closed call, and no setting of
+    its own for replays. So it executes as a new thread would."""
+    cdef dg_thread *thread = thread_state()
+    return (thread.level is NULL and thread.tracer is NULL and thread.closed_call is NULL
+            and thread.environment is NULL and not thread.deferring and thread.planning and not thread.checking)
+
+
 def unrepeatable(str why):
     """End an active recording, before something that a program cannot repeat."""
     if tracing():
