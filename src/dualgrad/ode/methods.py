@@ -23,10 +23,17 @@ Rate = Callable[[Tensor, Tensor], Tensor]
 
 
 class Method:
-    """A one-step method with an error estimate of order 4 and a dense output of order 4."""
+    """A one-step method with an error estimate of order 4 and a dense output of order 4.
+
+    Attributes
+    ----------
+    stands_still : bool
+        Whether a step of size 0 stays where it is.
+    """
 
     update: Array
     error: Array
+    stands_still = True
 
     def stages(self, rate: Rate, y: Tensor, t: Tensor, h: Tensor) -> Tensor:
         """The stages U of a step, shape (s, n)."""
@@ -44,12 +51,13 @@ def _lower(*rows: tuple[float, ...]) -> Array:
 
 
 def combined(weights: Array, vectors: Any) -> Tensor:
-    """The sum of vectors with weights; not finite if one of them is not.
+    """The sum of vectors with weights that are not zero.
 
     They are added one by one, so that recorded steps are the eager ones to the last bit.
     """
-    total = float(weights[0]) * vectors[0]
-    for j in range(1, len(weights)):
+    first, *others = np.flatnonzero(weights)
+    total = float(weights[first]) * vectors[first]
+    for j in others:
         total = total + float(weights[j]) * vectors[j]
     return total
 
@@ -113,6 +121,7 @@ class Rodas5P(Method):
     f_y and f_t are exact, so tangents and adjoints of a step are steps of the same method.
     """
 
+    stands_still = False  # it divides by the size
     gamma = 0.21193756319429014
     _sixth = (-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946)
     matrix = _lower(

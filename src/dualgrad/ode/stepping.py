@@ -18,8 +18,9 @@ from .systems import System
 
 __all__ = ["Steps", "adaptive", "follow", "in_a_row", "program", "scalars", "together"]
 
-TOGETHER = 64  # steps on a few numbers in one call of a program,
-OFTEN = 4  # where so many solutions were found before
+TOGETHER = 65  # steps on a few numbers in one call of a program: a loop of so many is not written out,
+OFTEN = 4  # where so many solutions were found before;
+FEW = 64  # numbers of a state, whose steps take about as long as calls
 
 SAFETY, LARGEST, SMALLEST = 0.9, 10.0, 0.2
 
@@ -53,10 +54,10 @@ def together(system: System, what: str, fn: Callable[..., Any]) -> tuple[int, Re
     """How many steps a function takes in one call, and the function: `fn` is given their number first.
 
     A step on a few numbers takes less time than a call of its program. So there are several in one, if the system is
-    solved again and again, as in a program that is replayed. They are the same steps.
+    solved again and again, as in a program that is replayed. They are the same steps, and some of size 0 behind them.
     """
     one = program(system, what, lambda *args: fn(1, *args))
-    if system.solved <= OFTEN or not one.on_numbers:
+    if system.solved <= OFTEN or not system.method.stands_still or not (one.on_numbers or system.n <= FEW):
         return 1, one
     return TOGETHER, program(system, f"{what}, several times", lambda *args: fn(TOGETHER, *args))
 
@@ -87,7 +88,9 @@ def attempt(
     left = ops.abs(end - t)
     h = ops.sign(end - t) * ops.minimum(size, left)
     after, u = advanced(system, y, t.astype(y.dtype), h.astype(y.dtype), params)
-    missed = combined(system.method.error, u) + 0.0 * after  # not finite if a stage or the state is not
+    method = system.method
+    unread = [u[j] for j in np.flatnonzero((method.update == 0.0) & (method.error == 0.0))]
+    missed = combined(method.error, u) + 0.0 * sum(unread, after)  # not finite if a stage or the state is not
     missed = missed / (absolute + system.control.rtol * ops.maximum(ops.abs(y), ops.abs(after)))
     wrong = ops.sqrt((missed.astype(float64) ** 2).mean())
     good, some = wrong <= 1.0, ops.maximum(wrong, 1e-10)
