@@ -23,6 +23,7 @@ from ..ops import concat, stack
 from ..tensor import Tensor
 from .methods import Array
 from .passes import back, forward
+from .samples import axes_of_back, axes_of_forward, each_sample
 from .systems import System, flat, parts
 
 __all__ = ["flow"]
@@ -71,6 +72,7 @@ def _cotangents(system: System, params: Tensors, found: Any) -> list[Tensor | No
     return terms
 
 
+@each_sample
 def _flow_jvp(tangents: Tensors, out: Tensor, y0: Tensor, t: Tensor, *params: Tensor, system: System) -> Tensor:
     dy0, dt, *rest = tangents
     timed = dt if system.control.timed else None
@@ -93,6 +95,7 @@ def _discrete(system: System, ct: Tensor, out: Tensor, y0: Tensor, t: Tensor, pa
     return _pullback(ct, y0, t, *params, system=system)
 
 
+@each_sample
 def _pullback_jvp(
     tangents: Tensors, out: Tensor, ct: Tensor, y0: Tensor, t: Tensor, *params: Tensor, system: System
 ) -> Tensor:
@@ -131,6 +134,7 @@ _flow = extend.primitive(
     vjp=_flow_vjp,
     arity=-1,
     types="apart",
+    core=axes_of_forward,
     summary="states of a differential equation at given times",
 )
 
@@ -141,6 +145,7 @@ _pullback = extend.primitive(
     vjp=_pullback_vjp,
     arity=-1,
     types="apart",
+    core=axes_of_back,
     summary="cotangents of the start and the parameters of a differential equation",
 )
 

@@ -91,8 +91,8 @@ def odeint(
     The sizes of the steps are constants of every derivative ("internal numerical differentiation", Bock 1981):
     forward and reverse derivatives are those of one discrete map, and agree up to rounding. A derivative by a time is
     f itself, d y(t_i) / d t_i = f(y(t_i), t_i), at every order. A derivative of order k solves the system of order k of
-    the tangents, 2^k times as large. Under `vmap` each sample is solved by itself; under `jit` the solver is one step
-    of the program.
+    the tangents, 2^k times as large. Under `vmap` samples that take the same steps, as those of a derivative along many
+    directions do, are solved together, and others one by one; under `jit` the solver is one step of the program.
 
     Examples
     --------

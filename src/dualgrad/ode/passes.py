@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from .._progress import bar_of
-from ..ops import concat
 from ..tensor import Tensor
 from ..transforms.apart import apart
 from .methods import Array
+from .samples import of_samples
 from .stepping import Steps, adaptive, follow, in_a_row, together
-from .systems import KEPT, System, flat
+from .systems import KEPT, System
 
 __all__ = ["back", "forward"]
 
@@ -28,11 +28,12 @@ BAR = "{desc}: {percentage:3.0f}%|{bar}| t = {n:.4g} of {total:.4g} [{elapsed}<{
 def walk(system: System, y: Array, start: float, end: float, arrays: tuple[Array, ...]) -> Iterator[Steps]:
     """The steps from start to end."""
     owner, params = system.owner, tuple([Tensor(a) for a in arrays])
-    if owner is not system:
-        yield from follow(system, params, y, path(owner, *system.of_owner(y, arrays), start, end))
-        return
+    if owner is system:
+        stream = adaptive(system, y, start, end, params)
+    else:
+        stream = follow(system, params, y, path(owner, *system.of_owner(y, arrays), start, end))
     taken = []
-    for steps in adaptive(system, y, start, end, params):
+    for steps in stream:
         taken.append(steps._replace(u=None))
         yield steps
     system.grids[_place(y, start, end, arrays)] = _joined(y, taken)
@@ -52,8 +53,8 @@ def shown(system: System, what: str, span: float) -> Iterator[Callable[[Array], 
 
 
 def path(system: System, y: Array, arrays: tuple[Array, ...], start: float, end: float) -> Steps:
-    """The steps without their stages; those that a system chose in its last calls are remembered."""
-    found = system.grids.get(_place(y, start, end, arrays)) if system.owner is system else None
+    """The steps without their stages; those that a system took in its last calls are remembered."""
+    found = system.grids.get(_place(y, start, end, arrays))
     if found is None:
         found = _joined(y, [steps._replace(u=None) for steps in walk(system, y, start, end, arrays)])
     return found
@@ -92,7 +93,11 @@ def _weights(system: System, places: list[tuple[Steps, int, slice]], times: Arra
 
 @apart
 def forward(y0: Array, t: Array, *params: Array, system: System) -> Array:
-    """The states at t[1:], of a start y0 at t[0], shape (m - 1, n)."""
+    """The states at t[1:], of a start y0 at t[0], shape (m - 1, n); of each sample, if there is a stack of them."""
+    return of_samples(_forward, system, y0, t, *params)
+
+
+def _forward(system: System, y0: Array, t: Array, *params: Array) -> Array:
     rows = np.empty((t.size - 1, y0.size), y0.dtype)
     times, start, end = t[1:].astype(float), float(t[0]), float(t[-1])
     rows[:] = y0  # where no time has passed
@@ -138,6 +143,10 @@ def check_times(name: str, t: Array) -> None:
 @apart
 def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Array:
     """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
+    return of_samples(_back, system, ct, y0, t, *params)
+
+
+def _back(system: System, ct: Array, y0: Array, t: Array, *params: Array) -> Array:
     times, start, end, n = t[1:].astype(float), float(t[0]), float(t[-1]), y0.size
     system.solved += 1
     check_function(system, y0, t, params)
@@ -147,62 +156,47 @@ def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Arra
     def pulled(count: int, total: Tensor, points: Tensor, within: Tensor, seeds: Tensor, *params: Tensor) -> Tensor:
         def step(total: Tensor, row: tuple[Tensor, ...]) -> tuple[Tensor, tuple[()]]:
             point, within, seed = row
-            return _pulled(system, total, point, within, seed, params), ()
+            return system.before(total, point[:n], point[n], point[n + 1], within, seed, params), ()
 
         return in_a_row(step, total, (points, within, seeds), count)[0]
 
-    size = n + sum([int(np.prod(shape, dtype=int)) for shape in system.shapes])
-    total, at = np.zeros(size, y0.dtype), len(steps.t)
-    if at == 0:
-        total[:n] = ct.sum(0)
+    total, at, last = np.zeros(system.size, y0.dtype), 0, len(steps.t)
+    if last == 0:
+        total.reshape((system.count, -1))[:, : n // system.count] = ct.sum(0).reshape((system.count, -1))
     with shown(system, " backwards", abs(end - start)) as passed:
-        while at > 0:
+        while at < last:
             count, run = together(system, "the adjoint of a step", pulled)
-            before = max(at - count, 0)
-            total = run(Tensor(total), *[Tensor(x) for x in seeds.of(before, at, count)], *given).asnumpy()
-            passed(steps.h[before:at])
-            at = before
+            total = run(Tensor(total), *[Tensor(x) for x in seeds.of(at, count)], *given).asnumpy()
+            passed(steps.h[max(last - at - count, 0) : last - at])
+            at += count
     return total
 
 
-def _pulled(
-    system: System, total: Tensor, point: Tensor, within: Tensor, seed: Tensor, params: tuple[Tensor, ...]
-) -> Tensor:
-    """The cotangents before a step, of those behind it."""
-    n = system.n
-    y, t, h = point[:n], point[n], point[n + 1]
-    update = Tensor(system.method.update.astype(y.dtype.numpy)).reshape((-1, 1))
-
-    def stages(y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        return system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
-
-    terms = flat(system.pulled(y, t, params, stages, update * total[:n] + within), y)
-    return concat([total[:n] + seed, total[n:]]) + terms
-
-
 class _Seeds:
-    """Where the steps of a path start, and the cotangents that come in at times within them."""
+    """Of steps backwards: where each starts and its size, the cotangents of its stages, and those of its start."""
 
     def __init__(self, system: System, steps: Steps, ct: Array, times: Array, forwards: bool) -> None:
+        n, dtype, k = system.n, ct.dtype, len(steps.t)
+        self.points = np.concatenate([steps.y, steps.t[:, None], steps.h[:, None]], 1, dtype=dtype)[::-1]
+        self.within, self.seeds = np.zeros((k, system.method.update.size, n), dtype), np.zeros((k, n), dtype)
         places = list(_places([steps], times, forwards))
         weights = _weights(system, places, times)
-        self.places = {i: place for _, i, place in places}
-        self.system, self.steps, self.ct, self.weights = system, steps, ct, weights
+        for _, i, place in places:
+            self.within[k - 1 - i] = weights[place].T @ ct[place]
+            self.seeds[k - 1 - i] = ct[place].sum(0)
 
-    def of(self, first: int, end: int, count: int) -> tuple[Array, Array, Array]:
-        """Of steps backwards: where each starts and its size, the cotangents of its stages, and those of its start.
+    def of(self, first: int, count: int) -> tuple[Array, Array, Array]:
+        """Those of some steps. Steps of size 0 fill up the rows to their number."""
+        which = slice(first, first + count)
+        points = _filled(self.points[which], count)
+        points[len(self.points) - first :, :-1] = self.points[-1, :-1]
+        return points, _filled(self.within[which], count), _filled(self.seeds[which], count)
 
-        Steps of size 0 fill up the rows to their number.
-        """
-        n, dtype, k = self.system.n, self.ct.dtype, end - first
-        steps = self.steps.some(slice(first, end))
-        points = np.zeros((count, n + 2), dtype)
-        within, seeds = np.zeros((count, self.system.method.update.size, n), dtype), np.zeros((count, n), dtype)
-        points[:k, :n], points[:k, n], points[:k, n + 1] = steps.y[::-1], steps.t[::-1], steps.h[::-1]
-        points[k:, : n + 1] = points[k - 1, : n + 1]
-        for i in range(first, end):
-            if i in self.places:
-                place = self.places[i]
-                within[end - 1 - i] = self.weights[place].T @ self.ct[place]
-                seeds[end - 1 - i] = self.ct[place].sum(0)
-        return points, within, seeds
+
+def _filled(rows: Array, count: int) -> Array:
+    """Rows, and zeros behind them up to a number."""
+    if len(rows) == count:
+        return rows
+    found = np.zeros((count, *rows.shape[1:]), rows.dtype)
+    found[: len(rows)] = rows
+    return found

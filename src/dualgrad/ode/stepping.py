@@ -72,7 +72,7 @@ def in_a_row(step: Callable[[Any, Any], tuple[Any, Rows]], carry: Any, xs: Rows,
 
 def advanced(system: System, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     """The state behind a step, and the stages."""
-    u = system.method.stages(lambda y, t: system.rate(y, t, params), y, t, h)
+    u = system.stages(y, t, h, params)
     return y + combined(system.method.update, u), u
 
 

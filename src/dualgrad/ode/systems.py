@@ -68,6 +68,10 @@ class System:
     ----------
     active : list of int
         The params that derivatives are taken by: those of a float type.
+    size : int
+        The numbers in cotangents of the state and the active params.
+    count : int
+        The samples that are solved together.
     owner : System
         The system whose error chooses the steps; a tangent follows the steps of its parent.
     """
@@ -76,6 +80,8 @@ class System:
     hint = ""  # for messages
     replays_steps = True  # so results are compared up to rounding
     n: int
+    size: int
+    count = 1
     control: Control
     shapes: list[tuple[int, ...]]
     active: list[int]
@@ -86,12 +92,14 @@ class System:
         self.active = [i for i, p in enumerate(params) if p[1]]
         self.params: list[tuple[tuple[int, ...], bool]] = params
         self.shapes = [params[i][0] for i in self.active]
+        self.size = n + sum(_sizes(self.shapes))
         self.key = (name, n, control, tuple(params), key)
         self.owner: System = self
         self.method: Method = METHODS[control.method]
         self.grids: OrderedDict[Any, Any] = OrderedDict()
         self.programs: dict[str, Repeated] = {}
         self.solved: int = 0  # times
+        self.samples: OrderedDict[Any, Any] = OrderedDict()
 
     @functools.cached_property
     def tangent(self) -> Tangent:
@@ -122,6 +130,30 @@ class System:
     def describe(self, y: Array) -> str:
         """A state in a message."""
         return np.array2string(np.asarray(y), threshold=6, precision=6)
+
+    def stages(self, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+        """The stages of a step, shape (s, n)."""
+        return self.method.stages(lambda y, t: self.rate(y, t, params), y, t, h)
+
+    def before(
+        self,
+        total: Tensor,
+        y: Tensor,
+        t: Tensor,
+        h: Tensor,
+        within: Tensor,
+        seed: Tensor,
+        params: tuple[Tensor, ...],
+    ) -> Tensor:
+        """The cotangents before a step, of those behind it; `within` and `seed` are added to its stages and start."""
+        n = self.n
+        update = Tensor(self.method.update.astype(y.dtype.numpy)).reshape((-1, 1))
+
+        def stages(y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
+            return self.stages(y, t, h, params)
+
+        terms = flat(self.pulled(y, t, params, stages, update * total[:n] + within), y)
+        return concat([total[:n] + seed, total[n:]]) + terms
 
     def rates(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
         """The rates for each row of y, shape (k, n), and each of as many times."""
@@ -313,7 +345,7 @@ class Adjoint(System):
 
     def __init__(self, parent: System) -> None:
         self.parent = parent
-        n = 2 * parent.n + sum(int(np.prod(shape, dtype=int)) for shape in parent.shapes)
+        n = 2 * parent.n + sum(_sizes(parent.shapes))
         super().__init__(parent.name, n, parent.control, parent.params, ("adjoint", parent.key))
 
     def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
@@ -333,6 +365,10 @@ class Adjoint(System):
         of_state = self.parent.absolute(y[:n])
         size = float(np.abs(y[n : 2 * n]).max(initial=0.0)) or 1.0
         return np.concatenate([of_state, np.full(self.n - n, size * float(of_state.min()))])
+
+
+def _sizes(shapes: list[tuple[int, ...]]) -> list[int]:
+    return [int(np.prod(shape, dtype=int)) for shape in shapes]
 
 
 def _check_event(name: str, found: Any) -> None:
