@@ -12,13 +12,14 @@ from .._engine.transforms import tensor as _engine
 from .._engine.transforms.pytrees import beside, is_leaf, matched, with_leaves
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, recording, template_of, tensors_of
 from .._engine.transforms.transformed import Transformed
+from .._engine.transforms.vmap import basis
 from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.apart import apart
 from ..transforms.closed import closed
 from ..transforms.gradient import jvp, stop_gradient
 from ..transforms.vectorize import vmap
-from ._solvers import answer, iterated, minimised, newton, scipy_root, size
+from ._solvers import answer, condition, iterated, minimised, newton, scipy_root, size
 
 __all__ = ["Layout", "Problem", "check_callable", "constants", "numbers", "pulled"]
 
@@ -143,7 +144,7 @@ class Problem:
         self.tol: float = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else tol
         self.args: Any = template_of(args)
         self.count: int = len(tensors_of(args))
-        self.loss: Callable[..., Any] | None = None
+        self.judged: Callable[..., Any] | None = None  # the loss of which F is the gradient, and F
         self.repeats: bool = recording()  # a program holds this, and its guards see to it that nothing changes
         self.programs: dict[str, Callable[..., Any]] = {}
         self.inside, self.captured, out = explored(name, fn, (x, *args))
@@ -213,7 +214,7 @@ class Problem:
     def check(self, matrix: Array) -> None:
         """Raise LinAlgError if the Jacobian is singular to working precision: the solution has no derivative."""
         n, eps = matrix.shape[-1], np.finfo(matrix.dtype).eps
-        if n > LOOKED_AT or (np.linalg.cond(matrix, 1) * eps < SURE).all():  # by the inverse: ten times cheaper
+        if n > LOOKED_AT or (condition(matrix) * eps < SURE).all():  # by the inverse: ten times cheaper
             return
         if (np.linalg.cond(matrix) * eps > 1).any():
             raise np.linalg.LinAlgError(
@@ -221,7 +222,7 @@ class Problem:
                 f"derivative there; it may be a double root, or one of a whole curve of solutions"
             )
 
-    def evaluated(self, what: str, fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def evaluated(self, what: str, fn: Callable[..., Any]) -> Callable[..., Any]:
         """A function of the unknown and the operands, which is a program in a program: solvers call it often."""
         if not self.repeats:
             return fn
@@ -255,11 +256,14 @@ class Problem:
             x = answer(self.name, self.solver(f, start), start)
         elif self.name == "fixed_point":
             x = iterated(f, start, self.limit)
-        elif self.loss is not None:
-            x = minimised(self.plain_loss(arrays), f, jac, start, self.limit)
+        elif self.judged is not None:
+            x = minimised(self.plain_loss(arrays), jac, start, self.limit)
         else:
             x = newton(f, jac, start, self.limit)
-        left, first = size(f(x)), size(f(start))
+        left = size(f(x))
+        if left <= self.tol:
+            return np.asarray(x, self.dtype)
+        first = size(f(start))
         if not left <= self.tol * max(1.0, first if np.isfinite(first) else 1.0):
             raise RuntimeError(
                 f"{self.name}: no solution was found: the largest residual is {left:.3g} after the solver returned, "
@@ -267,13 +271,22 @@ class Problem:
             )
         return np.asarray(x, self.dtype)
 
-    def plain_loss(self, arrays: tuple[Array, ...]) -> Callable[[Array], float]:
-        """The loss of NumPy arrays."""
+    def plain_loss(self, arrays: tuple[Array, ...]) -> Callable[[Array], tuple[float, Array]]:
+        """The loss and its gradient, of NumPy arrays."""
         operands = tuple([Tensor(a) for a in arrays])
-        loss = self.loss
-        assert loss is not None
-        value = self.evaluated("the loss", lambda x, *operands: self.run(loss, x, operands))
-        return lambda x: float(value(Tensor(np.asarray(x, self.dtype)), *operands))
+
+        def found(x: Tensor, *operands: Tensor) -> tuple[Tensor, Tensor]:
+            assert self.judged is not None
+            loss, gradient = self.run(self.judged, x, operands)
+            return loss, self.layout.vector(gradient)
+
+        both = self.evaluated("the loss and its gradient", found)
+
+        def judged(x: Array) -> tuple[float, Array]:
+            loss, gradient = both(Tensor(np.asarray(x, self.dtype)), *operands)
+            return loss.item(), gradient.asnumpy()
+
+        return judged
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and self.key == other.key
@@ -291,7 +304,7 @@ def numbers(shape: tuple[int, ...], dtype: Any) -> Tensor:
 
 def _jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """The matrix of partial derivatives of a vector function."""
-    directions = Tensor(np.eye(x.size, dtype=x.dtype.numpy))
+    directions = basis(x, 0, x.size)
 
     def column(v: Tensor) -> Tensor:
         return jvp(f, x, v)[1]

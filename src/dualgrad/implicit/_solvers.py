@@ -7,14 +7,33 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["answer", "iterated", "minimised", "newton", "scipy_root", "size"]
+from .._engine.sparse.banded import solve_definite
+from ..ops.linalg._matrices import solution
+
+__all__ = ["answer", "condition", "iterated", "minimised", "newton", "scipy_root", "size", "solved"]
 
 Array = np.ndarray[Any, Any]
 
 
 def size(r: Array) -> float:
     """The largest absolute value; inf if an element is not finite."""
-    return float(np.abs(r).max(initial=0.0)) if np.isfinite(r).all() else np.inf
+    largest = float(np.abs(r).max(initial=0.0))
+    return largest if largest < np.inf else np.inf  # nan is not
+
+
+def solved(matrix: Array, r: Array) -> Array:
+    """The solution of a linear system with one right-hand side."""
+    return solution(matrix, r[:, None])[:, 0]
+
+
+def condition(matrix: Array) -> Any:
+    """The condition of matrices in the norm of column sums; inf if one is singular."""
+    try:
+        inverse = solution(matrix, np.broadcast_to(np.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape))
+    except np.linalg.LinAlgError:
+        return np.array(np.inf)
+    with np.errstate(all="ignore"):
+        return np.linalg.norm(matrix, 1, (-2, -1)) * np.linalg.norm(inverse, 1, (-2, -1))
 
 
 def answer(name: str, found: Any, start: Array) -> Array:
@@ -41,13 +60,12 @@ def _halved(x: Array, step: Array, times: int) -> Iterator[Array]:
 
     Close to a solution a whole step leads nearer to it, unless only rounding is left; then smaller ones are no better.
     """
-    least = np.finfo(x.dtype).eps ** 0.75 * size(x)
     for _ in range(times):
         after = x - step
-        if np.array_equal(after, x):
+        if (after == x).all():
             return
         yield after
-        if size(step) <= least:
+        if size(step) <= np.finfo(x.dtype).eps ** 0.75 * size(x):
             return
         step = step / 2
 
@@ -60,7 +78,7 @@ def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
         if now == 0.0:
             break
         try:
-            step = np.linalg.solve(jac(x), r)
+            step = solved(jac(x), r)
         except np.linalg.LinAlgError:
             break
         for after in _halved(x, step, 30):
@@ -92,34 +110,39 @@ def iterated(f: Any, x: Array, limit: int) -> Array:
 def _downhill(hessian: Array, r: Array) -> Array:
     """Newton's step with the absolute values of the eigenvalues, raised to a least one."""
     hessian = (hessian + hessian.T) / 2
-    precision = np.sqrt(np.finfo(r.dtype).eps)
+    least = np.sqrt(np.finfo(r.dtype).eps) * max(float(np.sqrt(np.vdot(hessian, hessian))), 1.0)
     try:
-        np.linalg.cholesky(
-            hessian - precision * max(float(np.linalg.norm(hessian)), 1.0) * np.eye(r.size, dtype=r.dtype)
-        )
-        return np.asarray(np.linalg.solve(hessian, r))  # all eigenvalues are above the least one
+        return _above(hessian, r, least)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(hessian)
-        least = max(float(np.abs(values).max()), 1.0) * precision
+        least = max(float(np.abs(values).max()), 1.0) * np.sqrt(np.finfo(r.dtype).eps)
         return np.asarray(vectors @ ((vectors.T @ r) / np.maximum(np.abs(values), least)))
 
 
-def minimised(loss: Any, f: Any, jac: Any, x: Array, limit: int) -> Array:
-    """Newton's method on the gradient f, downhill."""
-    value = loss(x)
+def _above(hessian: Array, r: Array, least: float) -> Array:
+    """Newton's step; LinAlgError if not all eigenvalues are above the least one."""
+    found = solve_definite(hessian, r[:, None], least)
+    if found is not None:
+        return found[:, 0]
+    np.linalg.cholesky(hessian - least * np.eye(r.size, dtype=r.dtype))
+    return solved(hessian, r)
+
+
+def minimised(judged: Any, jac: Any, x: Array, limit: int) -> Array:
+    """Newton's method on the gradient, downhill; `judged` gives the loss and its gradient."""
+    value, r = judged(x)
     for _ in range(limit):
-        r = f(x)
         if size(r) in (0.0, np.inf):
             break
         step = _downhill(jac(x), r)
         for after in _halved(x, step, 40):
-            value_after = loss(after)
-            if value_after < value or (value_after == value and size(f(after)) < size(r)):
+            value_after, r_after = judged(after)
+            if value_after < value or (value_after == value and size(r_after) < size(r)):
                 break
         else:
             after = x - step  # near the minimum the loss is constant, the gradient not yet 0
-            if not size(f(after)) < size(r):
+            value_after, r_after = judged(after)
+            if not size(r_after) < size(r):
                 break
-            value_after = loss(after)
-        x, value = after, value_after
+        x, value, r = after, value_after, r_after
     return x

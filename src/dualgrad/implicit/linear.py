@@ -14,7 +14,7 @@ from ..ops import linalg
 from ..ops._arguments import operand
 from ..tensor import Tensor
 from ._problem import Array, Problem, pulled
-from ._solvers import answer, size
+from ._solvers import answer, size, solved
 
 __all__ = ["linear_solve"]
 
@@ -45,7 +45,7 @@ class LinearProblem(Problem):
         b = np.asarray(arrays[0])
         if self.solver is None:
             try:
-                x = np.linalg.solve(jac(np.zeros_like(b)), b)
+                x = solved(jac(np.zeros_like(b)), b)
             except np.linalg.LinAlgError:
                 raise np.linalg.LinAlgError(f"{self.name}: the matrix ({b.size} by {b.size}) is singular") from None
         else:

@@ -10,7 +10,7 @@ from .._engine.transforms.inputs import as_input
 from .._engine.transforms.pytrees import matched
 from ..ops import linalg
 from ..tensor import Tensor
-from ..transforms.gradient import grad
+from ..transforms.gradient import value_and_grad
 from ._problem import Layout, Problem, check_callable, pulled
 
 __all__ = ["argmin", "fixed_point", "root"]
@@ -201,7 +201,7 @@ def argmin(
     """
     check_callable("argmin", "inner_loss", inner_loss)
 
-    def slope(x: Any, *args: Any) -> Any:
+    def judged(x: Any, *args: Any) -> tuple[Tensor, Any]:
         def loss(x: Any) -> Tensor:
             value = inner_loss(x, *args)
             if not isinstance(value, Tensor) or value.size != 1:
@@ -209,9 +209,12 @@ def argmin(
                 raise ValueError(f"argmin: the loss returned {found}; expected one number")
             return value
 
-        return grad(loss)(x)
+        return value_and_grad(loss)(x)
+
+    def slope(x: Any, *args: Any) -> Any:
+        return judged(x, *args)[1]
 
     x0 = as_input("argmin", "x0", x0)
     problem = Problem("argmin", slope, x0, args, solver, tol, max_iterations)
-    problem.loss = inner_loss
+    problem.judged = judged
     return problem.solution(_root(*problem.operands(x0, args), problem=problem))

@@ -1,7 +1,8 @@
 """What the operators on matrices share: operands, stacks, transposes, and errors that say which matrix failed.
 
 All of them work on stacks: the last two axes of an operand are rows and columns, axes before them are copied over.
-LAPACK's work is left to ``numpy.linalg``, in float32, float64 and the complex types of both.
+LAPACK's work is left to ``numpy.linalg``, in float32, float64 and the complex types of both. Real systems with a narrow
+band are solved here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._engine.sparse.banded import solve_narrow
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, alike, expanded, floating, permuted, total
@@ -143,6 +145,28 @@ def largest(x: Tensor, axes: int) -> Tensor:
     if not x.size:
         return total(x, ALL_AXES[x.ndim][-axes:], True)
     return _engine.apply(_MAX, (ALL_AXES[x.ndim][-axes:], True), _engine.unary(_ABS, x))
+
+
+# ----------------------------------------------------------------------------------------------------- systems
+
+
+def solution(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What ``numpy.linalg.solve`` finds for right-hand sides as columns; narrow bands are eliminated inside of them."""
+    found = _solution_in_bands(a, b) if a.shape[:-2] == b.shape[:-2] else None
+    return np.linalg.solve(a, b) if found is None else found
+
+
+def _solution_in_bands(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """The solution for matrices that all have a narrow band; else None."""
+    if a.ndim == 2:
+        return solve_narrow(a, b)
+    found = []
+    for matrix, right in zip(a, b, strict=True):
+        x = _solution_in_bands(matrix, right)
+        if x is None:
+            return None
+        found.append(x)
+    return np.stack(found) if found else None
 
 
 # ------------------------------------------------------------------------------------------------------ errors

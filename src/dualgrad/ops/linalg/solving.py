@@ -14,7 +14,7 @@ from ... import extend
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded, to_shape
 from ..axes._diagonals import tril, triu
-from ._matrices import failure, identity, lapack, matrices, real, square, together, transposed
+from ._matrices import failure, identity, lapack, matrices, real, solution, square, together, transposed
 
 __all__ = [
     "CholeskyInverse", "CholeskySolve", "MatrixInverse", "MatrixSolve", "cholesky_inverse", "cholesky_solve",
@@ -42,7 +42,7 @@ inverted: extend.Primitive = extend.primitive(
 
 
 def _solved(a: np.ndarray, b: np.ndarray, caller: str) -> np.ndarray:
-    return lapack(caller, "is singular", np.linalg.solve, a, b)
+    return lapack(caller, "is singular", solution, a, b)
 
 
 def _solved_vjp(ct: Tensor, out: Tensor, a: Tensor, b: Tensor, caller: str) -> tuple[Tensor, Tensor]:

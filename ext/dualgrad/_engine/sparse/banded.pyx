@@ -1,0 +1,254 @@
+"""Linear systems whose matrix is zero but near its diagonal: elimination inside of that band.
+
+Equations on a line, and on a grid that is narrow in one direction, have such matrices. The numbers of a matrix tell
+whether it is one, so it does not matter where it comes from. The first row of a dense matrix tells that it is none.
+
+The elimination is LAPACK's: by rows, with the largest element of a column as pivot. Rows that change places stay inside
+of `width` elements that begin at the column of the pivot (Martin and Wilkinson, Solution of symmetric and unsymmetric
+band equations, 1967). Numbers that are not finite would meet the zeros outside of the band, so a matrix that has some
+is left to LAPACK.
+
+A symmetric positive definite matrix needs no pivots, and half of the work. Small ones are taken with any band: half of
+the time of LAPACK's functions is spent around them.
+"""
+cimport numpy as cnp
+from libc.math cimport fabs, isfinite
+from libc.string cimport memset
+
+import numpy as np
+
+from ..arrays.array cimport new_array, writable
+
+cnp.import_array()
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    NARROW = 8                      # a row has room for so many times the elements beside the diagonal
+    SMALL = 64                      # rows of a definite matrix that may have any band
+
+
+cdef struct Band:
+    Py_ssize_t n
+    Py_ssize_t lower, upper         # diagonals below and above the main one
+
+
+cdef bint has_nonzero(const real *x, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int found = 0
+    for i in range(n):
+        found |= x[i] != 0
+    return found
+
+
+cdef bint widen(Band *band, const real *a) noexcept nogil:
+    """Widen a band to all of a matrix that lies row by row; whether it is still narrow."""
+    cdef Py_ssize_t n = band.n, i, j
+    cdef const real *row
+    for i in range(n):
+        row = a + i * n
+        j = i + band.upper + 1
+        if j < n and has_nonzero(row + j, n - j):
+            j = n - 1
+            while row[j] == 0:
+                j -= 1
+            band.upper = j - i
+        if has_nonzero(row, i - band.lower):
+            j = 0
+            while row[j] == 0:
+                j += 1
+            band.lower = i - j
+        if NARROW * (band.lower + band.upper) > n:
+            return False
+    return True
+
+
+cdef bint load(Band band, const real *a, Py_ssize_t down, Py_ssize_t right, real *rows) noexcept nogil:
+    """Copy the rows of a band, each from its first element on, or from column 0; whether all elements are finite."""
+    cdef Py_ssize_t width = band.lower + band.upper + 1, i, j, first
+    memset(rows, 0, band.n * width * sizeof(real))
+    for i in range(band.n):
+        first = max(i - band.lower, 0)
+        for j in range(first, min(i + band.upper + 1, band.n)):
+            rows[i * width + j - first] = a[i * down + j * right]
+            if not isfinite(a[i * down + j * right]):
+                return False
+    return True
+
+
+cdef void exchange(real *x, real *y, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        x[i], y[i] = y[i], x[i]
+
+
+cdef void subtract(real *x, real factor, const real *y, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        x[i] -= factor * y[i]
+
+
+cdef bint eliminate(Band band, real *rows, real *x, Py_ssize_t columns) noexcept nogil:
+    """Solve for all columns of x, in place; False if a pivot is zero.
+
+    Row k begins at column k when its turn comes: a row loses its first element whenever a pivot row is taken from it.
+    """
+    cdef Py_ssize_t n = band.n, width = band.lower + band.upper + 1, k, i, j, pivot
+    cdef real *top
+    cdef real *row
+    cdef real factor
+    for k in range(n):
+        top = rows + k * width
+        pivot = k
+        for i in range(k + 1, min(k + band.lower + 1, n)):
+            if fabs(rows[i * width]) > fabs(rows[pivot * width]):
+                pivot = i
+        if rows[pivot * width] == 0:
+            return False
+        if pivot != k:
+            exchange(top, rows + pivot * width, width)
+            exchange(x + k * columns, x + pivot * columns, columns)
+        for i in range(k + 1, min(k + band.lower + 1, n)):
+            row = rows + i * width
+            factor = row[0] / top[0]
+            for j in range(1, width):
+                row[j - 1] = row[j] - factor * top[j]
+            row[width - 1] = 0
+            subtract(x + i * columns, factor, x + k * columns, columns)
+    substitute(n, width, rows, x, columns)
+    return True
+
+
+cdef bint eliminate_definite(Py_ssize_t n, Py_ssize_t width, real *rows, real *x, Py_ssize_t columns) noexcept nogil:
+    """The same for a symmetric matrix, whose rows begin at the diagonal; False if a pivot is not positive."""
+    cdef Py_ssize_t k, i, length
+    cdef real *top
+    cdef real factor
+    for k in range(n):
+        top = rows + k * width
+        if not top[0] > 0:
+            return False
+        length = min(width, n - k)
+        for i in range(1, length):
+            factor = top[i] / top[0]
+            subtract(top + i * width, factor, top + i, length - i)
+            subtract(x + (k + i) * columns, factor, x + k * columns, columns)
+    substitute(n, width, rows, x, columns)
+    return True
+
+
+cdef void substitute(Py_ssize_t n, Py_ssize_t width, const real *rows, real *x, Py_ssize_t columns) noexcept nogil:
+    """Solve with a triangle whose rows begin at the diagonal, in place."""
+    cdef Py_ssize_t k, j
+    for k in range(n - 1, -1, -1):
+        for j in range(1, min(width, n - k)):
+            subtract(x + k * columns, rows[k * width + j], x + (k + j) * columns, columns)
+        for j in range(columns):
+            x[k * columns + j] /= rows[k * width]
+
+
+cdef object solution(cnp.ndarray a, cnp.ndarray b, real like):
+    """The solution of a system of numbers like one; None for a matrix without a narrow band."""
+    cdef bint by_columns = not a.flags.c_contiguous, narrow, regular = False
+    cdef const real *elements = <const real *>cnp.PyArray_DATA(a)
+    cdef real *rows
+    cdef real *x
+    cdef Py_ssize_t columns = b.shape[1], room
+    cdef Band band
+    band.n = a.shape[0]
+    band.lower = band.upper = 0
+    with nogil:
+        narrow = widen(&band, elements)
+    if not narrow:
+        return None
+    if by_columns:
+        band.lower, band.upper = band.upper, band.lower
+    room = band.n * (band.lower + band.upper + 1)
+    memory = writable(new_array(cnp.PyArray_TYPE(a), 1, &room))
+    found = np.array(b, order="C")
+    rows = <real *>cnp.PyArray_DATA(memory)
+    x = <real *>cnp.PyArray_DATA(found)
+    with nogil:
+        narrow = load(band, elements, 1 if by_columns else band.n, band.n if by_columns else 1, rows)
+        if narrow:
+            regular = eliminate(band, rows, x, columns)
+    if not narrow:
+        return None
+    if not regular:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return found
+
+
+def solve_narrow(cnp.ndarray a not None, cnp.ndarray b not None):
+    """The solution x of a x = b for a matrix with a narrow band and right-hand sides as columns; None for others.
+
+    Raises LinAlgError if the matrix is singular.
+    """
+    cdef int typenum = cnp.PyArray_TYPE(a)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[0] != a.shape[1] or a.shape[0] != b.shape[0] or a.shape[0] < NARROW:
+        return None
+    if typenum != cnp.PyArray_TYPE(b) or not (a.flags.c_contiguous or a.flags.f_contiguous):
+        return None
+    if typenum == cnp.NPY_DOUBLE:
+        return solution(a, b, <double>0)
+    if typenum == cnp.NPY_FLOAT:
+        return solution(a, b, <float>0)
+    return None
+
+
+cdef void load_upper(Py_ssize_t n, Py_ssize_t width, const real *a, real shift, real *rows) noexcept nogil:
+    """Copy rows from the diagonal on, and take a number from the diagonal."""
+    cdef Py_ssize_t i, j
+    for i in range(n):
+        for j in range(min(width, n - i)):
+            rows[i * width + j] = a[i * n + i + j]
+        rows[i * width] -= shift
+
+
+cdef object definite_solution(cnp.ndarray a, cnp.ndarray b, real least):
+    """The solution of a definite system; None for a large matrix without a narrow band."""
+    cdef const real *elements = <const real *>cnp.PyArray_DATA(a)
+    cdef real *rows
+    cdef real *x
+    cdef Py_ssize_t n = a.shape[0], columns = b.shape[1], width, room
+    cdef bint regular
+    cdef Band band
+    band.n = n
+    band.lower = band.upper = 0
+    if not widen(&band, elements):
+        if n > SMALL:
+            return None
+        band.upper = n - 1
+    width = band.upper + 1
+    room = n * width
+    memory = writable(new_array(cnp.PyArray_TYPE(a), 1, &room))
+    found = np.array(b, order="C")
+    rows = <real *>cnp.PyArray_DATA(memory)
+    x = <real *>cnp.PyArray_DATA(found)
+    with nogil:
+        load_upper(n, width, elements, least, rows)
+        regular = eliminate_definite(n, width, rows, x, 0)
+        if regular:
+            load_upper(n, width, elements, <real>0, rows)
+            regular = eliminate_definite(n, width, rows, x, columns)
+    if not regular:
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return found
+
+
+def solve_definite(cnp.ndarray a not None, cnp.ndarray b not None, double least):
+    """The solution x of a x = b for a symmetric matrix and right-hand sides as columns; None for a large matrix without
+    a narrow band, and where `a` does not lie row by row.
+
+    Raises LinAlgError unless Cholesky's factorisation of a - least finds that all eigenvalues of a are above `least`.
+    """
+    cdef int typenum = cnp.PyArray_TYPE(a)
+    if not a.flags.c_contiguous or typenum != cnp.PyArray_TYPE(b):
+        return None
+    if typenum == cnp.NPY_DOUBLE:
+        return definite_solution(a, b, least)
+    if typenum == cnp.NPY_FLOAT:
+        return definite_solution(a, b, <float>least)
+    return None
