@@ -8,6 +8,7 @@ import pytest
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
+from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad.programs import passes, rewrites
 from dualgrad.programs._listing import Listing, recording_of
 from dualgrad.programs._tokens import name_of
@@ -139,3 +140,58 @@ def test_a_choice_by_a_constant_is_what_it_chooses(condition, dtype):
         lambda a, b: dg.grad(lambda a: ops.where(known, a * a, ops.sin(a)).sum())(a),
     ):
         assert same(fn, x, x[::-1].copy())
+
+
+def absorbing(x, y):
+    """The product of derivative rules, in which zero absorbs."""
+    return apply(OPCODES["absorb_mul"], None, x, y)
+
+
+def zero(x):
+    return Tensor(np.zeros((), x.dtype.numpy))
+
+
+#: a derivative that is zero, and what is left of a step that reads it
+ZEROS = {
+    "first term": (lambda x, z: z + x, []),
+    "second term": (lambda x, z: x + z, []),
+    "taken away": (lambda x, z: x - z, []),
+    "taken from": (lambda x, z: z - x, ["neg"]),
+    "both": (lambda x, z: z + z, ["broadcast_to"]),
+    "absorbed again": (lambda x, z: x + absorbing(z, ops.exp(x)), []),
+    "negated": (lambda x, z: x + -z, []),
+    "times a number of the user's": (lambda x, z: x + 2.0 * z, ["broadcast_to", "mul", "add"]),
+    "times numbers of the user's": (lambda x, z: x + z * ops.exp(x), ["broadcast_to", "exp", "mul", "add"]),
+}
+NOT_FINITE = np.array([0.5, -1.0, np.inf, -np.inf, np.nan, 0.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("way", [lambda x: absorbing(x, zero(x)), lambda x: absorbing(zero(x), x)])
+@pytest.mark.parametrize("name", ZEROS)
+def test_a_derivative_times_zero_is_no_term(name, way, dtype):
+    """Whatever it is a multiple of."""
+    read, expected = ZEROS[name]
+    fn = lambda x: read(x, way(x))
+    x = NOT_FINITE.astype(dtype)
+    assert sorted(steps_of(fn, x)) == sorted(expected)
+    found, given = dg.jit(fn), fn(Tensor(x)).asnumpy()
+    for _ in range(3):
+        np.testing.assert_array_equal(found(Tensor(x)).asnumpy(), given)
+
+
+def test_a_users_zero_is_a_term():
+    """It decides on the sign of a zero, and is not a number times infinity."""
+    for fn, expected in ((lambda x: x + 0.0, ["add"]), (lambda x: x * 0.0, ["mul"]), (lambda x: 0.0 - x, ["sub"])):
+        x = np.array([-0.0, 0.0, np.inf, 2.0])
+        assert steps_of(fn, x) == expected
+        assert same(fn, x)
+
+
+def test_zeros_of_another_shape_are_terms():
+    """They repeat what they are added to."""
+    fn = lambda x, y: absorbing(y, zero(y)) + x
+    x, y = X, np.ones((3, 4))
+    assert "add" in steps_of(fn, x, y)
+    assert same(fn, x, y)
+    assert steps_of(lambda x, y: absorbing(x, zero(x)) + y, x, y) == []

@@ -10,6 +10,7 @@ Rounding is symmetric, and a power of two only shifts the exponent, so these may
   that is not linear, or as a result.
 * c1 * (c2 * x) is (c1 * c2) * x where one of the constants is a power of two, and division by one is a product.
 * c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
+* A derivative rule's product with a zero is zero, whatever the other factor; a sum with it is the other term.
 * A square is a product, since products can be fused with what reads them.
 * A choice whose condition is a constant, the same for all elements, is what it chooses.
 * Parts put into zeros, side by side, and added up, are one concatenation. Adding zero turns -0 into 0; where a part may
@@ -48,6 +49,7 @@ cdef class Rewriting:
     cdef SlotMap depths             # how many sums within sums wait for that,
     cdef dict put_off               # and the step as it was recorded: (opcode, parameters, operands)
     cdef dict scaled                # slot -> (constant, slot): their product
+    cdef set zeros                  # slots that are products with zero
     cdef dict shifted               # slot -> (opcode, operands): a sum or difference with a constant
     cdef dict parts                 # slot -> (axis, [(start, stop, slot)]): parts that are put into zeros and added up
     cdef set unsigned               # slots that are never -0
@@ -167,6 +169,27 @@ cdef class Rewriting:
             found = self.numbers[slot] = first_number(a) if is_real(a.typenum) and uniform(a) else INFINITY
         value = found
         return value if 2.0 ** -SAFE <= abs(value) <= 2.0 ** SAFE else 0.0
+
+    cdef bint is_zero(self, int slot) except -1:
+        """Whether a slot is known to be zero throughout."""
+        cdef Array a
+        if slot in self.zeros:
+            return True
+        if self.new.kinds[slot] != FROM_CONSTANT:
+            return False
+        a = <Array>self.new.sources[slot]
+        return is_real(a.typenum) and uniform(a) and first_number(a) == 0.0
+
+    cdef int become_zero(self, int out) except -1:
+        """Note that a result is zero throughout."""
+        cdef tuple shape = self.new.shapes[out]
+        cdef int slot = self.number(0.0, self.new.typenums[out])
+        note(FACTOR_ZERO)
+        if shape:
+            slot = self.add(OP_BROADCAST_TO, shape, &slot, 1, out)
+        self.zeros.add(slot)
+        self.unsigned.add(slot)
+        return self.is_equal(out, slot)
 
     cdef int is_equal(self, int out, int slot) except -1:
         """Note that a result is that of another step."""
@@ -295,6 +318,8 @@ cdef class Rewriting:
         cdef int a = self.positive(operands[0], &negative), b = self.positive(operands[1], &negative), slot
         cdef int[2] ins
         cdef double c = self.constant(b, a, out), d
+        if op == OP_ABSORB_MUL and (self.is_zero(a) or self.is_zero(b)):
+            return self.become_zero(out)
         if op == OP_DIV:
             c = 1.0 / c if is_power(c) else 0.0
             if c != 0.0:
@@ -355,11 +380,17 @@ cdef class Rewriting:
 
     cdef int sum(self, int op, tuple operands, int out) except -1:
         cdef bint na = False, nb = op == OP_SUB
-        cdef int depth = self.depth(operands), slot
+        cdef int depth = self.depth(operands), slot, i
         cdef int[2] ins
         cdef tuple parts
         ins[0] = self.positive(operands[0], &na)
         ins[1] = self.positive(operands[1], &nb)
+        for i in range(2):
+            if ins[i] in self.zeros and self.new.shapes[ins[1 - i]] == self.new.shapes[out]:
+                note(ZERO_IN_SUM)
+                if nb if i == 0 else na:
+                    return self.is_minus(out, ins[1 - i], op, None, operands)
+                return self.is_equal(out, ins[1 - i])
         if na and nb:
             if depth > DEEPEST:
                 note(NEGATION_TOO_DEEP)
@@ -404,6 +435,7 @@ cdef Program simplified(Program program):
     r.put_off = {}
     r.scaled = {}
     r.shifted = {}
+    r.zeros = set()
     r.parts = {}
     r.unsigned = set()
     r.index = StepIndex()
