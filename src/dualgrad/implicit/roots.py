@@ -67,7 +67,7 @@ def root(
         Newton's method with halved steps.
     tol : float, optional
         The largest residual of a solution, relative to that at the start if that is above 1; by default the square
-        root of the precision of the type. The default solver goes on until nothing improves.
+        root of the precision of the type. The default solver goes on until only rounding is left.
     max_iterations : int, default 100
         For the default solver.
 

@@ -1,0 +1,123 @@
+"""Newton's methods between NumPy arrays: where they end, and what is solved by then.
+
+A method ends early if it sees its steps shrink quadratically. Here it is compared with itself where it never does, and
+with exact solutions.
+"""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from dualgrad.implicit import _solvers
+from dualgrad.implicit._solvers import minimised, newton
+
+EPS = {np.float64: 2.0**-52, np.float32: 2.0**-23}
+
+
+def diagonal(slopes):
+    return lambda x: np.diag(np.asarray(slopes(x), x.dtype))
+
+
+#: f, its slopes element by element, a start, the root
+REGULAR = {
+    "cube root": (lambda x: x**3 - 2, lambda x: 3 * x**2, [1.0], [mp.cbrt(2)]),
+    "a fraction": (lambda x: 1 / x - 3, lambda x: -1 / x**2, [0.3], [mp.mpf(1) / 3]),
+    "an exponential": (lambda x: np.exp(x) - 5, np.exp, [1.0], [mp.log(5)]),
+    "a logarithm": (lambda x: np.log(x) + 1.5, lambda x: 1 / x, [0.4], [mp.exp(-1.5)]),
+    "a wave": (lambda x: np.sin(x) - 0.25, np.cos, [0.1], [mp.asin(0.25)]),
+    "a large unknown beside a small one": (
+        lambda x: x * x - np.array([2.0**42, 2.0**-42], x.dtype), lambda x: 2 * x, [1e6, 1e-6], [2.0**21, 2.0**-21],
+    ),
+    "unknowns that arrive one after the other": (
+        lambda x: x * x - np.array([2.0, 2.0**-19], x.dtype), lambda x: 2 * x, [1.5, 100.0], [mp.sqrt(2), 2.0**-9.5],
+    ),
+    "curvature of a small scale": (
+        lambda x: x + 1e-5 * np.sin(1e4 * (x - 1)) - 1, lambda x: 1 + 0.1 * np.cos(1e4 * (x - 1)), [1.0002], [1],
+    ),
+}  # fmt: skip
+#: roots at which the slope is zero: steps shrink by a factor
+MULTIPLE = {
+    "double": (lambda x: (x - 1.3) ** 2, lambda x: 2 * (x - 1.3), [2.0]),
+    "triple": (lambda x: (x - 1.3) ** 3, lambda x: 3 * (x - 1.3) ** 2, [2.0]),
+    "triple at 0": (lambda x: x**3, lambda x: 3 * x**2, [2.0]),
+    "double beside a single one": (
+        lambda x: np.array([(x[0] - 1.3) ** 2, x[1] ** 2 - 2], x.dtype),
+        lambda x: [2 * (x[0] - 1.3), 2 * x[1]],
+        [2.0, 1.0],
+    ),
+}  # fmt: skip
+
+
+def counted(f):
+    def call(x):
+        call.count += 1
+        return f(x)
+
+    call.count = 0
+    return call
+
+
+def solved(case, dtype, monkeypatch, to_the_end):
+    f, slopes, start = case[:3]
+    with monkeypatch.context() as patch:
+        if to_the_end:
+            patch.setattr(_solvers, "_is_last", lambda *args: False)
+        jac = counted(diagonal(slopes))
+        return newton(f, jac, np.array(start, dtype), 200), jac.count
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("name", REGULAR)
+def test_regular_roots_are_as_exact_as_at_the_end(name, dtype, monkeypatch):
+    early, few = solved(REGULAR[name], dtype, monkeypatch, False)
+    late, many = solved(REGULAR[name], dtype, monkeypatch, True)
+    exact = np.array([float(x) for x in REGULAR[name][3]])
+    error = lambda x: np.abs(x.astype(float) / exact - 1).max()
+    assert few <= many
+    assert error(early) <= max(error(late), 2 * EPS[dtype])
+
+
+def test_regular_roots_take_fewer_steps(monkeypatch):
+    counts = [[solved(case, np.float64, monkeypatch, end)[1] for case in REGULAR.values()] for end in (False, True)]
+    assert sum(counts[0]) < sum(counts[1])
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("name", MULTIPLE)
+def test_multiple_roots_are_followed_to_the_end(name, dtype, monkeypatch):
+    """Their Jacobians become singular there and nowhere before, which a derivative needs to know."""
+    early, few = solved(MULTIPLE[name], dtype, monkeypatch, False)
+    late, many = solved(MULTIPLE[name], dtype, monkeypatch, True)
+    assert few == many
+    np.testing.assert_array_equal(early, late)
+
+
+@pytest.mark.parametrize("name", ["cube root", "an exponential", "a wave"])
+@pytest.mark.parametrize("away", [1e-3, 1e-6, 1e-9, 1e-12, 1e-15, 0.0])
+def test_from_close_to_the_root(name, away):
+    """One small step is no sign that the next one is smaller."""
+    f, slopes, _, (exact,) = REGULAR[name]
+    found = newton(f, diagonal(slopes), np.array([float(exact) * (1 + away)]), 100)
+    assert abs(float(found[0]) / float(exact) - 1) <= 2 * EPS[np.float64]
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("n", [1, 4, 80])
+def test_minimisers_are_as_exact_as_at_the_end(n, dtype, monkeypatch):
+    """With small Hessians and with large ones, which LAPACK factorises."""
+    rng = np.random.default_rng(n)
+    mix = (np.eye(n) + rng.normal(size=(n, n)) / (4 * n)).astype(dtype)
+    goal = np.linspace(0.5, 2.0, n).astype(dtype)
+
+    def judged(x):
+        y = mix @ x
+        return float((np.exp(y) - goal * y).sum()), mix.T @ (np.exp(y) - goal)
+
+    hessian = lambda x: mix.T @ (np.exp(mix @ x)[:, None] * mix)
+    start = np.zeros(n, dtype)
+    early = minimised(judged, hessian, start, 100)
+    monkeypatch.setattr(_solvers, "_is_last", lambda *args: False)
+    late = minimised(judged, hessian, start, 100)
+    exact = np.linalg.solve(mix.astype(float), np.log(goal.astype(float)))
+    error = lambda x: np.abs(x - exact).max() / np.abs(exact).max()
+    assert error(early) <= max(2 * error(late), 8 * EPS[dtype])
