@@ -232,9 +232,8 @@ class Problem:
             self.programs[what] = Repeated(f"{what} of {self.name}", fn)
         return self.programs[what]
 
-    def plain(self, arrays: tuple[Array, ...]) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    def plain(self, operands: tuple[Tensor, ...]) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         """F and F_x of NumPy arrays, for solvers."""
-        operands = tuple([Tensor(a) for a in arrays])
         value = self.evaluated("the value", lambda x, *operands: self.value(x, operands))
         matrix = self.evaluated("the Jacobian", lambda x, *operands: _jacobian(lambda x: self.value(x, operands), x))
 
@@ -248,8 +247,9 @@ class Problem:
 
     def solve(self, *arrays: Array) -> Array:
         """The solution for given operands."""
-        f, jac = self.plain(arrays)
-        start = np.asarray(arrays[0])
+        operands = tuple([Tensor.from_numpy(a) for a in arrays])
+        f, jac = self.plain(operands)
+        start = arrays[0]
         if isinstance(self.solver, str):
             self.solver = scipy_root(self.name, self.solver)
         if callable(self.solver):
@@ -257,7 +257,7 @@ class Problem:
         elif self.name == "fixed_point":
             x = iterated(f, start, self.limit)
         elif self.judged is not None:
-            x = minimised(self.plain_loss(arrays), jac, start, self.limit)
+            x = minimised(self.plain_loss(operands), jac, start, self.limit)
         else:
             x = newton(f, jac, start, self.limit)
         left = size(f(x))
@@ -271,9 +271,8 @@ class Problem:
             )
         return np.asarray(x, self.dtype)
 
-    def plain_loss(self, arrays: tuple[Array, ...]) -> Callable[[Array], tuple[float, Array]]:
+    def plain_loss(self, operands: tuple[Tensor, ...]) -> Callable[[Array], tuple[float, Array]]:
         """The loss and its gradient, of NumPy arrays."""
-        operands = tuple([Tensor(a) for a in arrays])
 
         def found(x: Tensor, *operands: Tensor) -> tuple[Tensor, Tensor]:
             assert self.judged is not None

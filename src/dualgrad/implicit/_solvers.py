@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 def size(r: Array) -> float:
     """The largest absolute value; inf if an element is not finite."""
-    largest = float(np.abs(r).max(initial=0.0))
+    largest = float(np.maximum.reduce(np.abs(r), None, initial=0.0))
     return largest if largest < np.inf else np.inf  # nan is not
 
 
@@ -29,11 +29,11 @@ def solved(matrix: Array, r: Array) -> Array:
 def condition(matrix: Array) -> Any:
     """The condition of matrices in the norm of column sums; inf if one is singular."""
     try:
-        inverse = solution(matrix, np.broadcast_to(np.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape))
+        inverse = solution(matrix, np.eye(matrix.shape[-1], dtype=matrix.dtype))
     except np.linalg.LinAlgError:
         return np.array(np.inf)
     with np.errstate(all="ignore"):
-        return np.linalg.norm(matrix, 1, (-2, -1)) * np.linalg.norm(inverse, 1, (-2, -1))
+        return np.abs(matrix).sum(-2).max(-1) * np.abs(inverse).sum(-2).max(-1)
 
 
 def answer(name: str, found: Any, start: Array) -> Array:
@@ -74,10 +74,10 @@ def _is_last(x: Array, step: Array, before: float) -> bool:
     """Whether only rounding is left after a step of Newton's method; `before` is the size of the one before, or 0.
 
     Steps shrink quadratically. So the next one is as much smaller than this one as this one is than the one before,
-    twice. All digits of every unknown but a third are right already: the curvature that was seen is that of the place.
+    twice. Two thirds of the digits of every unknown are right already: what was seen is the curvature near the root.
     """
     now, eps = size(step), np.finfo(x.dtype).eps
-    if before == 0.0 or not now * (now / before) ** 2 <= eps / 8 * size(x):
+    if not now < before or not now * (now / before) ** 2 <= eps / 8 * size(x):
         return False
     return bool((np.abs(step) <= eps ** (2 / 3) * np.abs(x)).all())
 

@@ -41,8 +41,8 @@ class LinearProblem(Problem):
 
     def solve(self, *arrays: Array) -> Array:
         """The solution for given operands."""
-        f, jac = self.plain(arrays)
-        b = np.asarray(arrays[0])
+        f, jac = self.plain(tuple([Tensor.from_numpy(a) for a in arrays]))
+        b = arrays[0]
         if self.solver is None:
             try:
                 x = solved(jac(np.zeros_like(b)), b)
