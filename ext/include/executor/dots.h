@@ -3,8 +3,8 @@
  *     c[i, j] += sum over s and k of a[s, i, k] b[s, k, j]
  *
  * A library packs both factors before it begins, which takes longer than so few sums. Here a tile of the result stays in
- * registers, a vector for each of its sums, while both factors are read once. Vectors have 64 bytes at every level, and
- * products are rounded, so all levels give the same numbers.
+ * registers while both factors are read once. Each of its sums is 64 bytes of sums side by side, in as many vectors as the
+ * level needs for them, and products are rounded, so all levels give the same numbers.
  */
 #ifndef DG_DOTS_H
 #define DG_DOTS_H
@@ -15,62 +15,67 @@ enum { DG_FEW_DOTS = 16 }; /* sums, at most */
 
 #if DG_GNU
 enum { DG_DOT_ROWS = 2, DG_DOT_COLUMNS = 3 }; /* of a tile */
-typedef float dg_dot_float __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double dg_dot_double __attribute__((vector_size(64), aligned(8), may_alias));
 
 /* A tile of M rows and N columns; dims and steps are those of NumPy's loop of matrix products. */
-#define DG_DOTS_TILE(T)                                                                                           \
-    DG_INLINE void dg_dots_tile_##T(const int M, const int N, const char *a, const char *b, char *c,              \
-                                    const npy_intp *dims, const npy_intp *steps)                                  \
-    {                                                                                                             \
-        enum { SIZE = (int)sizeof(T), LANES = 64 / SIZE };                                                        \
-        dg_dot_##T sums[DG_DOT_ROWS][DG_DOT_COLUMNS] = {{{0}}}, y[DG_DOT_COLUMNS];                                \
-        T rest[DG_DOT_ROWS][DG_DOT_COLUMNS] = {{0}};                                                              \
-        for (npy_intp s = 0; s < dims[0]; ++s, a += steps[0], b += steps[1]) {                                    \
-            npy_intp k = 0;                                                                                       \
-            for (; k + LANES <= dims[2]; k += LANES) {                                                            \
-                DG_UNROLL for (int j = 0; j < N; ++j) y[j] = *(const dg_dot_##T *)(b + j * steps[6] + k * SIZE);  \
-                DG_UNROLL for (int i = 0; i < M; ++i) {                                                           \
-                    const dg_dot_##T x = *(const dg_dot_##T *)(a + i * steps[3] + k * SIZE);                      \
-                    DG_UNROLL for (int j = 0; j < N; ++j) sums[i][j] += x * y[j];                                 \
-                }                                                                                                 \
-            }                                                                                                     \
-            for (; k < dims[2]; ++k)                                                                              \
-                for (int i = 0; i < M; ++i)                                                                       \
-                    for (int j = 0; j < N; ++j)                                                                   \
-                        rest[i][j] += *(const T *)(a + i * steps[3] + k * SIZE)                                   \
-                                      * *(const T *)(b + j * steps[6] + k * SIZE);                                \
-        }                                                                                                         \
-        for (int i = 0; i < M; ++i)                                                                               \
-            for (int j = 0; j < N; ++j) {                                                                         \
-                T sum = rest[i][j];                                                                               \
-                for (int l = 0; l < LANES; ++l) sum += sums[i][j][l];                                             \
-                *(T *)(c + i * steps[7] + j * steps[8]) += sum;                                                   \
-            }                                                                                                     \
+#define DG_DOTS_TILE(LEVEL, T)                                                                                           \
+    typedef T dg_dot_##T##_##LEVEL __attribute__((vector_size(DG_BYTES_##LEVEL), aligned(sizeof(T)), may_alias));        \
+    DG_INLINE void dg_dots_tile_##T##_##LEVEL(const int M, const int N, const char *a, const char *b, char *c,           \
+                                              const npy_intp *dims, const npy_intp *steps)                               \
+    {                                                                                                                    \
+        enum { SIZE = (int)sizeof(T), V = DG_BYTES_##LEVEL, PARTS = 64 / V };                                            \
+        dg_dot_##T##_##LEVEL sums[DG_DOT_ROWS][DG_DOT_COLUMNS][PARTS] = {{{{0}}}}, y[DG_DOT_COLUMNS];                    \
+        T rest[DG_DOT_ROWS][DG_DOT_COLUMNS] = {{0}};                                                                     \
+        for (npy_intp s = 0; s < dims[0]; ++s, a += steps[0], b += steps[1]) {                                           \
+            npy_intp k = 0;                                                                                              \
+            for (; k + 64 / SIZE <= dims[2]; k += 64 / SIZE)                                                             \
+                DG_UNROLL for (int p = 0; p < PARTS; ++p) {                                                              \
+                    const npy_intp at = k * SIZE + p * V;                                                                \
+                    DG_UNROLL for (int j = 0; j < N; ++j) y[j] = *(const dg_dot_##T##_##LEVEL *)(b + j * steps[6] + at); \
+                    DG_UNROLL for (int i = 0; i < M; ++i) {                                                              \
+                        const dg_dot_##T##_##LEVEL x = *(const dg_dot_##T##_##LEVEL *)(a + i * steps[3] + at);           \
+                        DG_UNROLL for (int j = 0; j < N; ++j) sums[i][j][p] += x * y[j];                                 \
+                    }                                                                                                    \
+                }                                                                                                        \
+            for (; k < dims[2]; ++k)                                                                                     \
+                for (int i = 0; i < M; ++i)                                                                              \
+                    for (int j = 0; j < N; ++j)                                                                          \
+                        rest[i][j] += *(const T *)(a + i * steps[3] + k * SIZE)                                          \
+                                      * *(const T *)(b + j * steps[6] + k * SIZE);                                       \
+        }                                                                                                                \
+        for (int i = 0; i < M; ++i)                                                                                      \
+            for (int j = 0; j < N; ++j) {                                                                                \
+                T sum = rest[i][j];                                                                                      \
+                for (int l = 0; l < 64 / SIZE; ++l) sum += sums[i][j][l / (V / SIZE)][l % (V / SIZE)];                   \
+                *(T *)(c + i * steps[7] + j * steps[8]) += sum;                                                          \
+            }                                                                                                            \
     }
-DG_DOTS_TILE(double)
-DG_DOTS_TILE(float)
+DG_DOTS_TILE(v1, double)
+DG_DOTS_TILE(v3, double)
+DG_DOTS_TILE(v4, double)
+DG_DOTS_TILE(v1, float)
+DG_DOTS_TILE(v3, float)
+DG_DOTS_TILE(v4, float)
 
-#define DG_DOTS_ROW(M, T)                                                                                     \
-    for (npy_intp j = 0; j < dims[3]; j += DG_DOT_COLUMNS) {                                                  \
-        const char *b = args[1] + j * steps[6];                                                               \
-        char *c = args[2] + i * steps[7] + j * steps[8];                                                      \
-        if (dims[3] - j >= 3) dg_dots_tile_##T(M, 3, a, b, c, dims, steps);                                   \
-        else if (dims[3] - j == 2) dg_dots_tile_##T(M, 2, a, b, c, dims, steps);                              \
-        else dg_dots_tile_##T(M, 1, a, b, c, dims, steps);                                                    \
+#define DG_DOTS_ROW(LEVEL, M, T)                                                           \
+    for (npy_intp j = 0; j < dims[3]; j += DG_DOT_COLUMNS) {                               \
+        const char *b = args[1] + j * steps[6];                                            \
+        char *c = args[2] + i * steps[7] + j * steps[8];                                   \
+        if (dims[3] - j >= 3) dg_dots_tile_##T##_##LEVEL(M, 3, a, b, c, dims, steps);      \
+        else if (dims[3] - j == 2) dg_dots_tile_##T##_##LEVEL(M, 2, a, b, c, dims, steps); \
+        else dg_dots_tile_##T##_##LEVEL(M, 1, a, b, c, dims, steps);                       \
     }
-#define DG_DOTS_OF(LEVEL, T)                                                                                  \
-    static void dg_dots_##T##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data)   \
-    {                                                                                                         \
-        (void)data;                                                                                           \
-        for (npy_intp i = 0; i < dims[1]; i += DG_DOT_ROWS) {                                                 \
-            const char *a = args[0] + i * steps[3];                                                           \
-            if (dims[1] - i >= 2) {                                                                           \
-                DG_DOTS_ROW(2, T)                                                                             \
-            } else {                                                                                          \
-                DG_DOTS_ROW(1, T)                                                                             \
-            }                                                                                                 \
-        }                                                                                                     \
+#define DG_DOTS_OF(LEVEL, T)                                                                                \
+    static void dg_dots_##T##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
+    {                                                                                                       \
+        (void)data;                                                                                         \
+        for (npy_intp i = 0; i < dims[1]; i += DG_DOT_ROWS) {                                               \
+            const char *a = args[0] + i * steps[3];                                                         \
+            if (dims[1] - i >= 2) {                                                                         \
+                DG_DOTS_ROW(LEVEL, 2, T)                                                                    \
+            } else {                                                                                        \
+                DG_DOTS_ROW(LEVEL, 1, T)                                                                    \
+            }                                                                                               \
+        }                                                                                                   \
     }
 DG_EACH_LEVEL(DG_DOTS_OF, double)
 DG_EACH_LEVEL(DG_DOTS_OF, float)
