@@ -43,6 +43,8 @@ class Sample:
         Turned off, with a reason beside it, where numbers have to be read that `vmap` does not have.
     dispatched
         Whether NumPy's own function hands over a call with tensors.
+    since
+        The first version of NumPy that takes this call, and is right.
     rtol
         Agreement with NumPy's value.
     """
@@ -55,6 +57,7 @@ class Sample:
     order: int = 3
     batched: bool = True
     dispatched: bool = True
+    since: str = "2.0.0"
     rtol: float = 1e-13
 
     def __str__(self) -> str:

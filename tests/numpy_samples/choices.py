@@ -19,7 +19,8 @@ ORDER = [
     sample("sort", lambda m, a: m.sort(a, axis=None, stable=True), S),
     sample("sort_complex", lambda m, a: m.sort_complex(m.concatenate([a, a[:2] * 1j])), spread(5), batched=False),
     sample("partition", lambda m, a: m.partition(a, 0, axis=1, kind="introselect")[:, :1] ** 2, S),
-    sample("unique", lambda m, a: m.unique(a[TWICE], equal_nan=False, sorted=True), POINTS, batched=False),
+    sample("unique", lambda m, a: m.unique(a[TWICE], equal_nan=False), POINTS, batched=False),
+    sample("unique", lambda m, a: m.unique(a[TWICE], sorted=True), POINTS, batched=False, since="2.3.0"),
     sample(
         "unique",
         lambda m, a: m.unique(a[TWICE], True, return_inverse=True, return_counts=True, axis=0)[0],

@@ -105,7 +105,7 @@ SAMPLES = [
     sample("ldexp", lambda m, a: m.ldexp(a, np.array([2, -1, 3])), A),
     sample("sin", lambda m, a: m.sin(a, dtype="float64"), A, label="of a type"),
     sample("clip", lambda m, a, b: m.clip(a, a_min=b, a_max=2.0), A, B - 1.0),
-    sample("clip", lambda m, a, b: m.clip(a, min=b, max=0.7), A, B - 1.0),
+    sample("clip", lambda m, a, b: m.clip(a, min=b, max=0.7), A, B - 1.0, since="2.1.0"),
     sample(
         "nan_to_num", lambda m, a: m.nan_to_num(a / (a - a[0, 0]), True, 7.0, posinf=5.0, neginf=-3.0), A, smooth=False
     ),

@@ -110,12 +110,14 @@ QUANTILES = [
     *(
         sample(
             name,
-            lambda m, a, name=name, scale=scale: getattr(m, name)(
-                a, 0.6 * scale, axis=(0, 1), overwrite_input=True, method="inverted_cdf", weights=1.0 + MASK
+            lambda m, a, name=name, scale=scale, axis=axis: getattr(m, name)(
+                a, 0.6 * scale, axis=axis, overwrite_input=True, method="inverted_cdf", weights=1.0 + MASK
             ),
             S,
+            since=since,
         )
         for name, scale in (("quantile", 1), ("percentile", 100), ("nanquantile", 1), ("nanpercentile", 100))
+        for axis, since in ((1, "2.0.0"), ((0, 1), "2.4.0"))  # weights of several axes were those of other elements
     ),
     sample("quantile", lambda m, a: m.quantile(a, [[0.2, 0.4], [0.9, 1.0]], axis=0), S),
     sample("quantile", lambda m, a: m.quantile(a, 0.4, 1, method="inverted_cdf", weights=COUNTS), S),

@@ -11,7 +11,8 @@ TWICE = np.array([0, 2, 2, 4, 1, 0])
 POINTS, WEIGHTS = spread(8), positive(8)
 
 SHAPES = [
-    sample("reshape", lambda m, a: m.reshape(a, (2, -1), order="C", copy=True), A),
+    sample("reshape", lambda m, a: m.reshape(a, (2, -1), order="C"), A),
+    sample("reshape", lambda m, a: m.reshape(a, (2, -1), copy=True), A, since="2.1.0"),
     sample("ravel", lambda m, a: m.ravel(a, order="C"), A),
     sample("transpose", lambda m, a: m.transpose(a, axes=(2, 0, 1)), CUBE),
     sample("permute_dims", lambda m, a: m.permute_dims(a, axes=(2, 0, 1)), CUBE),
@@ -42,7 +43,8 @@ SHAPES = [
     sample("triu", lambda m, a: m.triu(a, k=1), A),
     sample("resize", lambda m, a: m.resize(a, (5, 3)), A),
     sample("copy", lambda m, a: m.copy(a, order="K") ** 2, A),
-    sample("astype", lambda m, a: m.astype(a, a.dtype, copy=True, device=None), A),
+    sample("astype", lambda m, a: m.astype(a, a.dtype, copy=True), A),
+    sample("astype", lambda m, a: m.astype(a, a.dtype, device=None), A, since="2.1.0"),
     sample("ascontiguousarray", lambda m, a: m.ascontiguousarray(a, dtype=None), A, dispatched=False),
     sample("asfortranarray", lambda m, a: m.asfortranarray(a, dtype=None), A, dispatched=False),
     sample("meshgrid", lambda m, a, b: list(m.meshgrid(a, b, copy=True, sparse=True, indexing="ij")), V, normal(2)),
@@ -50,10 +52,10 @@ SHAPES = [
     sample("meshgrid", lambda m, a, b: list(m.meshgrid(a, b, sparse=True)), V, normal(2)),
     sample("array", lambda m, a: m.array(a, dtype=None, copy=True, order="K", ndmin=3), A, dispatched=False),
     sample("asarray", lambda m, a: m.asarray(a, dtype=None, order="K", device=None, copy=True), A, dispatched=False),
-    sample(
-        "asanyarray", lambda m, a: m.asanyarray(a, dtype=None, order="K", device=None, copy=True), A, dispatched=False
-    ),
-    sample("from_dlpack", lambda m, a: m.from_dlpack(a, device="cpu", copy=True), A, dispatched=False),
+    sample("asanyarray", lambda m, a: m.asanyarray(a, dtype=None, order="K"), A, dispatched=False),
+    sample("asanyarray", lambda m, a: m.asanyarray(a, device=None, copy=True), A, dispatched=False, since="2.1.0"),
+    sample("from_dlpack", lambda m, a: m.from_dlpack(a), A, dispatched=False),
+    sample("from_dlpack", lambda m, a: m.from_dlpack(a, device="cpu", copy=True), A, dispatched=False, since="2.1.0"),
 ]
 
 JOINING = [
@@ -72,7 +74,13 @@ JOINING = [
     sample("insert", lambda m, a, b: m.insert(a, 1, b, axis=0), A, normal(4)),
     sample("insert", lambda m, a, b: m.insert(a, 1, b, axis=1), A, normal(3, 2).T),
     sample("insert", lambda m, a, b: m.insert(a, slice(0, 3), b), V, normal(3)),
-    sample("insert", lambda m, a, b: m.insert(a, np.array([True, False, True, False, False]), b), V, normal(2)),
+    sample(
+        "insert",
+        lambda m, a, b: m.insert(a, np.array([True, False, True, False, False]), b),
+        V,
+        normal(2),
+        since="2.2.0",
+    ),
     sample("insert", lambda m, a, b: m.insert(a, [-1], b), A, normal(3)),
     sample("delete", lambda m, a: m.delete(a, [0, -1], axis=1), A),
     sample("delete", lambda m, a: m.delete(a, slice(1, 4)), V),
@@ -83,7 +91,13 @@ JOINING = [
     sample("dsplit", lambda m, a: m.dsplit(a, [1]), CUBE),
     sample("unstack", lambda m, a: list(m.unstack(a, axis=1)), A),
     sample("trim_zeros", lambda m, a: m.trim_zeros(a * np.array([0, 0, 1, 1, 0]), trim="fb"), V, batched=False),
-    sample("trim_zeros", lambda m, a: m.trim_zeros(a * np.array([0.0, 1, 1, 0]), "b", axis=1), A, batched=False),
+    sample(
+        "trim_zeros",
+        lambda m, a: m.trim_zeros(a * np.array([0.0, 1, 1, 0]), "b", axis=1),
+        A,
+        batched=False,
+        since="2.2.0",
+    ),
     sample("full", lambda m, a: m.full((2, 3), a, dtype=None, order="C", device=None), 1.5, dispatched=False),
     sample(
         "full_like",
@@ -133,7 +147,8 @@ PADDED = [
         for mode in ("maximum", "mean", "median", "minimum")
     ),
     sample("pad", lambda m, a, c: m.pad(a, 1, constant_values=c), A, normal(2, 2)),
-    sample("pad", lambda m, a, c: m.pad(a, {0: (1, 2)}, "linear_ramp", end_values=c), A, normal(2)),
+    sample("pad", lambda m, a, c: m.pad(a, ((1, 2), (0, 1)), "linear_ramp", end_values=c), A, normal(2)),
+    sample("pad", lambda m, a: m.pad(a, {0: (1, 2)}), A, since="2.4.0"),
 ]
 
 SAMPLES = [*SHAPES, *JOINING, *PADDED]

@@ -109,7 +109,9 @@ _NOT_OFFERED: dict[str, str] = {
     "frompyfunc": "makes a ufunc of Python objects; write the function with tensors, or as a primitive",
     "vectorize": "calls a function with numbers; use dualgrad.vmap",
     "poly1d": "a class with a polynomial in it; use the functions polyval, polymul ... of coefficients",
+    "in1d": "a former name of isin",
     "row_stack": "a former name of vstack",
+    "trapz": "a former name of trapezoid",
     "ufunc": "the class of ufuncs",
 }
 
@@ -135,6 +137,7 @@ REFUSED_ARGUMENTS: dict[str, dict[str, str]] = {
     "argsort": {"order": "names of fields, which tensors do not have"},
     "array": {"ndmax": "lists are read to the end"},
     "clip": {"kwargs": "those of ufuncs"},
+    "corrcoef": dict.fromkeys(_words("bias ddof"), "without effect, and gone since NumPy 2.4"),
     "percentile": {"interpolation": "a former name of method"},
     "quantile": {"interpolation": "a former name of method"},
     "nanpercentile": {"interpolation": "a former name of method"},
@@ -149,7 +152,7 @@ def _public(space: Any) -> list[str]:
     for name in space.__all__:
         value = getattr(space, name, None)
         scalar = isinstance(value, type) and issubclass(value, np.generic | Exception)
-        if callable(value) and not scalar and not name.startswith("__"):
+        if callable(value) and not scalar and not name.startswith("_"):
             found.append(name)
     return sorted(found)
 
