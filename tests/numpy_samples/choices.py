@@ -17,6 +17,7 @@ POINTS, WEIGHTS = spread(8), positive(8)
 ORDER = [
     sample("sort", lambda m, a: m.sort(a, axis=0, kind="stable"), S),
     sample("sort", lambda m, a: m.sort(a, axis=None, stable=True), S),
+    sample("sort", lambda m, a: m.sort(a, axis=1, descending=True), S, since="2.5.0"),
     sample("sort_complex", lambda m, a: m.sort_complex(m.concatenate([a, a[:2] * 1j])), spread(5), batched=False),
     sample("partition", lambda m, a: m.partition(a, 0, axis=1, kind="introselect")[:, :1] ** 2, S),
     sample("unique", lambda m, a: m.unique(a[TWICE], equal_nan=False), POINTS, batched=False),

@@ -162,6 +162,16 @@ def test_types_follow_the_library():
     assert mnp.allclose(x, [1.0, 2.0]) is True
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("descending", [False, True])
+def test_nan_is_sorted_to_the_end(axis, descending):
+    x = np.array([[2.0, np.nan, -0.0, np.nan, 0.0], [np.nan, 2.0, 0.0, np.inf, -np.inf]])
+    order = np.argsort(-x if descending else x, axis, stable=True)
+    assert mnp.argsort(x, axis, descending=descending).tolist() == order.tolist()
+    expected = np.take_along_axis(x, order, axis)
+    assert mnp.sort(Tensor(x), axis, descending=descending).asnumpy().tobytes() == expected.tobytes()
+
+
 def test_derivatives_go_through():
     x = Tensor([0.5, 2.0], dg.float64)
     table = mnp.array([[1.0, 2.0], [3.0, 4.0]], mnp.float64)

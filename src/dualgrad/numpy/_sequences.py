@@ -1,4 +1,4 @@
-"""NumPy's functions of sequences for tensors: running, sorted, padded and sampled ones."""
+"""NumPy's functions of sequences for tensors: running, sampled and turned ones."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.index.sorting import sort
 from ..ops.math.reductions import cumprod, cumsum
 from ..ops.math.sampled import diff, interp, trapezoid
-from ..ops.shape.reshaping import flip, ravel, rot90
+from ..ops.shape.reshaping import flip, rot90
 from ..tensor import Tensor
 from ._entries import implements, renamed
 
@@ -18,11 +17,6 @@ renamed(cumprod, "a axis dtype", np.cumprod)
 renamed(diff, "a n axis prepend append", np.diff)
 renamed(trapezoid, "y x dx axis", np.trapezoid)
 renamed(interp, "x xp fp left right period", np.interp)
-
-
-@implements(np.sort)
-def _np_sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Tensor:
-    return sort(ravel(a))[0] if axis is None else sort(a, axis)[0]
 
 
 @implements(np.rot90)

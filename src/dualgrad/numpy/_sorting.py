@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..ops._arguments import one_axis, to_shape
+from ..ops.index.gather import gather_elements
 from ..ops.index.masks import nonzero
-from ..ops.index.sorting import argsort, searchsorted, sort
+from ..ops.index.sorting import argsort, searchsorted
+from ..ops.math.elementwise import isnan
 from ..tensor import Tensor
-from ._entries import standard
+from ._entries import implements, standard
 from ._operands import settled, settled_together
 
 __all__: list[str] = []
 
 
+@implements(np.sort)
 @standard("sort")
 def _sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
-    """Sort along an axis; equal elements keep their order.
+    """Sort along an axis; equal elements keep their order, and nan comes last.
 
     Parameters
     ----------
@@ -40,12 +45,12 @@ def _sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, desce
     [3. 2. 1.]
     """
     x, place = _in_a_row("np.sort", a, axis)
-    return sort(x, place, descending)[0]
+    return gather_elements(x, place, _order(x, place, descending))
 
 
 @standard("argsort")
 def _argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
-    """Positions of the elements in sorted order; equal ones keep theirs. Derivatives do not pass.
+    """Positions of the elements in sorted order; equal ones keep theirs, and nan comes last. Derivatives do not pass.
 
     Parameters
     ----------
@@ -64,7 +69,15 @@ def _argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, de
     [2 0 1]
     """
     x, place = _in_a_row("np.argsort", a, axis)
-    return argsort(x, place, descending)
+    return _order(x, place, descending)
+
+
+def _order(x: Tensor, axis: int, descending: bool) -> Tensor:
+    """Positions in sorted order. Sorting alone would have nan first where the largest comes first."""
+    order = argsort(x, axis, descending)
+    if not descending:
+        return order
+    return gather_elements(order, axis, argsort(isnan(gather_elements(x, axis, order)), axis))
 
 
 def _in_a_row(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
