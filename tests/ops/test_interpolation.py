@@ -64,7 +64,10 @@ def test_splines(n, axis):
         settings = {"k": k, "axis": axis, "bc_type": bc_type}
         same(
             lambda s=settings, nu=nu: interpolate.make_interp_spline(Tensor(x), Tensor(y), **s)(Tensor(places), nu),
-            lambda s=settings, nu=nu: scipy.interpolate.make_interp_spline(x, y, **s)(places, nu),
+            # above its degree SciPy 1.15 writes outside of its memory
+            lambda s=settings, nu=nu, k=k: (
+                scipy.interpolate.make_interp_spline(x, y, **s)(places, min(nu, k)) * (nu <= k)
+            ),
         )
 
 
