@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import cloudpickle
@@ -432,6 +433,22 @@ def test_pickling_a_pullback_changes_no_tensor():
     before = w.asnumpy().copy()
     cloudpickle.dumps(pull)
     np.testing.assert_array_equal(w.asnumpy(), before)
+
+
+def test_pickling_a_pullback_keeps_what_other_threads_change_meanwhile():
+    w = Parameter(np.zeros(2), name="w")
+    runs = []
+
+    def f(a):
+        runs.append(threading.Thread(target=lambda: w.set_data(w + 1)))
+        runs[-1].start()
+        runs[-1].join()
+        return ops.sum(ops.exp(a))
+
+    _, pull = dg.vjp(f, x)
+    pull.__reduce__()
+    assert len(runs) > 1
+    assert np.array_equal(w.asnumpy(), np.full(2, len(runs)))
 
 
 def test_pullbacks_of_all_types_are_pickled():

@@ -24,8 +24,9 @@ typedef struct {
     int checking;           /* every replay is run eagerly too */
     int interrupted;        /* a handler of a signal has raised in a program */
     int deferring;          /* an eager call is running that may be deferred */
+    PyObject *rebinding;    /* called with handles that are about to get a new value */
 } dg_thread;
 
-#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, NULL, NULL, 0, 1 << 16, 0, 0, 1, 0, 0, 0}
+#define DG_THREAD_AT_FIRST {NULL, NULL, NULL, NULL, NULL, 0, 1 << 16, 0, 0, 1, 0, 0, 0, NULL}
 
 #endif

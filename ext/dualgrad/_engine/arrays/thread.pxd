@@ -8,6 +8,7 @@ cdef extern from "memory/thread_local.h":
         PyObject *closed_call
         PyObject *environment
         PyObject *deferring_call
+        PyObject *rebinding
         size_t largest
         Py_ssize_t deferred
         Py_ssize_t defers_above

@@ -281,15 +281,16 @@ def stop(TensorBase t not None):
     return wrap(constant_of(base(t)))
 
 
-cdef object REBINDING = None        # called with handles that are about to get a new value
-
-
 def watch_rebinding(look):
-    """Have a function called with each handle that is about to get a new value; None for no such function. Returns the
-    former one. Replayed programs do not call it: what they change is written in them."""
-    global REBINDING
-    former = REBINDING
-    REBINDING = look
+    """Have a function called with each handle that this thread is about to give a new value; None for no such function.
+    Returns the former one. Replayed programs do not call it: what they change is written in them."""
+    cdef dg_thread *thread = thread_state()
+    former = None if thread.rebinding is NULL else <object>thread.rebinding
+    if look is not None:
+        Py_INCREF(look)
+    thread.rebinding = NULL if look is None else <PyObject *>look
+    if former is not None:
+        Py_DECREF(former)
     return former
 
 
@@ -299,10 +300,11 @@ cdef int rebound(TensorBase t, Value v) except -1:
     if closed is not None and t.birth < closed.level.serial:
         within(t, closed)
         closed.table[id(t)] = v
+    cdef dg_thread *thread = thread_state()
         closed.effects[id(t)] = t
         return 0
-    if REBINDING is not None:
-        REBINDING(t)
+    if thread.rebinding is not NULL:
+        (<object>thread.rebinding)(t)
     if t.hooks is not None and t.value is not None and t.value.kind == NODE:
         t.hooks = None              # they belong to the value that is replaced
     t.value = v
