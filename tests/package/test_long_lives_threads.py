@@ -124,6 +124,19 @@ def test_threads_run_different_programs_while_their_number_changes():
     at_once(work)
 
 
+def test_threads_call_one_function_with_more_signatures_than_it_keeps():
+    """Each call looks for its signature, puts it at the end, or drops the oldest one."""
+    recorded = dg.jit(dg.grad(lambda x: ops.sin(x).sum()))
+    inputs = [f64(np.linspace(-1.0, 1.0, n)) for n in range(1, 81)]
+
+    def work(k):
+        for i in range(3 * len(inputs)):
+            x = inputs[(i // 3 + 7 * k) % len(inputs)]
+            assert_close(recorded(x), np.cos(x.asnumpy()))
+
+    at_once(work)
+
+
 @pytest.mark.usefixtures("several_threads")
 def test_draws_of_threads_differ():
     layer = nn.Dropout(p=0.5).set_train(True)

@@ -171,12 +171,16 @@ def restored(fn, bint pure, dict attributes):
 
 cdef bint belongs_to_another(Function function, object call):
     """Whether the program that was replayed last is that of another function."""
-    cdef Specialisation special
+    cdef Recording confirmed = latest_of(function)
+    return confirmed is not None and function.alive is None and confirmed.call is not call
+
+
+cdef Recording latest_of(Function function):
+    """The program that was replayed last, or None."""
     cdef Recording confirmed
     with cython.critical_section(function):
-        special = function.latest
-        confirmed = None if special is None else special.confirmed
-    return confirmed is not None and function.alive is None and confirmed.call is not call
+        confirmed = None if function.latest is None else function.latest.confirmed
+    return confirmed
 
 
 cdef Recording confirmed_for(Function function, object key):
@@ -200,7 +204,7 @@ cdef list recordings_of(Function function):
 
 cdef Function new_function(object name, object alive):
     cdef Function function = Function()
-    function.specialisations = OrderedDict()
+    function.specialisations = {}
     function.epoch = dg_read_shared(&EPOCH)
     function.name = name
     function.alive = None if alive is None else weakref.ref(alive)
@@ -379,10 +383,9 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
 
 cdef Specialisation specialisation_for(Function function, tuple key, Signature g):
     """What is known of the calls with a signature; None if the function runs eagerly from now on."""
-    cdef Specialisation special = function.specialisations.get(key)
+    cdef Specialisation special = function.specialisations.pop(key, None)
     if special is not None:
-        if key in function.specialisations:     # another thread may have dropped it
-            function.specialisations.move_to_end(key)
+        function.specialisations[key] = special
         return special
     special = Specialisation()
     special.note_leaves(g)
@@ -393,7 +396,7 @@ cdef Specialisation specialisation_for(Function function, tuple key, Signature g
                  f"recorded for one value; pass a Tensor instead of a number", None)
         return None
     if len(function.specialisations) > SPECIALISATIONS:
-        function.specialisations.popitem(last=False)
+        del function.specialisations[next(iter(function.specialisations))]
     return special
 
 
@@ -438,11 +441,11 @@ cdef class Repeated:
     @property
     def on_numbers(self):
         """Whether its last call replayed a program on single numbers, which takes less time than the call."""
-        cdef Specialisation special = self.function.latest
-        return special is not None and special.confirmed is not None and is_on_numbers(special.confirmed.plan)
+        cdef Recording confirmed = latest_of(self.function)
+        return confirmed is not None and is_on_numbers(confirmed.plan)
 
 
-cdef bint only_numbers_differ(object specialisations):
+cdef bint only_numbers_differ(dict specialisations):
     """Whether all signatures so far have the same tensors, and most of them no confirmed program."""
     tensors = set()
     cdef Specialisation special

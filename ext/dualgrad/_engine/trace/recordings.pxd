@@ -21,7 +21,7 @@ cdef class Specialisation:
 cdef class Function:
     """The state of one recorded function."""
     cdef object __weakref__
-    cdef object specialisations     # key of the arguments -> Specialisation
+    cdef dict specialisations       # key of the arguments -> Specialisation, the last one used at the end
     cdef Specialisation latest      # of the last replay: tried first
     cdef bint pure                  # its results depend only on arguments and tensors
     cdef bint traced                # recordings note single instructions

@@ -17,7 +17,6 @@ user says that it needs none.
 cimport cython
 
 import warnings
-from collections import OrderedDict
 from time import perf_counter
 
 from ..arrays.array cimport ARRAY, Array, Value, same_form, without_numbers
@@ -339,7 +338,7 @@ cdef int go_eager(Function function, str why, object line) except -1:
     function.why = why
     function.line = line
     dg_set_flag(&function.eager)
-    function.specialisations = OrderedDict()
+    function.specialisations = {}
     function.latest = None
     dg_write_shared(&function.bytes, 0)
     if function.quiet:
