@@ -137,6 +137,36 @@ def test_threads_call_one_function_with_more_signatures_than_it_keeps():
     at_once(work)
 
 
+SETTINGS = {
+    "mode": [{"mode": mode} for mode in (dg.GRAPH_MODE, dg.PYNATIVE_MODE)],
+    "deferred": [{"pynative_synchronize": on} for on in (False, True)],
+    "native": [{"native": setting} for setting in (True, "force", False)],
+}
+
+
+@pytest.mark.eager("chooses the mode")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_change_while_threads_run(name):
+    if name == "native":
+        pytest.importorskip("llvmlite")
+    before = {key: dg.get_context(key) for key in SETTINGS[name][0]}
+    x = f64(np.linspace(-1.0, 1.0, 40_000))
+    expected = 2 * np.sin(x.asnumpy()) * np.cos(x.asnumpy())
+    recorded = dg.jit(dg.grad(lambda x: (ops.sin(x) ** 2).sum()))
+
+    def work(k):
+        for i in range(12):
+            if k == 0:
+                dg.set_context(**SETTINGS[name][i % len(SETTINGS[name])])
+            for f in (recorded, dg.grad(lambda x: (ops.sin(x) ** 2).sum()), lambda x: 2 * ops.sin(x) * ops.cos(x)):
+                assert_close(f(x), expected)
+
+    try:
+        at_once(work)
+    finally:
+        dg.set_context(**before)
+
+
 @pytest.mark.usefixtures("several_threads")
 def test_draws_of_threads_differ():
     layer = nn.Dropout(p=0.5).set_train(True)

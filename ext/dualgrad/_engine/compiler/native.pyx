@@ -26,6 +26,8 @@ cdef extern from "Python.h":
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
+    long long dg_read_shared(long long *counter) noexcept
+    void dg_write_shared(long long *counter, long long n) noexcept
 
 cdef extern from "executor/native.h":
     bint dg_run_numbers(const dg_native_numbers *part, cnp.npy_intp parts, char **bases, void **calls) noexcept
@@ -33,8 +35,8 @@ cdef extern from "executor/native.h":
 cdef enum:
     TRIES = 16                      # runs after which code that mostly meets nan is given up
 
-cdef object TIER = None             # called with a region that has run for some time
-cdef double PATIENCE = 0.0          # seconds that it has run for, about
+TIER = None                         # called with a region that has run for some time
+cdef long long PATIENCE = -1        # nanoseconds that it has run for, about; -1 if nobody is called
 cdef double CALL = 15e-9            # seconds of a call of a loop,
 cdef double ELEMENT = 0.3e-9        # of an element of it,
 cdef double STEP = 5e-9             # and of a step on single numbers
@@ -51,9 +53,9 @@ cdef class NativeCode:
 
 def watch_regions(tier, double patience):
     """Have a function called once with each region that has run for so many seconds, about; None for no function."""
-    global TIER, PATIENCE
+    global TIER
     TIER = tier
-    PATIENCE = patience
+    dg_write_shared(&PATIENCE, -1 if tier is None else <long long>(1e9 * patience))
 
 
 cdef double cost_of(RegionCode region) noexcept:
@@ -71,11 +73,12 @@ cdef double cost_of(RegionCode region) noexcept:
 cdef NativeCode native_of(RegionCode region):
     """The machine code that a region has; None while it has none. Asks for it when the time has come."""
     cdef bint asks = False
+    cdef long long patience = dg_read_shared(&PATIENCE)
     with cython.critical_section(region):
         native = region.native
-        if native is None and TIER is not None:
+        if native is None and patience >= 0:
             region.heat += cost_of(region)
-            asks = region.heat >= PATIENCE
+            asks = 1e9 * region.heat >= patience
             if asks:
                 region.native = False
     if asks:
@@ -88,9 +91,12 @@ cdef NativeCode native_of(RegionCode region):
 cdef int ask_for(RegionCode region) except -1:
     """Tell of a region. A recording may run it, and is not to see what the compiler executes."""
     cdef PyThreadState *state = PyThreadState_Get()
+    tier = TIER
+    if tier is None:                # switched off meanwhile
+        return 0
     PyThreadState_EnterTracing(state)
     try:
-        TIER(region)
+        tier(region)
     finally:
         PyThreadState_LeaveTracing(state)
     return 0

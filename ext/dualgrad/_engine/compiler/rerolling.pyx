@@ -157,22 +157,22 @@ cdef class Reroller(Search):
         cdef Repetition loop
         cdef Py_ssize_t j, i, last = s.start + (s.n - 1) * s.period
         cdef list operands = [p.steps[s.start - s.period + <Py_ssize_t>j][3] for j in s.carried]
-        cdef int k = len(operands), packed, slot
+        cdef int k = len(operands), packed, slot, unpack = op_named("unpack")
         operands += [self.stacked(made, s, slots) if type(slots) is tuple else self.rows(made, s, slots)
                      for slots in s.entries]
         operands += list(s.shared)
         loop = repetition(self.body(s), s.n, s.reverse, tuple(range(k, k + len(s.entries))),
                           tuple(range(k + len(s.entries), len(operands))))
-        packed = append_step(made, OP_LOOP, loop, operands, cnp.NPY_UBYTE, (loop.nbytes,))
+        packed = append_step(made, op_named("loop"), loop, operands, cnp.NPY_UBYTE, (loop.nbytes,))
         k = 0
         for j in s.carried:
             if j in s.last:
                 slot = p.steps[last + j][3]
-                made.steps.append((OP_UNPACK, loop.results[k], (packed,), slot))
+                made.steps.append((unpack, loop.results[k], (packed,), slot))
             k += 1
         for j in s.made:
             typenum, shape, _ = loop.results[k]
-            s.stacks[j] = append_step(made, OP_UNPACK, loop.results[k], [packed], typenum, shape)
+            s.stacks[j] = append_step(made, unpack, loop.results[k], [packed], typenum, shape)
             k += 1
         for j, i in sorted(s.each):
             self.write_entry(made, s, j, i, p.steps[s.start + i * s.period + j][3])
@@ -223,10 +223,6 @@ cdef class Reroller(Search):
                            typenum, (s.n,) + shape)
 
 
-cdef int OP_LOOP = -1
-cdef int OP_UNPACK = -1
-
-
 cdef int append_slot(Program p, int kind, object source, int typenum, tuple shape) except -1:
     p.kinds.append(kind)
     p.sources.append(source)
@@ -251,12 +247,9 @@ cdef bint on_numbers(Program p) except -1:
 
 cdef Program rerolled(Program program):
     """The program with loops where steps repeat; None if there are none."""
-    global OP_LOOP, OP_UNPACK
     cdef Reroller r
     if len(program.steps) < LEAST_STEPS or (len(program.steps) < MANY_NUMBERS and on_numbers(program)):
         return None
-    if OP_LOOP < 0:
-        OP_LOOP, OP_UNPACK = op_named("loop"), op_named("unpack")
     r = Reroller()
     r.program = program
     r.stretches = []

@@ -37,16 +37,19 @@ cdef enum:
     OF_A_COPY = 2                   # or as a number that is copied
     FEW = 7                         # terms of a sum that NumPy adds in their order
 
-cdef Py_ssize_t LIMIT = LARGEST
+cdef extern from "memory/shared.h":
+    long long dg_read_shared(long long *counter) noexcept
+    void dg_write_shared(long long *counter, long long n) noexcept
+
+cdef long long LIMIT = LARGEST
 
 
 def largest_array(Py_ssize_t elements=-1):
     """Take arrays of at most so many elements apart; 1 for none, and the former limit for -1. Returns the former
     limit."""
-    global LIMIT
-    former = LIMIT
+    cdef Py_ssize_t former = dg_read_shared(&LIMIT)
     if elements >= 0:
-        LIMIT = elements
+        dg_write_shared(&LIMIT, elements)
     return former
 
 
@@ -186,14 +189,14 @@ cdef class Numbers:
     cdef bint read(self) except -1:
         """Note the steps; whether all of them are such on numbers, and worth it."""
         cdef Program p = self.program
-        cdef Py_ssize_t largest = 1, size, limit = LIMIT if LIMIT == 1 else LIMIT * MOVED
+        cdef Py_ssize_t largest = 1, size, most = dg_read_shared(&LIMIT), limit = most if most == 1 else most * MOVED
         cdef tuple step
         cdef int k
         for step in p.steps:
             for slot in (<tuple>step[2]) + (step[3],):
                 size = self.size(slot)
                 largest = max(largest, size)
-                if not 0 < size <= (limit if moves(step[0]) else LIMIT):
+                if not 0 < size <= (limit if moves(step[0]) else most):
                     return False
         for slot in self.leaving():
             size = self.size(slot)

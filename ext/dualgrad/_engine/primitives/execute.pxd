@@ -29,7 +29,10 @@ cdef inline Tracer active_tracer():
     return None if tracer is NULL else <Tracer>tracer
 
 
-cdef bint SYNCHRONOUS           # eager calls compute everything at once
+cdef extern from "memory/shared.h":
+    long long dg_read_shared(long long *counter) noexcept
+
+cdef long long SYNCHRONOUS      # eager calls compute everything at once
 
 cpdef object deferring(object call, tuple args, dict kwargs)
 
@@ -37,7 +40,8 @@ cpdef object deferring(object call, tuple args, dict kwargs)
 cdef inline bint may_defer() noexcept:
     """Whether a call that begins is outermost, so that it may defer what it computes: see `deferring`."""
     cdef dg_thread *thread = thread_state()
-    return not (SYNCHRONOUS or thread.deferring or thread.tracer is not NULL or thread.level is not NULL)
+    return not (dg_read_shared(&SYNCHRONOUS) or thread.deferring or thread.tracer is not NULL
+                or thread.level is not NULL)
 
 
 cdef inline bint tracing() noexcept:

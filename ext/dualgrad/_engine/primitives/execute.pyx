@@ -16,8 +16,10 @@ from ..arrays.thread cimport dg_thread, thread_state
 from .elementwise cimport execute_elementwise
 from .registry cimport PRIMITIVES, Primitive, op_name
 
+cdef extern from "memory/shared.h":
+    void dg_write_shared(long long *counter, long long n) noexcept
 
-SYNCHRONOUS = True
+SYNCHRONOUS = 1
 cdef object LIMITS = WeakKeyDictionary()    # call -> bytes of a first large array from which it saved nothing
 
 
@@ -122,9 +124,8 @@ cpdef object deferring(object call, tuple args, dict kwargs):
 def synchronize(bint on):
     """Whether eager calls compute every array at once, or may defer large ones (see context.py). Returns the former
     setting, which is that of all threads."""
-    global SYNCHRONOUS
-    cdef bint former = SYNCHRONOUS
-    SYNCHRONOUS = on
+    cdef bint former = dg_read_shared(&SYNCHRONOUS)
+    dg_write_shared(&SYNCHRONOUS, on)
     return former
 
 

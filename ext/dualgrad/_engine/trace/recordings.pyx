@@ -45,7 +45,7 @@ cdef enum:
     TIMED_BYTES = 1 << 26           # guarded contents above this are compared once to time it
     MAX_CHANGES = 8                 # of guarded objects, after few calls each, before a function runs eagerly
 
-cdef object CHECK = None            # called with each confirmed program and its plan
+CHECK = None                        # called with each confirmed program and its plan
 
 
 def plan_programs(bint on):
@@ -279,8 +279,9 @@ cdef int accept(Function function, Specialisation special, Recording made) excep
         start = perf_counter()
         made.plan = make_plan(made.program)
         made.planning = perf_counter() - start
-    if CHECK is not None:
-        CHECK(made.program, made.plan)
+    check = CHECK
+    if check is not None:
+        check(made.program, made.plan)
     made.executed = None
     dg_add_shared(&function.bytes, bytes_kept(made))
     dg_write_shared(&special.replays, 0)

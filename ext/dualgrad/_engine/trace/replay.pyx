@@ -17,7 +17,7 @@ from ..transforms.handles cimport TensorBase
 from .signature cimport Signature
 
 cdef object FAILED = object()
-cdef object COMPARE = None          # called by `checked_replay` to compare a replay with the eager call
+COMPARE = None                      # called by `checked_replay` to compare a replay with the eager call
 
 
 def check_replays(bint on):

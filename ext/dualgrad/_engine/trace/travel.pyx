@@ -44,7 +44,7 @@ from .replay cimport Recording
 cdef extern from "memory/shared.h":
     bint dg_flag(bint *flag) noexcept
 
-cdef object LAYOUT = None
+LAYOUT = None                       # what of `layout` stays as it is; no C variable, so that threads may set it
 # Arguments of these classes are compared by their values.
 cdef tuple BY_VALUE = (TensorBase, tuple, list, dict, float, complex, bool, int, str, bytes, type(None))
 # Guards that compare what is in the pickle. The others ask functions, or count registrations of this process.

@@ -5,12 +5,16 @@ from ..arrays.array cimport CELL_CALLED, HOOKS, TRANSFORM_CALLED
 from ..arrays.thread cimport is_outermost
 from ..primitives.execute cimport deferring, may_defer, tracing
 
-cdef bint GRAPH_MODE = False
+cdef extern from "memory/shared.h":
+    long long dg_read_shared(long long *counter) noexcept
+    void dg_write_shared(long long *counter, long long n) noexcept
+
+cdef long long GRAPH_MODE = 0
 
 
 cdef bint outermost_in_graph_mode() noexcept:
     """Whether what is called now is to be recorded by itself."""
-    return GRAPH_MODE and is_outermost()
+    return dg_read_shared(&GRAPH_MODE) and is_outermost()
 
 
 cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
@@ -21,15 +25,14 @@ cdef object transform_called(str name, fn, tuple settings, parameters, call, tup
 
 def set_graph_mode(bint on):
     """Whether outermost calls of Cells and gradient functions are recorded."""
-    global GRAPH_MODE
-    GRAPH_MODE = on
+    dg_write_shared(&GRAPH_MODE, on)
 
 
 cdef class CellCall:
     """The call of a Cell: its construct, without a Python frame in between."""
 
     def __call__(self, *args, **kwargs):
-        if GRAPH_MODE or self._recorded or tracing():
+        if dg_read_shared(&GRAPH_MODE) or self._recorded or tracing():
             return (<object>HOOKS.objects[CELL_CALLED])(self, args, kwargs)
         construct = self.construct
         if may_defer():

@@ -38,17 +38,20 @@ from ..values.levels cimport Level, array_of, current_level, pop_level, push_lev
 
 # ------------------------------------------------------------------------------------------------------- gradients
 
+cdef extern from "memory/shared.h":
+    long long dg_read_shared(long long *counter) noexcept
+    void dg_write_shared(long long *counter, long long n) noexcept
+
 cdef list NOTHING = []              # stays empty
 cdef tuple NO_LINKS = (NOTHING, NOTHING)
-cdef bint TAPE_BACKWARD = False
+cdef long long TAPE_BACKWARD = 0
 
 
 def tape_backward(bint flag):
     """Treat every tape as if it held a rule that is not exact, to compare with the composite node. Returns the former
     setting."""
-    global TAPE_BACKWARD
-    former = TAPE_BACKWARD
-    TAPE_BACKWARD = flag
+    cdef bint former = dg_read_shared(&TAPE_BACKWARD)
+    dg_write_shared(&TAPE_BACKWARD, flag)
     return former
 
 
@@ -308,7 +311,7 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
         v = without_closed(<Value>seeds[i])
         seeds[i] = v
         retain = retain or v.kind == NODE
-    if (not tape.exact or TAPE_BACKWARD) and outer_reverse(current_level()):
+    if (not tape.exact or dg_read_shared(&TAPE_BACKWARD)) and outer_reverse(current_level()):
         gradients.extend(taped_sweep(run, slots, leaf_slots, links, seed_slots, seeds, value_slots, exported))
         return retain
     if not retain:

@@ -36,6 +36,10 @@ cdef extern from "memory/pool.h":
     void DG_FREE_NESTED(PyObject *o, void (*dealloc)(PyObject *) noexcept, void (*freed)(PyObject *) noexcept) noexcept
     object dg_tp_new(PyTypeObject *type, tuple args)
 
+cdef extern from "memory/shared.h":
+    void dg_set_flag(bint *flag) noexcept
+    bint dg_flag(bint *flag) noexcept
+
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *o) noexcept
 
@@ -296,11 +300,11 @@ def watch_rebinding(look):
 
 cdef int rebound(TensorBase t, Value v) except -1:
     """Give a handle a new value; one that is older than the active closed call keeps its own until that is left."""
+    cdef dg_thread *thread = thread_state()
     cdef ClosedCall closed = current_closed_call()
     if closed is not None and t.birth < closed.level.serial:
         within(t, closed)
         closed.table[id(t)] = v
-    cdef dg_thread *thread = thread_state()
         closed.effects[id(t)] = t
         return 0
     if thread.rebinding is not NULL:
@@ -319,12 +323,11 @@ cdef bint HOOKS_EXIST = False       # whether any tensor has ever had hooks; mos
 
 
 cdef bint hooks_exist() noexcept:
-    return HOOKS_EXIST
+    return dg_flag(&HOOKS_EXIST)
 
 
 cdef int give_hooks(TensorBase t, object hooks) except -1:
-    global HOOKS_EXIST
-    HOOKS_EXIST = True
+    dg_set_flag(&HOOKS_EXIST)
     t.hooks = hooks
     return 0
 
