@@ -126,7 +126,7 @@ def join(timeout: float = 60.0) -> bool:
 def _ask(region: Any) -> None:
     """A region has run for some time."""
     global _thread, _pending
-    _counts["asked"] += 1
+    _count("asked")
     if _setting == "force":
         _make(region, pause=False)
         return
@@ -136,6 +136,11 @@ def _ask(region: Any) -> None:
             _thread = threading.Thread(target=_work, name="dualgrad-native", daemon=True)
             _thread.start()
     _queue.put(region)
+
+
+def _count(what: str) -> None:
+    with _idle:  # threads whose regions are made at once count beside each other
+        _counts[what] += 1
 
 
 def _work() -> None:
@@ -153,9 +158,9 @@ def _make(region: Any, *, pause: bool) -> None:
         for _ in make(region, _machine.machine()):
             if pause:
                 time.sleep(PAUSE)
-        _counts["made"] += 1
+        _count("made")
     except Exception as error:  # the interpreter goes on
-        _counts["failed"] += 1
+        _count("failed")
         _last_error = f"{type(error).__name__}: {error}"
 
 
