@@ -142,6 +142,13 @@ DG_INLINE float dgv_softplus_f(const int fused, float x)
     return x < 0 ? y : x + y;
 }
 
+DG_INLINE float dgv_logaddexp_f(const int fused, float x, float y)
+{
+    const float more = dgv_softplus_f(fused, -fabsf(x - y));
+    return x == y ? x + 0x1.62e43p-1f : (x > y ? x : y) + more;
+}
+#define dgv_logaddexp_of(x, y) _Generic((x), float: dgv_logaddexp_f, default: dgv_logaddexp)(0, x, y)
+
 DG_INLINE float dgv_erf_f(const int fused, float x)
 {
     const float a = dgv_clamp_f(fabsf(x), 0.0f, 4.0f);

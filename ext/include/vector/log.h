@@ -94,4 +94,11 @@ DG_INLINE double dgv_softplus(const int fused, double x)
     return x < 0 ? y : x + y;
 }
 
+/* log(e^x + e^y) = max(x, y) + log(1 + e^-|x - y|); of equal numbers, infinite ones too, x + log(2). */
+DG_INLINE double dgv_logaddexp(const int fused, double x, double y)
+{
+    const double more = dgv_softplus(fused, -fabs(x - y));
+    return x == y ? x + 0x1.62e42fefa39efp-1 : (x > y ? x : y) + more;
+}
+
 #endif
