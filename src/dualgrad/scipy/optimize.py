@@ -1,0 +1,162 @@
+"""`minimize` with MindSpore's signature: SciPy's minimisers on a function of one tensor.
+
+`dualgrad.scipy.objective` serves all of SciPy's minimisers, with second derivatives and constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..tensor import Tensor
+from ..transforms.gradient import grad
+
+__all__ = ["OptimizeResults", "minimize"]
+
+# By method: SciPy's name, what its options are called there, and options that always hold.
+_METHODS: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
+    "bfgs": ("BFGS", {"maxiter": "maxiter", "gtol": "gtol", "norm": "norm"}, {}),
+    "lbfgs": (
+        "L-BFGS-B",
+        {"maxiter": "maxiter", "gtol": "gtol", "history_size": "maxcor", "line_search_maxiter": "maxls"},
+        {"maxcor": 20, "ftol": 0.0},  # the gradient alone says when it is over
+    ),
+}
+
+
+class OptimizeResults(NamedTuple):
+    """The result of `minimize`.
+
+    Attributes
+    ----------
+    x : Tensor
+        The solution.
+    success : bool
+        Whether the gradient is as small as `gtol` asks for.
+    status : int
+        0 after success; otherwise the number that SciPy gives.
+    fun, jac : Tensor
+        The value and the gradient there.
+    hess_inv : Tensor or None
+        The estimate of the inverse of the Hessian, of BFGS.
+    nfev, njev, nit : int
+        Values, gradients and iterations that it took.
+    """
+
+    x: Tensor
+    success: bool
+    status: int
+    fun: Tensor
+    jac: Tensor
+    hess_inv: Tensor | None
+    nfev: int
+    njev: int
+    nit: int
+
+
+def minimize(
+    func: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    method: str | None = None,
+    jac: Callable[..., Any] | None = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: Any = None,
+    callback: Any = None,
+    options: dict[str, Any] | None = None,
+) -> OptimizeResults:
+    """Minimise a function of a vector.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(x, *args)`` returns a tensor with one element.
+    x0 : Tensor
+        The starting point, of shape (N,). All points are of its type.
+    args : tuple, optional
+        Further arguments of `func` and `jac`.
+    method : {"BFGS", "LBFGS"}
+        In any case of letters.
+    jac : callable, optional
+        ``jac(x, *args)``, the gradient. Without it `func` is differentiated.
+    hess, hessp, bounds, constraints, tol, callback
+        Refused: these methods know nothing of them.
+    options : dict, optional
+        ``maxiter`` and ``gtol`` (1e-5); ``norm`` of BFGS; ``history_size`` (20) and ``line_search_maxiter`` of LBFGS.
+
+    Returns
+    -------
+    OptimizeResults
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, an argument is refused, or `func` returns several numbers.
+    TypeError
+        If `args` is no tuple, an option does not exist, or `x0` is no vector of floats.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy.optimize import minimize
+    >>> def func(p):
+    ...     x, y = p
+    ...     return (x**2 + y - 11.0) ** 2 + (x + y**2 - 7.0) ** 2
+    >>> result = minimize(func, dg.ops.zeros(2), method="BFGS", options={"gtol": 1e-3})
+    >>> print(result.x.asnumpy().round(3))
+    [3. 2.]
+    """
+    refused = {"hess": hess, "hessp": hessp, "bounds": bounds, "constraints": constraints or None, "tol": tol,
+               "callback": callback}  # fmt: skip
+    for name, value in refused.items():
+        if value is not None:
+            raise ValueError(
+                f"minimize: {name} is for other methods; give dualgrad.scipy.objective to scipy.optimize.minimize"
+            )
+    if not isinstance(args, tuple):
+        raise TypeError(f"minimize: args must be a tuple, got {type(args).__name__}")
+    start = x0 if isinstance(x0, Tensor) else Tensor(x0)
+    if start.ndim != 1 or start.asnumpy().dtype.kind != "f":
+        raise TypeError(f"minimize: x0 must be a vector of floats, got {start.dtype} of shape {start.shape}")
+    name, settings = _settings(method, options or {})
+
+    from scipy import optimize
+
+    kind = start.dtype
+    slope = grad(func) if jac is None else jac
+
+    def value(point: np.ndarray) -> float:
+        found = func(Tensor(point, kind), *args)
+        if not isinstance(found, Tensor) or found.size != 1:
+            what = f"shape {found.shape}" if isinstance(found, Tensor) else type(found).__name__
+            raise ValueError(f"minimize: the function returned {what}; expected a Tensor with one element")
+        return float(found.item())
+
+    def gradient(point: np.ndarray) -> np.ndarray:
+        return np.asarray(slope(Tensor(point, kind), *args).asnumpy(), np.float64)
+
+    result = optimize.minimize(value, start.asnumpy(), jac=gradient, method=name, options=settings)
+    inverse = Tensor(result.hess_inv, kind) if isinstance(result.hess_inv, np.ndarray) else None
+    return OptimizeResults(
+        Tensor(result.x, kind), bool(result.success), int(result.status), Tensor(result.fun, kind),
+        Tensor(result.jac, kind), inverse, int(result.nfev), int(result.njev), int(result.nit),
+    )  # fmt: skip
+
+
+def _settings(method: Any, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """SciPy's name of a method, and its options."""
+    if not isinstance(method, str) or method.lower() not in _METHODS:
+        raise ValueError(f"minimize: method must be 'BFGS' or 'LBFGS', got {method!r}")
+    name, known, settings = _METHODS[method.lower()]
+    given = {}
+    for option, value in options.items():
+        if option not in known:
+            raise TypeError(f"minimize: {method} has no option {option!r}; it has {', '.join(known)}")
+        if value is not None:
+            given[known[option]] = value
+    return name, settings | given
