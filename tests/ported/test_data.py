@@ -144,3 +144,26 @@ def test_other_checks(name):
     assert right() == expected
     with pytest.raises((TypeError, ValueError), match=r"must be|does not match"):
         wrong()
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_loops_by_hand_read_a_dataset(epochs):
+    x, y = np.arange(6.0), np.arange(6, dtype=np.int32)
+    data = NumpySlicesDataset((x, y), ["x", "y"], shuffle=False).batch(2)
+    helper = dataset.DatasetHelper(data, dataset_sink_mode=False, epoch_num=epochs)
+    for _ in range(epochs):
+        rows = list(helper)
+        assert np.array_equal(np.concatenate([row[0].asnumpy() for row in rows]), x)
+        assert np.array_equal(np.concatenate([row[1].asnumpy() for row in rows]), y)
+    with pytest.raises(RuntimeError, match="all of its num_epochs"):
+        list(helper)
+    assert helper.types_shapes() == ([dg.float64, dg.int32], [[2], [2]])
+    assert helper.sink_size() == 3
+    assert helper.stop_send() is helper.continue_send() is helper.release() is None
+
+
+def test_a_helper_refuses_what_only_a_device_has():
+    with pytest.raises(RuntimeError, match="dataset_sink_mode=False"):
+        dataset.DatasetHelper(NumpySlicesDataset([1, 2]))
+    with pytest.raises(TypeError, match="got list"):
+        dataset.DatasetHelper([1, 2], dataset_sink_mode=False)

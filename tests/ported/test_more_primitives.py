@@ -139,6 +139,8 @@ REFUSED = {
     "probability": (ValueError, lambda: ops.Dropout3D(1.5)(f64(np.ones((1, 1, 1, 1, 1)))), "probability"),
     "type of places": (TypeError, lambda: ops.SearchSorted(dg.float32)(f64(SORTED), f64(VALUES)), "int32"),
     "bits of floats": (TypeError, lambda: ops.BitwiseAnd()(f64(X), f64(X)), "integers"),
+    "distance of integers": (TypeError, lambda: ops.eps(Tensor(A)), "floats"),
+    "distance of complex numbers": (TypeError, lambda: ops.Eps()(Tensor(X + 1j)), "floats"),
     "segments": (ValueError, lambda: ops.unsorted_segment_prod(f64(X), Tensor([0, 1]), 2), "(4, 3)"),
     "too many segments": (IndexError, lambda: ops.unsorted_segment_prod(f64(X), Tensor([0, 1, 2, 0]), 2), "2 segments"),
 }
@@ -147,3 +149,14 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_refused(case):
     assert_raises(*case)
+
+
+@IN_BOTH_MODES
+@pytest.mark.parametrize("dtype", [dg.float16, dg.float32, dg.float64], ids=str)
+def test_the_distance_from_1_to_the_next_number(dtype):
+    x = Tensor(X, dtype)
+    one = np.ones((), dtype.numpy)
+    for call in (ops.eps, ops.Eps()):
+        found = call(x)
+        assert (found.dtype, found.shape) == (dtype, x.shape)
+        assert_close(found, np.broadcast_to(np.nextafter(one, 2 * one) - one, x.shape))

@@ -6,11 +6,13 @@ that `dualgrad.set_seed` seeds. Everything runs in the calling process.
 
 from dualgrad.dataset import config, files, transforms
 from dualgrad.dataset.files import *
+from dualgrad.dataset.helper import DatasetHelper
 from dualgrad.dataset.pipeline import BatchDataset, Dataset, zip
 from dualgrad.dataset.sink import data_sink
 from dualgrad.dataset.sources import GeneratorDataset, NumpySlicesDataset
 
 __all__ = [
-    "BatchDataset", "Dataset", "GeneratorDataset", "NumpySlicesDataset", "config", "data_sink", "transforms", "zip",
+    "BatchDataset", "Dataset", "DatasetHelper", "GeneratorDataset", "NumpySlicesDataset", "config", "data_sink",
+    "transforms", "zip",
     *files.__all__,
 ]  # fmt: skip

@@ -120,10 +120,12 @@ MODULES: Final = _rows()
 
 # Names that are others in dualgrad.
 RENAMED: Final = {
+    "DatasetHelper": "dualgrad.dataset.DatasetHelper",
     "_Function": "dualgrad.transforms.custom.Function",
     "common._Function": "dualgrad.transforms.custom.Function",
     "_extends.cell_attr_register": "dualgrad.mindspore._helpers.cell_attr_register",
     "_extends.parse.compile_config.CHECK_BPROP": "dualgrad.mindspore._helpers.CHECK_BPROP",
+    "common.initializer._INITIALIZER_ALIAS": "dualgrad._initial_values._BY_NAME",
     "from_numpy": "dualgrad.tensor.Tensor.from_numpy",
     "dataset.engine.datasets._set_training_dataset": "dualgrad.mindspore._helpers.keep_dataset",
     "train.model._StepSync": "dualgrad.mindspore._helpers.StepSync",
@@ -134,6 +136,7 @@ RENAMED: Final = {
     "numpy.utils_const._raise_value_error": "dualgrad.mindspore._helpers.raise_value_error",
     "ops._primitive_cache._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.function.nn_func._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
+    "ops.function.nn_func._innner_log_softmax": "dualgrad.ops.log_softmax",
     "ops.TensorAdd": "dualgrad.ops.Add",
     "ops.functional.is_sequence_shape_unknown": "dualgrad.mindspore._helpers.is_unknown",
     "ops.functional.is_sequence_value_unknown": "dualgrad.mindspore._helpers.is_unknown",

@@ -19,8 +19,8 @@ from ...tensor import Tensor
 from .._arguments import IS_FLOAT, Primitive, expanded, integer, new_shape, operand, type_or
 
 __all__ = [
-    "Eye", "Fill", "LinSpace", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eye", "fill", "full", "full_like",
-    "linspace", "ones", "ones_like", "zeros", "zeros_like",
+    "Eps", "Eye", "Fill", "LinSpace", "Ones", "OnesLike", "Zeros", "ZerosLike", "arange", "eps", "eye", "fill", "full",
+    "full_like", "linspace", "ones", "ones_like", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -398,6 +398,42 @@ class Eye(Primitive):
 
     def __call__(self, n: int, m: int, dtype: Any) -> Tensor:
         return eye(n, m, dtype)
+
+
+def eps(x: Any) -> Tensor:
+    """Make a tensor of the shape and type of another one that holds the distance from 1 to the next number.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of floats. Its values do not matter.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        If `x` does not hold real floats.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> print(dg.ops.eps(dg.Tensor([4.0, 1.0])))
+    [1.1920929e-07 1.1920929e-07]
+    """
+    x = operand("eps", x)
+    if x._typenum not in IS_FLOAT or x.dtype in (_dtype.complex64, _dtype.complex128):
+        raise TypeError(f"eps: expected a tensor of floats, got {x.dtype}")
+    return full_like(x, np.finfo(x.dtype.numpy).eps)
+
+
+class Eps(Primitive, of=eps):
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> Tensor:
+        return eps(x)
 
 
 class Fill(Primitive, of=fill):
