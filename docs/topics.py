@@ -13,7 +13,7 @@ TOPICS = {
     "Shapes": "ops.creation ops.filling ops.windows ops.reshaping ops.shapes ops.reversals ops.queries ops.conversion",
     "Elements by place": "ops.gather ops.masks ops.positions ops.updates ops.rows ops.diagonals ops.blocks",
     "Linear algebra": "ops.linalg ops.products ops.norms ops.bands scipy.linalg",
-    "Solvers and fits": "scipy",
+    "Solvers and fits": "scipy scipy.optimize",
     "Random numbers and probability": "ops.drawing ops.distributions ops.choices ops.truncated ops.candidates "
                                       "ops.seeded stats stats.bijections nn.probability.distribution",
     "Signals and images": "ops.fft ops.stft ops.convolution ops.pooling ops.grids ops.resampling ops.colours "

@@ -221,7 +221,6 @@ MODULES: Final = {
     },
     "dualgrad.scipy": {
         "minimize": _MINIMIZE,
-        "optimize": f"{_MINIMIZE}; least squares have dualgrad.scipy.residuals, equations dualgrad.scipy.system",
         "curve_fit": _LEAST,
         "least_squares": _LEAST,
         "root": _ROOT,

@@ -177,7 +177,10 @@ def _as_complex(x: Tensor) -> Tensor:
 
 @implements(np.lexsort)
 def _np_lexsort(keys: Any, axis: int = -1) -> Tensor:
-    return Tensor(np.lexsort(numbers(keys), axis))
+    try:
+        return Tensor(np.lexsort(numbers(keys), axis))
+    except np.exceptions.AxisError as error:
+        raise ValueError(f"np.lexsort: {error}, which each key is") from None
 
 
 # ------------------------------------------------------------------------------------------------------- choices

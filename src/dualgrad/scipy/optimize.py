@@ -113,10 +113,10 @@ def minimize(
     """
     refused = {"hess": hess, "hessp": hessp, "bounds": bounds, "constraints": constraints or None, "tol": tol,
                "callback": callback}  # fmt: skip
-    for name, value in refused.items():
-        if value is not None:
+    for other, given in refused.items():
+        if given is not None:
             raise ValueError(
-                f"minimize: {name} is for other methods; give dualgrad.scipy.objective to scipy.optimize.minimize"
+                f"minimize: {other} is for other methods; give dualgrad.scipy.objective to scipy.optimize.minimize"
             )
     if not isinstance(args, tuple):
         raise TypeError(f"minimize: args must be a tuple, got {type(args).__name__}")
@@ -138,7 +138,8 @@ def minimize(
         return float(found.item())
 
     def gradient(point: np.ndarray) -> np.ndarray:
-        return np.asarray(slope(Tensor(point, kind), *args).asnumpy(), np.float64)
+        found = slope(Tensor(point, kind), *args)
+        return np.asarray(found.asnumpy() if isinstance(found, Tensor) else found, np.float64)
 
     result = optimize.minimize(value, start.asnumpy(), jac=gradient, method=name, options=settings)
     inverse = Tensor(result.hess_inv, kind) if isinstance(result.hess_inv, np.ndarray) else None
