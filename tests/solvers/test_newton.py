@@ -121,3 +121,30 @@ def test_minimisers_are_as_exact_as_at_the_end(n, dtype, monkeypatch):
     exact = np.linalg.solve(mix.astype(float), np.log(goal.astype(float)))
     error = lambda x: np.abs(x - exact).max() / np.abs(exact).max()
     assert error(early) <= max(2 * error(late), 8 * EPS[dtype])
+
+
+#: convex losses with their gradients and Hessians, element by element; minimum at 2
+LOSSES = {
+    "a parabola": (lambda d: d**2, lambda d: 2 * d, lambda d: 2 + 0 * d),
+    "a steep one": (lambda d: d**4 + d**2, lambda d: 4 * d**3 + 2 * d, lambda d: 12 * d**2 + 2),
+    "a hyperbola": (
+        lambda d: np.sqrt(1 + d * d), lambda d: d / np.sqrt(1 + d * d), lambda d: (1 + d * d) ** -1.5,
+    ),
+    "a flat minimum": (lambda d: d**4, lambda d: 4 * d**3, lambda d: 12 * d**2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", [2.0**-80, 2.0**-34, 2.0**34, 2.0**80])
+@pytest.mark.parametrize("n", [1, 3, 80])
+@pytest.mark.parametrize("name", LOSSES)
+def test_minimisers_do_not_depend_on_the_unit_of_the_loss(name, n, unit):
+    """A unit that is a power of four changes no digit of any step."""
+    loss, slope, curvature = LOSSES[name]
+    start = np.linspace(-1.0, 5.0, n)
+
+    def found(unit):
+        judged = lambda x: (unit * float(loss(x - 2).sum()), unit * slope(x - 2))
+        return minimised(judged, lambda x: unit * np.diag(curvature(x - 2)), start, 300)
+
+    np.testing.assert_array_equal(found(unit), found(1.0))
+    np.testing.assert_allclose(found(1.0), 2.0, rtol=1e-6)

@@ -122,14 +122,16 @@ def iterated(f: Any, x: Array, limit: int) -> Array:
 
 
 def _downhill(hessian: Array, r: Array) -> Array:
-    """Newton's step with the absolute values of the eigenvalues, raised to a least one."""
+    """Newton's step with the absolute values of the eigenvalues, raised to a least one.
+
+    That is a part of the largest element, whatever the unit of the loss. A Hessian of zeros has no unit: 1 is taken.
+    """
     hessian = (hessian + hessian.T) / 2
-    least = np.sqrt(np.finfo(r.dtype).eps) * max(float(np.sqrt(np.vdot(hessian, hessian))), 1.0)
+    least = np.sqrt(np.finfo(r.dtype).eps) * (size(hessian) or 1.0)
     try:
         return _above(hessian, r, least)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(hessian)
-        least = max(float(np.abs(values).max()), 1.0) * np.sqrt(np.finfo(r.dtype).eps)
         return np.asarray(vectors @ ((vectors.T @ r) / np.maximum(np.abs(values), least)))
 
 
