@@ -100,17 +100,6 @@ def products_are_fewer(stages: Stages, name: str) -> Iterator[str]:
         yield f"{now} matrix products, where there were {before}"
 
 
-def large_products_are_fewer(stages: Stages, name: str) -> Iterator[str]:
-    def elements(steps: list[dict[str, Any]], slots: list[dict[str, Any]]) -> int:
-        products = [step for step in steps if step["name"] in ("absorb_mul", "mul", "neg")]
-        return sum(math.prod(slots[step["out"]]["shape"]) for step in products)
-
-    before = next(stages[key] for key in ("factor", "share") if key in stages)
-    numbers = [elements(part["steps"], part["slots"]) for part in (stages[name], before)]
-    if numbers[0] >= numbers[1]:
-        yield f"{numbers[0]} elements of products, where there were {numbers[1]}"
-
-
 #: What holds of every program.
 PROGRAM: list[tuple[str, Predicate]] = [
     ("every slot is made before it is read", slots_are_made_before_they_are_read),

@@ -26,8 +26,8 @@ def passes(fn: Callable[..., Any], *, last: str | None = None) -> Callable[..., 
     fn : callable
         A recorded function (`dualgrad.jit`), any function or Cell, or a gradient function.
     last : str, optional
-        The pass after which to stop: "entries", "reroll", "simplify", "share", "factor", "scale", "numbers",
-        "lower", "partition", "fuse", "margins", "join", "allocate" or "generate". By default all run.
+        The pass after which to stop: "entries", "reroll", "simplify", "share", "factor", "numbers", "lower",
+        "partition", "fuse", "margins", "join", "allocate" or "generate". By default all run.
 
     Returns
     -------
@@ -224,7 +224,6 @@ _TEXTS: dict[str, Callable[[dict[str, Facts], Facts], list[str]]] = {
     "simplify": _program,
     "share": _program,
     "factor": _program,
-    "scale": _program,
     "numbers": _code,
     "lower": _lowered,
     "partition": _partition,

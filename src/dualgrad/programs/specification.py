@@ -13,15 +13,7 @@ from typing import Any
 
 from .._engine.compiler.passes import DEBUG, check_passes
 from ._code_rules import ARENA, CODE, FIRST, HALO, inside, nbytes
-from ._program_rules import (
-    PROGRAM,
-    Predicate,
-    Stages,
-    large_products_are_fewer,
-    products_are_fewer,
-    products_are_not_more,
-    repeated,
-)
+from ._program_rules import PROGRAM, Predicate, Stages, products_are_fewer, products_are_not_more, repeated
 
 __all__ = ["SPECIFICATION", "SpecificationError", "specified", "violations"]
 
@@ -389,7 +381,6 @@ SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
     "simplify": PROGRAM,
     "share": [*PROGRAM, ("matrix products are not more", products_are_not_more)],
     "factor": [*PROGRAM, ("matrix products are fewer", products_are_fewer)],
-    "scale": [*PROGRAM, ("elements of products are fewer", large_products_are_fewer)],
     "numbers": CODE,
     "lower": [
         ("views stay inside of their buffers", views_stay_inside),

@@ -11,7 +11,6 @@ A pass is a function of one object. It makes a new one, of a type of its own, an
 | simplify | identities.pyx | a `Program` with fewer steps that gives the same numbers |
 | share | common_factors.pyx | a `Program` with fewer matrix products |
 | factor | factoring.pyx | a `Program` with still fewer, since sums come first; nothing if there are not fewer |
-| scale | scalings.pyx | a `Program` with fewer products of large arrays; nothing if there are not fewer |
 | numbers | scalars.pyx | `Code`, where every array is one number: nothing is left to do |
 | lower | orders.pyx, lowering.pyx | `Lowered`: operations on views of memory, for each order of axes |
 | partition | partition.pyx | `Partition`: the operations in regions, for the best order |
@@ -41,7 +40,6 @@ from .partition cimport Partition, partitioned
 from .program cimport Program
 from .rerolling cimport rerolled
 from .scalars cimport code_of_numbers
-from .scalings cimport with_small_products_first
 from .tiles cimport generated
 from .vertical_fusion cimport Fused, fused
 
@@ -80,10 +78,6 @@ cdef object factor(object program):
     return with_sums_first(<Program>program)
 
 
-cdef object scale(object program):
-    return with_small_products_first(<Program>program)
-
-
 cdef object numbers(object program):
     return code_of_numbers(<Program>program)
 
@@ -118,7 +112,7 @@ cdef object generate(object made):
 
 cdef tuple PASSES = (
     new_pass("entries", entries), new_pass("reroll", reroll), new_pass("simplify", simplify), new_pass("share", share),
-    new_pass("factor", factor), new_pass("scale", scale), new_pass("numbers", numbers), new_pass("lower", lower),
+    new_pass("factor", factor), new_pass("numbers", numbers), new_pass("lower", lower),
     new_pass("partition", partition), new_pass("fuse", fuse), new_pass("margins", margins), new_pass("join", join),
     new_pass("allocate", allocate), new_pass("generate", generate),
 )

@@ -33,8 +33,6 @@ cdef enum Rewrite:
     FACTOR_ACROSS_MATMUL
     # factor
     PRODUCT_OF_SUM
-    # scale
-    SMALL_PRODUCT
     # numbers
     TAKEN_APART
     NUMBER_RESHAPED
