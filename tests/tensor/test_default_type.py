@@ -29,7 +29,7 @@ def equal(found, expected):
     np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.filterwarnings("ignore:`numpy.fix` is deprecated")  # from version 2.5 on
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")  # from version 2.5 on
 @pytest.mark.parametrize(("label", "call", "args"), CALLS, ids=[label for label, _, _ in CALLS])
 def test_numbers_in_lists_are_as_precise_as_in_numpy(double, label, call, args):
     equal(call(mnp, *[mnp.array(a.tolist()) for a in args]), call(np, *args))
