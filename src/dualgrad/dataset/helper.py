@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dualgrad.dataset.pipeline import Dataset, Epochs
@@ -64,7 +62,7 @@ class DatasetHelper:
         """Return the number of rows in an epoch."""
         return self._dataset.get_dataset_size()
 
-    def stop_send(self) -> Any:
+    def stop_send(self) -> None:
         """Do nothing: no device waits for rows."""
 
     continue_send = release = stop_send

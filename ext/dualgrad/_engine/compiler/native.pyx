@@ -35,8 +35,8 @@ cdef extern from "executor/native.h":
 cdef enum:
     TRIES = 16                      # runs after which code that mostly meets nan is given up
 
-TIER = None                         # called with a region that has run for some time
-cdef long long PATIENCE = -1        # nanoseconds that it has run for, about; -1 if nobody is called
+TIER = None                         # a function that is called with a region, once it has run for PATIENCE
+cdef long long PATIENCE = -1        # nanoseconds, about; -1 while TIER is None
 cdef double CALL = 15e-9            # seconds of a call of a loop,
 cdef double ELEMENT = 0.3e-9        # of an element of it,
 cdef double STEP = 5e-9             # and of a step on single numbers

@@ -206,8 +206,8 @@ cdef Role role_of_picks(Operation o, Partition p, FusedRegion region):
 
 
 cdef bint is_looked_up(Operation o, Partition p, FusedRegion region):
-    """Whether index arrays of an operation are complete before the region starts, so that it can be asked whether all
-    of them lie inside; or known to lie inside."""
+    """Whether the region may run an operation with index arrays: each array was clipped to its axis, or is complete
+    before the region starts. Then `Plan.look_up` can check it."""
     cdef Py_ssize_t axis
     cdef tuple whole
     cdef View v
