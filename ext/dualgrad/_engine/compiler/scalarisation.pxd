@@ -48,6 +48,7 @@ cdef class Numbers:
 
     cdef int new_number(self, int typenum) except -1
     cdef int constant(self, int typenum, object value) except -1
+    cdef int zero(self, int typenum) except -1
     cdef object ids(self, int slot)
     cdef int name(self, int slot, list found) except -1
     cdef Py_ssize_t size(self, int slot) except -1

@@ -99,12 +99,17 @@ cdef class Numbers:
 
     cdef int constant(self, int typenum, object value) except -1:
         """The number of a constant."""
-        cdef tuple key
-        with np.errstate(all="ignore"):
-            key = (typenum, np.asarray(value, dtype_of(typenum)).tobytes())
+        cdef object dtype = dtype_of(typenum), found = np.asarray(value)
+        if found.dtype != dtype:
+            with np.errstate(all="ignore"):
+                found = found.astype(dtype)
+        cdef tuple key = (typenum, found.tobytes())
         if key not in self.constants:
             self.constants[key] = self.new_number(typenum)
         return self.constants[key]
+
+    cdef int zero(self, int typenum) except -1:
+        return self.constant(typenum, np.zeros((), dtype_of(typenum)))
 
     cdef object ids(self, int slot):
         """The numbers of a slot, in its shape."""
@@ -135,7 +140,7 @@ cdef class Numbers:
         for k in range(n_in):
             s.ins[k] = ins[k]
             if ins[k] == ZERO:
-                s.ins[k] = self.constant(cnp.NPY_BOOL if kind == DG_SELECT and k == 0 else typenum, 0)
+                s.ins[k] = self.zero(cnp.NPY_BOOL if kind == DG_SELECT and k == 0 else typenum)
             self.numbers[s.ins[k]].uses += 1
         s.out = self.new_number(made)
         self.numbers[s.out].maker = self.n_steps
@@ -208,7 +213,7 @@ cdef class Numbers:
             if not self.read_step(step) or largest > 1 and self.n_steps > MOST_STEPS:
                 return False
         for slot in self.leaving():
-            numbers = [k or self.constant(p.typenums[<int>slot], 0) for k in self.ids(slot).ravel().tolist()]
+            numbers = [k or self.zero(p.typenums[<int>slot]) for k in self.ids(slot).ravel().tolist()]
             self.name(slot, numbers)
             self.copies += self.leave(numbers)
         if largest > 1:
