@@ -19,6 +19,7 @@ def network():
         h = ops.tanh(ops.sin(ops.exp(ops.matmul(x, w))) + b)
         h = ops.where(h > 0.1, h, ops.matmul(h, ops.transpose(w, (1, 0))))
         h = ops.cat([h, h[:, ::2]], 1)
+        h = h * h[:, 1:2] * h[:, 3:4]
         h = h + h[np.arange(ROWS)[::-1].copy()]
         h = h + ops.matmul(x, narrow).sum(1, keepdims=True)
         return (h.reshape((-1, 10, 3)).sum(2) ** 2).sum() + ops.argmax(ops.cat([h, h], 1).sum(0)).astype(dg.float64)

@@ -36,6 +36,7 @@ PROGRAMS = {
     "sums over rows": (lambda x: ops.sum(ops.sin(x), 0), (4,), False),
     "sums over wide rows": (lambda x: ops.sum(ops.sin(x), 0), (40,), False),
     "sums of everything": (lambda x: ops.sum(ops.sin(x)), (), False),
+    "scaled rows": (lambda x: ops.sum(ops.sin(x * x[:, :1] * x[:, 1:2]), 0), (16,), True),
     "choices": (lambda x: ops.where(x > 0.2, ops.sin(x), ops.exp(x)), (), False),
     "conversions": (lambda x: ops.sin(x).astype(dg.float32) * 2.0, (), False),
     "picks": (lambda x: ops.sin(TABLE[(x * 0.0).astype(dg.int64) + 3]), (), False),

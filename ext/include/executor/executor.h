@@ -15,6 +15,7 @@
 #include "executor/instruction.h"
 #include "executor/native.h"
 #include "executor/operations.h"
+#include "executor/scale.h"
 #include "executor/sums.h"
 #include "executor/symmetric.h"
 #include "executor/threads.h"
@@ -29,7 +30,7 @@ static void dg_run_periods(const dg_instruction *in, char **p, npy_intp rows)
 {
     for (npy_intp n; rows > 0; rows -= in->period) {
         n = (rows < in->period ? rows : in->period) * in->width;
-        char *q[5]; /* a loop may change the pointers that it is given */
+        char *q[DG_PLACES]; /* a loop may change the pointers that it is given */
         memcpy(q, p, sizeof q);
         in->fn(q, &n, in->step, in->data);
         for (int k = 0; k <= in->n_in; ++k) p[k] += in->period * in->advance[k];
@@ -157,7 +158,7 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
 {
     for (npy_intp i = 0; i < count; ++i) {
         const dg_instruction *in = &program[i];
-        char *p[5];
+        char *p[DG_PLACES];
         npy_intp start = row0 - in->before, stop = row0 + block + in->after;
         if (next > 0) dg_prefetch(ahead, bases, row0 + block, next, i, count);
         if (in->once) {
@@ -236,8 +237,8 @@ typedef struct {
     void *data;
     const npy_intp *step;
     npy_intp n, rows;
-    char *p[5];
-    npy_intp move[5];
+    char *p[DG_PLACES];
+    npy_intp move[DG_PLACES];
     const dg_instruction *in;
 } dg_turn;
 
@@ -284,7 +285,7 @@ static int dg_run_alike(const dg_instruction *program, npy_intp count, char *con
         t->fn = (in->kind == DG_LOOP || in->kind == DG_CAST) && !(in->period && t->rows > in->period) ? in->fn : NULL;
         t->data = in->data;
         t->step = in->step;
-        for (int k = 0; k < 5; ++k) {
+        for (int k = 0; k < DG_PLACES; ++k) {
             t->p[k] = k <= in->n_in ? dg_at(&in->arg[k], bases, from, row0) : NULL;
             t->move[k] = k <= in->n_in ? block * in->arg[k].row : 0;
         }
@@ -296,11 +297,11 @@ static int dg_run_alike(const dg_instruction *program, npy_intp count, char *con
         for (npy_intp i = 0; i < turns; ++i) {
             dg_turn *t = &turn[i];
             if (next > 0) dg_prefetch(ahead, bases, row0, next, i, turns);
-            char *p[5]; /* the loop may change them */
+            char *p[DG_PLACES]; /* the loop may change them */
             memcpy(p, t->p, sizeof p);
             if (t->fn != NULL) t->fn(p, &t->n, t->step, t->data);
             else dg_execute(t->in, p, t->rows, bases);
-            for (int k = 0; k < 5; ++k) t->p[k] += t->move[k];
+            for (int k = 0; k < DG_PLACES; ++k) t->p[k] += t->move[k];
         }
     }
     free(turn);

@@ -22,7 +22,7 @@ static inline const char *dg_kind_name(int kind)
     return kind >= 0 && kind < DG_N_KINDS ? names[kind] : "unknown";
 }
 
-enum { DG_MAX_AXES = 6, DG_MAX_INDICES = 3, DG_MAX_THREADS = 64 };
+enum { DG_PLACES = 6, DG_MAX_AXES = 6, DG_MAX_INDICES = 3, DG_MAX_THREADS = 64 };
 
 typedef struct {
     int count;                           /* index arrays, */
@@ -47,12 +47,13 @@ typedef struct {
     void *data;
     npy_intp low, high;     /* the rows that there are, */
     npy_intp before, after; /* and how many a block needs beside its own */
-    dg_operand arg[5]; /* the operands, then the result, then scratch */
-    npy_intp step[5];  /* elementwise: bytes between elements, operands then result */
+    dg_operand arg[DG_PLACES]; /* the operands, then the result, then scratch */
+    npy_intp step[DG_PLACES]; /* elementwise: bytes between elements, operands then result */
     npy_intp width;    /* elements per row */
     npy_intp period;   /* elementwise: rows after which an operand that all rows share is begun again; or 0 */
-    npy_intp advance[5]; /* then: bytes per row */
-    npy_intp dims[4];  /* products: stack, m, k, n; picks: stack, picks; -p stands for p times the number of rows */
+    npy_intp advance[DG_PLACES]; /* then: bytes per row */
+    npy_intp dims[4];  /* products: stack, m, k, n; picks: stack, picks; -p stands for p times the number of rows;
+                          scaled rows: which products absorb */
     npy_intp strides[9];
     int axes;          /* copies: axes after that of the rows, their lengths and strides; [0] is that of the rows */
     npy_intp shape[DG_MAX_AXES];

@@ -16,7 +16,7 @@ from ._tokens import TYPES
 __all__ = ["ROUNDING", "difference", "in_order", "near", "numbers"]
 
 #: instructions with the same order of operations as eager execution
-IN_ORDER = {"loop", "select", "copy", "zero", "cast", "gather"}
+IN_ORDER = {"loop", "select", "copy", "zero", "cast", "gather", "scale"}
 ROUNDING = 512.0  # units in the last place of an array's largest number, for sums in another order
 
 

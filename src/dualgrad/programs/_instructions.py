@@ -136,6 +136,29 @@ def _elements(i: Instruction, rows: int) -> int:
     return rows * int(i["width"]) * operations
 
 
+def _scale_reads(i: Instruction, rows: int) -> list[Access]:
+    numbers = [Access(k, (rows,), (_from_row_to_row(i, k),), i["item"]) for k in range(1, i["n_in"])]
+    return [_scaled(i, rows, 0), *numbers]
+
+
+def _scaled(i: Instruction, rows: int, arg: int) -> Access:
+    return Access(arg, (rows, i["width"]), (_from_row_to_row(i, arg), i["item"]), i["item"])
+
+
+def _from_row_to_row(i: Instruction, arg: int) -> int:
+    """Bytes: of a place in the whole array, or in the block."""
+    _, _, row, local = i["args"][arg]
+    return int(row + local)
+
+
+def _scale_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[Tokens]:
+    found, *numbers = ins
+    for number, absorbs in zip(numbers, i["fused"], strict=True):
+        operation = OPCODES["absorb_mul" if absorbs else "mul"]
+        found = elementwise_tokens(operation, [found, number[:, None]], outs[0].shape)
+    return [found]
+
+
 # -------------------------------------------------------------------------------------------------------------- picks
 
 
@@ -286,6 +309,8 @@ KINDS = {
                    _elements, in_place=True),
     "cast": Kind(_loop_reads, _loop_writes,
                  lambda i, ins, outs: [conversion_tokens(name_of(i["op"]), i["target"], ins[0])], _elements),
+    "scale": Kind(_scale_reads, lambda i, rows: [_scaled(i, rows, i["n_in"])], _scale_tokens,
+                  lambda i, rows: rows * int(i["width"]) * (i["n_in"] - 1)),
     "gather": Kind(_gather_reads, lambda i, rows: [_picked(i, rows, i["n_in"], i["to"][0], i["item"])],
                    lambda i, ins, outs: [np.stack([picked_tokens(x, ins[1:]) for x in ins[0]])], _nothing),
     "scatter_add": Kind(_scatter_reads, lambda i, rows: [_indexed(i, rows, i["n_in"], i["to"][0])], _scatter_tokens,

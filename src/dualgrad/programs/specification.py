@@ -106,7 +106,7 @@ def operands_repeat_to_the_result(stages: Stages, name: str) -> Iterator[str]:
         for o in order["operations"]:
             shape = order["buffers"][o["out"]]["shape"]
             if (
-                o["manner"] in ("loop", "select", "cast")
+                o["manner"] in ("loop", "select", "cast", "scale")
                 and repeated([v["shape"] for v in o["ins"]] + [shape]) != shape
             ):
                 yield f"{_called(o)} has operands of {[v['shape'] for v in o['ins']]} for {shape}"
@@ -222,6 +222,8 @@ def operations_come_after_what_they_need(stages: Stages, name: str) -> Iterator[
 
 def _elementary(o: dict[str, Any]) -> int:
     """How many operations are done as one."""
+    if o["manner"] == "scale":
+        return len(o["params"])
     if o["manner"] != "loop" or not isinstance(o["params"], tuple):
         return 1
     _, outer, second, factor = o["params"]

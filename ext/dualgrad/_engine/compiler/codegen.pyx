@@ -2,7 +2,7 @@
 from .emitter cimport Emitter, Ones, new_emitter
 from .executor cimport *
 from .instructions cimport Instruction, new_instruction
-from .lowering cimport AS_CAST, AS_COPIES, AS_GATHER, AS_LOOP, AS_SCATTER, AS_SELECT, AS_SUM, Operation
+from .lowering cimport AS_CAST, AS_COPIES, AS_GATHER, AS_LOOP, AS_SCALE, AS_SCATTER, AS_SELECT, AS_SUM, Operation
 from .partition cimport FusedRegion
 from .allocation cimport Allocation
 from .products cimport emit_product, emit_sum
@@ -16,6 +16,8 @@ cdef int emit(Emitter e, Operation o) except -1:
     e.spent = []
     if o.kind == AS_LOOP or o.kind == AS_SELECT or o.kind == AS_CAST:
         emit_loop(e, o)
+    elif o.kind == AS_SCALE:
+        emit_scaled(e, o)
     elif o.kind == AS_COPIES:
         emit_copies(e, o)
     elif o.kind == AS_SUM:
@@ -58,6 +60,19 @@ cdef int emit_loop(Emitter e, Operation o) except -1:
     made.code.period = period
     made.calls(o.op, (<View>o.ins[0]).buffer.typenum, o.params)
     e.code.append(made)
+    return 0
+
+
+cdef int emit_scaled(Emitter e, Operation o) except -1:
+    """Rows times numbers."""
+    cdef View v
+    cdef int k
+    cdef list places = [e.place(v, broadcast_strides(v, o.out.shape)[0]) for v in o.ins]
+    cdef Instruction made = e.add(DG_SCALE, places + [e.result(o.out)], o.out.item)
+    made.code.width = e.width(o.out.shape)
+    for k in range(len(o.params)):
+        made.code.dims[k] = o.params[k]
+    made.calls(o.op, o.out.typenum, o.params)
     return 0
 
 

@@ -8,6 +8,7 @@ cdef extern from "executor/instruction.h":
     const char *dg_kind_name(int kind) noexcept
     enum:
         DG_N_KINDS
+        DG_PLACES
         DG_MAX_INDICES
         DG_MAX_AXES
         DG_MAX_THREADS
@@ -33,11 +34,11 @@ cdef extern from "executor/instruction.h":
         cnp.npy_intp high
         cnp.npy_intp before
         cnp.npy_intp after
-        dg_operand arg[5]
-        cnp.npy_intp step[5]
+        dg_operand arg[6]
+        cnp.npy_intp step[6]
         cnp.npy_intp width
         cnp.npy_intp period
-        cnp.npy_intp advance[5]
+        cnp.npy_intp advance[6]
         cnp.npy_intp dims[4]
         cnp.npy_intp strides[9]
         int axes

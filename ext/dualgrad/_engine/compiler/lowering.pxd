@@ -26,6 +26,7 @@ cdef enum Manner:
     AS_GATHER
     AS_SCATTER
     AS_GENERIC                      # as eager execution would
+    AS_SCALE                        # rows times numbers: what scaling.pyx makes of loops
 
 
 cdef tuple MANNERS                  # their names

@@ -67,7 +67,8 @@ cdef Loop *power_loop(int typenum) except NULL:
 
 # --------------------------------------------------------------------------------------------------------- lowering
 
-cdef tuple MANNERS = ("loop", "select", "cast", "matmul", "contract", "sum", "copies", "gather", "scatter", "generic")
+cdef tuple MANNERS = ("loop", "select", "cast", "matmul", "contract", "sum", "copies", "gather", "scatter", "generic",
+                      "scale")
 
 
 cdef Operation new_operation(Manner kind, int op, object params, list ins, Buffer out):

@@ -59,6 +59,9 @@ cdef enum Rewrite:
     ROW_BY_ROW
     ADDED_UP
     LOOKS_BESIDE
+    # scale rows
+    ROWS_SCALED
+    SCALES_JOINED
     # fuse
     SCALED
     FUSED_LEFT

@@ -14,6 +14,7 @@ from .executor cimport DG_F_ABSORB, DG_F_ADD, DG_F_BUS, DG_F_MUL, DG_F_SUB
 from .lowering cimport AS_LOOP, Operation, new_operation
 from .partition cimport Partition, FusedRegion, new_region
 from .rewrites cimport FUSED_BOTH, FUSED_LEFT, FUSED_RIGHT, SCALED, note
+from .scaling cimport scaled_operations
 from .schedule cimport is_kept, scheduled
 from .views cimport View, broadcast_strides, is_packed, step_of
 
@@ -124,15 +125,15 @@ cdef class Fusion:
         note(FUSED_BOTH if c.left and c.right else FUSED_LEFT if c.left else FUSED_RIGHT)
         return 0
 
-    cdef list run(self, FusedRegion region):
+    cdef list run(self, list operations):
         cdef Operation o
         cdef View v
         cdef int outer
-        for o in region.operations:
+        for o in operations:
             self.made[o.out] = o
             for v in o.ins:
                 self.uses[v.buffer] = self.uses.get(v.buffer, 0) + 1
-        for o in region.operations:
+        for o in operations:
             outer = code_of(o)
             if outer == NONE or (outer == DG_F_MUL and self.scale(o)) or not walks_along(o, self.rows):
                 continue
@@ -150,7 +151,7 @@ cdef list fused_operations(Partition partition, FusedRegion region):
     f.open = {}
     f.scalable = {}
     f.uses = {}
-    return f.run(region)
+    return f.run(scaled_operations(partition, region))
 
 
 cdef Fused fused(Partition partition):
