@@ -25,6 +25,7 @@ LAYERS = (
     "include.executor",
     "_engine.arrays",
     "_engine.sparse",
+    "_engine.solvers",
     "_engine.primitives",
     "_engine.values",
     "_engine.tape",

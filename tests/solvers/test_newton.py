@@ -4,12 +4,15 @@ A method ends early if it sees its steps shrink quadratically. Here it is compar
 with exact solutions.
 """
 
+import itertools
+
 import mpmath as mp
 import numpy as np
 import pytest
 
+from dualgrad._engine.solvers.newton import is_last, moved, size, symmetric_part
 from dualgrad.implicit import _solvers
-from dualgrad.implicit._solvers import minimised, newton
+from dualgrad.implicit._solvers import is_definite, minimised, newton
 
 EPS = {np.float64: 2.0**-52, np.float32: 2.0**-23}
 
@@ -61,7 +64,7 @@ def solved(case, dtype, monkeypatch, to_the_end):
     f, slopes, start = case[:3]
     with monkeypatch.context() as patch:
         if to_the_end:
-            patch.setattr(_solvers, "_is_last", lambda *args: False)
+            patch.setattr(_solvers, "is_last", lambda *args: False)
         jac = counted(diagonal(slopes))
         return newton(f, jac, np.array(start, dtype), 200), jac.count
 
@@ -116,7 +119,7 @@ def test_minimisers_are_as_exact_as_at_the_end(n, dtype, monkeypatch):
     hessian = lambda x: mix.T @ (np.exp(mix @ x)[:, None] * mix)
     start = np.zeros(n, dtype)
     early = minimised(judged, hessian, start, 100)
-    monkeypatch.setattr(_solvers, "_is_last", lambda *args: False)
+    monkeypatch.setattr(_solvers, "is_last", lambda *args: False)
     late = minimised(judged, hessian, start, 100)
     exact = np.linalg.solve(mix.astype(float), np.log(goal.astype(float)))
     error = lambda x: np.abs(x - exact).max() / np.abs(exact).max()
@@ -148,3 +151,71 @@ def test_minimisers_do_not_depend_on_the_unit_of_the_loss(name, n, unit):
 
     np.testing.assert_array_equal(found(unit), found(1.0))
     np.testing.assert_allclose(found(1.0), 2.0, rtol=1e-6)
+
+
+#: vectors and matrices as NumPy may hand them over
+FORMS = {
+    "in one piece": lambda a: a,
+    "by columns": np.asfortranarray,
+    "every second": lambda a: np.repeat(a, 2, -1)[..., ::2],
+    "backwards": lambda a: a[..., ::-1].copy()[..., ::-1],
+}
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("form", FORMS)
+def test_questions_about_steps_as_numpy_answers_them(form, dtype):
+    """Sizes, what a step leaves, and symmetric parts, of any layout; nothing that is not finite has a size."""
+    rng = np.random.default_rng(len(form))
+    for n in (0, 1, 2, 7, 33):
+        x, step = FORMS[form](rng.normal(size=n).astype(dtype)), rng.normal(size=n).astype(dtype)
+        a = FORMS[form](rng.normal(size=(n, n)).astype(dtype))
+        np.testing.assert_array_equal(symmetric_part(a), (a + a.T) / 2)
+        assert size(a) == np.abs(a).max(initial=0.0)
+        assert moved(x, x * 0) is None
+        if n:
+            np.testing.assert_array_equal(moved(x, step), x - step)
+            assert moved(x, step).dtype == dtype
+        for odd in (np.inf, -np.inf, np.nan):
+            for k in range(n):
+                broken = a.copy()
+                broken[-1, k] = odd
+                assert size(broken) == np.inf
+
+
+ONES = np.ones(2)
+REFUSED = [
+    lambda: size(np.ones(2, int)),
+    lambda: moved(ONES, np.ones(3)),
+    lambda: moved(ONES, np.ones(2, np.float32)),
+    lambda: is_last(ONES, np.ones(1), 1.0),
+    lambda: symmetric_part(np.ones(3)),
+    lambda: symmetric_part(np.ones((2, 3))),
+]
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_other_arrays_are_refused(call):
+    with pytest.raises((TypeError, ValueError), match="expected"):
+        call()
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("n", [1, 2, 5, 30, 64, 70])
+def test_what_is_definite_has_no_small_singular_value(n, dtype):
+    """For symmetric matrices, narrow ones, and those that are not symmetric; eigenvalues on both sides of the bound."""
+    rng = np.random.default_rng(n)
+    seen = set()
+    for least, around, skew, band in itertools.product((1e-4, 1.0), (0.5, 0.99, 1.01, 2.0, -1.0), (0.0, 3.0), (1, n)):
+        vectors = np.linalg.qr(rng.normal(size=(n, n)))[0] if band == n else np.eye(n)
+        values = least * np.append(around, rng.uniform(1.5, 50.0, n - 1) * np.sign(around))
+        other = np.triu(rng.normal(size=(n, n)) * (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) < band), 1)
+        a = ((vectors * values) @ vectors.T + skew * least * (other - other.T)).astype(dtype)
+        found = is_definite(a, least)
+        seen.add(found)
+        smallest = np.linalg.svd(a.astype(float), compute_uv=False).min()
+        assert not found or smallest >= least * (1 - 100 * n * EPS[dtype])
+        if band == 1 or n <= 64:
+            assert found == (around > 1.0), (least, around, skew, band)
+    assert seen == {True, False}
+    assert not is_definite(np.stack([np.eye(n, dtype=dtype)] * 2), 0.5)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.solvers.newton import size
 from .._engine.transforms import tensor as _engine
 from .._engine.transforms.pytrees import beside, is_leaf, matched, with_leaves
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, recording, template_of, tensors_of
@@ -19,7 +20,7 @@ from ..transforms.apart import apart
 from ..transforms.closed import closed
 from ..transforms.gradient import jvp, stop_gradient
 from ..transforms.vectorize import vmap
-from ._solvers import answer, condition, iterated, minimised, newton, scipy_root, size
+from ._solvers import answer, condition, is_definite, iterated, minimised, newton, scipy_root
 
 __all__ = ["Layout", "Problem", "check_callable", "constants", "numbers", "pulled"]
 
@@ -214,7 +215,9 @@ class Problem:
     def check(self, matrix: Array) -> None:
         """Raise LinAlgError if the Jacobian is singular to working precision: the solution has no derivative."""
         n, eps = matrix.shape[-1], np.finfo(matrix.dtype).eps
-        if n > LOOKED_AT or (condition(matrix) * eps < SURE).all():  # by the inverse: ten times cheaper
+        if n > LOOKED_AT or is_definite(matrix, float(n * size(matrix) * eps / SURE)):
+            return
+        if (condition(matrix) * eps < SURE).all():  # by the inverse: ten times cheaper than by singular values
             return
         if (np.linalg.cond(matrix) * eps > 1).any():
             raise np.linalg.LinAlgError(
@@ -282,7 +285,7 @@ class Problem:
         both = self.evaluated("the loss and its gradient", found)
 
         def judged(x: Array) -> tuple[float, Array]:
-            loss, gradient = both(Tensor(np.asarray(x, self.dtype)), *operands)
+            loss, gradient = both(Tensor.from_numpy(x), *operands)
             return loss.item(), gradient.asnumpy()
 
         return judged

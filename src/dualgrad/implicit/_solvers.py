@@ -7,18 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._engine.sparse.banded import solve_definite
+from .._engine.solvers.banded import solve_definite
+from .._engine.solvers.newton import is_last, moved, size, symmetric_part
 from ..ops.linalg._matrices import solution
 
-__all__ = ["answer", "condition", "iterated", "minimised", "newton", "scipy_root", "size", "solved"]
+__all__ = ["answer", "condition", "is_definite", "iterated", "minimised", "newton", "scipy_root", "solved"]
 
 Array = np.ndarray[Any, Any]
 
-
-def size(r: Array) -> float:
-    """The largest absolute value; inf if an element is not finite."""
-    largest = float(np.maximum.reduce(np.abs(r), None, initial=0.0))
-    return largest if largest < np.inf else np.inf  # nan is not
+ROOT_OF_EPS = {np.dtype(t): float(np.sqrt(np.finfo(t).eps)) for t in (np.float32, np.float64)}
 
 
 def solved(matrix: Array, r: Array) -> Array:
@@ -34,6 +31,17 @@ def condition(matrix: Array) -> Any:
         return np.array(np.inf)
     with np.errstate(all="ignore"):
         return np.abs(matrix).sum(-2).max(-1) * np.abs(inverse).sum(-2).max(-1)
+
+
+def is_definite(matrix: Array, least: float) -> bool:
+    """Whether an elimination proves that x^T A x >= least x^T x, so that no singular value is smaller."""
+    if matrix.ndim != 2:
+        return False
+    try:
+        found = solve_definite(symmetric_part(matrix), np.empty((len(matrix), 0), matrix.dtype), least)
+    except np.linalg.LinAlgError:
+        return False
+    return found is not None
 
 
 def answer(name: str, found: Any, start: Array) -> Array:
@@ -61,25 +69,13 @@ def _halved(x: Array, step: Array, times: int) -> Iterator[Array]:
     Close to a solution a whole step leads nearer to it, unless only rounding is left; then smaller ones are no better.
     """
     for _ in range(times):
-        after = x - step
-        if (after == x).all():
+        after = moved(x, step)
+        if after is None:
             return
         yield after
         if size(step) <= np.finfo(x.dtype).eps ** 0.75 * size(x):
             return
         step = step / 2
-
-
-def _is_last(x: Array, step: Array, before: float) -> bool:
-    """Whether only rounding is left after a step of Newton's method; `before` is the size of the one before, or 0.
-
-    Steps shrink quadratically. So the next one is as much smaller than this one as this one is than the one before,
-    twice. Two thirds of the digits of every unknown are right already: what was seen is the curvature near the root.
-    """
-    now, eps = size(step), np.finfo(x.dtype).eps
-    if not now < before or not now * (now / before) ** 2 <= eps / 8 * size(x):
-        return False
-    return bool((np.abs(step) <= eps ** (2 / 3) * np.abs(x)).all())
 
 
 def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
@@ -93,7 +89,7 @@ def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
             step = solved(jac(x), r)
         except np.linalg.LinAlgError:
             break
-        if _is_last(x, step, before):
+        if is_last(x, step, before):
             return x - step
         for after in _halved(x, step, 30):
             r_after = f(after)
@@ -126,8 +122,8 @@ def _downhill(hessian: Array, r: Array) -> Array:
 
     That is a part of the largest element, whatever the unit of the loss. A Hessian of zeros has no unit: 1 is taken.
     """
-    hessian = (hessian + hessian.T) / 2
-    least = np.sqrt(np.finfo(r.dtype).eps) * (size(hessian) or 1.0)
+    hessian = symmetric_part(hessian)
+    least = ROOT_OF_EPS[r.dtype] * (size(hessian) or 1.0)
     try:
         return _above(hessian, r, least)
     except np.linalg.LinAlgError:
@@ -151,7 +147,7 @@ def minimised(judged: Any, jac: Any, x: Array, limit: int) -> Array:
         if size(r) in (0.0, np.inf):
             break
         step = _downhill(jac(x), r)
-        if _is_last(x, step, before):
+        if is_last(x, step, before):
             return x - step
         for after in _halved(x, step, 40):
             value_after, r_after = judged(after)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import extend
+from .._engine.solvers.newton import size
 from .._engine.transforms.inputs import as_input
 from .._engine.transforms.rematerialisation import pulled_back
 from ..ops import linalg
 from ..ops._arguments import operand
 from ..tensor import Tensor
 from ._problem import Array, Problem, pulled
-from ._solvers import answer, size, solved
+from ._solvers import answer, solved
 
 __all__ = ["linear_solve"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._engine.sparse.banded import solve_narrow
+from ..._engine.solvers.banded import solve_narrow
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, alike, expanded, floating, permuted, total

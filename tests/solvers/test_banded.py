@@ -9,7 +9,7 @@ from support import assert_raises, f64
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
-from dualgrad._engine.sparse.banded import solve_definite, solve_narrow
+from dualgrad._engine.solvers.banded import solve_definite, solve_narrow
 from dualgrad.implicit._solvers import condition
 
 NARROW = 8

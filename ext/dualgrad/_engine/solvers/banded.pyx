@@ -207,22 +207,25 @@ cdef void load_upper(Py_ssize_t n, Py_ssize_t width, const real *a, real shift, 
         rows[i * width] -= shift
 
 
+cdef Py_ssize_t definite_width(cnp.ndarray a, real like) except -2:
+    """Elements of a row from the diagonal on, of a symmetric matrix; -1 for a large one without a narrow band."""
+    cdef Band band
+    band.n = a.shape[0]
+    band.lower = band.upper = 0
+    if widen(&band, <const real *>cnp.PyArray_DATA(a)):
+        return band.upper + 1
+    return -1 if band.n > SMALL else band.n
+
+
 cdef object definite_solution(cnp.ndarray a, cnp.ndarray b, real least):
     """The solution of a definite system; None for a large matrix without a narrow band."""
     cdef const real *elements = <const real *>cnp.PyArray_DATA(a)
     cdef real *rows
     cdef real *x
-    cdef Py_ssize_t n = a.shape[0], columns = b.shape[1], width, room
+    cdef Py_ssize_t n = a.shape[0], columns = b.shape[1], width = definite_width(a, least), room = n * width
     cdef bint regular
-    cdef Band band
-    band.n = n
-    band.lower = band.upper = 0
-    if not widen(&band, elements):
-        if n > SMALL:
-            return None
-        band.upper = n - 1
-    width = band.upper + 1
-    room = n * width
+    if width < 0:
+        return None
     memory = writable(new_array(cnp.PyArray_TYPE(a), 1, &room))
     found = np.array(b, order="C")
     rows = <real *>cnp.PyArray_DATA(memory)
@@ -230,7 +233,7 @@ cdef object definite_solution(cnp.ndarray a, cnp.ndarray b, real least):
     with nogil:
         load_upper(n, width, elements, least, rows)
         regular = eliminate_definite(n, width, rows, x, 0)
-        if regular:
+        if regular and columns:
             load_upper(n, width, elements, <real>0, rows)
             regular = eliminate_definite(n, width, rows, x, columns)
     if not regular:
