@@ -87,6 +87,8 @@ typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), ma
                 dg_tile_##T##_##V(8, N, a, row, step, b, down, last, k, c, apart, more);                              \
         for (; m >= 4; m -= 4, a += 4 * row, c += 4 * apart)                                                          \
             dg_tile_##T##_##V(4, N, a, row, step, b, down, last, k, c, apart, more);                                  \
+        for (; m >= 2; m -= 2, a += 2 * row, c += 2 * apart)                                                          \
+            dg_tile_##T##_##V(2, N, a, row, step, b, down, last, k, c, apart, more);                                  \
         for (; m > 0; --m, a += row, c += apart)                                                                      \
             dg_tile_##T##_##V(1, N, a, row, step, b, down, last, k, c, apart, more);                                  \
     }                                                                                                                 \

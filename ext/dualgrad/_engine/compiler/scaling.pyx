@@ -3,9 +3,9 @@
 Design
 ------
 A derivative multiplies rows by slopes of what the rows go through: X^T D X is a product of X with such rows. A loop
-over elements would read a slope once for each element, so it would be copied as often first. Here a row is read with
-one number, or with several if nothing else reads what lies between the products (executor/scale.h). They are the same in
-the same order, so the numbers are the same.
+over elements reads a slope once for each element, so it would be copied as often first. Here a row is read with one
+number, or with several if nothing else reads what lies between the products (executor/scale.h). They are the same
+in the same order, so the numbers are the same.
 """
 cimport numpy as cnp
 
