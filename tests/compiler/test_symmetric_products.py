@@ -58,7 +58,7 @@ def arrays(dtype, n, seed=0):
 def halves(form, args):
     """Of the products in a plan: how many columns equal rows, and the first of them."""
     layout = recording_of(form, tuple(args), {}).layout()
-    kinds = [i for region in layout["regions"] for i in region["instructions"] if i["kind"] == "matmul"]
+    kinds = [i for region in layout["regions"] for i in region["instructions"] if i["kind"].startswith("matmul")]
     return [i["half"] for i in kinds if i["half"][0]]
 
 
@@ -148,3 +148,91 @@ def test_what_is_not_finite_is_where_eager_execution_has_it(form, where, odd):
     assert (np.isinf(found) == np.isinf(expected)).all()
     finite = np.isfinite(expected)
     assert np.allclose(found[finite], expected[finite], rtol=1e-10, atol=1e-10)
+
+
+# ----------------------------------------------------------------------------------------- added up over long columns
+
+
+def column(d):
+    return d.reshape((-1, 1))
+
+
+#: products that are added up over the rows -> whether the result equals its transpose
+LONG = {
+    "scaled": (lambda x, d: ops.matmul((x * column(d)).T, x), True),
+    "scaled five times": (
+        lambda x, d: ops.matmul((x * column(d) * column(d) * 0.5 * column(d) * column(d)).T, x),
+        True,
+    ),
+    "scaled, of what is made": (lambda x, d: (lambda y: ops.matmul((y * column(d)).T, y))(ops.tanh(x)), True),
+    "scaled, a part": (lambda x, d: ops.matmul((x[:, 2:] * column(d)).T, x[:, 2:]), True),
+    "another part": (lambda x, d: ops.matmul((x[:, 2:] * column(d)).T, x[:, :-2]), False),
+    "other rows": (lambda x, d: ops.matmul((x[2:] * column(d[2:])).T, x[:-2]), False),
+    "columns backwards": (lambda x, d: ops.matmul((x * column(d)).T, x[:, ::-1]), False),
+    "shifted": (lambda x, d: ops.matmul((x + column(d)).T, x), False),
+    "both scaled": (lambda x, d: ops.matmul((x * column(d)).T, x * column(d)), False),
+    "by columns": (lambda x, d: ops.matmul((x * d[: x.shape[1]]).T, x), False),
+}
+
+
+def long_arrays(dtype, n, rows=1500, seed=1):
+    rng = np.random.default_rng([seed, n])
+    return rng.normal(size=(rows, n)).astype(dtype), rng.uniform(0.5, 1.5, rows).astype(dtype)
+
+
+@pytest.mark.parametrize("n", [16, 17, 23, 30, 33, 64])
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_over_rows(dtype, name, n):
+    """Half is computed where the program says that it is enough, and is right, as the other half is."""
+    form, symmetric = LONG[name]
+    x, d = long_arrays(dtype, n)
+    args = Tensor(x), Tensor(d)
+    verify(recording_of(form, args, {}).program)
+    found = recorded(form, args)
+    wide = LONGER[dtype]
+    exact = form(Tensor(x.astype(np.float64)), Tensor(d.astype(np.float64))).asnumpy().astype(wide)
+    y = np.abs(x.astype(wide)) + 1.5
+    bound = (len(x) + 8) * np.finfo(dtype).eps * (np.max(y * d[:, None] ** 4, 0).max() * y.sum(0).max() + 1)
+    assert np.abs(found - exact).max() <= bound
+    width = n - 2 if "part" in name else n
+    half = [(width, 0)] if symmetric and width >= 16 and vectors() else []
+    chosen = halves(form, args)
+    assert chosen == half or (width >= 64 and not chosen)  # wide ones may go by columns
+    if chosen:
+        assert (found == found.T).all()
+
+
+@pytest.mark.parametrize("rows", [100, 300, 1500, 40_000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_over_rows_in_blocks_and_threads(rows, threads):
+    x, d = long_arrays(np.float64, 48, rows)
+    form = LONG["scaled"][0]
+    former = dg.get_num_threads()
+    try:
+        dg.set_num_threads(threads)
+        found = recorded(form, (Tensor(x), Tensor(d)))
+    finally:
+        dg.set_num_threads(former)
+    assert np.allclose(found, (x.T * d) @ x, rtol=1e-11, atol=1e-11 * rows)
+    assert (found == found.T).all() == vectors()
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("where", ["d", "x", "x and zeros", "d and zeros"])
+@pytest.mark.parametrize("name", [name for name in LONG if LONG[name][1]])
+def test_sums_that_are_not_finite(name, where, odd):
+    """They are where eager execution has them, on every thread: all is computed in a second run."""
+    x, d = long_arrays(np.float64, 30, 40_000)
+    if where.startswith("d"):
+        d[17], d[-3] = odd, odd
+    else:
+        x[17, 4], x[-3, 20] = odd, odd
+    if where.endswith("zeros"):
+        x[[17, -3], 5:14] = 0.0
+    args, form = (Tensor(x), Tensor(d)), LONG[name][0]
+    found, expected = recorded(form, args), form(*args).asnumpy()
+    assert (np.isnan(found) == np.isnan(expected)).all()
+    assert (np.isinf(found) == np.isinf(expected)).all()
+    finite = np.isfinite(expected)
+    assert np.allclose(found[finite], expected[finite], rtol=1e-9, atol=1e-9 * len(x))

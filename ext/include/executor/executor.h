@@ -117,6 +117,10 @@ static inline void dg_multiply_add(const dg_instruction *in, char **p, npy_intp 
 static inline void dg_multiply_onto(const dg_instruction *in, char **p, npy_intp rows)
 {
     npy_intp d[4];
+    if (in->half) {
+        dg_multiply_upper(in, p, rows);
+        return;
+    }
     dg_extents(in, rows, d);
     in->fn(p, d, in->strides, (void *)in);
 }

@@ -2,8 +2,9 @@
  *
  *     c[i, o + j] = sum over k of a[i, k] b[k, o + j],  a[i, k] = b[k, o + i] d[k],  for i and j below m
  *
- * Row i computes the columns i, i + 1, ... i + m / 2 of these m, the first one coming behind the last one. So every row is as
- * much work, and rows can be divided among threads as ever. Which numbers are copied depends on their places alone. */
+ * By rows, row i computes the columns i, i + 1, ... i + m / 2 of these m, the first one coming behind the last one. So every
+ * row is as much work, and rows can be divided among threads as ever. Where k goes along the rows, and products are added
+ * up, row i computes the columns from i on. Which numbers are copied depends on their places alone. */
 #ifndef DG_SYMMETRIC_H
 #define DG_SYMMETRIC_H
 
@@ -41,10 +42,25 @@ static inline void dg_multiply_half(const dg_instruction *in, char **p, npy_intp
     }
 }
 
+/* The columns from the diagonal on, of a product that is added to what is there: eight rows at a time, whose columns are at
+ * least those of a vector. */
+static inline void dg_multiply_upper(const dg_instruction *in, char **p, npy_intp rows)
+{
+    enum { TOGETHER = 8 };
+    const npy_intp m = in->half, lanes = 64 / in->strides[8];
+    for (npy_intp i = 0; i < m; i += TOGETHER) {
+        const npy_intp start = i < m - lanes ? i : m - lanes;
+        const npy_intp d[4] = {1, m - i < TOGETHER ? m - i : TOGETHER, rows, m - start};
+        char *q[3] = {p[0] + i * in->strides[3], p[1] + start * in->strides[6],
+                      p[2] + i * in->strides[7] + start * in->strides[8]};
+        in->fn(q, d, in->strides, (void *)in);
+    }
+}
+
 /* Copies what is left out; whether it is right to do so. If a number of b or of a is not finite, neither is one on the
  * diagonal; then rounding is not all that tells a sum from its mate. */
 #define DG_MIRROR_OF(T)                                                                                               \
-    static inline int dg_mirror_##T(char *c, npy_intp apart, npy_intp m)                                              \
+    static inline int dg_mirror_##T(char *c, npy_intp apart, npy_intp m, int upper)                                   \
     {                                                                                                                 \
         for (npy_intp i = 0; i < m; ++i) {                                                                            \
             const T x = ((const T *)(c + i * apart))[i];                                                              \
@@ -52,7 +68,7 @@ static inline void dg_multiply_half(const dg_instruction *in, char **p, npy_intp
         }                                                                                                             \
         for (npy_intp i = 0; i < m; ++i) {                                                                            \
             T *row = (T *)(c + i * apart);                                                                            \
-            const npy_intp from = i - (m - 1) / 2 - (m % 2 == 0 && i >= m / 2);                                       \
+            const npy_intp from = upper ? 0 : i - (m - 1) / 2 - (m % 2 == 0 && i >= m / 2);                           \
             for (npy_intp j = from; j < i; ++j) {                                                                     \
                 const npy_intp k = j < 0 ? j + m : j;                                                                 \
                 row[k] = ((const T *)(c + k * apart))[i];                                                             \
@@ -66,7 +82,9 @@ DG_MIRROR_OF(double)
 static __attribute__((unused)) int dg_mirror(const dg_instruction *in, char *const *bases)
 {
     char *c = bases[in->arg[2].base] + in->arg[2].offset + in->half_from * in->strides[8];
-    return in->strides[8] == 8 ? dg_mirror_double(c, in->arg[2].row, in->half) : dg_mirror_float(c, in->arg[2].row, in->half);
+    const int upper = in->kind == DG_MATMUL_ONTO;
+    const npy_intp apart = in->strides[7];
+    return in->strides[8] == 8 ? dg_mirror_double(c, apart, in->half, upper) : dg_mirror_float(c, apart, in->half, upper);
 }
 
 #endif

@@ -27,7 +27,7 @@ from ..primitives.forms cimport outside
 from ..transforms.handles cimport TensorBase
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Located, Memory, Total
 from .code cimport Code, RegionCode
-from .executor cimport dg_instruction, dg_region, dg_scalar, dg_streams
+from .executor cimport DG_MATMUL_ONTO, dg_instruction, dg_region, dg_scalar, dg_streams
 from .lowering cimport MANNERS, Operation, add_loop, np_scalar
 from .native cimport NativeCode, native_of, run_numbers
 from .passes cimport Compilation, compiled
@@ -93,14 +93,19 @@ cdef int run_blocks(dg_region *r, RegionCode region) except -1:
     cdef NativeCode native = native_of(region)
     cdef bint right = True
     cdef Py_ssize_t i
+    cdef int w
     if region.halves is not NULL:
         r.program = region.halves
         run_rows(r, region.large)
         for i in range(region.count):
-            if region.halves[i].half:
-                right = right and dg_mirror(&region.halves[i], r.bases[0])
+            for w in range(r.workers if region.halves[i].half else 0):
+                right = right and dg_mirror(&region.halves[i], r.bases[w])
+                if region.halves[i].kind != DG_MATMUL_ONTO:
+                    break                   # one result, not one of each worker
         if right:
             return 0
+        for w in range(r.workers):
+            memset(r.bases[w][TOTALS], 0, region.total_bytes)
     r.program = region.code
     if native is not None:
         r.program, r.count = native.code, native.count

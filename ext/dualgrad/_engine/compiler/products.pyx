@@ -10,15 +10,16 @@ from .allocation cimport IN_BLOCK
 from .emitter cimport Emitter
 from .executor cimport *
 from .instructions cimport Instruction, are_dots, product_loop
-from .lowering cimport AS_CONTRACT, AS_LOOP, Operation
+from .lowering cimport AS_CONTRACT, AS_LOOP, AS_SCALE, Operation
 from .partition cimport FusedRegion
 from .rewrites cimport SUM_BY_LOOP, SUM_BY_PRODUCT, SUM_BY_ROWS, note
-from .views cimport View, broadcast_strides, is_packed, product
+from .views cimport View, broadcast_strides, is_packed, product, turned
 
 cdef enum:
     FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones,
     WIDE = 32                       # and numbers of rows that are
-    HALF_ROWS = 96                  # rows of a product that are worth computing half of it only
+    HALF_ROWS = 96                  # rows of a product that are worth computing half of it only,
+    LEAST_HALF = 16                 # and of one that is added up over its rows
 
 
 cdef int emit_product(Emitter e, Operation o) except -1:
@@ -47,8 +48,35 @@ cdef int product_over_rows(Emitter e, Operation o, View a, View b) except -1:
         pa, sa = e.gathered(a, 1)
     if item not in sb and n != 1:
         pb, sb = e.gathered(b, 0)
-    return e.multiply_rows(o.out.typenum, item, m * n, [pa, pb, e.result(o.out)], [1, m, -1, n],
-                           [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item])
+    e.multiply_rows(o.out.typenum, item, m * n, [pa, pb, e.result(o.out)], [1, m, -1, n],
+                    [0, 0, 0, sa[0], sa[1], sb[0], sb[1], n * item, item])
+    return half_of_total(e, o, a, b)
+
+
+cdef int half_of_total(Emitter e, Operation o, View a, View b) except -1:
+    """Note that half of a product over the rows is enough, where the left factor is the right one with each row times
+    numbers of its own, and the region makes nothing else that leaves it: it may have to run twice."""
+    cdef Instruction made = <Instruction>e.code[len(e.code) - 1]
+    cdef dict makers = {}
+    cdef Operation p
+    if not made.own or made.code.kind != DG_MATMUL_ONTO or are_dots(o.out.typenum, o.out.size):
+        return 0
+    if e.capacity != e.block or <Py_ssize_t>a.shape[0] < LEAST_HALF:
+        return 0
+    for p in e.region.operations:
+        makers[p.out] = p
+        if p is not o and (e.partition.of[p.out.number].added or e.allocation.of[p.out.number].base != IN_BLOCK):
+            return 0
+    a = turned(a, (1, 0))
+    while a.buffer in makers:
+        p = <Operation>makers[a.buffer]
+        if p.kind != AS_SCALE or a.shape != p.out.shape or a.offset != 0 or not is_packed(a):
+            break
+        a = <View>p.ins[0]
+    if a.buffer is b.buffer and (a.offset, a.shape, a.strides) == (b.offset, b.shape, b.strides):
+        made.half = a.shape[1]
+        made.half_from = 0
+    return 0
 
 
 cdef int product_by_rows(Emitter e, Operation o, View a, View b, list mates) except -1:

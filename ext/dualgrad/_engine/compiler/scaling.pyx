@@ -42,9 +42,10 @@ cdef bint is_one_number(View v, Operation o):
 
 
 cdef bint are_rows(View v, Operation o):
-    """Whether the elements of an operand lie as those of the result do."""
+    """Whether the elements of each row of an operand lie side by side."""
+    cdef tuple strides = broadcast_strides(v, o.out.shape)
     return (v.buffer.typenum == o.out.typenum
-            and step_of(broadcast_strides(v, o.out.shape), o.out.shape, True) == v.buffer.item)
+            and step_of(strides[1:], o.out.shape[1:], False) == v.buffer.item)
 
 
 cdef list scaled_operations(Partition partition, FusedRegion region):
