@@ -86,12 +86,16 @@ DG_SCALE_VECTORS_OF(v1, float)
                : in->n_in == 4 ? dg_scale_vectors_##T##_##LEVEL(3, in, p, rows)                                       \
                                : dg_scale_vectors_##T##_##LEVEL(4, in, p, rows);                                      \
     }
+#else
+#define DG_SCALE_ROWS_OF(LEVEL, T)                                                                               \
+    static inline int dg_scale_rows_##T##_##LEVEL(const dg_instruction *in, char *const *p, npy_intp rows)       \
+    {                                                                                                            \
+        (void)in, (void)p, (void)rows;                                                                           \
+        return 0;                                                                                                \
+    }
+#endif
 DG_EACH_LEVEL(DG_SCALE_ROWS_OF, double)
 DG_EACH_LEVEL(DG_SCALE_ROWS_OF, float)
-#else
-#define dg_scale_rows_double_v1(in, p, rows) 0
-#define dg_scale_rows_float_v1(in, p, rows) 0
-#endif
 
 static inline void dg_scale_rows(const dg_instruction *in, char *const *p, npy_intp rows)
 {
