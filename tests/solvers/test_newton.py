@@ -10,6 +10,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+import dualgrad as dg
+from dualgrad import Tensor, ops
 from dualgrad._engine.solvers.newton import is_last, moved, size, symmetric_part
 from dualgrad.implicit import _solvers
 from dualgrad.implicit._solvers import is_definite, minimised, newton
@@ -183,9 +185,16 @@ def test_questions_about_steps_as_numpy_answers_them(form, dtype):
                 assert size(broken) == np.inf
 
 
+def test_short_numbers_have_a_size():
+    """So fixed points are found in float16, too."""
+    assert size(np.array([1.0, -3.0], np.float16)) == 3.0
+    found = dg.fixed_point(lambda x, a: ops.cos(a * x), Tensor(0.5, dg.float16), Tensor(1.0, dg.float16))
+    assert abs(float(found) - 0.739) < 1e-3
+
+
 ONES = np.ones(2)
 REFUSED = [
-    lambda: size(np.ones(2, int)),
+    lambda: moved(np.ones(2, int), np.ones(2, int)),
     lambda: moved(ONES, np.ones(3)),
     lambda: moved(ONES, np.ones(2, np.float32)),
     lambda: is_last(ONES, np.ones(1), 1.0),
