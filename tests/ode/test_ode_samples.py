@@ -71,6 +71,7 @@ def close(found, expected):
     np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max(initial=1.0))
 
 
+@pytest.mark.rotated("method", "jit")
 @pytest.mark.parametrize(
     ("order", "method", "jit"),
     [
@@ -87,6 +88,7 @@ def test_directions_are_solved_together(order, method, jit):
         close(found, expected)
 
 
+@pytest.mark.rotated("jit")
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("of", ["value", "gradient", "tangent", "Hessian"])
@@ -116,6 +118,7 @@ AROUND = {
 }
 
 
+@pytest.mark.rotated("nested")
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("nested", [False, True])
 def test_derivatives_of_a_batch(around, nested):

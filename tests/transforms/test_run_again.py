@@ -140,6 +140,7 @@ def refusing(fn):
 
 
 @pytest.mark.eager("recorded functions are not run again later")
+@pytest.mark.rotated("mode")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("solver", SOLVERS)
