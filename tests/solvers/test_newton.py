@@ -228,3 +228,54 @@ def test_what_is_definite_has_no_small_singular_value(n, dtype):
             assert found == (around > 1.0), (least, around, skew, band)
     assert seen == {True, False}
     assert not is_definite(np.stack([np.eye(n, dtype=dtype)] * 2), 0.5)
+
+
+#: semidefinite matrices of small integers, so their multiples by powers of two are singular, too
+SINGULAR = {
+    "two alike": np.array([[1, 2], [2, 4]]),
+    "free springs": 2 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1) - np.diag([1, 0, 0, 0, 1]),
+    "with a rotation": np.array([[2, 3, 0], [-1, 1, 0], [0, 0, 0]]),
+    **{
+        f"of rank {n - 1}": (lambda b: b @ b.T)(np.random.default_rng(n).integers(-3, 4, (n, n - 1))) for n in (4, 6, 9)
+    },
+}
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("name", SINGULAR)
+def test_no_unit_makes_a_singular_matrix_definite(name, dtype):
+    """From numbers too small to be normal up to those whose sums leave the range; well-posed ones warn nowhere."""
+    info = np.finfo(dtype)
+    matrix = SINGULAR[name].astype(dtype)
+    highest = int(info.maxexp - np.frexp(np.abs(matrix).max())[1])
+    for exponent in range(info.minexp - info.nmant, highest + 1):
+        a = np.ldexp(matrix, exponent)
+        assert np.isfinite(a).all()
+        assert not is_definite(a, float(len(a) * size(a) * float(info.eps) * 1e3)), exponent
+
+
+def derivative_of_a_root(matrix):
+    """Of the sum of the solution of a linear system, by its right-hand side."""
+    a, start = Tensor(matrix), np.zeros(len(matrix), matrix.dtype)
+    found = lambda b: dg.root(lambda x, b: a @ x - b, Tensor(start), b, solver=lambda f, x: x).sum()
+    return dg.grad(found)(Tensor(start)).asnumpy()
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.filterwarnings("error")
+def test_large_jacobians_have_derivatives(n, dtype):
+    """A bound for their singular values may leave the range of their type."""
+    top = np.finfo(dtype).max
+    for part in (0.01, 0.3, 0.6, 0.99):
+        matrix = np.eye(n, dtype=dtype) * dtype(part * float(top))
+        np.testing.assert_allclose(derivative_of_a_root(matrix) * matrix[0, 0], np.ones(n), rtol=4 * EPS[dtype])
+
+
+@pytest.mark.parametrize("samples", [None, 3])
+def test_nothing_unknown_has_a_derivative(samples):
+    """A Jacobian without rows is regular, each of several, too."""
+    nothing = Tensor(np.zeros(0))
+    slope = dg.grad(lambda a: dg.root(lambda x, a: x * a, nothing, a).sum())
+    found = slope(Tensor(2.0)) if samples is None else dg.vmap(slope)(Tensor(np.ones(samples)))
+    np.testing.assert_array_equal(found.asnumpy(), np.zeros(samples or ()))

@@ -214,8 +214,8 @@ class Problem:
 
     def check(self, matrix: Array) -> None:
         """Raise LinAlgError if the Jacobian is singular to working precision: the solution has no derivative."""
-        n, eps = matrix.shape[-1], np.finfo(matrix.dtype).eps
-        if n > LOOKED_AT or is_definite(matrix, float(n * size(matrix) * eps / SURE)):
+        n, eps = matrix.shape[-1], float(np.finfo(matrix.dtype).eps)
+        if not 0 < n <= LOOKED_AT or is_definite(matrix, n * size(matrix) * eps / SURE):
             return
         if (condition(matrix) * eps < SURE).all():  # by the inverse: ten times cheaper than by singular values
             return

@@ -34,11 +34,17 @@ def condition(matrix: Array) -> Any:
 
 
 def is_definite(matrix: Array, least: float) -> bool:
-    """Whether an elimination proves that x^T A x >= least x^T x, so that no singular value is smaller."""
-    if matrix.ndim != 2:
+    """Whether an elimination proves that x^T A x >= least x^T x, so that no singular value is smaller.
+
+    Where numbers leave the range, or are too small to be normal, rounding is no part of `least`: nothing is proved.
+    """
+    if matrix.ndim != 2 or matrix.dtype not in ROOT_OF_EPS or least < np.finfo(matrix.dtype).tiny:
+        return False
+    mean = symmetric_part(matrix)
+    if size(mean) == np.inf:
         return False
     try:
-        found = solve_definite(symmetric_part(matrix), np.empty((len(matrix), 0), matrix.dtype), least)
+        found = solve_definite(mean, np.empty((len(mean), 0), mean.dtype), least)
     except np.linalg.LinAlgError:
         return False
     return found is not None
