@@ -279,3 +279,12 @@ def test_nothing_unknown_has_a_derivative(samples):
     slope = dg.grad(lambda a: dg.root(lambda x, a: x * a, nothing, a).sum())
     found = slope(Tensor(2.0)) if samples is None else dg.vmap(slope)(Tensor(np.ones(samples)))
     np.testing.assert_array_equal(found.asnumpy(), np.zeros(samples or ()))
+
+
+@pytest.mark.parametrize(("unknown", "given"), [(dg.float32, dg.float64), (dg.float64, dg.float32)])
+def test_a_function_may_compute_in_another_type(unknown, given):
+    cube_root = lambda a: dg.root(lambda x, a: x.astype(given) ** 3 - a, Tensor(1.0, unknown), a)
+    found, slope = cube_root(Tensor(2.0, given)), dg.grad(cube_root)(Tensor(2.0, given))
+    assert (found.dtype, slope.dtype) == (unknown, given)
+    assert abs(float(found) / float(mp.cbrt(2)) - 1) <= 2 * EPS[np.float32]
+    assert abs(float(slope) * 3 * float(mp.cbrt(2)) ** 2 - 1) <= 8 * EPS[np.float32]

@@ -325,7 +325,9 @@ def pulled(
     wanted = [i for i in range(first, len(operands)) if not operands[i].dtype.is_bool]
     if wanted:
         for i, term in zip(
-            wanted, pulled_back(name, lambda *ops: (fn(*ops),), list(operands), tuple(wanted), (seed,)), strict=True
+            wanted,
+            pulled_back(name, lambda *ops: (fn(*ops).astype(seed.dtype),), list(operands), tuple(wanted), (seed,)),
+            strict=True,
         ):
             terms[i] = term
     return terms

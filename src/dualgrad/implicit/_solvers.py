@@ -92,7 +92,7 @@ def newton(f: Any, jac: Any, x: Array, limit: int) -> Array:
         if now == 0.0:
             break
         try:
-            step = solved(jac(x), r)
+            step = solved(jac(x), r).astype(x.dtype, copy=False)  # the function may compute in another type
         except np.linalg.LinAlgError:
             break
         if is_last(x, step, before):
