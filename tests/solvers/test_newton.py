@@ -288,3 +288,13 @@ def test_a_function_may_compute_in_another_type(unknown, given):
     assert (found.dtype, slope.dtype) == (unknown, given)
     assert abs(float(found) / float(mp.cbrt(2)) - 1) <= 2 * EPS[np.float32]
     assert abs(float(slope) * 3 * float(mp.cbrt(2)) ** 2 - 1) <= 8 * EPS[np.float32]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128, np.int8, np.int64, np.uint8, np.bool_, np.float16])
+def test_numbers_of_other_types_have_the_size_that_numpy_gives_them(dtype):
+    info = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
+    rows = [[0, 1], [1, 0], [0, 0]] + ([[info.min, 0], [0, info.max]] if info else [])
+    if np.dtype(dtype).kind == "c":
+        rows += [[3 + 4j, 0], [0, 5j], [-2, 1j]]
+    for row in rows:
+        assert size(np.array(row, dtype)) == np.abs(np.array(row).astype(complex)).max()

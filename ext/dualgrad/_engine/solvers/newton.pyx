@@ -40,9 +40,9 @@ cdef double largest(const real *x, Py_ssize_t n) noexcept nogil:
 
 
 def size(cnp.ndarray a not None):
-    """The largest absolute value; inf if an element is not finite. Numbers of other types are looked at as float64."""
-    if cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT:
-        a = np.asarray(a, np.float64)
+    """The largest absolute value; inf if an element is not finite. Those of other types are looked at as float64."""
+    if cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT and cnp.PyArray_TYPE(a) != cnp.NPY_DOUBLE:
+        a = np.asarray(np.abs(a), np.float64)
     a = in_one_piece(a)
     if is_double(a):
         return largest(<const double *>cnp.PyArray_DATA(a), cnp.PyArray_SIZE(a))
