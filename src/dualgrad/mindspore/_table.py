@@ -47,7 +47,7 @@ nn                           train.metrics
 nn.probability
 nn.probability.bijector
 nn.probability.distribution
-numpy
+numpy                        numpy.linalg mindspore._numpy_names
 numpy.fft
 numpy.linalg
 ops                          ops.language modes
@@ -126,11 +126,14 @@ RENAMED: Final = {
     "_extends.cell_attr_register": "dualgrad.mindspore._helpers.cell_attr_register",
     "_extends.parse.compile_config.CHECK_BPROP": "dualgrad.mindspore._helpers.CHECK_BPROP",
     "common.initializer._INITIALIZER_ALIAS": "dualgrad._initial_values._BY_NAME",
+    "is_tensor": "dualgrad.ops.is_tensor",
+    "manual_seed": "dualgrad.set_seed",
     "from_numpy": "dualgrad.tensor.Tensor.from_numpy",
     "dataset.engine.datasets._set_training_dataset": "dualgrad.mindspore._helpers.keep_dataset",
     "train.model._StepSync": "dualgrad.mindspore._helpers.StepSync",
     "train.model._transfer_tensor_to_tuple": "dualgrad.mindspore._helpers.as_tuple",
     "nn.GraphCell": "dualgrad.train.graphs.GraphCell",
+    "numpy.float_": "dualgrad.dtype.float32",
     "numpy.utils._to_tensor": "dualgrad.mindspore._helpers.tensors_of",
     "numpy.utils_const._raise_type_error": "dualgrad.mindspore._helpers.raise_type_error",
     "numpy.utils_const._raise_value_error": "dualgrad.mindspore._helpers.raise_value_error",
@@ -146,8 +149,20 @@ RENAMED: Final = {
 }
 
 # Types that no tensor has here. Ported code has them in defaults of arguments, so that reading them is no use of them.
-TYPES: Final = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "hifloat8", "qint4x2", "string")
+TYPES: Final = (
+    "bfloat16", "float8_e4m3fn", "float8_e5m2", "hifloat8", "qint4x2", "string", "float_", "int_", "uint", "number",
+    "tensor_type", "list_", "tuple_", "type_none",
+)  # fmt: skip
 TYPES_IN: Final = ("", "common", "common.dtype")
+
+# C's names of types.
+_SECOND_NAMES: Final = {
+    "byte": "int8", "ubyte": "uint8", "short": "int16", "ushort": "uint16", "intc": "int32", "uintc": "uint32",
+    "intp": "int64", "uintp": "uint64", "long": "int64", "single": "float32", "cfloat": "complex64",
+    "cdouble": "complex128",
+}  # fmt: skip
+for _path in TYPES_IN:
+    RENAMED.update({f"{_path}.{name}".lstrip("."): f"dualgrad.dtype.{of}" for name, of in _SECOND_NAMES.items()})
 
 # The names of the modules directly below each.
 CHILDREN: Final[dict[str, list[str]]] = {path: [] for path in MODULES}
