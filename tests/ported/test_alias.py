@@ -362,3 +362,14 @@ def test_no_shape_or_value_is_unknown():
     from mindspore.ops import functional as F
 
     assert F.is_sequence_value_unknown((1, 2)) is F.is_sequence_shape_unknown((1, 2)) is False
+
+
+def test_launch_blocking_computes_each_call_at_once():
+    import mindspore
+
+    before = dg.get_context("pynative_synchronize")
+    try:
+        mindspore.runtime.launch_blocking()
+        assert dg.get_context("pynative_synchronize") is True
+    finally:
+        dg.set_context(pynative_synchronize=before)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dualgrad import dtype as mstype
+from dualgrad.context import set_context
 from dualgrad.tensor import Tensor
 from dualgrad.train.callback import Callback
 
@@ -17,6 +18,7 @@ __all__ = [
     "cell_attr_register",
     "is_unknown",
     "keep_dataset",
+    "launch_blocking",
     "primitive_of",
     "raise_type_error",
     "raise_value_error",
@@ -62,6 +64,11 @@ def is_unknown(value: Any) -> bool:
 
 def keep_dataset(dataset: Any) -> None:
     """Nothing: no device fails here, so that no training starts again with the data it had."""
+
+
+def launch_blocking() -> None:
+    """Have each call compute its numbers at once."""
+    set_context(pynative_synchronize=True)
 
 
 class Identity:

@@ -117,6 +117,8 @@ def _rows() -> dict[str, tuple[str, ...]]:
 
 
 MODULES: Final = _rows()
+for _path in ("ops.operations._grad_ops", "ops.auto_generate", "ops.auto_generate.gen_ops_prim"):
+    MODULES[_path] += ("dualgrad.mindspore._gradient_primitives",)
 
 # Names that are others in dualgrad.
 RENAMED: Final = {
@@ -130,6 +132,7 @@ RENAMED: Final = {
     "manual_seed": "dualgrad.set_seed",
     "from_numpy": "dualgrad.tensor.Tensor.from_numpy",
     "dataset.engine.datasets._set_training_dataset": "dualgrad.mindspore._helpers.keep_dataset",
+    "runtime.launch_blocking": "dualgrad.mindspore._helpers.launch_blocking",
     "train.model._StepSync": "dualgrad.mindspore._helpers.StepSync",
     "train.model._transfer_tensor_to_tuple": "dualgrad.mindspore._helpers.as_tuple",
     "nn.GraphCell": "dualgrad.train.graphs.GraphCell",
@@ -140,6 +143,9 @@ RENAMED: Final = {
     "ops._primitive_cache._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.function.nn_func._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.function.nn_func._innner_log_softmax": "dualgrad.ops.log_softmax",
+    "ops.Conv2DBackpropInput": "dualgrad.mindspore._gradient_primitives.Conv2DBackpropInput",
+    "ops.operations.Conv2DBackpropInput": "dualgrad.mindspore._gradient_primitives.Conv2DBackpropInput",
+    "ops.operations.nn_ops.Conv2DBackpropInput": "dualgrad.mindspore._gradient_primitives.Conv2DBackpropInput",
     "ops.TensorAdd": "dualgrad.ops.Add",
     "ops.functional.is_sequence_shape_unknown": "dualgrad.mindspore._helpers.is_unknown",
     "ops.functional.is_sequence_value_unknown": "dualgrad.mindspore._helpers.is_unknown",

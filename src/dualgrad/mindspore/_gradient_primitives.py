@@ -1,0 +1,286 @@
+"""MindSpore's primitives that compute the gradient of another primitive, such as `SigmoidGrad`.
+
+A row of `_ROWS` names a primitive of dualgrad and the operands of its gradient; the gradient is the pullback of that
+primitive, so it can be differentiated again. Primitives that are given the result in place of the operand, or whose
+operands or settings are others, are functions below the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dualgrad import ops
+from dualgrad.ops import Primitive
+from dualgrad.tensor import Tensor
+from dualgrad.transforms.gradient import jvp, vjp
+
+# Name, primitive, operands of the gradient in their order. `dy` is the gradient by the result; `_` is an operand that
+# is not needed, such as the result; a question mark, an operand that may be left out. Behind the arrow are the operands
+# by which there are gradients; the first by default.
+_ROWS = """
+AbsGrad                             Abs                             x dy
+ACosGrad                            ACos                            x dy
+AsinGrad                            Asin                            x dy
+AtanGrad                            Atan                            x dy
+AvgPoolGrad                         AvgPool                         x _ dy
+BinaryCrossEntropyGrad              BinaryCrossEntropy              x target dy weight?
+CdistGrad                           Cdist                           dy x other _
+FastGeLUGrad                        FastGeLU                        dy x
+GeLUGrad                            GeLU                            dy x _
+HShrinkGrad                         HShrink                         dy x
+HSigmoidGrad                        HSigmoid                        dy x
+HSwishGrad                          HSwish                          dy x
+KLDivLossGrad                       KLDivLoss                       dy x target
+L2NormalizeGrad                     L2Normalize                     x _ dy
+LogitGrad                           Logit                           dy x
+LRNGrad                             LRN                             dy x _
+MaximumGrad                         Maximum                         x y dy -> x y
+MaxPoolGrad                         MaxPool                         x _ dy
+MinimumGrad                         Minimum                         x y dy -> x y
+PReLUGrad                           PReLU                           dy x weight -> x weight
+ReLU6Grad                           ReLU6                           dy x
+ReluGrad                            ReLU                            dy x
+SigmoidCrossEntropyWithLogitsGrad   SigmoidCrossEntropyWithLogits   x target dy
+SiLUGrad                            SiLU                            dy x
+SmoothL1LossGrad                    SmoothL1Loss                    x target dy
+SoftMarginLossGrad                  SoftMarginLoss                  x target dy
+SoftplusGrad                        Softplus                        dy x
+SoftShrinkGrad                      SoftShrink                      dy x
+"""
+
+
+def _pulled(function: Callable[..., Any], dy: Tensor, *operands: Any) -> tuple[Tensor, ...]:
+    """The gradients of a function by its operands, for a gradient by its result."""
+    _, pull = vjp(function, *operands)
+    found = pull(dy)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _row(name: str, primitive: str, takes: str) -> Callable[..., Callable[..., Any]]:
+    """What makes the gradient of a primitive, with the settings of that primitive."""
+    words, _, by = takes.partition(" -> ")
+    names = words.replace("?", "").split()
+    needed = len(names) - words.count("?")
+    order = [each for each in names if each not in ("dy", "_")]
+    chosen = by.split() or order[:1]
+
+    def make(*settings: Any, **named: Any) -> Callable[..., Any]:
+        forward = getattr(ops, primitive)(*settings, **named)
+
+        def gradient(*operands: Any) -> Any:
+            if not needed <= len(operands) <= len(names):
+                raise TypeError(f"{name}: got {len(operands)} operands; expected {', '.join(words.split())}")
+            given = {**dict.fromkeys(names), **dict(zip(names, operands, strict=False))}
+
+            def of_chosen(*values: Any) -> Any:
+                each = {**given, **dict(zip(chosen, values, strict=True))}
+                return forward(*[each[name] for name in order])
+
+            found = _pulled(of_chosen, given["dy"], *[given[name] for name in chosen])
+            return found if len(chosen) > 1 else found[0]
+
+        return gradient
+
+    return make
+
+
+# ------------------------------------------------------------------------------------ formulas in results of primitives
+
+
+def _acosh(y: Tensor, dy: Tensor) -> Tensor:
+    return dy / ops.sinh(y)
+
+
+def _asinh(y: Tensor, dy: Tensor) -> Tensor:
+    return dy / ops.cosh(y)
+
+
+def _elu(dy: Tensor, y: Tensor) -> Tensor:
+    return ops.where(y > 0, dy, dy * (y + 1))
+
+
+def _reciprocal(y: Tensor, dy: Tensor) -> Tensor:
+    return -dy * ops.square(y)
+
+
+def _rsqrt(y: Tensor, dy: Tensor) -> Tensor:
+    return -0.5 * dy * y * ops.square(y)
+
+
+def _sigmoid(y: Tensor, dy: Tensor) -> Tensor:
+    return dy * y * (1 - y)
+
+
+def _sqrt(y: Tensor, dy: Tensor) -> Tensor:
+    return 0.5 * dy / y
+
+
+def _tanh(y: Tensor, dy: Tensor) -> Tensor:
+    return dy * (1 - ops.square(y))
+
+
+def _log_softmax(axis: int = -1) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda y, dy: dy - ops.exp(y) * dy.sum(axis, keepdims=True)
+
+
+# ------------------------------------------------------------------------------------- other settings or other operands
+
+
+def _bias_add(data_format: str = "NCHW") -> Callable[[Tensor], Tensor]:
+    if data_format not in ("NCHW", "NHWC", "NCDHW"):
+        raise ValueError(f"BiasAddGrad: got data_format={data_format!r}; expected 'NCHW', 'NHWC' or 'NCDHW'")
+
+    def gradient(dy: Tensor) -> Tensor:
+        channel = dy.ndim - 1 if data_format == "NHWC" else 1
+        return dy.sum(tuple(axis for axis in range(dy.ndim) if axis != channel))
+
+    return gradient
+
+
+def _dropout(keep_prob: float = 0.5) -> Callable[[Tensor, Tensor], Tensor]:
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"DropoutGrad: keep_prob must be in (0, 1], got {keep_prob}")
+    return lambda dy, mask: dy * mask / keep_prob
+
+
+def _linear(function: Callable[..., Any], dy: Tensor, shape: Any) -> Tensor:
+    """The gradient of a function that is linear in an operand of a shape: its values do not matter."""
+    return _pulled(function, dy, ops.zeros(tuple(int(n) for n in shape), dy.dtype))[0]
+
+
+def _convolution(
+    out_channel: int,
+    kernel_size: Any,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    pad_list: Any = None,
+    mode: int = 1,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCHW",
+) -> Any:
+    """The convolution of a gradient's settings. `pad_list` follows from `pad`; strides may have four entries."""
+
+    def of_axes(lengths: Any) -> Any:
+        return tuple(lengths)[-2:] if isinstance(lengths, tuple | list) else lengths
+
+    lengths = of_axes(stride), of_axes(dilation)
+    return ops.Conv2D(out_channel, kernel_size, mode, pad_mode, pad, *lengths, group, data_format)
+
+
+def _convolution_by_image(*settings: Any, **named: Any) -> Callable[..., Tensor]:
+    forward = _convolution(*settings, **named)
+    return lambda dy, weight, shape: _linear(lambda x: forward(x, weight), dy, shape)
+
+
+def _convolution_by_weight(*settings: Any, **named: Any) -> Callable[..., Tensor]:
+    forward = _convolution(*settings, **named)
+    return lambda dy, x, shape: _linear(lambda weight: forward(x, weight), dy, shape)
+
+
+def _layer_norm(begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> Callable[..., Any]:
+    forward = ops.LayerNorm(begin_norm_axis, begin_params_axis, epsilon)
+
+    def gradient(x: Tensor, dy: Tensor, variance: Any, mean: Any, gamma: Tensor) -> tuple[Tensor, ...]:
+        return _pulled(lambda *operands: forward(*operands)[0], dy, x, gamma, ops.zeros_like(gamma))
+
+    return gradient
+
+
+def _pooled_regions(
+    input_size: Any, spatial_scale: float, group_size: int, output_dim: int
+) -> Callable[[Tensor, Tensor], Tensor]:
+    forward = ops.PSROIPooling(spatial_scale, group_size, output_dim)
+    size = input_size if isinstance(input_size, tuple | list) else (input_size, input_size)
+
+    def gradient(dy: Tensor, rois: Tensor) -> Tensor:
+        return _linear(lambda x: forward(x, rois), dy, (rois.shape[0], output_dim * group_size**2, *size))
+
+    return gradient
+
+
+def _resize_bilinear(align_corners: bool = False, half_pixel_centers: bool = False) -> Callable[..., Tensor]:
+    forward = ops.ResizeBilinearV2(align_corners, half_pixel_centers)
+    return lambda dy, image: _linear(lambda x: forward(x, dy.shape[-2:]), dy, image.shape)
+
+
+def _resize_nearest(align_corners: bool = False, half_pixel_centers: bool = False) -> Callable[..., Tensor]:
+    def gradient(dy: Tensor, size: Any) -> Tensor:
+        forward = ops.ResizeNearestNeighbor(dy.shape[-2:], align_corners, half_pixel_centers)
+        return _linear(forward, dy, (*dy.shape[:2], *size))
+
+    return gradient
+
+
+def _slice() -> Callable[..., Tensor]:
+    return lambda dy, x, begin, size: _linear(lambda t: ops.Slice()(t, begin, size), dy, x.shape)
+
+
+def _strided_slice(*masks: int, **named: int) -> Callable[..., Tensor]:
+    forward = ops.StridedSlice(*masks, **named)
+    return lambda dy, shape, *bounds: _linear(lambda t: forward(t, *bounds), dy, shape)
+
+
+def _pushed(primitive: str) -> Callable[..., Callable[..., Tensor]]:
+    """What makes the gradient of a pooling's gradient by `dy`: the derivative of the pooling along the last operand."""
+
+    def make(*settings: Any, **named: Any) -> Callable[..., Tensor]:
+        forward = getattr(ops, primitive)(*settings, **named)
+        return lambda x, y, direction: jvp(forward, x, direction)[1]
+
+    return make
+
+
+_MADE: dict[str, Callable[..., Callable[..., Any]]] = {
+    **{row[0]: _row(*row) for row in (line.split(None, 2) for line in _ROWS.strip().splitlines())},
+    "AcoshGrad": lambda: _acosh,
+    "AsinhGrad": lambda: _asinh,
+    "BiasAddGrad": _bias_add,
+    "Conv2DBackpropFilter": _convolution_by_weight,
+    "Conv2DBackpropInput": _convolution_by_image,
+    "DropoutGrad": _dropout,
+    "EluGrad": lambda: _elu,
+    "InvGrad": lambda: _reciprocal,
+    "LayerNormGrad": _layer_norm,
+    "LogSoftmaxGrad": _log_softmax,
+    "MaxPoolGradGrad": _pushed("MaxPool"),
+    "PSROIPoolingGrad": _pooled_regions,
+    "ReciprocalGrad": lambda: _reciprocal,
+    "ResizeBilinearGrad": _resize_bilinear,
+    "ResizeNearestNeighborGrad": _resize_nearest,
+    "RsqrtGrad": lambda: _rsqrt,
+    "SigmoidGrad": lambda: _sigmoid,
+    "SliceGrad": _slice,
+    "SqrtGrad": lambda: _sqrt,
+    "StridedSliceGrad": _strided_slice,
+    "TanhGrad": lambda: _tanh,
+}
+
+__all__ = sorted(_MADE)
+
+
+class GradientPrimitive(Primitive):
+    """The base of the primitive classes here: made with settings, called with the operands of a gradient."""
+
+    __slots__ = ("_gradient",)
+    _make: Callable[..., Callable[..., Any]]
+
+    def __init__(self, *settings: Any, **named: Any) -> None:
+        self._gradient = type(self)._make(*settings, **named)
+
+    def __call__(self, *operands: Any) -> Any:
+        return self._gradient(*operands)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def _class_of(name: str) -> type[GradientPrimitive]:
+    doc = f"The primitive `{name}` of MindSpore, from derivatives of dualgrad."
+    space = {"__slots__": (), "__module__": __name__, "__doc__": doc, "_make": staticmethod(_MADE[name])}
+    return type(name, (GradientPrimitive,), space)
+
+
+globals().update({name: _class_of(name) for name in __all__})
