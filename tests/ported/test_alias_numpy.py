@@ -104,3 +104,31 @@ def test_other_names_of_the_package():
     first = dg.ops.randn(3)
     mindspore.set_seed(3)
     assert_close(dg.ops.randn(3), first.asnumpy())
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_arrays_are_broadcast_to_indices_along_other_axes(mnp, axis):
+    rng = np.random.default_rng(1)
+    for shape, of_indices in (
+        ((4, 1, 2), (4, 3, 2)),
+        ((1, 5, 1), (2, 5, 3)),
+        ((3, 5, 4), (1, 1, 4)),
+        ((1, 1, 1), (2, 1, 3)),
+    ):
+        x = rng.standard_normal(shape)
+        indices = rng.integers(0, shape[axis], of_indices)
+        try:
+            expected = np.take_along_axis(x, indices, axis)
+        except IndexError:
+            assert_raises(
+                ValueError, lambda x=x, i=indices: mnp.take_along_axis(dg.Tensor(x), dg.Tensor(i), axis), "shape"
+            )
+            continue
+        assert_close(mnp.take_along_axis(dg.Tensor(x), dg.Tensor(indices), axis), expected)
+        slope = np.zeros(shape)
+        places = [np.arange(n).reshape([-1 if k == at else 1 for k in range(3)]) for at, n in enumerate(expected.shape)]
+        places = [place % n for place, n in zip(places, shape, strict=True)]
+        places[axis] = indices
+        np.add.at(slope, tuple(places), np.ones(expected.shape))
+        found = dg.grad(lambda t, i=indices: mnp.take_along_axis(t, dg.Tensor(i), axis).sum())(dg.Tensor(x))
+        assert_close(found, slope)

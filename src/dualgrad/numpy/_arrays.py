@@ -12,7 +12,7 @@ import numpy as np
 
 from .._device import on_cpu
 from ..dtype import as_dtype
-from ..ops._arguments import integer, new_shape, one_axis, operand, to_shape
+from ..ops._arguments import expanded, integer, new_shape, one_axis, operand, to_shape
 from ..ops.index._views import with_views
 from ..ops.index.choice import clip, where
 from ..ops.index.gather import gather_elements, take
@@ -278,7 +278,9 @@ def _np_take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Ten
 def _np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
     x = ravel(arr) if axis is None else operand("np.take_along_axis", arr)
     place = one_axis("np.take_along_axis", 0 if axis is None else axis, x.shape)
-    return gather_elements(x, place, spread_along("np.take_along_axis", x, tensor_of(indices), place))
+    index = spread_along("np.take_along_axis", x, tensor_of(indices), place)
+    shape = tuple([x.shape[k] if k == place else n for k, n in enumerate(index.shape)])
+    return gather_elements(expanded(x, shape), place, index)
 
 
 @implements(np.zeros_like)
