@@ -106,6 +106,19 @@ def falling(epoch):
 
 SCHEDULES = {
     "LambdaLR": (lambda o: lr_scheduler.LambdaLR(o, falling), lambda base, k: base * falling(k)),
+    "MultiplicativeLR": (
+        lambda o: lr_scheduler.MultiplicativeLR(o, falling),
+        lambda base, k: base * math.prod(falling(epoch) for epoch in range(1, k + 1)),
+    ),
+    "SequentialLR": (
+        lambda o: lr_scheduler.SequentialLR(
+            o,
+            [lr_scheduler.ConstantLR(o, 0.5, 9), lr_scheduler.CosineAnnealingWarmRestarts(o, 2, 2, 0.01),
+             lr_scheduler.ExponentialLR(o, 0.7)],
+            [2, 5],
+        ),
+        lambda base, k: 0.5 * base if k < 2 else restarted(base, k - 2) if k < 5 else base * 0.7 ** (k - 5),
+    ),
     "StepLR": (lambda o: lr_scheduler.StepLR(o, 3, 0.5), lambda base, k: base * 0.5 ** (k // 3)),
     "MultiStepLR": (
         lambda o: lr_scheduler.MultiStepLR(o, [5, 2], 0.1), lambda base, k: base * 0.1 ** ((k >= 2) + (k >= 5))
@@ -214,6 +227,11 @@ def test_rates_fall_on_a_plateau(mode, threshold, patience, cooldown):
             assert schedule.get_last_lr() == [rate]
 
 
+def sequence_of_one(milestones):
+    optimizer = optim.SGD(W, 0.1)
+    return lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(optimizer, 2)], milestones)
+
+
 W = [dg.Parameter([1.0], name="w")]
 WRONG = {
     "one tensor": (TypeError, "list of Parameters or of dicts", lambda: optim.SGD(3, 0.1)),
@@ -228,6 +246,15 @@ WRONG = {
     "Nesterov": (ValueError, "nesterov needs momentum", lambda: optim.SGD(W, 0.1, nesterov=True)),
     "optimizer": (TypeError, "experimental.optim", lambda: lr_scheduler.StepLR(dg.nn.SGD(W, 0.1), 2)),
     "functions": (ValueError, "one for each", lambda: lr_scheduler.LambdaLR(optim.SGD(W, 0.1), [falling] * 2)),
+    "one function": (
+        ValueError, "one for each", lambda: lr_scheduler.MultiplicativeLR(optim.SGD(W, 0.1), [falling] * 2)
+    ),
+    "no schedule": (TypeError, "schedule 0 is int", lambda: lr_scheduler.SequentialLR(optim.SGD(W, 0.1), [3], [])),
+    "another optimizer": (
+        ValueError, "schedule 0 belongs to another",
+        lambda: lr_scheduler.SequentialLR(optim.SGD(W, 0.1), [lr_scheduler.StepLR(optim.SGD(W, 0.1), 2)], []),
+    ),
+    "milestones": (ValueError, "1 milestones for 1 schedules", lambda: sequence_of_one([3])),
     "mode": (ValueError, "mode='best'", lambda: lr_scheduler.ReduceLROnPlateau(optim.SGD(W, 0.1), "best")),
     "factor": (ValueError, "below 1", lambda: lr_scheduler.ReduceLROnPlateau(optim.SGD(W, 0.1), factor=1.0)),
     "limits": (ValueError, "2 min_lr", lambda: lr_scheduler.ReduceLROnPlateau(optim.SGD(W, 0.1), min_lr=[0, 0])),

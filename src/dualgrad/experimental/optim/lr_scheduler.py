@@ -12,7 +12,8 @@ from dualgrad.parameter import Parameter
 
 __all__ = [
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
-    "LambdaLR", "LinearLR", "MultiStepLR", "PolynomialLR", "ReduceLROnPlateau", "StepLR",
+    "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
+    "StepLR",
 ]  # fmt: skip
 
 
@@ -31,7 +32,7 @@ class LRScheduler:
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set; those that it has are the first ones.
+        Whose rates are set; those that it has are the first ones, and stay so for schedules that are made later.
     last_epoch : int, default -1
         How many steps were made before; -1 starts anew.
 
@@ -57,7 +58,10 @@ class LRScheduler:
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
         self._rates = _rates_of(type(self).__name__, optimizer)
         self.optimizer = optimizer
-        self.base_lrs: list[float] = [float(rate.asnumpy()) for rate in self._rates]
+        self.base_lrs: list[float] = [
+            group.setdefault("initial_lr", float(rate.asnumpy()))
+            for group, rate in zip(optimizer.param_groups, self._rates, strict=True)
+        ]
         self.last_epoch = last_epoch
         self.step()
 
@@ -71,9 +75,22 @@ class LRScheduler:
         """Return the rates as they are."""
         return [float(rate.asnumpy()) for rate in self._rates]
 
+    def _begin_anew(self) -> None:
+        """Have the next step be the one that was made when the schedule was."""
+        self.last_epoch -= 1
+
     def _rate(self, base: float, epoch: int, group: int) -> float:
         """The rate of a group after `epoch` steps, from its first one."""
         raise NotImplementedError(f"{type(self).__name__} must define _rate(self, base, epoch, group)")
+
+
+def _functions_of(where: str, optimizer: Any, lr_lambda: Any) -> list[Callable[[int], float]]:
+    """A function for each group of an optimiser."""
+    groups = len(_rates_of(where, optimizer))
+    functions = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
+    if len(functions) != groups or not all(callable(function) for function in functions):
+        raise ValueError(f"{where}: expected a function, or one for each of the {groups} groups")
+    return functions
 
 
 class LambdaLR(LRScheduler):
@@ -98,16 +115,38 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
-        groups = len(_rates_of("LambdaLR", optimizer))
-        self._functions: list[Callable[[int], float]] = (
-            list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
-        )
-        if len(self._functions) != groups or not all(callable(function) for function in self._functions):
-            raise ValueError(f"LambdaLR: expected a function, or one for each of the {groups} groups")
+        self._functions = _functions_of("LambdaLR", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def _rate(self, base: float, epoch: int, group: int) -> float:
         return base * self._functions[group](epoch)
+
+
+class MultiplicativeLR(LRScheduler):
+    """The rate times a function of the epoch, at each step.
+
+    Parameters
+    ----------
+    optimizer, lr_lambda, last_epoch
+        As in `LambdaLR`.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> schedule = optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> [schedule.get_last_lr()[0] for _ in range(3) if schedule.step() is None]
+    [0.5, 0.1666666716337204, 0.0416666679084301]
+    """
+
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self._functions = _functions_of("MultiplicativeLR", optimizer, lr_lambda)
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, base: float, epoch: int, group: int) -> float:
+        former = float(self._rates[group].asnumpy())
+        return former * self._functions[group](epoch) if epoch else former
 
 
 class StepLR(LRScheduler):
@@ -232,6 +271,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.last_epoch = math.floor(self._epoch) - 1  # one less, since the base counts on
         super().step()
 
+    def _begin_anew(self) -> None:
+        self._epoch -= 1
+
     def _rate(self, base: float, epoch: int, group: int) -> float:
         since, length = self._epoch, self.T_0
         if self.T_mult == 1:
@@ -351,6 +393,76 @@ class ConstantLR(LRScheduler):
 
     def _rate(self, base: float, epoch: int, group: int) -> float:
         return base * (self.factor if epoch < self.total_iters else 1.0)
+
+
+class SequentialLR:
+    """Schedules one after another.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set.
+    schedulers : list of LRScheduler
+        Schedules of this optimiser. Each begins anew with its first rate.
+    milestones : list of int
+        The epochs at which the second schedule begins, the third, and so on.
+    last_epoch : int, default -1
+        How many steps were made before.
+
+    Raises
+    ------
+    TypeError
+        If an entry of `schedulers` is no `LRScheduler`.
+    ValueError
+        If one belongs to another optimiser, or the milestones are not one fewer.
+
+    Examples
+    --------
+    >>> from dualgrad import Parameter
+    >>> from dualgrad.experimental import optim
+    >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
+    >>> warm = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+    >>> fall = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> schedule = optim.lr_scheduler.SequentialLR(optimizer, [warm, fall], milestones=[2])
+    >>> [schedule.get_last_lr()[0] for _ in range(4) if schedule.step() is None]
+    [0.5, 1.0, 0.5, 0.25]
+    """
+
+    last_epoch: int
+
+    def __init__(
+        self, optimizer: Any, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1
+    ) -> None:
+        self._rates = _rates_of("SequentialLR", optimizer)
+        for number, schedule in enumerate(schedulers):
+            if not isinstance(schedule, LRScheduler):
+                raise TypeError(
+                    f"SequentialLR: schedule {number} is {type(schedule).__name__}; expected an LRScheduler"
+                )
+            if schedule.optimizer is not optimizer:
+                raise ValueError(f"SequentialLR: schedule {number} belongs to another optimizer")
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                f"SequentialLR: got {len(milestones)} milestones for {len(schedulers)} schedules; expected one fewer"
+            )
+        self.optimizer = optimizer
+        self.milestones: list[int] = list(milestones)
+        self._schedules = list(schedulers)
+        self.last_epoch = last_epoch
+        for rate, base in zip(self._rates, self._schedules[0].base_lrs, strict=True):
+            rate.set_data(base)
+        for schedule in self._schedules:
+            schedule._begin_anew()
+        self.step()
+
+    def step(self) -> None:
+        """Set the rates of the next epoch."""
+        self.last_epoch += 1
+        self._schedules[bisect_right(self.milestones, self.last_epoch)].step()
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rates as they are."""
+        return [float(rate.asnumpy()) for rate in self._rates]
 
 
 class ReduceLROnPlateau:
