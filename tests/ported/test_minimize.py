@@ -6,7 +6,7 @@ from support import assert_close, assert_raises
 
 import dualgrad as dg
 from dualgrad import Tensor, nn, ops
-from dualgrad.scipy.optimize import minimize
+from dualgrad.scipy.optimize import linear_sum_assignment, minimize
 
 MATRIX = np.array([[3.0, 1.0, 0.0], [1.0, 4.0, -1.0], [0.0, -1.0, 2.0]])
 RIGHT = np.array([1.0, -2.0, 0.5])
@@ -107,3 +107,30 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_refused(case):
     assert_raises(*case)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2), (0, 3)])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+def test_assignment(dtype, shape, maximize):
+    costs = (100 * np.random.default_rng(2).standard_normal(shape)).astype(dtype)
+    solver = pytest.importorskip("scipy.optimize").linear_sum_assignment
+    for found, expected in zip(linear_sum_assignment(Tensor(costs), maximize), solver(costs, maximize), strict=True):
+        assert_close(found, expected)
+    rows, columns = linear_sum_assignment(Tensor(costs), maximize, Tensor(1))
+    best = solver(costs[:, :1], maximize)
+    padding = np.full(min(shape) - len(best[0]), -1)
+    assert_close(rows, np.concatenate([best[0], padding]))
+    assert_close(columns, np.concatenate([best[1], padding]))
+
+
+def test_derivatives_beside_an_assignment():
+    costs = Tensor([[4.0, 1.0], [2.0, 0.5]], dg.float64)
+    total = lambda c: c[linear_sum_assignment(c, False)].sum()
+    assert_close(dg.grad(total)(costs), np.array([[0.0, 1.0], [1.0, 0.0]]))
+
+
+def test_wrong_assignments():
+    assert_raises(TypeError, lambda: linear_sum_assignment(Tensor([[1.0]]), 1), "maximize", "int")
+    assert_raises(ValueError, lambda: linear_sum_assignment(Tensor([1.0]), True), "shape (1,)", "matrix")
+    assert_raises(ValueError, lambda: linear_sum_assignment(Tensor([[1.0]]), True, -1), "limit of -1")

@@ -1,4 +1,4 @@
-"""`minimize` with MindSpore's signature: SciPy's minimisers on a function of one tensor.
+"""`minimize` and `linear_sum_assignment` with MindSpore's signatures: SciPy's solvers on tensors.
 
 `dualgrad.scipy.objective` serves all of SciPy's minimisers, with second derivatives and constraints.
 """
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..tensor import Tensor
-from ..transforms.gradient import grad
+from ..transforms.gradient import grad, stop_gradient
 
-__all__ = ["OptimizeResults", "minimize"]
+__all__ = ["OptimizeResults", "linear_sum_assignment", "minimize"]
 
 # By method: SciPy's name, what its options are called there, and options that always hold.
 _METHODS: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
@@ -161,3 +161,53 @@ def _settings(method: Any, options: dict[str, Any]) -> tuple[str, dict[str, Any]
         if value is not None:
             given[known[option]] = value
     return name, settings | given
+
+
+def linear_sum_assignment(cost_matrix: Any, maximize: bool, dimension_limit: Any = 2**63 - 1) -> tuple[Tensor, Tensor]:
+    """Assign each row to a column of its own so that the costs are least in sum.
+
+    Parameters
+    ----------
+    cost_matrix : Tensor
+        Shape (M, N).
+    maximize : bool
+        Whether the sum is to be largest.
+    dimension_limit : Tensor or int, optional
+        How many columns there are; those behind are left out.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        Int64, min(M, N) entries each, without slope; -1 where there are fewer columns.
+
+    Raises
+    ------
+    TypeError
+        If `maximize` is no bool.
+    ValueError
+        If the costs are no matrix, or the limit is negative.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy.optimize import linear_sum_assignment
+    >>> rows, columns = linear_sum_assignment(dg.Tensor([[4.0, 1.0], [2.0, 0.5]]), False)
+    >>> print(rows, columns)
+    [0 1] [1 0]
+    """
+    if not isinstance(maximize, bool):
+        raise TypeError(f"linear_sum_assignment: maximize must be a bool, got {type(maximize).__name__}")
+    costs = stop_gradient(cost_matrix if isinstance(cost_matrix, Tensor) else Tensor(cost_matrix)).asnumpy()
+    limit = int(dimension_limit)
+    if costs.ndim != 2 or limit < 0:
+        raise ValueError(
+            f"linear_sum_assignment: got costs of shape {costs.shape} and a limit of {limit}; expected a matrix and a "
+            "limit that is not negative"
+        )
+
+    from scipy import optimize
+
+    found = np.full((2, min(costs.shape)), -1)
+    assigned = optimize.linear_sum_assignment(costs[:, :limit], maximize)
+    found[:, : len(assigned[0])] = assigned
+    return Tensor(found[0]), Tensor(found[1])
