@@ -42,6 +42,7 @@ from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._table import Row
 from dualgrad.nn.probability import distribution
 from dualgrad.numpy import _coverage as coverage
+from dualgrad.scipy import fft as scipy_fft
 from dualgrad.scipy import linalg as scipy_linalg
 from dualgrad.scipy import optimize as scipy_optimize
 from dualgrad.scipy import special
@@ -84,8 +85,8 @@ TOP = {
 
 # The modules that have a page each.
 MODULES = (extend, testing, programs, native, curvature, sparse, compressed, sparsity, scipy, scipy.interpolate,
-           scipy_linalg, scipy.ndimage, scipy_optimize, special, dg.ode, dg.stats, dg.stats.bijections, distributed,
-           amp, dataset, distribution, dg.train, dg.communication, dg.log, dg.mint, dg.mint.nn,
+           scipy_fft, scipy_linalg, scipy.ndimage, scipy_optimize, special, dg.ode, dg.stats, dg.stats.bijections,
+           distributed, amp, dataset, distribution, dg.train, dg.communication, dg.log, dg.mint, dg.mint.nn,
            dg.mint.nn.functional)  # fmt: skip
 
 

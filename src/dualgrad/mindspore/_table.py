@@ -56,6 +56,7 @@ parallel._utils              parallel
 profiler
 runtime
 scipy
+scipy.fft
 scipy.linalg                 numpy.linalg
 scipy.optimize
 train                        train.callback train.monitors amp serialization dataset

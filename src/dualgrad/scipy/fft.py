@@ -1,0 +1,169 @@
+"""Cosine transforms with MindSpore's signatures: of type 2, orthonormal, and their inverses.
+
+They are linear, so derivatives of every order and in every mode are transforms again. Four arguments are common to all:
+
+* `type`: 2, the only one.
+* `n` or `s`: the number of points along each axis. Fewer than there are: the rest is cut off; more: zeros are put
+  behind. By default all there are.
+* `axis` or `axes`: the last axis by default; several: the last ones, as many as `s` has entries, or all.
+* `norm`: "ortho", the only one. None is the same, as in MindSpore; SciPy's transforms are not scaled then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtype as mstype
+from ..ops._arguments import floating, integer, one_axis, several_axes
+from ..ops.axes._order import narrow
+from ..ops.math._parts import imag, real
+from ..ops.math.complex import complex as complex_of
+from ..ops.signal.fft import fft
+from ..tensor import Tensor
+
+__all__ = ["dct", "dctn", "idct", "idctn"]
+
+
+def _weights(n: int, x: Tensor, axis: int, count: int) -> Tensor:
+    """What the first rows of the transform of n points have beside the roots of unity, along an axis of a tensor."""
+    k = np.arange(count)
+    scale = np.where(k == 0, np.sqrt(1 / n), np.sqrt(2 / n))
+    weights = (scale * np.exp(-0.5j * np.pi * k / n)).reshape([-1 if at == axis else 1 for at in range(x.ndim)])
+    return Tensor(weights.astype(np.complex128 if x.dtype == mstype.float64 else np.complex64))
+
+
+def _forward(x: Tensor, n: int, axis: int) -> Tensor:
+    spectrum = narrow(fft(x, 2 * n, axis), axis, 0, n)
+    return real(spectrum * _weights(n, x, axis, n))
+
+
+def _inverse(x: Tensor, n: int, axis: int) -> Tensor:
+    """The transpose of the forward transform, which is orthogonal."""
+    spectrum = fft(x * _weights(n, x, axis, x.shape[axis]), 2 * n, axis)
+    return real(narrow(spectrum, axis, 0, n))
+
+
+def _transformed(
+    name: str, along: Callable[[Tensor, int, int], Tensor], x: Any, type: int, n: Any, axis: int, norm: str | None
+) -> Tensor:
+    """One transform along an axis; complex numbers by their parts."""
+    if type != 2:
+        raise ValueError(f"{name}: got type={type!r}; expected 2, the only type of cosine transform here")
+    if norm not in (None, "ortho"):
+        raise ValueError(f"{name}: got norm={norm!r}; expected 'ortho', the only scale here")
+    x = floating(name, x)
+    if x.dtype.is_complex:
+        parts = [_transformed(name, along, part, type, n, axis, norm) for part in (real(x), imag(x))]
+        return complex_of(*parts)
+    if x.dtype == mstype.float16:
+        x = x.astype(mstype.float32)
+    place = one_axis(name, axis, x.shape)
+    points = x.shape[place] if n is None else integer(name, "n", n)
+    if points < 1:
+        raise ValueError(f"{name}: a transform needs one point at least, got {points}")
+    return along(narrow(x, place, 0, min(points, x.shape[place])), points, place)
+
+
+def _of_several(
+    name: str, along: Callable[[Tensor, int, int], Tensor], x: Any, type: int, s: Any, axes: Any, norm: str | None
+) -> Tensor:
+    """One transform after the other."""
+    x = floating(name, x)
+    if axes is None:
+        axes = tuple(range(x.ndim))[x.ndim - len(s) :] if s is not None else tuple(range(x.ndim))
+    places = several_axes(name, axes, x.shape)
+    points = (None,) * len(places) if s is None else tuple(s)
+    if len(points) != len(places):
+        raise ValueError(f"{name}: s has {len(points)} entries for {len(places)} axes; expected one for each")
+    for place, n in zip(places, points, strict=True):
+        x = _transformed(name, along, x, type, n, place, norm)
+    return x
+
+
+def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """Orthonormal cosine transform along an axis: y_k = s_k Σ_j x_j cos(π k (2j + 1) / 2n).
+
+    The scale s_k is the square root of 2/n, and of 1/n for k = 0.
+
+    Parameters
+    ----------
+    x : Tensor
+        Real or complex; integers and Float16 become Float32.
+    type : {2}
+        The type of the transform.
+    n : int, optional
+        Number of points.
+    axis : int, default -1
+        The axis.
+    norm : {None, "ortho"}
+        The scale; both are the same.
+
+    Returns
+    -------
+    Tensor
+        Of `n` points along the axis.
+
+    Raises
+    ------
+    ValueError
+        For another type or scale, or fewer than one point.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy.fft import dct, idct
+    >>> x = dg.Tensor([1.0, 2.0, 4.0])
+    >>> print(idct(dct(x)))
+    [1. 2. 4.]
+    """
+    return _transformed("dct", _forward, x, type, n, axis, norm)
+
+
+def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """Inverse of `dct`, with the same arguments.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy.fft import idct
+    >>> print(idct(dg.Tensor([2.0, 0.0, 0.0, 0.0])))
+    [1. 1. 1. 1.]
+    """
+    return _transformed("idct", _inverse, x, type, n, axis, norm)
+
+
+def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Tensor:
+    """`dct` along several axes.
+
+    Raises
+    ------
+    ValueError
+        As `dct`, and if `s` has another length than `axes`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy.fft import dctn
+    >>> print(dctn(dg.ops.ones((2, 2)))[0, 0])
+    2.0
+    """
+    return _of_several("dctn", _forward, x, type, s, axes, norm)
+
+
+def idctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Tensor:
+    """Inverse of `dctn`, with the same arguments.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad.scipy.fft import dctn, idctn
+    >>> print(idctn(dctn(dg.Tensor([[1.0, 2.0], [3.0, 5.0]]))))
+    [[1. 2.]
+     [3. 5.]]
+    """
+    return _of_several("idctn", _inverse, x, type, s, axes, norm)
