@@ -160,6 +160,48 @@ def test_rows_that_come_twice_are_added_and_missing_ones_stay(name):
             assert_close(parameter[::2], other.asnumpy()[::2] if decays else first[::2], rtol=1e-13, scale=1.0)
 
 
+# Steps of some rows: the dense step that each of them takes, their settings, and the numbers of states.
+TURNS = {
+    "SparseApplyAdagradV2": ((RATE, EPS), 1, lambda name, *p: ops.ApplyAdagradV2(EPS)(*p[:2], RATE, p[2]), (0.25,)),
+    "SparseApplyFtrl": (
+        (RATE, 0.5, 0.25, -0.5), 2, lambda name, *p: ops.ApplyFtrl()(*p, RATE, 0.5, 0.25, -0.5), (0.25, 0.0)
+    ),
+    "SparseApplyRMSProp": (
+        (0.75, 0.5, EPS), 2, lambda name, *p: ops.ApplyRMSProp()(*p[:3], RATE, p[3], 0.75, 0.5, EPS), (0.25, 0.0)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*TURNS, "SparseApplyAdagrad", "SparseApplyAdagrad(update_slots=False)"])
+def test_rows_that_come_twice_take_two_steps(name):
+    """One after the other; those of `SparseApplyAdagrad` are added and take one."""
+    added = name not in TURNS
+    slots = "False" not in name
+    index = np.array([1, 3, 1])
+    if added:
+        states, primitive = (0.25,), ops.SparseApplyAdagrad(RATE, slots)
+        dense = lambda name, *p: ops.ApplyAdagrad(slots)(*p[:2], RATE, p[2])
+    else:
+        settings, _, dense, states = TURNS[name]
+        primitive = getattr(ops, name)(*settings)
+    changed, others = (parameters(START, *states) for _ in range(2))
+    given = () if name != "SparseApplyRMSProp" else (RATE,)
+    for g in GRADIENTS:
+        primitive(*changed, *given, Tensor(g[:3]), Tensor(index))
+        for chosen in ([0, 1, 2],) if added else ([0, 1], [2]):
+            rows = np.unique(index[chosen])
+            sums = np.zeros(SHAPE)
+            np.add.at(sums, index[chosen], g[chosen])
+            some = [Parameter(other.asnumpy()[rows], name=other.name) for other in others]
+            dense(name, *some, Tensor(sums[rows]))
+            for other, new in zip(others, some, strict=True):
+                array = other.asnumpy().copy()
+                array[rows] = new.asnumpy()
+                other.set_data(Tensor(array))
+    for parameter, other in zip(changed, others, strict=True):
+        assert_close(parameter * 1, other.asnumpy(), rtol=1e-13, scale=1.0)
+
+
 def test_rows_of_the_regularised_leader():
     changed, others = (parameters(START, 0.25, 0.0) for _ in range(2))
     for g in GRADIENTS:

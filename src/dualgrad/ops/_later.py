@@ -128,7 +128,8 @@ NAMES = {
         Adam AdamWeightDecay ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdamWithAmsgrad
         ApplyAdamWithAmsgradV2 ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyGradientDescent ApplyKerasMomentum
         ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp FusedSparseAdam
-        FusedSparseFtrl FusedSparseLazyAdam FusedSparseProximalAdagrad SGD
+        FusedSparseFtrl FusedSparseLazyAdam FusedSparseProximalAdagrad SGD SparseApplyAdagrad SparseApplyAdagradV2
+        SparseApplyFtrl SparseApplyRMSProp
     """,
     "composed.margins": """
         BinaryCrossEntropy SigmoidCrossEntropyWithLogits SmoothL1Loss SoftMarginLoss SparseSoftmaxCrossEntropyWithLogits

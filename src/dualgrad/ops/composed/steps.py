@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._arguments import operand, to_shape
 from ..index._indices import index_tensor
 from ..index._scatter import index_add
@@ -24,7 +26,8 @@ __all__ = [
     "ApplyAdagradV2", "ApplyAdamWithAmsgrad", "ApplyAdamWithAmsgradV2", "ApplyAddSign", "ApplyCenteredRMSProp",
     "ApplyFtrl", "ApplyGradientDescent", "ApplyKerasMomentum", "ApplyMomentum", "ApplyPowerSign",
     "ApplyProximalAdagrad", "ApplyProximalGradientDescent", "ApplyRMSProp", "FusedSparseAdam", "FusedSparseFtrl",
-    "FusedSparseLazyAdam", "FusedSparseProximalAdagrad",
+    "FusedSparseLazyAdam", "FusedSparseProximalAdagrad", "SparseApplyAdagrad", "SparseApplyAdagradV2",
+    "SparseApplyFtrl", "SparseApplyRMSProp",
 ]  # fmt: skip
 
 
@@ -88,6 +91,26 @@ def _of_rows(update: Callable[..., tuple[Any, ...]], changed: str, all_rows: boo
         touched = index_add(zeros((length,)), index, ones(index.shape), 0) > 0
         touched = to_shape(touched, (length,) + (1,) * (before[0].ndim - 1))
         return tuple([where(touched, new, old) for new, old in zip(after, before, strict=True)])
+
+    return updated
+
+
+def _row_after_row(update: Callable[..., tuple[Any, ...]], changed: str) -> Callable[..., Any]:
+    """A step whose gradient has some of the rows only; a row that comes again takes another step."""
+    of_rows = _of_rows(update, changed)
+
+    def updated(grad: Any, indices: Any, **given: Any) -> tuple[Any, ...]:
+        rows, index = operand("grad", grad), index_tensor("indices", indices)
+        seen: dict[int, int] = {}
+        turns = []
+        for row in index.tolist():
+            seen[row] = seen.get(row, 0) + 1
+            turns.append(seen[row])
+        for turn in range(1, max(turns, default=0) + 1):
+            chosen = np.flatnonzero(np.equal(turns, turn))
+            after = of_rows(grad=rows[chosen], indices=index[chosen], **given)
+            given.update(zip(changed.split(), after, strict=True))
+        return tuple([given[each] for each in changed.split()])
 
     return updated
 
@@ -367,6 +390,66 @@ class FusedSparseProximalAdagrad(
     inputs="var accum lr l1 l2 grad indices",
     changed="var accum",
     like="nn.ProximalAdagrad",
+    use_locking=False,
+):
+    __slots__ = ()
+
+
+def _rms_prop_of_rows(ms: Any, mom: Any, rho: Any, **given: Any) -> tuple[Any, ...]:
+    return _steps.rms_prop(mean_square=ms, moment=mom, decay=rho, **given)
+
+
+class SparseApplyAdagrad(
+    Step,
+    update=_of_rows(_steps.adagrad, "var accum"),
+    inputs="var accum grad indices",
+    changed="var accum",
+    like="nn.Adagrad",
+    lr=REQUIRED,
+    update_slots=True,
+    use_locking=False,
+):
+    __slots__ = ()
+
+
+class SparseApplyAdagradV2(
+    Step,
+    update=_row_after_row(_steps.adagrad, "var accum"),
+    inputs="var accum grad indices",
+    changed="var accum",
+    like="nn.Adagrad",
+    lr=REQUIRED,
+    epsilon=REQUIRED,
+    use_locking=False,
+    update_slots=True,
+):
+    __slots__ = ()
+
+
+class SparseApplyFtrl(
+    Step,
+    update=_row_after_row(_steps.ftrl, "var accum linear"),
+    inputs="var accum linear grad indices",
+    changed="var accum linear",
+    like="nn.FTRL",
+    lr=REQUIRED,
+    l1=REQUIRED,
+    l2=REQUIRED,
+    lr_power=REQUIRED,
+    use_locking=False,
+):
+    __slots__ = ()
+
+
+class SparseApplyRMSProp(
+    Step,
+    update=_row_after_row(_rms_prop_of_rows, "var ms mom"),
+    inputs="var ms mom lr grad indices",
+    changed="var ms mom",
+    like="nn.RMSProp",
+    rho=REQUIRED,
+    momentum=REQUIRED,
+    epsilon=REQUIRED,
     use_locking=False,
 ):
     __slots__ = ()
