@@ -160,3 +160,34 @@ def test_the_distance_from_1_to_the_next_number(dtype):
         found = call(x)
         assert (found.dtype, found.shape) == (dtype, x.shape)
         assert_close(found, np.broadcast_to(np.nextafter(one, 2 * one) - one, x.shape))
+
+
+PADDINGS = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
+
+
+@pytest.mark.parametrize("mode", PADDINGS)
+@pytest.mark.parametrize("paddings", [(1, 2), (1, 2, 0, 1)])
+def test_padding_by_class(mode, paddings):
+    x = dg.Tensor(np.arange(12.0).reshape(1, 3, 4))
+    value = (7.0,) if mode == "constant" else ()
+    expected = ops.pad(x, paddings, PADDINGS[mode], *value).asnumpy()
+    assert_close(ops.PadV3(mode)(x, dg.Tensor(paddings), *value), expected)
+    apart = (*paddings[::2], *paddings[1::2])
+    assert_close(ops.PadV3(mode, False)(x, apart, *value), expected)
+    slope = dg.grad(lambda t: (ops.PadV3(mode)(t, paddings, *value) ** 2).sum())(x)
+    assert_close(slope, dg.grad(lambda t: (ops.pad(t, paddings, PADDINGS[mode], *value) ** 2).sum())(x).asnumpy())
+
+
+def test_wrong_padding_by_class():
+    assert_raises(ValueError, lambda: ops.PadV3("replicate"), "'replicate'", "'edge'")
+
+
+@pytest.mark.parametrize("values", [[5, 2, 5, 1], [3, 3, 3], [4]])
+def test_distinct_values_with_padding(values):
+    found, which = ops.UniqueWithPad()(dg.Tensor(values), -1)
+    distinct = list(dict.fromkeys(values))
+    assert_close(found, np.array(distinct + [-1] * (len(values) - len(distinct))))
+    assert_close(which, np.array([distinct.index(value) for value in values]))
+    x = dg.Tensor(np.array(values, float))
+    first = [float(values.index(value) == place) for place, value in enumerate(values)]
+    assert_close(dg.grad(lambda t: ops.UniqueWithPad()(t, 9)[0].sum())(x), np.array(first))

@@ -202,3 +202,52 @@ WRONG = {
 def test_what_is_wrong_is_refused(name):
     error, call, *words = WRONG[name]
     assert_raises(error, call, *words)
+
+
+@pytest.mark.parametrize("adjoint_dt", [False, True])
+@pytest.mark.parametrize("adjoint_st", [False, True])
+@pytest.mark.parametrize("as_cell", [False, True])
+def test_sparse_matrix_times_matrix(as_cell, adjoint_st, adjoint_dt):
+    """Against the dense product: the value, and gradients by values and by the matrix."""
+    rng = np.random.default_rng(7)
+    places, shape = np.array([[0, 1], [2, 0], [0, 1], [2, 1]]), (3, 2)
+    values, matrix = rng.standard_normal(4), rng.standard_normal((3 if adjoint_st else 2, 4))
+    matrix = matrix.T.copy() if adjoint_dt else matrix
+    product = (dg.nn if as_cell else ops).SparseTensorDenseMatmul(adjoint_st, adjoint_dt)
+
+    def sparse(v, m):
+        return product(dg.Tensor(places), v, shape, m)
+
+    def dense(v, m):
+        a = ops.scatter_nd(dg.Tensor(places), v, shape)
+        return ops.matmul(a.T if adjoint_st else a, m.T if adjoint_dt else m)
+
+    operands = dg.Tensor(values), dg.Tensor(matrix)
+    assert_close(sparse(*operands), dense(*operands).asnumpy(), scale=1.0)
+    for function in (
+        lambda f: dg.grad(lambda *x: (f(*x) ** 3).sum(), (0, 1)),
+        lambda f: dg.grad(lambda *x: (dg.grad(lambda *y: (f(*y) ** 3).sum())(*x) ** 2).sum(), (0, 1)),
+    ):
+        found, expected = function(sparse)(*operands), function(dense)(*operands)
+        for one, other in zip(found, expected, strict=True):
+            assert_close(one, other.asnumpy(), rtol=1e-11, scale=100.0)
+
+
+def test_wrong_sparse_products():
+    product, ones = ops.SparseTensorDenseMatmul(), ops.ones
+    places = dg.Tensor([[0, 1]])
+    assert_raises(ValueError, lambda: product(places, ones((2,)), (2, 2), ones((2, 2))), "(1, 2)", "(n, 2)")
+    assert_raises(ValueError, lambda: product(places, ones((1,)), (2, 3), ones((2, 2))), "(2, 3) times", "(2, 2)")
+    values = dg.Tensor(np.ones(1, complex))
+    adjoint = ops.SparseTensorDenseMatmul(True)
+    assert_raises(ValueError, lambda: adjoint(places, values, (2, 2), ones((2, 2))), "adjoint of a complex")
+
+
+def test_rows_replaced_by_class():
+    x, v = dg.Tensor(np.arange(6.0).reshape(3, 2)), dg.Tensor([[7.0, 8.0], [9.0, 1.0]], dg.float64)
+    expected = x.asnumpy().copy()
+    expected[[2, 0]] = v.asnumpy()
+    assert_close(ops.InplaceUpdateV2()(x, dg.Tensor([2, 0]), v), expected)
+    assert_close(
+        dg.grad(lambda t: ops.InplaceUpdateV2()(t, (2, 0), v).sum())(x), np.array([[0.0] * 2, [1.0] * 2, [0.0] * 2])
+    )

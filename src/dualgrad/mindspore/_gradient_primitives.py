@@ -160,14 +160,17 @@ def _convolution(
     dilation: Any = 1,
     group: int = 1,
     data_format: str = "NCHW",
-) -> Any:
-    """The convolution of a gradient's settings. `pad_list` follows from `pad`; strides may have four entries."""
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """The convolution of a gradient's settings; the weight tells channels and kernel.
+
+    `pad_list` follows from `pad`. Strides may have four entries.
+    """
 
     def of_axes(lengths: Any) -> Any:
         return tuple(lengths)[-2:] if isinstance(lengths, tuple | list) else lengths
 
-    lengths = of_axes(stride), of_axes(dilation)
-    return ops.Conv2D(out_channel, kernel_size, mode, pad_mode, pad, *lengths, group, data_format)
+    settings = (mode, pad_mode, pad, of_axes(stride), of_axes(dilation), group, data_format)
+    return lambda x, weight: ops.Conv2D(weight.shape[0], weight.shape[2:], *settings)(x, weight)
 
 
 def _convolution_by_image(*settings: Any, **named: Any) -> Callable[..., Tensor]:

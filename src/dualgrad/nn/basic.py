@@ -17,7 +17,7 @@ from dualgrad.tensor import Tensor
 
 __all__ = [
     "BiDense", "ClipByNorm", "Dropout1d", "Dropout2d", "Dropout3d", "L1Regularizer", "MatMul", "Moments", "Norm",
-    "OneHot", "Range", "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
+    "OneHot", "Range", "ReduceLogSumExp", "Roll", "SparseTensorDenseMatmul", "Tril", "Triu", "Unflatten",
 ]  # fmt: skip
 
 
@@ -200,6 +200,29 @@ class MatMul(Cell):
         x1 = ops.swapaxes(x1, -1, -2) if self.transpose_x1 and x1.ndim > 1 else x1
         x2 = ops.swapaxes(x2, -1, -2) if self.transpose_x2 and x2.ndim > 1 else x2
         return ops.matmul(x1, x2)
+
+
+class SparseTensorDenseMatmul(Cell):
+    """Product of a sparse matrix with a matrix; see `ops.SparseTensorDenseMatmul`.
+
+    Called with ``(indices, values, sparse_shape, dense)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import nn
+    >>> places, values = dg.Tensor([[0, 1], [1, 0]]), dg.Tensor([2.0, 3.0])
+    >>> print(nn.SparseTensorDenseMatmul()(places, values, (2, 2), dg.Tensor([[1.0], [10.0]])))
+    [[20.]
+     [ 3.]]
+    """
+
+    def __init__(self, adjoint_st: bool = False, adjoint_dt: bool = False) -> None:
+        super().__init__()
+        self._product = ops.SparseTensorDenseMatmul(adjoint_st, adjoint_dt)
+
+    def construct(self, indices: Any, values: Any, sparse_shape: Any, dense: Any) -> Tensor:
+        return self._product(indices, values, sparse_shape, dense)
 
 
 class Tril(Cell):

@@ -105,7 +105,8 @@ NAMES = {
         nanquantile ptp quantile reduce_max reduce_mean reduce_min reduce_sum
     """,
     "composed.counting": """
-        EqualCount InTopK SearchSorted Unique bincount bucketize equal_count histc intopk msort top_k unique
+        EqualCount InTopK SearchSorted Unique UniqueWithPad bincount bucketize equal_count histc intopk msort top_k
+        unique
     """,
     "composed.networks": """
         CeLU Dropout2D Dropout3D FastGeLU FastGelu LRN Primitive bidense clip_by_norm dropout1d dropout2d dropout3d
@@ -118,11 +119,12 @@ NAMES = {
         FillV2 Padding Range new_ones new_zeros padding range
     """,
     "composed.rows": """
-        EmbeddingLookup InplaceAdd InplaceIndexAdd InplaceSub InplaceUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin
-        ScatterMul ScatterNdAdd ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub ScatterNdUpdate
-        ScatterSub ScatterUpdate TensorScatterElements inplace_add inplace_index_add inplace_sub inplace_update
-        scatter_div scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_div scatter_nd_max scatter_nd_min
-        scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_sub scatter_update
+        EmbeddingLookup InplaceAdd InplaceIndexAdd InplaceSub InplaceUpdate InplaceUpdateV2 ScatterAdd ScatterDiv
+        ScatterMax ScatterMin ScatterMul ScatterNdAdd ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub
+        ScatterNdUpdate ScatterSub ScatterUpdate SparseTensorDenseMatmul TensorScatterElements inplace_add
+        inplace_index_add inplace_sub inplace_update scatter_div scatter_max scatter_min scatter_mul scatter_nd_add
+        scatter_nd_div scatter_nd_max scatter_nd_min scatter_nd_mul scatter_nd_sub scatter_nd_update scatter_sub
+        scatter_update
     """,
     "composed.steps": """
         Adam AdamWeightDecay ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdamWithAmsgrad

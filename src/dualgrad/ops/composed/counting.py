@@ -10,18 +10,19 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ...tensor import Tensor
-from .._arguments import integer, operand, to_shape, total
+from .._arguments import Primitive, integer, operand, to_shape, total
 from ..index._indices import index_tensor, read
 from ..index.choice import where
 from ..index.gather import gather_elements
 from ..index.segments import unsorted_segment_sum
 from ..index.sorting import searchsorted, sort, topk
 from ..math import elementwise as _rows
+from ..shape._padding import pad
 from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "EqualCount", "InTopK", "SearchSorted", "Unique", "bincount", "bucketize", "equal_count", "histc", "intopk",
-    "msort", "top_k", "unique",
+    "EqualCount", "InTopK", "SearchSorted", "Unique", "UniqueWithPad", "bincount", "bucketize", "equal_count",
+    "histc", "intopk", "msort", "top_k", "unique",
 ]  # fmt: skip
 
 
@@ -281,6 +282,24 @@ class Unique(Derived, function=unique, call="x", example="""
 [5 2] [0 1 0]
 """):  # fmt: skip
     __slots__ = ()
+
+
+class UniqueWithPad(Primitive):
+    """Primitive class of `unique` whose result is as long as the tensor: ``ops.UniqueWithPad()(x, pad_num)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(*ops.UniqueWithPad()(dg.Tensor([5, 2, 5]), 0))
+    [5 2 0] [0 1 0]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, x: Any, pad_num: Any) -> tuple[Tensor, Tensor]:
+        found, which = unique(x)
+        return pad(found, (0, which.size - found.size), value=pad_num), which
 
 
 class EqualCount(Derived, function=equal_count, call="x, y", example="""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from .._arguments import converted, operand, to_shape
+from .._arguments import Primitive, alike, converted, lengths, operand, to_shape
 from ..index._indices import index_tensor
 from ..index._scatter import (
     index_add,
@@ -33,15 +33,17 @@ from ..index.updates import (
     tensor_scatter_sub,
 )
 from ..shape._repeating import broadcast_to
+from ..shape.creation import zeros
 from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "EmbeddingLookup", "InplaceAdd", "InplaceIndexAdd", "InplaceSub", "InplaceUpdate", "ScatterAdd", "ScatterDiv",
-    "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNdAdd", "ScatterNdDiv", "ScatterNdMax", "ScatterNdMin",
-    "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "TensorScatterElements",
-    "inplace_add", "inplace_index_add", "inplace_sub", "inplace_update", "scatter_div", "scatter_max",
-    "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_div", "scatter_nd_max", "scatter_nd_min",
-    "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
+    "EmbeddingLookup", "InplaceAdd", "InplaceIndexAdd", "InplaceSub", "InplaceUpdate", "InplaceUpdateV2",
+    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNdAdd", "ScatterNdDiv",
+    "ScatterNdMax", "ScatterNdMin", "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate",
+    "SparseTensorDenseMatmul", "TensorScatterElements", "inplace_add", "inplace_index_add", "inplace_sub",
+    "inplace_update", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_div",
+    "scatter_nd_max", "scatter_nd_min", "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update", "scatter_sub",
+    "scatter_update",
 ]  # fmt: skip
 
 _CHANGES: dict[str, tuple[Callable[..., Tensor], str]] = {
@@ -287,6 +289,74 @@ class InplaceUpdate(Derived, function=inplace_update, indices=REQUIRED, call="x,
 [0.5 2.  1. ]
 """):  # fmt: skip
     __slots__ = ()
+
+
+class InplaceUpdateV2(Primitive):
+    """Primitive class of `inplace_update`: ``ops.InplaceUpdateV2()(x, indices, v)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.InplaceUpdateV2()(dg.Tensor([1.0, 2.0, 3.0]), (0, 2), dg.Tensor([0.5, 1.0])))
+    [0.5 2.  1. ]
+    """
+
+    __slots__ = ()
+
+    def __call__(self, x: Any, indices: Any, v: Any) -> Tensor:
+        return inplace_update(x, v, indices)
+
+
+class SparseTensorDenseMatmul(Primitive):
+    """Product of a sparse matrix, given by places and values, with a matrix.
+
+    ``ops.SparseTensorDenseMatmul()(indices, values, sparse_shape, dense)``; values at one place are added.
+
+    Parameters
+    ----------
+    adjoint_st, adjoint_dt : bool, default False
+        Whether the sparse matrix or the other one is transposed before; complex ones are refused then.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> places, values = dg.Tensor([[0, 1], [1, 0]]), dg.Tensor([2.0, 3.0])
+    >>> print(ops.SparseTensorDenseMatmul()(places, values, (2, 2), dg.Tensor([[1.0], [10.0]])))
+    [[20.]
+     [ 3.]]
+    """
+
+    __slots__ = ("adjoint_dt", "adjoint_st")
+
+    def __init__(self, adjoint_st: bool = False, adjoint_dt: bool = False) -> None:
+        self.adjoint_st: bool = adjoint_st
+        self.adjoint_dt: bool = adjoint_dt
+
+    def __call__(self, indices: Any, values: Any, sparse_shape: Any, dense: Any) -> Tensor:
+        name = "SparseTensorDenseMatmul"
+        places = index_tensor(name, indices)
+        entries, matrix = alike([operand(name, values), operand(name, dense)])
+        shape = lengths(name, sparse_shape)
+        if places.ndim != 2 or places.shape[1] != 2 or entries.shape != places.shape[:1]:
+            raise ValueError(
+                f"{name}: places of shape {places.shape} and values of shape {entries.shape}; expected (n, 2) and (n,)"
+            )
+        if (self.adjoint_st or self.adjoint_dt) and entries.dtype.is_complex:
+            raise ValueError(f"{name}: the adjoint of a complex matrix; transpose and conjugate it first")
+        across = int(self.adjoint_st)
+        shape = shape[::-1] if self.adjoint_st else shape
+        matrix = matrix.T if self.adjoint_dt else matrix
+        if len(shape) != 2 or matrix.ndim != 2 or matrix.shape[0] != shape[1]:
+            raise ValueError(f"{name}: a matrix of shape {shape} times a tensor of shape {matrix.shape}")
+        rows = take(matrix, places[:, 1 - across], 0) * to_shape(entries, (entries.size, 1))
+        return index_add(zeros((shape[0], matrix.shape[1]), entries.dtype), places[:, across], rows, 0)
 
 
 class TensorScatterElements(

@@ -15,7 +15,7 @@ from ...tensor import Tensor
 from .._arguments import OP, Primitive, lengths, operand
 from ..index._indices import one_axis_pattern, read
 
-__all__ = ["MirrorPad", "Pad", "pad"]
+__all__ = ["MirrorPad", "Pad", "PadV3", "pad"]
 
 _SLICE, _UNSLICE, _WHERE = OP["slice"], OP["unslice"], OP["where"]
 
@@ -203,3 +203,42 @@ class MirrorPad(Primitive):
                     f"MirrorPad: paddings {widths} for a tensor of shape {x.shape}; there are fewer elements inside"
                 )
         return extended("MirrorPad", x, widths, self.mode.lower())
+
+
+class PadV3(Primitive):
+    """Primitive class of `pad`: ``ops.PadV3(mode)(x, paddings, constant_value)``.
+
+    Parameters
+    ----------
+    mode : {"constant", "reflect", "edge", "circular"}, default "constant"
+        As in `pad`, where "edge" is called "replicate".
+    paddings_contiguous : bool, default True
+        Whether both numbers of an axis stand together. Otherwise all numbers of elements before come first.
+
+    Raises
+    ------
+    ValueError
+        As `pad`.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.PadV3("edge")(dg.Tensor([[1.0, 2.0]]), (1, 2)))
+    [[1. 1. 2. 2. 2.]]
+    """
+
+    __slots__ = ("mode", "paddings_contiguous")
+
+    def __init__(self, mode: str = "constant", paddings_contiguous: bool = True) -> None:
+        if mode not in ("constant", "reflect", "edge", "circular"):
+            raise ValueError(f"PadV3: mode is {mode!r}; expected 'constant', 'reflect', 'edge' or 'circular'")
+        self.mode = mode
+        self.paddings_contiguous: bool = paddings_contiguous
+
+    def __call__(self, x: Any, paddings: Any, constant_value: Any = None) -> Tensor:
+        given = lengths("PadV3", paddings)
+        if not self.paddings_contiguous:
+            half = len(given) // 2
+            given = tuple([n for pair in zip(given[:half], given[half:], strict=True) for n in pair])
+        return pad(x, given, "replicate" if self.mode == "edge" else self.mode, constant_value)
