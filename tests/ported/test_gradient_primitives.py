@@ -133,7 +133,7 @@ def made(name, settings):
 
 
 def test_every_primitive_has_a_case():
-    assert {name.split()[0] for name in CASES} | {"MaxPoolGradGrad"} == {*G.__all__}
+    assert {name.split()[0] for name in CASES} | {"MaxPoolGradGrad", "MaxPool3DGradGrad"} == {*G.__all__}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -162,9 +162,25 @@ def test_gradients_are_differentiable(name):
 
 
 def test_gradient_of_the_gradient_of_a_pooling():
-    x, v = f64(IMAGE), f64(near(-1, 1, *IMAGE.shape))
-    expected = dg.jvp(ops.MaxPool(2, 2), x, v)[1]
-    assert_close(G.MaxPoolGradGrad(2, 2)(x, ops.MaxPool(2, 2)(x), v), expected.asnumpy())
+    """The elements of the direction at the places of the largest elements."""
+    image, move = near(-1, 1, 2, 1, 4, 6), near(-1, 1, 2, 1, 4, 6)
+    windows = [a.reshape(2, 2, 2, 3, 2).transpose(0, 1, 3, 2, 4).reshape(2, 2, 3, 4) for a in (image, move)]
+    expected = np.take_along_axis(windows[1], windows[0].argmax(-1)[..., None], -1)[..., 0]
+    x, v = f64(image), f64(move)
+    assert_close(G.MaxPoolGradGrad(2, 2)(x, ops.MaxPool(2, 2)(x), v), expected[:, None])
+    volume = lambda t: t.reshape((1, 2, 1, 4, 6))
+    primitive = G.MaxPool3DGradGrad((1, 1, 1, 2, 2), (1, 1, 1, 2, 2))
+    assert_close(primitive(volume(x), None, volume(v)), expected[None, :, None])
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (4,), (1, 4, 1)])
+def test_slopes_in_another_shape(shape):
+    """Have the shape of the result, if there are as many."""
+    x, dy = f64(X), np.arange(4.0)
+    expected = np.zeros(X.shape)
+    expected[1:3, 1:3] = dy.reshape(2, 2)
+    assert_close(G.SliceGrad()(f64(dy).reshape(shape), x, (1, 1), (2, 2)), expected)
+    assert_raises(ValueError, lambda: G.SliceGrad()(f64([1.0]), x, (1, 1), (2, 2)), "shape")
 
 
 def test_corners_of_formulas_in_results():

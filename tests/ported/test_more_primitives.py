@@ -191,3 +191,8 @@ def test_distinct_values_with_padding(values):
     x = dg.Tensor(np.array(values, float))
     first = [float(values.index(value) == place) for place, value in enumerate(values)]
     assert_close(dg.grad(lambda t: ops.UniqueWithPad()(t, 9)[0].sum())(x), np.array(first))
+
+
+@pytest.mark.parametrize("primitive", [ops.EmbeddingLookup(), ops.LayerNorm(), ops.Adam(), ops.Softmax()], ids=repr)
+def test_what_primitives_are_told_about_compilers(primitive):
+    assert primitive.set_device("CPU").add_prim_attr("primitive_target", "CPU") is primitive

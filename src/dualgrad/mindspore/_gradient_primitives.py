@@ -51,9 +51,9 @@ SoftShrinkGrad                      SoftShrink                      dy x
 
 
 def _pulled(function: Callable[..., Any], dy: Tensor, *operands: Any) -> tuple[Tensor, ...]:
-    """The gradients of a function by its operands, for a gradient by its result."""
-    _, pull = vjp(function, *operands)
-    found = pull(dy)
+    """The gradients of a function by its operands, for a gradient by its result, whose shape is that of the result."""
+    out, pull = vjp(function, *operands)
+    found = pull(dy.reshape(out.shape) if dy.size == out.size else dy)
     return found if isinstance(found, tuple) else (found,)
 
 
@@ -226,14 +226,22 @@ def _strided_slice(*masks: int, **named: int) -> Callable[..., Tensor]:
     return lambda dy, shape, *bounds: _linear(lambda t: forward(t, *bounds), dy, shape)
 
 
-def _pushed(primitive: str) -> Callable[..., Callable[..., Tensor]]:
+def _pushed(pool: Callable[..., Any]) -> Callable[..., Callable[..., Tensor]]:
     """What makes the gradient of a pooling's gradient by `dy`: the derivative of the pooling along the last operand."""
 
     def make(*settings: Any, **named: Any) -> Callable[..., Tensor]:
-        forward = getattr(ops, primitive)(*settings, **named)
+        forward = pool(*settings, **named)
         return lambda x, y, direction: jvp(forward, x, direction)[1]
 
     return make
+
+
+def _pool_of_volumes(
+    kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID", data_format: str = "NCDHW"
+) -> Any:
+    """A pooling whose lengths may be given for all five axes."""
+    size, step = [n[-3:] if isinstance(n, tuple | list) else n for n in (kernel_size, strides)]
+    return ops.MaxPool3D(size, step, pad_mode, data_format=data_format)
 
 
 _MADE: dict[str, Callable[..., Callable[..., Any]]] = {
@@ -248,7 +256,8 @@ _MADE: dict[str, Callable[..., Callable[..., Any]]] = {
     "InvGrad": lambda: _reciprocal,
     "LayerNormGrad": _layer_norm,
     "LogSoftmaxGrad": _log_softmax,
-    "MaxPoolGradGrad": _pushed("MaxPool"),
+    "MaxPool3DGradGrad": _pushed(_pool_of_volumes),
+    "MaxPoolGradGrad": _pushed(ops.MaxPool),
     "PSROIPoolingGrad": _pooled_regions,
     "ReciprocalGrad": lambda: _reciprocal,
     "ResizeBilinearGrad": _resize_bilinear,

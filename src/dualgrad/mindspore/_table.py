@@ -142,6 +142,7 @@ RENAMED: Final = {
     "numpy.utils_const._raise_type_error": "dualgrad.mindspore._helpers.raise_type_error",
     "numpy.utils_const._raise_value_error": "dualgrad.mindspore._helpers.raise_value_error",
     "ops._primitive_cache._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
+    "ops.function.math_func.F": "dualgrad.ops.functional",
     "ops.function.nn_func._get_cache_prim": "dualgrad.mindspore._helpers.primitive_of",
     "ops.function.nn_func._innner_log_softmax": "dualgrad.ops.log_softmax",
     "ops.Conv2DBackpropInput": "dualgrad.mindspore._gradient_primitives.Conv2DBackpropInput",

@@ -56,6 +56,14 @@ class Primitive:
         if of is not None:
             cls.__doc__ = _documented(cls, of)
 
+    def add_prim_attr(self, name: str, value: Any) -> Primitive:
+        """The primitive itself: attributes speak to MindSpore's compiler."""
+        return self
+
+    def set_device(self, device_target: str) -> Primitive:
+        """The primitive itself: there is one device."""
+        return self
+
     def __repr__(self) -> str:
         names = [name for cls in reversed(type(self).__mro__) for name in getattr(cls, "__slots__", ())]
         settings = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
