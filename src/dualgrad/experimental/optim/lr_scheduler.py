@@ -9,6 +9,7 @@ from typing import Any
 
 from dualgrad.experimental.optim.optimizers import Optimizer
 from dualgrad.parameter import Parameter
+from dualgrad.tensor import Tensor
 
 __all__ = [
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
@@ -49,7 +50,7 @@ class LRScheduler:
     >>> schedule = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> for _ in range(2):
     ...     schedule.step()
-    >>> schedule.get_last_lr()
+    >>> [float(rate) for rate in schedule.get_last_lr()]
     [0.25]
     """
 
@@ -71,9 +72,9 @@ class LRScheduler:
         for number, (rate, base) in enumerate(zip(self._rates, self.base_lrs, strict=True)):
             rate.set_data(self._rate(base, self.last_epoch, number))
 
-    def get_last_lr(self) -> list[float]:
-        """Return the rates as they are."""
-        return [float(rate.asnumpy()) for rate in self._rates]
+    def get_last_lr(self) -> list[Tensor]:
+        """Return the rates as they are, one tensor for each group."""
+        return [rate.value() for rate in self._rates]
 
     def _begin_anew(self) -> None:
         """Have the next step be the one that was made when the schedule was."""
@@ -110,7 +111,7 @@ class LambdaLR(LRScheduler):
     >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
     >>> schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
     >>> schedule.step()
-    >>> schedule.get_last_lr()
+    >>> [float(rate) for rate in schedule.get_last_lr()]
     [0.5]
     """
 
@@ -135,9 +136,9 @@ class MultiplicativeLR(LRScheduler):
     >>> from dualgrad import Parameter
     >>> from dualgrad.experimental import optim
     >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
-    >>> schedule = optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 1 / (1 + epoch))
-    >>> [schedule.get_last_lr()[0] for _ in range(3) if schedule.step() is None]
-    [0.5, 0.1666666716337204, 0.0416666679084301]
+    >>> schedule = optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5 if epoch < 3 else 0.25)
+    >>> [float(schedule.get_last_lr()[0]) for _ in range(3) if schedule.step() is None]
+    [0.5, 0.25, 0.0625]
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -158,7 +159,7 @@ class StepLR(LRScheduler):
     >>> from dualgrad.experimental import optim
     >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
     >>> schedule = optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-    >>> [schedule.get_last_lr()[0] for _ in range(5) if schedule.step() is None]
+    >>> [float(schedule.get_last_lr()[0]) for _ in range(5) if schedule.step() is None]
     [1.0, 0.5, 0.5, 0.25, 0.25]
     """
 
@@ -245,7 +246,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     >>> from dualgrad.experimental import optim
     >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
     >>> schedule = optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2)
-    >>> [schedule.get_last_lr()[0] for epoch in (0, 1, 2, 2.5) if schedule.step(epoch) is None]
+    >>> [float(schedule.get_last_lr()[0]) for epoch in (0, 1, 2, 2.5) if schedule.step(epoch) is None]
     [1.0, 0.5, 1.0, 0.8535533905932737]
     """
 
@@ -317,7 +318,7 @@ class CyclicLR(LRScheduler):
     >>> from dualgrad.experimental import optim
     >>> optimizer = optim.SGD([Parameter([1.0], name="w")], lr=1.0)
     >>> schedule = optim.lr_scheduler.CyclicLR(optimizer, 1.0, 2.0, step_size_up=2)
-    >>> [schedule.get_last_lr()[0] for _ in range(5) if schedule.step() is None]
+    >>> [float(schedule.get_last_lr()[0]) for _ in range(5) if schedule.step() is None]
     [1.5, 2.0, 1.5, 1.0, 1.5]
     """
 
@@ -424,7 +425,7 @@ class SequentialLR:
     >>> warm = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
     >>> fall = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> schedule = optim.lr_scheduler.SequentialLR(optimizer, [warm, fall], milestones=[2])
-    >>> [schedule.get_last_lr()[0] for _ in range(4) if schedule.step() is None]
+    >>> [float(schedule.get_last_lr()[0]) for _ in range(4) if schedule.step() is None]
     [0.5, 1.0, 0.5, 0.25]
     """
 
@@ -460,9 +461,9 @@ class SequentialLR:
         self.last_epoch += 1
         self._schedules[bisect_right(self.milestones, self.last_epoch)].step()
 
-    def get_last_lr(self) -> list[float]:
-        """Return the rates as they are."""
-        return [float(rate.asnumpy()) for rate in self._rates]
+    def get_last_lr(self) -> list[Tensor]:
+        """Return the rates as they are, one tensor for each group."""
+        return [rate.value() for rate in self._rates]
 
 
 class ReduceLROnPlateau:
@@ -504,7 +505,7 @@ class ReduceLROnPlateau:
     >>> schedule = optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
     >>> for loss in (3.0, 3.0, 3.0):
     ...     schedule.step(loss)
-    >>> schedule.get_last_lr()
+    >>> [float(rate) for rate in schedule.get_last_lr()]
     [0.5]
     """
 
@@ -566,9 +567,9 @@ class ReduceLROnPlateau:
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
 
-    def get_last_lr(self) -> list[float]:
-        """Return the rates as they are."""
-        return [float(rate.asnumpy()) for rate in self._rates]
+    def get_last_lr(self) -> list[Tensor]:
+        """Return the rates as they are, one tensor for each group."""
+        return [rate.value() for rate in self._rates]
 
     def _better(self, value: float) -> bool:
         if math.isinf(self.best):
