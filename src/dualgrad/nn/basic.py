@@ -207,6 +207,11 @@ class SparseTensorDenseMatmul(Cell):
 
     Called with ``(indices, values, sparse_shape, dense)``.
 
+    Parameters
+    ----------
+    adjoint_st, adjoint_dt : bool, default False
+        Whether the sparse matrix or the other one is transposed before.
+
     Examples
     --------
     >>> import dualgrad as dg
