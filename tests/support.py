@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import io
 import re
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -211,3 +212,24 @@ def steps(f: Callable[..., Any], *args: Tensor) -> list[tuple[str, str]]:
 def work(f: Callable[..., Any], *args: Tensor) -> list[str]:
     """The primitives among the steps that compute something."""
     return [name for name, _ in steps(f, *args) if name not in VIEWS]
+
+
+def at_once(work: Callable[[int], Any], n: int = 4) -> None:
+    """Run work(0) ... work(n - 1) on threads; what they raise is raised here."""
+    failures = []
+    barrier = threading.Barrier(n)
+
+    def run(k: int) -> None:
+        try:
+            barrier.wait()
+            work(k)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if failures:
+        raise failures[0]

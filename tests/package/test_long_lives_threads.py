@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 from engine import forget_programs, programs
-from support import assert_close, f64
+from support import assert_close, at_once, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, nn, ops
@@ -17,27 +16,6 @@ from dualgrad import Parameter, nn, ops
 pytestmark = pytest.mark.usefixtures("own_programs")
 
 WORKER_TIME = 120  # seconds that a process may take on a busy machine
-
-
-def at_once(work, n=4):
-    """Run work(0) ... work(n - 1) on threads; what they raise is raised here."""
-    failures = []
-    barrier = threading.Barrier(n)
-
-    def run(k):
-        try:
-            barrier.wait()
-            work(k)
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(n)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    if failures:
-        raise failures[0]
 
 
 W = Parameter(np.linspace(-0.3, 0.3, 36).reshape(6, 6), name="w")

@@ -3,6 +3,7 @@
 #define DG_SHARED_H
 
 #include <Python.h>
+#include <string.h>
 
 #if !defined(Py_GIL_DISABLED)
 #define DG_ADD_SHARED(counter, n) (*(counter) += (n))
@@ -52,6 +53,37 @@ typedef char dg_shared_lock;
 static inline void dg_hold(dg_shared_lock *lock) { (void)lock; }
 static inline void dg_release(dg_shared_lock *lock) { (void)lock; }
 #endif
+
+#if defined(Py_GIL_DISABLED)
+#define DG_BEGIN_SECTION(o) Py_BEGIN_CRITICAL_SECTION(o)
+#define DG_END_SECTION() Py_END_CRITICAL_SECTION()
+#else
+#define DG_BEGIN_SECTION(o) { (void)(o)
+#define DG_END_SECTION() }
+#endif
+
+/* A reference to what a field of an object holds. (Fields are pointers of several types: they are copied.) */
+static inline PyObject *dg_take(PyObject *holder, const void *field)
+{
+    PyObject *held;
+    DG_BEGIN_SECTION(holder);
+    memcpy(&held, field, sizeof(held));
+    Py_INCREF(held);
+    DG_END_SECTION();
+    return held;
+}
+
+/* Give a field of an object something else to hold. What it held is freed outside of the section. */
+static inline void dg_put(PyObject *holder, void *field, PyObject *held)
+{
+    PyObject *former;
+    Py_INCREF(held);
+    DG_BEGIN_SECTION(holder);
+    memcpy(&former, field, sizeof(former));
+    memcpy(field, &held, sizeof(held));
+    DG_END_SECTION();
+    Py_DECREF(former);
+}
 
 /* Say that what was written before is complete, and whether that was said. */
 static inline void dg_set_flag(int *flag) { (void)DG_SET_FLAG(flag); }

@@ -24,7 +24,7 @@ from ..arrays.array cimport (ARRAY, DG_DEBUG, Array, Value, contiguous, copy_of,
 from ..primitives.execute cimport run as execute
 from ..primitives.registry cimport Loop, op_name
 from ..primitives.forms cimport outside
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, value_in
 from .allocation cimport ALIGN, ARENA, BLOCK, N_BASES, TOTALS, Located, Memory, Total
 from .code cimport Code, RegionCode
 from .executor cimport DG_MATMUL_ONTO, dg_instruction, dg_region, dg_scalar, dg_streams
@@ -219,7 +219,7 @@ cdef class Plan:
             held[m.base - N_BASES] = a
             bases[m.base] = a.data
         for m in self.read:
-            value = (<TensorBase>m.which).value
+            value = value_in(<TensorBase>m.which)
             if value.kind != ARRAY or not same_form(<Array>value, m.form):
                 return False
             a = <Array>value

@@ -19,7 +19,7 @@ from ..arrays.array cimport DG_DEBUG, Array, Value, contiguous, count, has_form,
 from ..primitives.execute cimport run as execute
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.registry cimport EFFECTS, op_name
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, value_in
 from .rewrites cimport STEP_DROPPED, note
 
 
@@ -171,7 +171,7 @@ cdef class Program:
             elif kind == FROM_CONSTANT:
                 a = <Array>self.sources[i]
             elif kind == FROM_HANDLE:
-                v = (<TensorBase>self.sources[i]).value
+                v = value_in(<TensorBase>self.sources[i])
                 if not isinstance(v, Array) or not has_form(<Array>v, self.typenums[i], self.shapes[i]):
                     return False
                 a = <Array>v

@@ -35,7 +35,7 @@ from .recordings cimport Function, Specialisation, change_in_words, go_eager, re
 from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
                       try_replay)
 from ..transforms.calls cimport CellCall
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, value_in
 from ..transforms.transformed cimport Transformed
 from .travel cimport arrive, departing
 
@@ -131,7 +131,7 @@ cdef class Recorded:
                 [EFFECTS[<int>step[0]] for step in r.program.steps]):
             return None
         return dependence_on(r.guards, r.fixed + [
-            (handle, (<TensorBase>handle).value) for slot, handle in zip(r.program.kinds, r.program.sources)
+            (handle, value_in(<TensorBase>handle)) for slot, handle in zip(r.program.kinds, r.program.sources)
             if slot == FROM_HANDLE])
 
     def recordings(self):
@@ -327,13 +327,15 @@ cdef object replay_latest(Function function, object call, tuple args):
     with cython.critical_section(function):
         special = function.latest
         confirmed = None if special is None else special.confirmed
-        if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None) \
-                or not special.fits(args):
+        if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None):
+            return NotImplemented
+        arrays = special.fitting(args)
+        if arrays is None:
             return NotImplemented
         inputs = [x for x in args if isinstance(x, TensorBase)]
         if not still_valid(confirmed, inputs):
             return NotImplemented
-    result = try_replay(confirmed, inputs)
+    result = try_replay(confirmed, inputs, arrays)
     if result is not NotImplemented and result is not FAILED:
         dg_add_shared(&special.replays, 1)
     return result
@@ -365,8 +367,8 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
     if confirmed is not None:
         if valid:
             if replays_are_checked():
-                return checked_replay(function.name, confirmed, g.inputs, call, args, kwargs)
-            result = try_replay(confirmed, g.inputs)
+                return checked_replay(function.name, confirmed, g.inputs, g.arrays, call, args, kwargs)
+            result = try_replay(confirmed, g.inputs, g.arrays)
             if result is FAILED:
                 return call(*args, **kwargs)
             if result is not NotImplemented:
@@ -600,7 +602,7 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
         valid = still_valid(confirmed, g.inputs)
     if valid:
         found.update(program=confirmed.program, plan=confirmed.plan, recording=confirmed.seconds,
-                     planning=confirmed.planning, inputs=g.arrays(), guards=guards_of(confirmed))
+                     planning=confirmed.planning, inputs=g.arrays, guards=guards_of(confirmed))
     return found
 
 

@@ -3,12 +3,12 @@
 A capture is not replayed. So it does not end where Python reads numbers that depend on the arguments
 (``if x[0] > 0``): it shows the branches taken at this point, and says so.
 """
-from ..arrays.array cimport ARRAY, Array
+from ..arrays.array cimport ARRAY, Array, Value
 from .dependence cimport Dependence, dependence_of
 from ..primitives.execute cimport Tracer, active_tracer, start_tracing, stop_tracing
 from .executed cimport Executed
 from .recorder cimport Recorder
-from ..transforms.handles cimport TensorBase, wrap
+from ..transforms.handles cimport TensorBase, value_in, wrap
 
 
 cdef class Probe(Recorder):
@@ -40,8 +40,7 @@ def capture(fn, tuple args, others=()):
     cdef Executed executed = Executed(), again = Executed()
     cdef Dependence dependence
     for x in args:
-        if (<TensorBase>x).value.kind != ARRAY:
-            raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
+        plain_array(<TensorBase>x)
     if former is not None:
         former.evaluate_deferred()
         stop_tracing(former)
@@ -64,8 +63,16 @@ def capture(fn, tuple args, others=()):
     return first.program, results, slots, first.looked, first.fixed, dependence
 
 
+cdef Array plain_array(TensorBase t):
+    """The array of a tensor that no transform is at work on."""
+    cdef Value v = value_in(t)
+    if v.kind != ARRAY:
+        raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
+    return <Array>v
+
+
 cdef list record_once(Probe probe, object fn, tuple args, Executed executed):
-    inputs = [wrap(probe.input(<Array>(<TensorBase>x).value)) for x in args]
+    inputs = [wrap(probe.input(plain_array(<TensorBase>x))) for x in args]
     probe.pause()                       # finalizers of garbage are not code of the function
     start_tracing(probe)
     try:
@@ -82,18 +89,14 @@ cdef list record_once(Probe probe, object fn, tuple args, Executed executed):
 
 
 cdef list slots_of_results(Probe probe, list results):
-    cdef TensorBase t
     cdef Array a
     cdef list slots = []
     for x in results:
-        t = <TensorBase>x
-        if t.value.kind != ARRAY:
-            raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
-        a = <Array>t.value
+        a = plain_array(<TensorBase>x)
         slots.append(a.slot if a.trace == probe.trace else None)
     return slots
 
 
 def array_behind(TensorBase handle not None):
     """The array of a handle: another object after each assignment to the handle."""
-    return handle.value
+    return value_in(handle)

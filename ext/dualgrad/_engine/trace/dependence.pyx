@@ -6,7 +6,7 @@ again. Guards decide that, as for recorded functions. If no guard can follow the
 from .executed cimport Executed
 from .guards cimport Guard, Guards, guard_in_words
 from .reachability cimport Reach, reachable_from
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, value_in
 
 
 cdef Dependence dependence_of(object start, list others, Executed executed):
@@ -40,7 +40,7 @@ cdef class Dependence:
         if self.why is not None:
             return False
         for tensor, a in self.fixed:
-            if (<TensorBase>tensor).value is not a:
+            if value_in(<TensorBase>tensor) is not a:
                 return False
         return self.guards is None or self.guards.hold()
 
@@ -50,7 +50,7 @@ cdef class Dependence:
         if self.why is not None:
             return self.why
         for tensor, a in self.fixed:
-            if (<TensorBase>tensor).value is not a:
+            if value_in(<TensorBase>tensor) is not a:
                 return "a captured tensor"
         g = None if self.guards is None else self.guards.broken()
         return None if g is None else guard_in_words(g)

@@ -26,7 +26,7 @@ from .kinds cimport *
 from .objects cimport *
 from .walk cimport Walk
 from ..transforms.calls cimport CellCall
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, dg_set_flag, hooks_of
 
 cnp.import_array()
 
@@ -59,9 +59,10 @@ cdef class Reach(Walk):
         if isinstance(x, TensorBase):
             t = <TensorBase>x
             self.tensors[identity] = t
-            t.captured = True
-            if t.hooks is not None:
-                self.meet(t.hooks, label)
+            dg_set_flag(&t.captured)
+            hooks = hooks_of(t)
+            if hooks is not None:
+                self.meet(hooks, label)
             if not t.parameter and type(x).__dictoffset__ == 0:
                 return 0
         elif is_a(x, GENERIC) and not is_a(x, VOID) and not of_python(type(x)):

@@ -35,5 +35,5 @@ cdef class Recorder(Tracer):
     cdef int pause(self) except -1
     cdef int resume(self) except -1
     cdef Array input(self, Array a)
-    cdef int argument(self, object handle) except -1
+    cdef int argument(self, object handle, Array a) except -1
     cdef int finish(self) except -1

@@ -32,7 +32,7 @@ from ..primitives.opcodes cimport *
 from ..primitives.registry cimport DRAWS, EFFECTS, broadcast_shape, is_elementwise
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
 from ..compiler.tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, value_in
 from ..values.levels cimport next_serial
 from ..primitives.watch cimport user_line
 
@@ -92,11 +92,10 @@ cdef class Recorder(Tracer):
         self.program.inputs.append(slot)
         return self.tagged(without_repeats(a), slot)
 
-    cdef int argument(self, object handle) except -1:
+    cdef int argument(self, object handle, Array a) except -1:
         """The next input is the array of an argument; the function may capture the same tensor."""
-        cdef TensorBase t = <TensorBase>handle
-        self.positions[id(t)] = len(self.program.inputs)
-        self.handles[id(t)] = (t, t.value, self.input(<Array>t.value))
+        self.positions[id(handle)] = len(self.program.inputs)
+        self.handles[id(handle)] = (handle, a, self.input(a))
         return 0
 
     cdef Array reference(self, object handle, Array a):
@@ -302,7 +301,7 @@ cdef class Recorder(Tracer):
         cdef Value v
         for handle in self.effects.values():
             t = <TensorBase>handle
-            v = t.value
+            v = value_in(t)
             if v.kind != ARRAY:
                 self.give_up("a tensor made outside holds a value of a derivative that is still being taken")
                 return 0

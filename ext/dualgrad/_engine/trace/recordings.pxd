@@ -15,7 +15,7 @@ cdef class Specialisation:
     cdef long long replays          # since the program was confirmed
     cdef int changes                # how often its guards failed after few replays
     cdef int note_leaves(self, Signature g) except -1
-    cdef bint fits(self, tuple args)
+    cdef list fitting(self, tuple args)
 
 
 cdef class Function:

@@ -33,7 +33,7 @@ from ..transforms.containers cimport LEAF, kind_of
 from .reachability cimport Reach, reachable_from
 from .recorder cimport Recorder
 from .replay cimport Recording, still_valid
-from ..transforms.handles cimport TensorBase, is_plain
+from ..transforms.handles cimport TensorBase, hooks_of, is_captured, is_plain, put, value_in
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
@@ -74,13 +74,14 @@ cdef class Specialisation:
         cdef list leaves = []
         if g.kwargs or len(g.inputs) != len(g.tensors):
             return 0
+        cdef Py_ssize_t i = 0
         for x in g.args:
             if isinstance(x, TensorBase):
                 if not is_plain(x):
                     return 0
-                a = <Array>(<TensorBase>x).value
-                leaves.append((without_numbers(a.typenum, a.ndim, a.shape),
-                               x if (<TensorBase>x).captured else None))
+                a = <Array>g.arrays[i]
+                i += 1
+                leaves.append((without_numbers(a.typenum, a.ndim, a.shape), x if is_captured(x) else None))
             elif kind_of(x) != LEAF:
                 return 0
             else:
@@ -88,31 +89,35 @@ cdef class Specialisation:
         self.leaves = leaves
         return 0
 
-    cdef bint fits(self, tuple args):
-        """Whether the arguments surely have this signature, decided without a key. False: perhaps not."""
+    cdef list fitting(self, tuple args):
+        """The arrays of the arguments if these surely have this signature, decided without a key. None: perhaps not."""
         cdef Py_ssize_t i, k
+        cdef list arrays = []
         cdef tuple leaf
         cdef TensorBase t
+        cdef Value v
         if self.leaves is None or len(args) != len(self.leaves) or len(args) > 16:
-            return False
+            return None
         for i in range(len(args)):
             x = args[i]
             leaf = <tuple>self.leaves[i]
             if not isinstance(x, TensorBase):
                 if len(leaf) != 1 or x is not leaf[0]:
-                    return False
+                    return None
                 continue
             t = <TensorBase>x
-            if len(leaf) != 2 or not is_plain(t) or t.value is None or t.value.kind != ARRAY or t.hooks is not None:
-                return False
-            if leaf[1] is not t and (t.captured or leaf[1] is not None):
-                return False
-            if not same_form(<Array>t.value, <Array>leaf[0]):
-                return False
+            v = value_in(t)
+            if len(leaf) != 2 or not is_plain(t) or v is None or v.kind != ARRAY or hooks_of(t) is not None:
+                return None
+            if leaf[1] is not t and (is_captured(t) or leaf[1] is not None):
+                return None
+            if not same_form(<Array>v, <Array>leaf[0]):
+                return None
             for k in range(i):
                 if args[k] is x:
-                    return False
-        return True
+                    return None
+            arrays.append(v)
+        return arrays
 
 
 # ---------------------------------------------------------------------------------------------------- a recording
@@ -187,8 +192,8 @@ cdef object run_and_record(Recorder recorder, Recording made, Recording former, 
     """Call and record; the program and the template of the results go to `made`."""
     if thread_state().planning:
         recorder.deferred = DeferredValues()
-    for t in g.inputs:
-        recorder.argument(t)
+    for t, a in zip(g.inputs, g.arrays):
+        recorder.argument(t, a)
     recorder.pause()
     start_tracing(recorder)
     try:
@@ -320,13 +325,13 @@ cdef int compute_deferred_results(Recorder recorder, Recording made, Signature g
     for key in recorder.effects:                # the program reads the arrays that handles held before
         if key in recorder.handles:
             t, former, _ = recorder.handles[key]
-            changed.append((t, t.value))
-            t.value = <Value>former
+            changed.append((t, value_in(t)))
+            put(t, <Value>former)
     try:
-        arrays = made.plan.run(g.arrays())
+        arrays = made.plan.run(g.arrays)
     finally:
         for t, now in changed:
-            t.value = <Value>now
+            put(<TensorBase>t, <Value>now)
     if arrays is not None:
         recorder.deferred.fill_in(slots, arrays)
     return 0

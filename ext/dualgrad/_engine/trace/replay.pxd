@@ -27,6 +27,6 @@ cdef class Recording:
 cdef bint still_valid(Recording r, list inputs) except -1
 cdef bint arguments_not_reached(Recording r, Signature g) except -1
 cdef object FAILED                  # the result of a replay that raised: the call must be eager
-cdef object try_replay(Recording r, list inputs)
+cdef object try_replay(Recording r, list inputs, list arrays)
 cdef bint replays_are_checked() noexcept
-cdef object checked_replay(object name, Recording r, list inputs, object call, tuple args, dict kwargs)
+cdef object checked_replay(object name, Recording r, list inputs, list arrays, object call, tuple args, dict kwargs)

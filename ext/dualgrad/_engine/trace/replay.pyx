@@ -6,6 +6,9 @@ Design
 captured tensors are where they were, and all guards hold (guards.pyx). If not, `replay_or_record` (cache.pyx) drops the
 recording and records the call again.
 
+Whoever has compared types and shapes of the inputs hands on the arrays in which it found them: another thread may give
+a tensor other numbers meanwhile.
+
 A run of the program can find more: a captured tensor of another type or shape. Then the replay is NotImplemented, and
 the recording is dropped too.
 """
@@ -13,7 +16,7 @@ from ..arrays.array cimport Value
 from ..arrays.thread cimport thread_state
 from ..compiler.program cimport interrupted
 from ..primitives.registry cimport DRAWS, EFFECTS
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, is_captured, put, value_in
 from .signature cimport Signature
 
 cdef object FAILED = object()
@@ -39,12 +42,12 @@ cdef bint still_valid(Recording r, list inputs) except -1:
     cdef TensorBase t
     if r.fixed:
         for handle, a in r.fixed:
-            if (<TensorBase>handle).value is not a:
+            if value_in(<TensorBase>handle) is not a:
                 return False
     if r.captured is not None:
         for i in range(len(inputs)):
             t = <TensorBase>inputs[i]
-            if t.captured and id(t) in r.captured and r.shared.get(i) is not t:
+            if is_captured(t) and id(t) in r.captured and r.shared.get(i) is not t:
                 return False
         for i, handle in r.shared.items():
             if inputs[i] is not handle:
@@ -58,30 +61,25 @@ cdef bint arguments_not_reached(Recording r, Signature g) except -1:
     return r.reached is None or not g.any_container_in(r.reached)
 
 
-cdef object replay_program(Recording r, list inputs):
+cdef object replay_program(Recording r, list inputs, list arrays):
     """The results of a confirmed program; NotImplemented if what it reads has changed."""
-    cdef list arrays = [None] * len(inputs)
-    cdef TensorBase t
     cdef Program program = r.program
     cdef Py_ssize_t i, n = len(program.outputs)
-    for i in range(len(inputs)):
-        arrays[i] = (<TensorBase>inputs[i]).value
     arrays = r.plan.run(arrays) if thread_state().planning and r.plan is not None else program.run(arrays)
     if arrays is None:
         return NotImplemented
     for i in range(len(program.effects)):
         handle = program.effects[i][0]
-        t = <TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle)
-        t.value = <Value>arrays[n + i]
+        put(<TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle), <Value>arrays[n + i])
     return r.template.fill(arrays, inputs)
 
 
-cdef object try_replay(Recording r, list inputs):
+cdef object try_replay(Recording r, list inputs, list arrays):
     """`replay_program`; FAILED if it raises an error that the function may catch or explain better. Errors of signal
     handlers are passed on, and errors of a program that draws random numbers, which cannot begin again."""
     interrupted()                               # forget earlier interrupts
     try:
-        return replay_program(r, inputs)
+        return replay_program(r, inputs, arrays)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         if interrupted() or any([EFFECTS[<int>step[0]] == DRAWS for step in r.program.steps]):
             raise
@@ -92,9 +90,9 @@ cdef bint replays_are_checked() noexcept:
     return thread_state().checking
 
 
-cdef object checked_replay(object name, Recording r, list inputs, object call, tuple args, dict kwargs):
+cdef object checked_replay(object name, Recording r, list inputs, list arrays, object call, tuple args, dict kwargs):
     """Compare a replay with the eager call. COMPARE gets the name of the function, the eager call and the replay as
     functions without arguments, the tensors that the program changes, and its plan."""
     handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
-    return COMPARE(name, lambda: call(*args, **kwargs), lambda: replay_program(r, inputs), handles,
+    return COMPARE(name, lambda: call(*args, **kwargs), lambda: replay_program(r, inputs, arrays), handles,
                    r.plan if thread_state().planning else None)

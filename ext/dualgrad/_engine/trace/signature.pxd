@@ -13,7 +13,8 @@ cdef class Signature:
     cdef dict kwargs
     cdef list tensors               # all tensors among them, in order
     cdef list others                # objects that the key compares by identity
-    cdef list inputs                # the tensors that are not parameters, each once
+    cdef list inputs                # the tensors that are not parameters, each once,
+    cdef list arrays                # and what they held when the key was made: threads may give them other values
     cdef int depth                  # of the pytree node that is read,
     cdef bint deep                  # and whether it was too large for a key
     cdef list containers            # (list, dict or record; its children; keys of a dict)
@@ -22,7 +23,6 @@ cdef class Signature:
     cdef object flatten(self, object x)
     cdef tuple flatten_subclass(self, TensorBase x)
     cdef tuple flatten_nest(self, object x, int kind)
-    cdef list arrays(self)
     cdef bint any_container_in(self, object reached) except -1
     cdef bint changed(self) except -1
 

@@ -15,11 +15,11 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 import numpy as np
 
-from ..arrays.array cimport ARRAY, Array, copy_of, shape_tuple
+from ..arrays.array cimport ARRAY, Array, Value, copy_of, shape_tuple
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)
 from .recorder cimport Recorder
-from ..transforms.handles cimport TensorBase, is_plain, wrap
+from ..transforms.handles cimport TensorBase, hooks_of, is_captured, is_plain, value_in, wrap
 
 cdef enum:
     MAX_DEPTH = 64                  # levels of a pytree; keys are compared by recursion
@@ -61,6 +61,7 @@ cdef Signature signature_of(tuple args, dict kwargs):
     g.tensors = []
     g.others = []
     g.inputs = []
+    g.arrays = []
     g.containers = []
     g.met = {}
     return g
@@ -114,8 +115,9 @@ cdef class Signature:
     cdef tuple key(self):
         """The key of the arguments; None if they cannot have one."""
         cdef list key = [self.flatten(x) for x in self.args]
-        cdef dict seen = {}
+        cdef dict seen = {}, arrays = {}
         cdef TensorBase t
+        cdef Value v
         cdef Array a
         for name in self.kwargs:
             key.append((name, self.flatten(self.kwargs[name])))
@@ -123,25 +125,24 @@ cdef class Signature:
             return None
         for x in self.tensors:
             t = <TensorBase>x
-            if t.value is None or t.value.kind != ARRAY or (t.hooks is not None and t.hooks):
-                return None             # hooks come and go with the tensor: a program of another one has none
-            a = <Array>t.value
+            a = arrays.get(id(t))
+            if a is None:
+                v = value_in(t)
+                if v is None or v.kind != ARRAY or hooks_of(t):
+                    return None         # hooks come and go with the tensor: a program of another one has none
+                a = arrays[id(t)] = <Array>v
             known = 0
             if t.parameter:
                 known = (id(t), t.requires_grad, t.name)
             else:
-                if t.captured:
+                if is_captured(t):
                     known = id(t)
                 if id(t) not in seen:
                     self.inputs.append(t)
+                    self.arrays.append(a)
             # the same handle at two places is one input
             key.append((a.typenum, shape_tuple(a), known, seen.setdefault(id(t), len(seen))))
         return tuple(key)
-
-    cdef list arrays(self):
-        """The numbers of the inputs."""
-        cdef TensorBase t
-        return [t.value for t in self.inputs]
 
     cdef bint any_container_in(self, object reached) except -1:
         """Whether the id of a list, dict or record among the arguments is in `reached`."""
@@ -284,6 +285,7 @@ cdef class Template:
 
     cdef object leaf_of(self, TensorBase t):
         cdef Leaf leaf = Leaf()
+        cdef Value v = value_in(t)
         cdef Array a
         leaf.argument = -1
         position = self.positions.get(id(t))
@@ -292,10 +294,10 @@ cdef class Template:
         elif t.birth < self.recorder.start:
             leaf.output = -1
             leaf.handle = t
-        elif not is_plain(t) or t.value.kind != ARRAY:
+        elif not is_plain(t) or v.kind != ARRAY:
             raise TypeError(f"a {type(t).__name__} is returned")
         else:
-            a = <Array>t.value
+            a = <Array>v
             if a.trace == self.recorder.trace:
                 leaf.output = len(self.outputs)
                 self.outputs.append(a.slot)

@@ -27,12 +27,12 @@ from collections import OrderedDict, deque
 
 import numpy as np
 
-from ..arrays.array cimport ARRAY, Array, copy_of
+from ..arrays.array cimport ARRAY, Array, Value, copy_of
 from ..arrays.defaults cimport default_float
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program
 from ..primitives.opcodes cimport N_OPS
 from ..primitives.registry cimport EFFECTS, op_name
-from ..transforms.handles cimport TensorBase
+from ..transforms.handles cimport TensorBase, dg_set_flag, hooks_of, value_in
 from ..transforms.transformed cimport Transformed
 from .executed cimport OURS, PURE, USERS, trust_of, trust_of_name
 from .guards cimport Guard, Guards
@@ -124,14 +124,16 @@ cdef bint plain(object x) except -1:
 
 cdef bint tensors_travel(Recording r) except -1:
     """Whether the captured tensors hold arrays, and those that Python has read the ones of the recording."""
+    cdef Value v
     for t in r.captured.values():
-        if (<TensorBase>t).value is None or (<TensorBase>t).value.kind != ARRAY or (<TensorBase>t).hooks:
+        v = value_in(<TensorBase>t)
+        if v is None or v.kind != ARRAY or hooks_of(<TensorBase>t):
             return False
     for slot, source in zip(r.program.kinds, r.program.sources):
         if slot == FROM_HANDLE and id(source) not in r.captured:
             return False
     for handle, a in r.fixed:
-        if (<TensorBase>handle).value is not a or id(handle) not in r.captured:
+        if value_in(<TensorBase>handle) is not a or id(handle) not in r.captured:
             return False
     return True
 
@@ -218,9 +220,9 @@ cdef int arrive(Function function, object call, tuple recordings) except -1:
         r.captured = {}
         r.shared = {}
         for t in captured:
-            (<TensorBase>t).captured = True
+            dg_set_flag(&(<TensorBase>t).captured)
             r.captured[id(t)] = t
-        r.fixed = [(handle, (<TensorBase>handle).value) for handle in fixed]
+        r.fixed = [(handle, value_in(<TensorBase>handle)) for handle in fixed]
         r.agreed = 2
         special = Specialisation()
         with cython.critical_section(function):

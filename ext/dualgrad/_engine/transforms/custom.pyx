@@ -31,7 +31,7 @@ from ..tape.nodes cimport (
     Environment, closed_values, enter_environment, highest, leave_environment, lower_values, lowered_one_level,
     without_closed)
 from ..tape.tape cimport Slots, Tape, new_detached_tape, new_slots, stripped
-from .handles cimport TensorBase, current_closed_call, give_hooks, read, rebound, wrap
+from .handles cimport TensorBase, current_closed_call, give_hooks, read, rebound, value_in, wrap
 from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, make_batch,
                               pop_level, push_level, shape_of, type_of)
 
@@ -350,7 +350,7 @@ cdef object custom_forward(object backward, tuple template, list values, object 
     With D the derivation that multiplies a coefficient by its degree, D y = J(x) D x. Read at a degree this gives the
     coefficients of y there, from those of x and y below in J: a rule may call its own function.
     """
-    cdef list results = [[(<TensorBase>o).value] + [None] * (algebra.dim - 1) for o in found]
+    cdef list results = [[value_in(<TensorBase>o)] + [None] * (algebra.dim - 1) for o in found]
     cdef list ins, tangents, moved
     cdef Algebra below, quotient
     cdef Value t
@@ -388,10 +388,10 @@ cdef list transposed_rule(object backward, tuple template, list ins, object out,
             leave_environment(lower)
         return paired([wrap(zeros_like(<Value>v)) if term is None else term for term, v in zip(terms, ins)], along)
 
-    zeros = tuple([wrap(zeros_like((<TensorBase>o).value)) for o in outs])
+    zeros = tuple([wrap(zeros_like(value_in(<TensorBase>o))) for o in outs])
     along = [wrap(<Value>t) for t in tangents]
     moved = gradients(name, pulled, zeros, {}, ALL_INPUTS, None, NOTHING, along, True, False, False)[2]
-    return [(<TensorBase>m).value for m in moved]
+    return [value_in(<TensorBase>m) for m in moved]
 
 
 cdef Value moving(Value v, Level level, Algebra quotient):

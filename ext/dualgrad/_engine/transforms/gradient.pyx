@@ -31,7 +31,7 @@ from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
 from ..primitives.execute cimport deferring, may_defer
 from .calls cimport outermost_in_graph_mode, transform_called
-from .handles cimport TensorBase, after_hooks, hooks_exist, read, wrap
+from .handles cimport TensorBase, after_hooks, hooks_exist, hooks_of, read, value_in, wrap
 from .transformed import check_weights
 from ..values.levels cimport Level, array_of, current_level, pop_level, push_level, show_leaving, type_of
 
@@ -381,13 +381,13 @@ cdef int call_hooks(list originals, list parameters, list parameter_at, list gra
         return 0
     for x in originals:
         for t in (x,) if isinstance(x, TensorBase) else tensors_of(x):
-            if (<TensorBase>t).hooks is not None and gradients[k] is not None:
+            if hooks_of(<TensorBase>t) is not None and gradients[k] is not None:
                 gradients[k] = after_hooks(<TensorBase>t, <Value>gradients[k])
             k += 1
     for p, found in zip(parameters, parameter_at):
         if found is None:
             continue
-        if (<TensorBase>p).hooks is not None:
+        if hooks_of(<TensorBase>p) is not None:
             v = None
             for j in range(i, i + len(found)):
                 if gradients[j] is not None:
@@ -428,7 +428,7 @@ cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_s
     cdef Value v
     for p, found in zip(parameters, parameter_at):
         if found is None:
-            weights.append(wrap(zeros_like(array_of((<TensorBase>p).value))))
+            weights.append(wrap(zeros_like(array_of(value_in(<TensorBase>p)))))
             continue
         v = None
         for _ in found:

@@ -3,7 +3,9 @@
 Design
 ------
 A Tensor is a handle on an immutable value, whatever its kind: inside a function that is being differentiated it holds
-a node or a dual, and looks the same. Assignment (`t[i] = v`, `set_data`, an optimiser's step) rebinds the handle.
+a node or a dual, and looks the same. Assignment (`t[i] = v`, `set_data`, an optimiser's step) rebinds the handle, also
+while another thread reads it: that thread has the former value or the new one, whole. So whoever needs several
+things of a value (type, shape, numbers) reads it once.
 
 A parameter is by itself no value of any level. When a primitive reads it, every open level that differentiates it
 adds its leaf, lowest level first.
@@ -35,10 +37,6 @@ cdef extern from "memory/pool.h":
     bint dg_lives_on(PyObject *o) noexcept
     void DG_FREE_NESTED(PyObject *o, void (*dealloc)(PyObject *) noexcept, void (*freed)(PyObject *) noexcept) noexcept
     object dg_tp_new(PyTypeObject *type, tuple args)
-
-cdef extern from "memory/shared.h":
-    void dg_set_flag(bint *flag) noexcept
-    bint dg_flag(bint *flag) noexcept
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *o) noexcept
@@ -106,10 +104,11 @@ cdef bint is_plain_class(object kind) noexcept:
 
 cdef inline Value held(TensorBase t):
     """The value of a tensor by itself."""
-    if t.value is None:
+    cdef Value v = value_in(t)
+    if v is None:
         raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first (a tensor "
                            "whose shape holds None is a placeholder, which never has a value)")
-    return t.value
+    return v
 
 
 cdef inline Value current(TensorBase t):
@@ -159,7 +158,7 @@ cdef Value seen(TensorBase t, ClosedCall closed, long long before):
             levels.append(level)
         elif after < level.serial < before and level.given is not None and id(t) in level.given:
             original, substitute = level.given[id(t)]
-            if original is t.value:
+            if original is value_in(t):
                 v = <Value>substitute
                 break
         level = level.outer
@@ -302,6 +301,7 @@ cdef int rebound(TensorBase t, Value v) except -1:
     """Give a handle a new value; one that is older than the active closed call keeps its own until that is left."""
     cdef dg_thread *thread = thread_state()
     cdef ClosedCall closed = current_closed_call()
+    cdef Value former
     if closed is not None and t.birth < closed.level.serial:
         within(t, closed)
         closed.table[id(t)] = v
@@ -309,9 +309,11 @@ cdef int rebound(TensorBase t, Value v) except -1:
         return 0
     if thread.rebinding is not NULL:
         (<object>thread.rebinding)(t)
-    if t.hooks is not None and t.value is not None and t.value.kind == NODE:
-        t.hooks = None              # they belong to the value that is replaced
-    t.value = v
+    if hooks_of(t) is not None:
+        former = value_in(t)
+        if former is not None and former.kind == NODE:
+            set_hooks(t, None)      # they belong to the value that is replaced
+    put(t, v)
     if tracing():
         active_tracer().rebound(t)
     return 0
@@ -327,19 +329,20 @@ cdef bint hooks_exist() noexcept:
 
 
 cdef int give_hooks(TensorBase t, object hooks) except -1:
+    set_hooks(t, hooks)
     dg_set_flag(&HOOKS_EXIST)
-    t.hooks = hooks
     return 0
 
 
 cdef Value after_hooks(TensorBase t, Value gradient):
     """The gradient by a tensor, as its hooks leave it."""
-    return gradient if t.hooks is None else read(<TensorBase>t.hooks(wrap(gradient)))
+    cdef object hooks = hooks_of(t)
+    return gradient if hooks is None else read(<TensorBase>hooks(wrap(gradient)))
 
 
 cdef int no_hooks(str name, TensorBase t) except -1:
     """Raise if a tensor that a forward derivative is taken by has hooks: they are for gradients."""
-    if t.hooks is not None and t.hooks:
+    if hooks_of(t):
         raise NotImplementedError(f"{name}: a tensor has a hook on its gradient, which a derivative in forward mode "
                                   f"never computes; take the derivative in reverse mode (grad, vjp, jacrev), or remove "
                                   f"the hook")
@@ -347,6 +350,14 @@ cdef int no_hooks(str name, TensorBase t) except -1:
 
 
 # -------------------------------------------------------------------------------------------------------- handles
+
+cdef int first_or_next(TensorBase t, Value v) except -1:
+    """Give a handle its first value, or a new one."""
+    if value_in(t) is not None:
+        return rebound(t, v)
+    put(t, v)
+    return 0
+
 
 cdef class TensorBase:
     """A handle on a value; `dualgrad.Tensor` is its subclass."""
@@ -360,20 +371,14 @@ cdef class TensorBase:
         """Hold the contents of a NumPy array."""
         cdef Value v = copy_of(array) if copy else from_ndarray(array)
         entering(array)
-        if self.value is None:
-            self.value = v
-        else:
-            rebound(self, v)
+        first_or_next(self, v)
 
     def _hold(self, TensorBase other not None):
         """Hold what another tensor does, its derivative included. Numbers are copied: an array may share them."""
         cdef Value v = read(other)
         if v.kind == ARRAY and not tracing():
             v = copy_of(to_ndarray(<Array>v))
-        if self.value is None:
-            self.value = v
-        else:
-            rebound(self, v)
+        first_or_next(self, v)
 
     def _rebind(self, TensorBase other not None):
         """Point this handle at another tensor's value."""
@@ -394,7 +399,7 @@ cdef class TensorBase:
     @property
     def _hooks(self):
         """What is called with the gradient by this tensor; None for nothing."""
-        return self.hooks
+        return hooks_of(self)
 
     @property
     def _alias(self):

@@ -11,7 +11,7 @@ from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of
 from .pytrees cimport Pairing, holds_tensor, in_place, tensors_of
 from ..tape.nodes cimport without_closed
 from ..tape.tape cimport Node, Tape, stripped
-from .handles cimport TensorBase, read, wrap
+from .handles cimport TensorBase, hooks_of, read, value_in, wrap
 from ..values.levels cimport same_shape_of, shape_of, type_of
 
 
@@ -25,7 +25,7 @@ cdef object lifted(Tape tape, TensorBase x, list leaves):
     if x.parameter and not x.requires_grad:
         return wrap(v)              # frozen: the function sees a constant of this level, the leaf stays unused
     cdef TensorBase seen = wrap(node)
-    seen.hooks = x.hooks            # the function may take a gradient by it too
+    seen.hooks = hooks_of(x)        # the function may take a gradient by it too
     return seen
 
 
@@ -86,7 +86,7 @@ cdef int collect_quietly(Tape tape, object out, list slots) except -1:
     cdef Value v
     cdef set met = set(slots)
     for t in (out,) if isinstance(out, TensorBase) else tensors_of(out):
-        v = (<TensorBase>t).value
+        v = value_in(<TensorBase>t)
         if v is not None and v.kind == NODE and (<Node>v).level is tape and (<Node>v).slot not in met:
             met.add((<Node>v).slot)
             slots.append((<Node>v).slot)
@@ -131,7 +131,7 @@ cdef Value tangent_of(str name, object x, object t, object where):
     if not isinstance(t, TensorBase):
         raise TypeError(f"{name}: the tangent{where} is a {type(t).__name__}; expected a Tensor of shape {x.shape} and "
                         f"type {x.dtype}")
-    v = (<TensorBase>x).value
+    v = value_in(<TensorBase>x)
     d = without_closed(read(<TensorBase>t))
     if not same_shape_of(v, d):
         raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, {x.shape}")

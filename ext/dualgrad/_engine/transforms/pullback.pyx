@@ -16,7 +16,7 @@ from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape
 from .gradient cimport (ALL_INPUTS, NOTHING, call_hooks, fill_zeros, find_parameters, gradients, links_of, of_inputs,
                         of_parameters, paired, pull_back, release)
 from .inputs import as_input
-from .handles cimport TensorBase, no_hooks, wrap
+from .handles cimport TensorBase, no_hooks, value_in, wrap
 from .handles import watch_rebinding
 from .transformed import check_weights
 from ..values.levels cimport pop_level, push_level, show_leaving
@@ -117,7 +117,7 @@ cdef class Pullback:
         for v in along + self.links:
             plain = plain and not holds_node(without_closed(v))
         if not plain:
-            cotangents = tuple([wrap(zeros_like((<TensorBase>t).value)) for t in outs])
+            cotangents = tuple([wrap(zeros_like(value_in(<TensorBase>t))) for t in outs])
             sens = [wrap(<Value>v) for v in along]
             moved = gradients(self.name, lambda *cts: paired(self.pulled(*cts), sens), cotangents, {}, ALL_INPUTS, None,
                               NOTHING, sens, True, False, False)[2]
@@ -131,7 +131,7 @@ cdef class Pullback:
         tangent_sweep(run, dots, {})
         for i in range(len(outs)):
             v = None if self.out_slots[i] < 0 else dots.get(self.out_slots[i])
-            moved.append(wrap(zeros_like((<TensorBase>outs[i]).value) if v is None else v))
+            moved.append(wrap(zeros_like(value_in(<TensorBase>outs[i])) if v is None else v))
         return in_place(self.out, moved)
 
     def pulled(self, *cotangents):

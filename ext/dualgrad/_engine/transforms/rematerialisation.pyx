@@ -22,7 +22,7 @@ from ..tape.closed_call cimport ClosedCall, notes, put_back, random_state, set_r
 from ..tape.runs cimport Run, SubTape
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
-from .handles cimport TensorBase, current_closed_call, read, rebound, swap_closed_call, wrap
+from .handles cimport TensorBase, current_closed_call, read, rebound, swap_closed_call, value_in, wrap
 from ..values.levels cimport Level, array_of, current_level, new_level, part, pop_level, push_level, shape_of
 
 import numpy as np
@@ -226,8 +226,8 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
                            f"outside; it is run again to be differentiated, so return the value instead (as a part of "
                            f"what is carried along)")
     tensors_in(out, found)
-    values = [without_closed((<TensorBase>t).value) if (<TensorBase>t).value.kind != NODE
-              or (<Node>(<TensorBase>t).value).level is not closed.level else (<TensorBase>t).value for t in found]
+    values = [v if v.kind == NODE and (<Node>v).level is closed.level else without_closed(v)
+              for v in [value_in(<TensorBase>t) for t in found]]
     values += [<Value>closed.table[id(handle)] for handle in changed]
     outputs = [i for i in range(len(values)) if (<Value>values[i]).kind == NODE
                and (<Node>values[i]).level is closed.level]
@@ -268,13 +268,13 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
 
 def bindings(nest):
     """The values that the tensors in a nest have now, for `check_bindings`."""
-    return [(t, (<TensorBase>t).value) for t in all_tensors(nest)]
+    return [(t, value_in(<TensorBase>t)) for t in all_tensors(nest)]
 
 
 def check_bindings(str name, list before):
     """An error if a function has given one of its arguments a new value."""
     for t, value in before:
-        if (<TensorBase>t).value is not value:
+        if value_in(<TensorBase>t) is not value:
             raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
 
 
@@ -312,7 +312,7 @@ def explored(str name, fn, tuple args):
 cdef object described(object handle):
     name = getattr(handle, "name", None)
     return f"the Parameter {name!r}" if (<TensorBase>handle).parameter and name else \
-        f"a tensor of shape {shape_of((<TensorBase>handle).value)}"
+        f"a tensor of shape {shape_of(value_in(<TensorBase>handle))}"
 
 
 def pulled_back(str name, fn, list tensors, tuple positions, tuple cotangents):

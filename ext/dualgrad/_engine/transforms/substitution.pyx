@@ -4,7 +4,7 @@ Derivatives by inputs become derivatives by parameters this way: the parameters'
 call stand for what the parameters hold. A level carries them, so that it is only this thread, and only while the call
 lasts, that sees them.
 """
-from .handles cimport TensorBase, read
+from .handles cimport TensorBase, read, value_in
 from ..values.levels cimport Level, new_level, pop_level, push_level
 
 
@@ -14,7 +14,7 @@ def call_with(str name, fn, list parameters, list tensors, tuple args, dict kwar
     if not parameters:
         return fn(*args, **kwargs)
     level = new_level(name)
-    level.given = {id(p): ((<TensorBase>p).value, read(<TensorBase>t)) for p, t in zip(parameters, tensors)}
+    level.given = {id(p): (value_in(<TensorBase>p), read(<TensorBase>t)) for p, t in zip(parameters, tensors)}
     push_level(level)
     try:
         return fn(*args, **kwargs)

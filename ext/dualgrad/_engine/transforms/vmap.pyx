@@ -23,7 +23,7 @@ from ..tape.runs cimport Run
 from ..tape.nodes cimport holds_node, without_closed, target_of
 from ..tape.tape cimport Node, Tape, new_tape, stripped
 from ..tape.tape import observers
-from .handles cimport TensorBase, read, wrap
+from .handles cimport TensorBase, hooks_of, read, value_in, wrap
 from ..values.levels cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level,
                               pop_level, push_level, shape_of, show_leaving, size_of, type_of)
 
@@ -98,7 +98,7 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
         call.inputs.append(node.slot)
         call.links.append(v)
         sample = wrap(node)
-    sample.hooks = x.hooks
+    sample.hooks = hooks_of(x)
     return sample
 
 
@@ -120,7 +120,7 @@ cdef Value repeated_zero(Call call, Value v):
 
 cdef object unpack(Call call, TensorBase t, object axes):
     """A tensor of the output with the samples along the axis asked for."""
-    cdef Value v = t.value
+    cdef Value v = value_in(t)
     cdef int axis
     if v.kind == NODE and (<Node>v).level is call.tape:
         v = <Value>call.results[(<Node>v).slot]
@@ -134,9 +134,10 @@ cdef object unpack(Call call, TensorBase t, object axes):
 
 def basis(TensorBase x not None, Py_ssize_t first, Py_ssize_t rows):
     """Some of the unit vectors of a tensor's space along a new first axis: rows of the identity, in its shape."""
-    cdef tuple shape = shape_of(x.value)
+    cdef Value v = value_in(x)
+    cdef tuple shape = shape_of(v)
     cdef Array a
-    units = np.eye(rows, size_of(x.value), first, dtype=cnp.PyArray_DescrFromType(type_of(x.value)))
+    units = np.eye(rows, size_of(v), first, dtype=cnp.PyArray_DescrFromType(type_of(v)))
     a = from_ndarray(units.reshape((rows,) + shape))
     a.basis = True
     return wrap(a)
