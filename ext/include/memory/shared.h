@@ -11,6 +11,8 @@
 #define DG_WRITE_SHARED(place, value) (*(place) = (value))
 #define DG_READ_POINTER(place) (*(place))
 #define DG_WRITE_POINTER(place, value) (*(place) = (value))
+#define DG_READ_WORD(place) (*(place))
+#define DG_WRITE_WORD(place, word) (*(place) = (word))
 #define DG_SET_FLAG(flag) (*(flag) = 1)
 #define DG_FLAG(flag) (*(flag))
 #elif defined(_MSC_VER) && !defined(__clang__)
@@ -20,6 +22,8 @@
 #define DG_WRITE_SHARED(place, value) (*(volatile long long *)(place) = (value))
 #define DG_READ_POINTER(place) _InterlockedCompareExchangePointer((void **)(place), NULL, NULL)
 #define DG_WRITE_POINTER(place, value) ((void)_InterlockedExchangePointer((void **)(place), value))
+#define DG_READ_WORD(place) (*(const volatile size_t *)(place))
+#define DG_WRITE_WORD(place, word) (*(volatile size_t *)(place) = (word))
 #define DG_SET_FLAG(flag) _InterlockedExchange((volatile long *)(flag), 1)
 #define DG_FLAG(flag) _InterlockedExchangeAdd((volatile long *)(flag), 0)
 #else
@@ -28,6 +32,8 @@
 #define DG_WRITE_SHARED(place, value) __atomic_store_n(place, value, __ATOMIC_RELAXED)
 #define DG_READ_POINTER(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
 #define DG_WRITE_POINTER(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
+#define DG_READ_WORD(place) __atomic_load_n(place, __ATOMIC_RELAXED)
+#define DG_WRITE_WORD(place, word) __atomic_store_n(place, word, __ATOMIC_RELAXED)
 #define DG_SET_FLAG(flag) __atomic_store_n(flag, 1, __ATOMIC_RELEASE)
 #define DG_FLAG(flag) __atomic_load_n(flag, __ATOMIC_ACQUIRE)
 #endif
@@ -36,6 +42,10 @@
 static inline long long dg_add_shared(long long *counter, long long n) { return DG_ADD_SHARED(counter, n); }
 static inline long long dg_read_shared(long long *counter) { return DG_READ_SHARED(counter); }
 static inline void dg_write_shared(long long *counter, long long n) { DG_WRITE_SHARED(counter, n); }
+
+/* A word that is compared, and points to nothing. */
+static inline size_t dg_read_word(const size_t *place) { return DG_READ_WORD(place); }
+static inline void dg_write_word(size_t *place, size_t word) { DG_WRITE_WORD(place, word); }
 
 /* A pointer. What it points to was complete when it was written. */
 static inline void *dg_read_pointer(void **place) { return DG_READ_POINTER(place); }

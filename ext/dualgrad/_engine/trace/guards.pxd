@@ -12,8 +12,11 @@ cdef class Guard:
     cdef object changed             # the entry that has changed, set by `holds`
     cdef object found
     cdef size_t *word               # a word in memory that is different after each change; NULL: none,
-    cdef size_t value               # and its value at the last look
+    cdef size_t *value              # and where its value at the last look is: in `values`
     cdef bint exact                 # only the same object will do, not an equal scalar
+    cdef int looked(self, size_t now) except -1
+    cdef bint holds_now(self) except -1
+    cdef int note(self, object changed) except -1
     cdef bint alike(self, object now, object before) except -1
     cdef bint same_items(self, tuple now, tuple found) except -1
     cdef bint holds(self) except -1
@@ -43,4 +46,6 @@ cdef class Guards:
 
 cdef str guard_in_words(Guard g)
 cdef tuple items_of(object x)
+cdef object ABSENT
+cdef object pointed_at(PyObject **at, object holder)
 cdef bint is_a(object x, object kind) noexcept

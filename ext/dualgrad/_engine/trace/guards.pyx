@@ -14,6 +14,9 @@ The contents of lists, sets, arrays and dicts without versions are compared whol
 classes runs, so these cannot hide their contents.
 
 A guard keeps a reference to the object it found, so that no other object gets the same address.
+
+Without the GIL others change the places while they are compared. A reference is taken in the critical section of the
+object that holds the place; what a guard notes is noted in its own. The words are read without.
 """
 cimport cython
 cimport numpy as cnp
@@ -71,7 +74,17 @@ cdef extern from "Python.h":
 
 from _abc import get_cache_token
 
+cdef extern from "memory/shared.h":
+    size_t dg_read_word(const size_t *place) noexcept nogil
+    void dg_write_word(size_t *place, size_t word) noexcept
+
 cdef object ABSENT = object()
+
+
+cdef object pointed_at(PyObject **at, object holder):
+    """What a pointer in an object points to, or ABSENT."""
+    with cython.critical_section(holder):
+        return ABSENT if at[0] is NULL else <object>at[0]
 
 
 cdef bint is_a(object x, object kind) noexcept:
@@ -97,6 +110,24 @@ cdef bint same_number(double a, double b) noexcept:
 
 cdef class Guard:
 
+    cdef int looked(self, size_t now) except -1:
+        """Note the word of a place that has been found unchanged."""
+        if self.value is not NULL:
+            dg_write_word(self.value, now)
+        return 0
+
+    cdef bint holds_now(self) except -1:
+        """Note the word of a dict that holds what it held."""
+        if self.word is not NULL:
+            self.looked(self.word[0])
+        return True
+
+    cdef int note(self, object changed) except -1:
+        """Note which entry has changed."""
+        with cython.critical_section(self):
+            self.changed = changed
+        return 0
+
     cdef bint alike(self, object now, object before) except -1:
         """Whether one object may stand for another: the same, or an equal scalar if no code compares by identity."""
         return now is before or (not self.exact and equal_scalars(now, before))
@@ -120,11 +151,14 @@ cdef class Pointer(Guard):
     """A pointer in an object."""
 
     cdef bint holds(self) except -1:
-        cdef PyObject *now = <PyObject *>self.word[0]
-        if now is NULL or self.found is ABSENT or not self.alike(<object>now, self.found):
+        now = pointed_at(<PyObject **>self.word, self.holder)
+        with cython.critical_section(self):
+            before = self.found
+        if now is ABSENT or before is ABSENT or not self.alike(now, before):
             return False
-        self.found = <object>now
-        self.value = <size_t>now
+        with cython.critical_section(self):     # no one compares with the address of what is not held
+            self.found = now
+            self.looked(<size_t><void *>now)
         return True
 
 
@@ -141,11 +175,10 @@ cdef class Entries(Guard):
             if now is before:
                 continue
             if now is ABSENT or before is ABSENT or not self.alike(now, before):
-                self.changed = name
+                self.note(name)
                 return False
             found[name] = now
-        self.value = 0 if self.word is NULL else self.word[0]
-        return True
+        return self.holds_now()
 
 
 cdef class Attributes(Guard):
@@ -168,14 +201,13 @@ cdef class Attributes(Guard):
                     continue
                 before = found.get(<object>key, ABSENT)
                 if before is ABSENT or (<object>now is not before and not self.alike(<object>now, before)):
-                    self.changed = <object>key
+                    self.note(<object>key)
                     return False
                 met += 1
         if met != len(found):
-            self.changed = next((name for name in found if name not in self.d), None)
+            self.note(next((name for name in found if name not in self.d), None))
             return False
-        self.value = 0 if self.word is NULL else self.word[0]
-        return True
+        return self.holds_now()
 
 
 cdef class Items(Guard):
@@ -196,18 +228,18 @@ cdef class Items(Guard):
                 if not self.alike(<object>key, found[k]) or not self.alike(<object>now, found[k + 1]):
                     return False
                 k += 2
-        self.value = 0 if self.word is NULL else self.word[0]
-        return True
+        return self.holds_now()
 
 
 cdef tuple items_of(object x):
     """The items of a container, read without code of its class; for a dict keys and values in turn."""
-    if isinstance(x, dict):
-        items = OrderedDict.items(x) if is_a(x, OrderedDict) else dict.items(x)
-        return tuple([part for pair in items for part in pair])
-    if isinstance(x, list):
-        return tuple(list.__iter__(x))
-    return tuple(set.__iter__(x) if isinstance(x, set) else deque.__iter__(x))
+    with cython.critical_section(x):
+        if isinstance(x, dict):
+            items = OrderedDict.items(x) if is_a(x, OrderedDict) else dict.items(x)
+            return tuple([part for pair in items for part in pair])
+        if isinstance(x, list):
+            return tuple(list.__iter__(x))
+        return tuple(set.__iter__(x) if isinstance(x, set) else deque.__iter__(x))
 
 
 cdef class Sequence(Guard):
@@ -215,10 +247,11 @@ cdef class Sequence(Guard):
 
     cdef bint holds(self) except -1:
         if isinstance(self.holder, list):
-            if PyList_GET_SIZE(self.holder) != PyTuple_GET_SIZE(self.found):
-                return False
-            if dg_has_items(<PyObject *>self.holder, <PyObject *>self.found):
-                return True
+            with cython.critical_section(self.holder):
+                if PyList_GET_SIZE(self.holder) != PyTuple_GET_SIZE(self.found):
+                    return False
+                if dg_has_items(<PyObject *>self.holder, <PyObject *>self.found):
+                    return True
         return self.same_items(items_of(self.holder), <tuple>self.found)
 
 
@@ -276,24 +309,24 @@ cdef class CallResult(Guard):
 cdef class Raising(Guard):
     """Which warnings and which floating-point events of NumPy are errors. Other settings do not matter: a replay does
     not warn."""
-    cdef object filters                 # the list of filters at the last look,
-    cdef tuple entries                  # and its entries
-    cdef object numpy_settings
+    cdef tuple looked_at                # the list of filters at the last look, its entries, settings of NumPy
 
     cdef bint holds(self) except -1:
         cdef object now = WARNINGS.get("filters")
         cdef object numpy_settings = settings_of_numpy()
-        if now is self.filters and numpy_settings is self.numpy_settings and type(now) is list \
-                and dg_has_items(<PyObject *>now, <PyObject *>self.entries):
-            return True
+        with cython.critical_section(self):
+            filters, entries, settings = self.looked_at
+        if now is filters and numpy_settings is settings and type(now) is list:
+            with cython.critical_section(now):
+                if dg_has_items(<PyObject *>now, <PyObject *>entries):
+                    return True
         raising = (errors_of_warnings(now), errors_of_numpy())
         if self.found is None:
             self.found = raising
         elif self.found != raising:
             return False
-        self.filters = now
-        self.entries = tuple(now) if type(now) is list else ()
-        self.numpy_settings = numpy_settings
+        with cython.critical_section(self):
+            self.looked_at = now, tuple(now) if type(now) is list else (), numpy_settings
         return True
 
 
@@ -348,7 +381,7 @@ cdef class Guards:
         """Guard a pointer in an object."""
         cdef Pointer g = Pointer()
         g.word = <size_t *>at
-        return self.add(g, holder, label, ABSENT if at[0] is NULL else <object>at[0])
+        return self.add(g, holder, label, pointed_at(at, holder))
 
     cdef int entries(self, dict d, object names, object holder, object label) except -1:
         """Guard the presence, absence and values of some names in a dict."""
@@ -369,7 +402,7 @@ cdef class Guards:
         g.d = d
         g.names = names
         g.word = dg_version_of(<PyObject *>d)
-        return self.add(g, holder, None, {name: found for name, found in d.items() if g.counts(name)})
+        return self.add(g, holder, None, {name: found for name, found in list(d.items()) if g.counts(name)})
 
     cdef int content(self, object x, object label) except -1:
         """Guard the whole contents of a list, dict, set, deque or array."""
@@ -398,6 +431,7 @@ cdef class Guards:
     cdef int raising(self) except -1:
         """Guard the settings that turn warnings and floating-point events into errors."""
         cdef Raising g = Raising()
+        g.looked_at = None, (), None
         self.add(g, None, "what becomes an error: the filters of warnings, or numpy.seterr", None)
         return g.holds()
 
@@ -414,9 +448,9 @@ cdef class Guards:
             raise MemoryError()
         for i in range(self.n):
             g = <Guard>self.quick[i]
-            g.value = g.word[0]
+            g.value = &self.values[i]
             self.words[i] = g.word
-            self.values[i] = g.value
+            self.values[i] = dg_read_word(g.word)
         return 0
 
     cdef bint hold(self) except -1:
@@ -434,7 +468,6 @@ cdef class Guards:
             g = <Guard>self.quick[i]
             if not g.holds():
                 return g
-            self.values[i] = g.value
             i += 1
         for g in self.slow:
             if not g.holds():
@@ -444,12 +477,17 @@ cdef class Guards:
 
 cdef inline Py_ssize_t next_changed(size_t **words, const size_t *values, Py_ssize_t i, Py_ssize_t n) noexcept:
     """The first place from i on where a word has changed; n if there is none. Four are compared at once."""
-    while i + 4 <= n and not ((words[i][0] ^ values[i]) | (words[i + 1][0] ^ values[i + 1])
-                              | (words[i + 2][0] ^ values[i + 2]) | (words[i + 3][0] ^ values[i + 3])):
+    while i + 4 <= n and not (differ(words, values, i) | differ(words, values, i + 1)
+                              | differ(words, values, i + 2) | differ(words, values, i + 3)):
         i += 4
-    while i < n and words[i][0] == values[i]:
+    while i < n and not differ(words, values, i):
         i += 1
     return i
+
+
+cdef inline size_t differ(size_t **words, const size_t *values, Py_ssize_t i) noexcept:
+    """Not zero if a word has changed."""
+    return dg_read_word(words[i]) ^ dg_read_word(&values[i])
 
 
 cdef str guard_in_words(Guard g):

@@ -4,7 +4,6 @@ from cpython.object cimport PyObject, PyTypeObject
 from .executed cimport OURS, Trust
 
 cdef extern from "Python.h":
-    PyObject *PyCell_GET(PyObject *cell)
     bint PyFunction_Check(object x)
     bint PyMethod_Check(object x)
     bint PyModule_Check(object x)

@@ -79,7 +79,7 @@ cdef list slots_of_class(object kind):
     """The `__slots__` of a class and its bases: (name, descriptor)."""
     held = SLOTS.get(address(kind))
     if held is None:
-        found = [(name, member) for base in mro_of(kind) for name, member in attributes_of_class(base).items()
+        found = [(name, member) for base in mro_of(kind) for name, member in list(attributes_of_class(base).items())
                  if type(member) is types.MemberDescriptorType
                  and (of_python(base) or trust_of_class(base) == OURS)]
         if len(SLOTS) > 4096:

@@ -21,7 +21,7 @@ from collections import deque
 
 from .bytecode cimport CALLED, DYNAMIC, REFUSED, TESTS_CLASS, Names
 from .executed cimport IMPURE, IMPURE_BUILTINS, OURS, PURE, USERS, Executed, Trust, trust_of, trust_of_name
-from .guards cimport is_a, items_of
+from .guards cimport ABSENT, is_a, items_of, pointed_at
 from .kinds cimport *
 from .objects cimport *
 from .walk cimport Walk
@@ -186,7 +186,7 @@ cdef class Reach(Walk):
         cdef Trust trust = trust_of(f.__globals__)
         if self.dynamic or self.has_run(f):
             self.executed_function(f, trust)
-        if trust != USERS and dg_field_of_function(<PyObject *>f, 3)[0] is NULL \
+        if trust != USERS and pointed_at(dg_field_of_function(<PyObject *>f, 3), f) is ABSENT \
                 and (trust == OURS or not self.has_run(f)):
             return 0
         self.guards.pointer(dg_field_of_function(<PyObject *>f, 0), f, f"the code of {f.__qualname__}")
@@ -194,12 +194,13 @@ cdef class Reach(Walk):
             if self.dynamic or name in self.attributes:
                 self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, f"{name} of {f.__qualname__}")
         if self.dynamic or "__annotations__" in self.attributes:
-            if dg_field_of_function(<PyObject *>f, 8)[0] is not NULL:
-                self.meet(<object>dg_field_of_function(<PyObject *>f, 8)[0], f"the annotations of {f.__qualname__}")
+            annotations = pointed_at(dg_field_of_function(<PyObject *>f, 8), f)
+            if annotations is not ABSENT:
+                self.meet(annotations, f"the annotations of {f.__qualname__}")
         attributes = f.__dict__         # created here, so that a later read does not change the pointer
         self.guards.pointer(dg_field_of_function(<PyObject *>f, 3), f, f"the attributes of {f.__qualname__}")
         self.guards.attributes(attributes, None if self.dynamic else self.attributes, f)
-        for name, value in attributes.items():
+        for name, value in list(attributes.items()):
             if self.dynamic or name in self.attributes:
                 self.meet(value, f"{f.__qualname__}.{name}")
         return 0
@@ -209,7 +210,6 @@ cdef class Reach(Walk):
         not the pointers to them."""
         cdef Py_ssize_t i
         cdef int field
-        cdef PyObject *p
         cdef object code = f.__code__
         cdef Names n = self.names(code)
         self.explain(code)
@@ -223,12 +223,12 @@ cdef class Reach(Walk):
             name = code.co_freevars[i]
             if trust != OURS:
                 self.guards.pointer(dg_cell_at(<PyObject *>cell), cell, name)
-            p = PyCell_GET(<PyObject *>cell)
+            held = pointed_at(dg_cell_at(<PyObject *>cell), cell)
             if name not in n.free and not n.nested and name != "__class__" and self.executed.offsets is not None:
                 continue                        # no code that ran reads it
-            if p is not NULL:
+            if held is not ABSENT:
                 chains = n.free.get(name)
-                self.follow(<object>p, {()} if chains is None or n.nested else chains, name)
+                self.follow(held, {()} if chains is None or n.nested else chains, name)
         return 0
 
     cdef int package_state(self, object f) except -1:
@@ -315,7 +315,7 @@ cdef class Reach(Walk):
             self.guards.entries(attributes, tuple(public | self.attributes), x, f"an attribute of a {kind.__name__}")
             if self.dynamic:
                 self.guards.attributes(attributes, None, x)
-            for name, item in attributes.items():
+            for name, item in list(attributes.items()):
                 self.meet(item, name)
         for name, slot in slots_of_class(kind):
             at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
@@ -338,7 +338,8 @@ cdef class Reach(Walk):
             return self.made_of_parts(x, parts, label)
         if kind is types.CellType:                  # in some classes, and in tuples of a closure
             self.guards.pointer(dg_cell_at(<PyObject *>x), x, label)
-            return self.meet(<object>PyCell_GET(<PyObject *>x), label) if PyCell_GET(<PyObject *>x) is not NULL else 0
+            held = pointed_at(dg_cell_at(<PyObject *>x), x)
+            return 0 if held is ABSENT else self.meet(held, label)
         if kind is UFUNC and "O" not in x.types[0]:
             return 0
         if is_a(x, CACHED_PROPERTY):
@@ -425,8 +426,9 @@ cdef class Reach(Walk):
                 at = dg_slot_at(<PyObject *>x, <PyObject *>slot)
                 if at is not NULL:
                     self.guards.pointer(at, x, name)
-                    if at[0] is not NULL:
-                        self.meet(<object>at[0], name)
+                    held = pointed_at(at, x)
+                    if held is not ABSENT:
+                        self.meet(held, name)
         return 0
 
     cdef int cell(self, object x, object kind) except -1:
@@ -439,7 +441,7 @@ cdef class Reach(Walk):
         for name, value in list(attributes.items()):
             if name in REGISTRIES:
                 self.guards.attributes(value, None, x)
-                for member in value.values():
+                for member in list(value.values()):
                     self.meet(member, name)
             elif self.dynamic or name in self.all_attributes:
                 self.meet(value, name)
