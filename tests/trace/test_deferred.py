@@ -245,3 +245,27 @@ def test_several_threads_record_at_once():
     assert len(found) == 20
     for value in found:
         assert_same(value, expected)
+
+
+def test_another_thread_has_no_numbers_of_a_recording():
+    """It gets an error, and the numbers of its own when the recording has ended."""
+    seen, raised = [], []
+
+    def elsewhere(y):
+        try:
+            raised.append(ops.sum(ops.sin(y)).asnumpy())
+        except RuntimeError as error:
+            raised.append(error)
+
+    def body(x):
+        y = ops.exp(chain(x))
+        worker = threading.Thread(target=elsewhere, args=(y,))
+        worker.start()
+        worker.join()
+        seen.append(y)
+        return ops.sum(y)
+
+    with pytest.warns(UserWarning, match="runs eagerly"):
+        dg.jit(body)(Tensor(X))
+    assert "another thread records" in str(raised[0])
+    assert_same(seen[0], ops.exp(chain(Tensor(X))))

@@ -103,6 +103,57 @@ def test_another_thread_may_read_a_number_of_a_call_that_runs():
     np.testing.assert_allclose(found.asnumpy(), at_once(dg.grad(f), X).asnumpy(), rtol=1e-12)
 
 
+ELSEWHERE = {
+    "eager": lambda y: ops.sum(ops.sin(y)),
+    "a view": lambda y: ops.sum(ops.sin(y.T)[1:]),
+    "product": lambda y: ops.sum(y.T @ y),
+    "gradient": lambda y: ops.sum(dg.grad(lambda x: ops.sum(ops.sin(x)))(y)),
+    "map": lambda y: ops.sum(dg.vmap(ops.sin)(y)),
+    "call that defers": lambda y: Squares()(y),
+    "recorded": dg.jit(lambda y: ops.sum(ops.sin(y))),
+    "recorded, captured": lambda y: dg.jit(lambda: ops.sum(ops.cos(y)))(),
+}
+
+
+class Squares(nn.Cell):
+    def construct(self, y):
+        return ops.sum(ops.exp(y) * ops.exp(y))
+
+
+class Giver(nn.Cell):
+    """Gives what it has deferred to another thread, or to several at once."""
+
+    def __init__(self, taker, threads):
+        super().__init__()
+        self._taker, self._threads = taker, threads
+
+    def construct(self, x):
+        y = ops.sin(x) * 2.0
+        found = []
+        takers = [threading.Thread(target=lambda: found.append(self._taker(y).asnumpy())) for _ in range(self._threads)]
+        for t in takers:
+            t.start()
+        z = ops.cumsum(y, 0)  # needs the numbers too
+        for t in takers:
+            t.join()
+        return ops.sum(z), found
+
+
+@pytest.mark.usefixtures("deferring")
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("what", ELSEWHERE)
+def test_another_thread_computes_with_what_a_call_has_deferred(what, threads):
+    use = ELSEWHERE[what]
+    for _ in range(3):
+        use(2.0 * ops.cos(X))  # what is recorded is replayed there
+    expected = at_once(use, 2.0 * ops.sin(X)).asnumpy()
+    total, found = Giver(use, threads)(X)
+    np.testing.assert_allclose(total.asnumpy(), np.cumsum(2.0 * np.sin(X.asnumpy()), 0).sum(), rtol=1e-11)
+    assert len(found) == threads
+    for value in found:
+        np.testing.assert_allclose(value, expected, rtol=1e-11)
+
+
 @pytest.mark.usefixtures("deferring")
 def test_errors_are_raised_at_the_line_of_the_user():
     with pytest.raises(ValueError, match="shape"):

@@ -67,6 +67,22 @@ cdef struct Hooks:
 
 cdef Hooks HOOKS
 
+cdef extern from "memory/shared.h":
+    char *dg_read_data(char **place) noexcept
+
+
+cdef inline bint is_deferred(Array a) noexcept:
+    """Whether an array has no data yet. What else `take_over` gives it is read after this was asked."""
+    return dg_read_data(&a.data) is NULL and a.size > 0
+
+
+cdef inline Array with_numbers(Array a):
+    """An array that has data: what is deferred is computed, maybe by the thread that has deferred it."""
+    if is_deferred(a):
+        HOOKS.compute(a)
+    return a
+
+
 cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape)
 cdef int take_over(Array a, Array numbers) except -1
 cdef Array new_array(int typenum, int ndim, const Py_ssize_t *shape)

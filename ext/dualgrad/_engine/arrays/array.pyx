@@ -29,7 +29,6 @@ from .thread cimport dg_thread, thread_state
 cnp.import_array()
 
 cdef extern from "memory/shared.h":
-    char *dg_read_data(char **place) noexcept
     void dg_write_data(char **place, char *value) noexcept
 
 cdef extern from "memory/memory.h":
@@ -262,12 +261,6 @@ cdef int take_over(Array a, Array numbers) except -1:
     return 0
 
 
-cdef inline int numbers_needed(Array a) except -1:
-    if dg_read_data(&a.data) is NULL and a.size > 0:
-        HOOKS.compute(a)
-    return 0
-
-
 cdef Array scalar(int typenum, double value):
     """A number as an array without axes."""
     cdef Array a = new_array(typenum, 0, NULL)
@@ -307,7 +300,7 @@ cdef bint uniform(Array a) except -1:
     cdef bint one_place = True                  # all strides are zero
     if a.size == 0:
         return False
-    numbers_needed(a)
+    with_numbers(a)
     for i in range(a.ndim):
         one_place = one_place and (a.shape[i] == 1 or a.strides[i] == 0)
     if not one_place:
@@ -317,7 +310,7 @@ cdef bint uniform(Array a) except -1:
 
 cdef double first_number(Array a) except? -1:
     """The first element of a real array that is not empty."""
-    numbers_needed(a)
+    with_numbers(a)
     if a.typenum == cnp.NPY_DOUBLE:
         return (<double *>a.data)[0]
     if a.typenum == cnp.NPY_FLOAT:
@@ -328,7 +321,7 @@ cdef double first_number(Array a) except? -1:
 cdef Array contiguous(Array a):
     """The array itself if its elements lie in order, else a copy in which they do."""
     cdef Array c
-    numbers_needed(a)
+    with_numbers(a)
     if a.contiguous:
         return a
     c = new_array(a.typenum, a.ndim, a.shape)
@@ -353,7 +346,7 @@ cdef object _as_ndarray(Array a, int flags):
     cdef int i
     cdef object descr = np_type(a.typenum)
     cdef object r
-    numbers_needed(a)
+    with_numbers(a)
     for i in range(a.ndim):
         dims[i] = a.shape[i]
         strides[i] = a.strides[i]

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from time import perf_counter
 
 from ..arrays.array cimport (ARRAY, DG_DEBUG, Array, Value, contiguous, copy_of, count, has_form, new_array, new_view,
-                             same_form, to_ndarray, without_numbers)
+                             same_form, to_ndarray, with_numbers, without_numbers)
 from ..primitives.execute cimport run as execute
 from ..primitives.registry cimport Loop, op_name
 from ..primitives.forms cimport outside
@@ -222,7 +222,7 @@ cdef class Plan:
             value = value_in(<TensorBase>m.which)
             if value.kind != ARRAY or not same_form(<Array>value, m.form):
                 return False
-            a = <Array>value
+            a = with_numbers(<Array>value)
             if not a.contiguous:
                 a = contiguous(a)
             held[m.base - N_BASES] = a

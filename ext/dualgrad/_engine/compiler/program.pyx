@@ -15,7 +15,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcmp, memset
 
-from ..arrays.array cimport DG_DEBUG, Array, Value, contiguous, count, has_form, shape_tuple, uniform
+from ..arrays.array cimport DG_DEBUG, Array, Value, contiguous, count, has_form, shape_tuple, uniform, with_numbers
 from ..primitives.execute cimport run as execute
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.registry cimport EFFECTS, op_name
@@ -174,7 +174,7 @@ cdef class Program:
                 v = value_in(<TensorBase>self.sources[i])
                 if not isinstance(v, Array) or not has_form(<Array>v, self.typenums[i], self.shapes[i]):
                     return False
-                a = <Array>v
+                a = with_numbers(<Array>v)
             else:
                 continue
             Py_INCREF(a)

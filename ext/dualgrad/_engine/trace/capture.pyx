@@ -3,7 +3,7 @@
 A capture is not replayed. So it does not end where Python reads numbers that depend on the arguments
 (``if x[0] > 0``): it shows the branches taken at this point, and says so.
 """
-from ..arrays.array cimport ARRAY, Array, Value
+from ..arrays.array cimport ARRAY, Array, Value, with_numbers
 from .dependence cimport Dependence, dependence_of
 from ..primitives.execute cimport Tracer, active_tracer, start_tracing, stop_tracing
 from .executed cimport Executed
@@ -68,7 +68,7 @@ cdef Array plain_array(TensorBase t):
     cdef Value v = value_in(t)
     if v.kind != ARRAY:
         raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")
-    return <Array>v
+    return with_numbers(<Array>v)
 
 
 cdef list record_once(Probe probe, object fn, tuple args, Executed executed):

@@ -14,7 +14,7 @@ releases its operands.
 """
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport HOOKS, MAX_DIMS, Array, take_over, without_numbers
+from ..arrays.array cimport HOOKS, MAX_DIMS, Array, is_deferred, take_over, without_numbers
 from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport Tracer, active_tracer, run
 from ..primitives.opcodes cimport N_OPS
@@ -22,7 +22,6 @@ from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape,
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
-    char *dg_read_data(char **place) noexcept
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *x)   # an argument of type object would hold a reference itself
@@ -55,7 +54,7 @@ cdef class DeferredValues:
         for i in range(n):
             a = <Array>args[i]
             nbytes += a.size * a.itemsize
-            unread = unread or (dg_read_data(&a.data) is NULL and a.size > 0)
+            unread = unread or is_deferred(a)
         if (not unread and nbytes < thread_state().deferred // 16) or (op >= N_OPS and PRIMITIVES[op] is NULL):
             return None
         typenum = type_and_shape(op, params, args, n, &ndim, shape)
@@ -99,7 +98,7 @@ cdef class DeferredValues:
         while stack:
             slot = stack[len(stack) - 1]
             p = self.waiting.get(slot)
-            missing = [] if p is None else [x.slot for x in p.operands if x.data is NULL and x.size > 0]
+            missing = [] if p is None else [x.slot for x in p.operands if is_deferred(x)]
             if missing:
                 stack.extend(missing)
                 continue
@@ -134,7 +133,7 @@ cdef class DeferredValues:
         cdef Array x
         for p in self.waiting.values():
             for x in p.operands:
-                if x.data is NULL:
+                if is_deferred(x):
                     inside[x.slot] = inside.get(x.slot, 0) + 1
         x = None
         return [slot for slot, p in self.waiting.items()
@@ -153,10 +152,12 @@ cdef class DeferredValues:
 cdef int compute_now(Array a) except -1:
     """Python or a kernel reads a deferred array."""
     cdef Tracer tracer = active_tracer()
-    if tracer is None:
-        raise RuntimeError("the numbers of this tensor were deferred while a function was recorded, and an error kept "
-                           "them from being computed")
-    return tracer.needed(a)
+    if tracer is not None and tracer.knows(a):
+        return tracer.needed(a)
+    if is_deferred(a):                          # else its call has computed it meanwhile
+        raise RuntimeError("the numbers of this tensor are deferred while another thread records a function, or an "
+                           "error kept them from being computed")
+    return 0
 
 
 # ------------------------------------------------------------------------------------------------- types and shapes

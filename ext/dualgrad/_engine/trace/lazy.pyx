@@ -21,7 +21,8 @@ from cpython.object cimport PyObject
 from threading import RLock
 from weakref import WeakValueDictionary
 
-from ..arrays.array cimport HOOKS, MAX_DIMS, Array, copy_of, item_size, new_view, to_ndarray, uniform
+from ..arrays.array cimport (HOOKS, MAX_DIMS, Array, copy_of, is_deferred, item_size, new_view, to_ndarray, uniform,
+                             with_numbers)
 from ..compiler.plan cimport Plan, make_plan
 from ..compiler.program cimport FROM_CONSTANT, FROM_INPUT, FROM_STEP, Program, same_numbers
 from ..primitives.opcodes cimport OP_RESHAPE, OP_TRANSPOSE
@@ -35,7 +36,6 @@ from .recorder cimport Recorder
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
     long long dg_read_shared(long long *counter) noexcept
-    char *dg_read_data(char **place) noexcept
 
 cdef enum:
     KEPT_PLANS = 16
@@ -77,6 +77,7 @@ cdef class LazyCall(Recorder):
         user's NumPy array is looked at again, since Python may have changed it."""
         if a.trace == self.trace or a.basis:
             return a
+        with_numbers(a)
         found = self.aliases.get(id(a))
         if found is not None and (not borrowed(a) or same_numbers(<Array>(<tuple>found)[1], a)):
             return <Array>(<tuple>found)[1]
@@ -156,7 +157,7 @@ cdef class LazyCall(Recorder):
             return self.deferred.evaluate(a)
 
     cdef int asked(self, Array a, str what) except -1:
-        return self.needed(a) if dg_read_data(&a.data) is NULL and a.size > 0 else 0
+        return self.needed(a) if is_deferred(a) else 0
 
     cdef int frozen(self, object handle, Array a) except -1:
         return 0

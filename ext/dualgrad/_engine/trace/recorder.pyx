@@ -25,8 +25,8 @@ from cpython.object cimport PyObject
 
 from libc.string cimport memset
 
-from ..arrays.array cimport (ARRAY, MAX_DIMS, Array, Value, contiguous, first_number, is_complex, new_view, shape_tuple,
-                             uniform)
+from ..arrays.array cimport (ARRAY, MAX_DIMS, Array, Value, contiguous, first_number, is_complex, is_deferred, new_view,
+                             shape_tuple, uniform, with_numbers)
 from ..primitives.execute cimport run, stop_tracing
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport DRAWS, EFFECTS, broadcast_shape, is_elementwise
@@ -38,7 +38,6 @@ from ..primitives.watch cimport user_line
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
-    char *dg_read_data(char **place) noexcept
 
 cdef extern from "Python.h":
     bint PyGC_Disable()
@@ -107,7 +106,7 @@ cdef class Recorder(Tracer):
         found = self.handles.get(id(t))
         if found is not None and found[1] is a:
             return <Array>found[2]
-        alias = self.tagged(without_repeats(a), self.program.new_slot(FROM_HANDLE, t, a))
+        alias = self.tagged(without_repeats(with_numbers(a)), self.program.new_slot(FROM_HANDLE, t, a))
         self.handles[id(t)] = (t, a, alias)
         return alias
 
@@ -115,7 +114,7 @@ cdef class Recorder(Tracer):
         """Python reads an array. If it depends on handles only, the program is valid while those are unchanged."""
         cdef set needed = {a.slot}
         cdef list found = []
-        if a.data is NULL and a.size > 0:
+        if is_deferred(a):
             self.needed(a)
         for op, _, ins, out in reversed(self.program.steps):
             if out in needed:
@@ -271,8 +270,8 @@ cdef class Recorder(Tracer):
                 self.deferred.remember(out, op, params, args, n)
                 return out
             for i in range(n):
-                if dg_read_data(&(<Array>args[i]).data) is NULL and (<Array>args[i]).size > 0:
-                    self.deferred.evaluate(<Array>args[i])
+                if is_deferred(<Array>args[i]):
+                    self.needed(<Array>args[i])
         out = run(op, params, args, n)
         for i in range(n):
             if out is <Array>args[i]:

@@ -19,7 +19,7 @@ cimport cython
 import warnings
 from time import perf_counter
 
-from ..arrays.array cimport ARRAY, Array, Value, same_form, without_numbers
+from ..arrays.array cimport ARRAY, Array, Value, same_form, with_numbers, without_numbers
 from .signature cimport Signature, template_of_results
 from ..primitives.execute cimport start_tracing, stop_tracing
 from .executed cimport Executed
@@ -116,7 +116,7 @@ cdef class Specialisation:
             for k in range(i):
                 if args[k] is x:
                     return None
-            arrays.append(v)
+            arrays.append(with_numbers(<Array>v))
         return arrays
 
 

@@ -20,7 +20,7 @@ give equal programs.
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport Array, Value, contiguous, new_view, scalar
+from ..arrays.array cimport Array, Value, contiguous, is_deferred, new_view, scalar, with_numbers
 from ..compiler.repetitions cimport Body, Repetition, Reversal, repetition
 from ..compiler.program cimport Program
 from ..primitives.execute cimport active_tracer, execute as run_primitive, run, start_tracing, stop_tracing
@@ -61,7 +61,7 @@ cdef class BodyRecorder(Recorder):
         given = a
         if isinstance(self.outer, BodyRecorder) and a.trace != self.outer.trace:
             given = (<BodyRecorder>self.outer).captured(a)
-        if a.data is NULL and a.size > 0:
+        if is_deferred(a):
             self.outer.needed(a)
         alias = self.input(a)
         self.shared.append(given)
@@ -248,8 +248,8 @@ cdef class Rolled:
         self.carried = structures(carry, arrays)
         if self.n >= 0 and self.done >= self.n:
             k = 0
-        inside = [recorder.input(computed(a)) for a in arrays]
-        given = [recorder.input(computed(a)) for a in self.before]
+        inside = [recorder.input(with_numbers(a)) for a in arrays]
+        given = [recorder.input(with_numbers(a)) for a in self.before]
         given += [recorder.input(entry_at(<Array>a, k)) for a in self.stacked]
         number = recorder.input(scalar(cnp.NPY_INT64, <double>k))
         stop_tracing(self.outer)
@@ -383,16 +383,9 @@ cdef list slots_of(list arrays):
     return [(<Array>a).slot for a in arrays]
 
 
-cdef Array computed(Array a):
-    """An array with its numbers."""
-    if a.data is NULL and a.size > 0:
-        active_tracer().needed(a)
-    return a
-
-
 cdef Array entry_at(Array a, Py_ssize_t k):
     """Entry k of an array."""
-    a = computed(a)
+    a = with_numbers(a)
     return new_view(a, a.ndim - 1, a.shape + 1, a.strides + 1, a.data + k * a.strides[0])
 
 
@@ -442,7 +435,7 @@ def rolls():
 
 def truth_of(TensorBase t not None):
     """(whether one of the truth values behind a tensor of one holds, whether they are many), for the loop itself."""
-    cdef Array a = computed(array_of(read(t)))
+    cdef Array a = with_numbers(array_of(read(t)))
     cdef Py_ssize_t i
     a = contiguous(a)
     return any([a.data[i] != 0 for i in range(a.size)]), a.size > 1

@@ -15,7 +15,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 import numpy as np
 
-from ..arrays.array cimport ARRAY, Array, Value, copy_of, shape_tuple
+from ..arrays.array cimport ARRAY, Array, Value, copy_of, shape_tuple, with_numbers
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)
 from .recorder cimport Recorder
@@ -130,7 +130,7 @@ cdef class Signature:
                 v = value_in(t)
                 if v is None or v.kind != ARRAY or hooks_of(t):
                     return None         # hooks come and go with the tensor: a program of another one has none
-                a = arrays[id(t)] = <Array>v
+                a = arrays[id(t)] = with_numbers(<Array>v)
             known = 0
             if t.parameter:
                 known = (id(t), t.requires_grad, t.name)

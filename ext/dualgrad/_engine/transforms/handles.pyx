@@ -16,7 +16,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 import numpy as np
 
 from ..arrays.array cimport (ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Array, Value, copy_of, from_ndarray, shape_tuple,
-                             to_ndarray)
+                             to_ndarray, with_numbers)
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.execute cimport Tracer, active_tracer, given_to_python, tracing
 from ..primitives.watch cimport user_line
@@ -116,7 +116,7 @@ cdef inline Value current(TensorBase t):
     cdef Value v = held(t)
     if v.kind != ARRAY:
         return v if thread_state().environment is NULL else lowered(v, current_environment())
-    return active_tracer().reference(t, <Array>v) if tracing() else v
+    return active_tracer().reference(t, <Array>v) if tracing() else with_numbers(<Array>v)
 
 
 cdef Value base(TensorBase t):
@@ -175,7 +175,7 @@ cdef Value read(TensorBase t):
         v = held(t)
         if v.kind != ARRAY:
             return v if thread.environment is NULL else lowered(v, current_environment())
-        return v if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
+        return with_numbers(<Array>v) if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
     return seen(t, current_closed_call(), LATER)
 
 
