@@ -10,6 +10,7 @@ program at once.
 `prepare` drops steps that nothing depends on. `run` is the plain interpreter: it applies each step to arrays, as
 eager execution would, without any of the work that found out which steps there are.
 """
+cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -194,9 +195,11 @@ cdef class Program:
         cdef Array a
         cdef int k, op
         cdef tuple step, ins
-        cdef list results = []
-        if self.dead is None:
-            self.dead = self.deaths()
+        cdef list results = [], dead
+        with cython.critical_section(self):
+            if self.dead is None:
+                self.dead = self.deaths()
+            dead = self.dead
         slots = <PyObject **>PyMem_Malloc(n * sizeof(PyObject *))
         if slots is NULL:
             raise MemoryError()
@@ -226,7 +229,7 @@ cdef class Program:
                     many = NULL
                 Py_INCREF(a)
                 slots[<int>step[3]] = <PyObject *>a
-                for slot in <list>self.dead[i]:
+                for slot in <list>dead[i]:
                     k = slot
                     Py_XDECREF(slots[k])
                     slots[k] = NULL

@@ -344,7 +344,7 @@ cdef int go_eager(Function function, str why, object line) except -1:
     function.why = why
     function.line = line
     dg_set_flag(&function.eager)
-    function.specialisations = {}
+    function.specialisations.clear()        # the dict stays: another thread may be at it
     function.latest = None
     dg_write_shared(&function.bytes, 0)
     if function.quiet:
