@@ -7,6 +7,7 @@ The order of threads is nobody's: a number may be any of those that were written
 import copy
 import functools
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -117,6 +118,27 @@ def test_recorded_steps_change_what_others_read():
             one_number(step(x) if k else w)
 
     at_once(work)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_recording_takes_no_numbers_of_another_thread(reads):
+    """It gives a tensor a value, another thread another one: that is no constant of the program."""
+    w, ones = Parameter(np.ones(5), name="w"), f64(np.ones(5))
+
+    def body(x):
+        w.set_data(2.0 * x)
+        other = threading.Thread(target=w.set_data, args=(ones,))
+        other.start()
+        other.join()
+        return w * x if reads else 3.0 * x
+
+    recorded = dg.jit(body, pure=True)
+    with pytest.warns(UserWarning, match="another thread gives a new value"):
+        recorded(ones)
+    for k in range(2, 5):
+        x = f64(np.full(5, float(k)))
+        assert one_number(recorded(x)) == (k if reads else 3.0 * k)
+        assert one_number(w) == 1.0
 
 
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")  # a copy leaves an attribute with a class that the others use

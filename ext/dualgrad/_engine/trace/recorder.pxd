@@ -17,7 +17,7 @@ cdef class Recorder(Tracer):
     cdef StepIndex index                # the steps so far
     cdef list kept                      # slot -> its array, or None if it is not kept
     cdef readonly list fixed            # (handle, array) for handles whose numbers Python has read
-    cdef dict effects                   # id of a handle -> handle
+    cdef dict effects                   # id of a handle -> (handle, what the function has put there)
     cdef dict negated                   # slot of a negation -> its operand
     cdef dict positions                 # id of an argument -> its position
     cdef SlotMap absorbed               # slot of an absorbing product with ones -> its other operand

@@ -100,9 +100,12 @@ cdef class Recorder(Tracer):
     cdef Array reference(self, object handle, Array a):
         cdef TensorBase t = <TensorBase>handle
         cdef Array alias
-        # An array that the function has put into a handle is a constant unless it has a mark: each run puts it there.
-        if a.trace == self.trace or t.birth >= self.start or id(t) in self.effects:
+        if a.trace == self.trace or t.birth >= self.start:
             return a
+        found = self.effects.get(id(t))
+        if found is not None:           # what the function has put there is a constant: each run puts it there
+            expect_held(self, a, <tuple>found)
+            return with_numbers(a)
         found = self.handles.get(id(t))
         if found is not None and found[1] is a:
             return <Array>found[2]
@@ -141,7 +144,7 @@ cdef class Recorder(Tracer):
 
     cdef int rebound(self, object handle) except -1:
         if (<TensorBase>handle).birth < self.start:
-            self.effects[id(handle)] = handle
+            self.effects[id(handle)] = handle, value_in(<TensorBase>handle)
         return 0
 
     cdef int give_up(self, str why) except -1:
@@ -298,14 +301,22 @@ cdef class Recorder(Tracer):
         """Write down the effects."""
         cdef TensorBase t
         cdef Value v
-        for handle in self.effects.values():
-            t = <TensorBase>handle
+        for effect in list(self.effects.values()):
+            t = <TensorBase>(<tuple>effect)[0]
             v = value_in(t)
+            expect_held(self, v, <tuple>effect)
+            if self.failed is not None:
+                return 0
             if v.kind != ARRAY:
                 self.give_up("a tensor made outside holds a value of a derivative that is still being taken")
                 return 0
             self.program.effects.append((self.positions.get(id(t), t), self.slot_of(<Array>v)))
         return 0
+
+
+cdef int expect_held(Recorder recorder, Value now, tuple effect) except -1:
+    """Give up if a handle no longer holds what the function has put there."""
+    return 0 if now is effect[1] else recorder.give_up("another thread gives a new value to a tensor that it changes")
 
 
 cdef object digest(const char *data, Py_ssize_t nbytes):
