@@ -12,6 +12,7 @@ import importlib
 import inspect
 import itertools
 import json
+import math
 import os
 import random
 import resource
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import types
 import warnings
@@ -50,8 +52,10 @@ NESTS = frozenset(
     "linear_solve while_loop fori_loop scan cond sparsity sparse_jacobian sparse_hessian get_grad verified explain "
     "profile objective residuals rhs system verify interpreted HyperMap custom_vjp custom_jvp".split()
 )
-TIME = 2  # seconds for a call
-STUCK = 30  # seconds after which a child that does not react is ended
+# Where other programs take the processor, a call that is right lasts long: the time of the processor is limited.
+TIME = 2  # seconds of the processor for a call
+STUCK = 30  # seconds of the processor after which a child that does not react is ended
+WAIT = 60  # seconds for a call that waits; a child has ten times as many
 MEMORY = 6 << 30
 INTERNAL = (AttributeError, NameError, KeyError, IndexError, SystemError, AssertionError, ZeroDivisionError)
 PACKAGE = Path(dg.__file__).parent
@@ -319,10 +323,10 @@ def one(number, show=False):
     found, call = None, Call(number)
     try:
         try:
-            signal.alarm(TIME)
+            _limit(TIME, WAIT)
             call.run()
         finally:
-            signal.alarm(0)  # the alarm may still come just before this, and is caught below
+            _limit(0, 0)  # a signal may still come just before this, and is caught below
         outcome = "returned"
     except TimeLimit:
         outcome = found = "time"
@@ -349,6 +353,12 @@ def one(number, show=False):
     return outcome, found, story
 
 
+def _limit(processor, wait):
+    """Have signals after these times of the processor and of the clock; 0 is never."""
+    signal.setitimer(signal.ITIMER_PROF, processor)
+    signal.setitimer(signal.ITIMER_REAL, wait)
+
+
 def _text(x):
     try:
         return f"{type(x).__name__}:{x!r}"[:200]
@@ -363,6 +373,19 @@ def _expired(*_):
     raise TimeLimit
 
 
+def heed_limits():
+    """Let the signals of both clocks end a call."""
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, _expired)
+
+
+def _begin(number, report):
+    """Say that a call begins, from which the time of the processor counts after which the kernel ends the child."""
+    used = math.ceil(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (used + STUCK, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    print("begin", number, file=report)
+
+
 def child(numbers):
     """Run calls; write a line for each one begun and each one done."""
     report = os.fdopen(os.dup(1), "w", buffering=1)
@@ -372,10 +395,10 @@ def child(numbers):
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGALRM, _expired)
+    heed_limits()
     warnings.simplefilter("ignore")
     for number in numbers:
-        print("begin", number, file=report)
+        _begin(number, report)
         outcome, found, story = one(number)
         print("end", json.dumps([number, outcome, found, story]), file=report)
         if outcome == "time":
@@ -409,7 +432,7 @@ def fuzz(first, count, program=__file__, show=False):
 
 
 def _watch(command, folder):
-    """Run one child until it ends or is stuck; return its lines and how it ended."""
+    """Run one child until it ends or waits for ever; return its lines and how it ended."""
     paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
     with open(f"{folder}/errors", "w+") as errors, open(f"{folder}/report", "w+") as report:
@@ -419,7 +442,7 @@ def _watch(command, folder):
         size = -1
         while True:
             try:
-                process.wait(STUCK)
+                process.wait(10 * WAIT)
                 break
             except subprocess.TimeoutExpired:
                 if os.fstat(report.fileno()).st_size == size:
@@ -434,7 +457,7 @@ def main(arguments):
     if arguments[0] == "--child":
         child(range(int(arguments[1]), int(arguments[2])))
     elif len(arguments) == 1:
-        signal.signal(signal.SIGALRM, _expired)
+        heed_limits()
         warnings.simplefilter("ignore")
         faulthandler.enable()
         print(one(int(arguments[0]), show=True))

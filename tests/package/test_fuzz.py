@@ -113,14 +113,53 @@ def test_a_child_that_ends_is_reported_and_the_next_goes_on(tmp_path, kind):
     assert wrong[0][1].startswith("crash")
 
 
-def test_a_call_that_does_not_end_is_ended(monkeypatch):
-    monkeypatch.setattr(fuzz, "TIME", 1)
-    monkeypatch.setattr(fuzz.Call, "run", lambda self: time.sleep(10))
-    before = signal.signal(signal.SIGALRM, fuzz._expired)
-    try:
-        assert fuzz.one(1)[0] == "time"
-    finally:
-        signal.signal(signal.SIGALRM, before)
+@pytest.fixture
+def limits(monkeypatch):
+    """Short limits, and the signals of this process as they were."""
+    monkeypatch.setattr(fuzz, "TIME", 0.2)
+    monkeypatch.setattr(fuzz, "WAIT", 2)
+    before = {number: signal.getsignal(number) for number in (signal.SIGPROF, signal.SIGALRM)}
+    fuzz.heed_limits()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def spin():
+    while True:
+        pass
+
+
+# what a call does: how it ends
+ENDS = {
+    "it computes": (lambda self: spin(), "time"),
+    "it waits": (lambda self: time.sleep(10), "time"),
+    "it waits for the processor": (lambda self: time.sleep(0.5), "returned"),
+}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_a_call_that_does_not_end_is_ended(monkeypatch, limits, kind):
+    run, outcome = ENDS[kind]
+    monkeypatch.setattr(fuzz.Call, "run", run)
+    assert fuzz.one(1)[0] == outcome
+
+
+def test_a_child_that_does_not_react_is_ended(tmp_path):
+    program = tmp_path / "child.py"
+    program.write_text(
+        "import signal, sys\n"
+        f"sys.path.insert(0, {str(Path(fuzz.__file__).parent)!r})\n"
+        "import fuzz\n"
+        "fuzz.STUCK = 1\n"
+        "fuzz._begin(int(sys.argv[2]), sys.stdout)\n"
+        "sys.stdout.flush()\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF, signal.SIGALRM])\n"
+        "while True: pass\n"
+    )
+    outcomes, wrong = fuzz.fuzz(5, 1, str(program))
+    assert outcomes == {"crash": 1}
+    assert wrong[0][1].startswith(f"crash: {-signal.SIGXCPU} ")
 
 
 def test_a_level_that_stays_open_is_found(monkeypatch):
