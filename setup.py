@@ -167,6 +167,7 @@ class Build(build):
     def initialize_options(self):
         super().initialize_options()
         self.build_base = BUILD
+        self.build_platlib, self.build_temp = f"{BUILD}/lib", f"{BUILD}/temp"
 
     def run(self):
         # Before anything is copied, so that no list of files hides the error.
@@ -182,6 +183,9 @@ class BuildExt(build_ext):
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or JOBS
+        if self.editable_mode:
+            # An editable install would compile in a temporary folder, and the next build compile all again.
+            self.build_lib, self.build_temp = f"{BUILD}/lib", f"{BUILD}/temp"
 
     def build_extensions(self):
         # Not at import, so that reading metadata or packing an sdist compiles nothing.
