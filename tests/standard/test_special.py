@@ -57,6 +57,8 @@ def test_functions_that_are_entered_are_found():
 def test_what_scipy_asks_for_is_found():
     """SciPy's list of its functions that ask for one of the same name; those of which there is a rule are found."""
     backends = pytest.importorskip("scipy.special._support_alternative_backends")
+    if not hasattr(backends, "_special_funcs"):
+        pytest.skip("an older SciPy has no such list")
     from dualgrad.scipy import special as rules
 
     rows = {entry.row.function for entry in rules.ENTRIES if entry.row.function}
