@@ -230,7 +230,6 @@ MODULES: Final = {
         "solve_ivp": _INTEGRATE,
         "stats": "use dualgrad.stats",
         "sparse": "use dualgrad.sparse",
-        "fft": "use dualgrad.numpy.fft",
     },
     "dualgrad.ops": {
         "no_grad": _NO_TAPE,

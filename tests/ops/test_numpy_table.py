@@ -199,3 +199,11 @@ def test_every_way_of_differentiating_agrees(sample: Sample):
     f = of_tensors(sample)
     check(f, sample.args, order=sample.order, smooth=sample.smooth, batched=sample.batched, narrow=False)
     assert_replays_agree(f, sample.args)
+
+
+@pytest.mark.parametrize(
+    ("trim", "error"), [(Tensor(1.0), TypeError), (3, TypeError), (None, TypeError), ("x", ValueError)]
+)
+def test_zeros_are_trimmed_at_ends_that_there_are(trim, error):
+    with pytest.raises(error, match=r"np\.trim_zeros: trim is .*; expected 'f', 'b' or 'fb'"):
+        np.trim_zeros(Tensor([0.0, 1.0]), trim)

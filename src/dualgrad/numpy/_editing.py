@@ -117,6 +117,10 @@ def _np_resize(a: Any, new_shape: Any) -> Tensor:
 @implements(np.trim_zeros)
 def _np_trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
     x = tensor_of(filt)
+    if not isinstance(trim, str):
+        raise TypeError(f"np.trim_zeros: trim is a {type(trim).__name__}; expected 'f', 'b' or 'fb'")
+    if not set(trim.lower()) <= set("fb"):
+        raise ValueError(f"np.trim_zeros: trim is {trim!r}; expected 'f', 'b' or 'fb'")
     places = np.arange(x.size).reshape(x.shape)
     (rows,) = [np.nonzero(numbers(x))]
     axes = range(x.ndim) if axis is None else [one_axis("np.trim_zeros", k, x.shape) for k in np.atleast_1d(axis)]

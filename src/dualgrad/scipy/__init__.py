@@ -15,7 +15,7 @@ into one vector of float64 and unpacked again. The computation is recorded (`dua
 are computed together and kept for the next call at the same point.
 
 Modules of SciPy with derivatives: `interpolate` and `ndimage` (splines and images between their elements), and
-`linalg` and `special`, which are imported by themselves.
+`fft` (cosines), `linalg`, `optimize` and `special`, which are imported by themselves.
 
 SciPy is needed for these, for sparse matrices and for linear operators only: ``pip install 'dualgrad[scipy]'``.
 """
