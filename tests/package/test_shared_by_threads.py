@@ -1,7 +1,7 @@
 """Threads share tensors, weights and what functions read while one of them changes these.
 
 A writer leaves all elements of a tensor equal, so a reader that sees a mixture, or memory that was freed, is found out.
-The order of threads is nobody's: a number may be any of those that were written.
+Threads run in any order, so a number may be any of those that were written.
 """
 
 import copy

@@ -4,7 +4,7 @@ Design
 ------
 A Tensor is a handle on an immutable value, whatever its kind: inside a function that is being differentiated it holds
 a node or a dual, and looks the same. Assignment (`t[i] = v`, `set_data`, an optimiser's step) rebinds the handle, also
-while another thread reads it: that thread has the former value or the new one, whole. So whoever needs several
+while another thread reads it: that thread has the whole former value or the whole new one. So code that needs several
 things of a value (type, shape, numbers) reads it once.
 
 A parameter is by itself no value of any level. When a primitive reads it, every open level that differentiates it
