@@ -53,6 +53,15 @@ cdef int product_over_rows(Emitter e, Operation o, View a, View b) except -1:
     return half_of_total(e, o, a, b)
 
 
+cdef bint leaves_alone(Emitter e, Operation o):
+    """Whether nothing else that the region makes leaves it, so that it may run twice."""
+    cdef Operation p
+    for p in e.region.operations:
+        if p is not o and (e.partition.of[p.out.number].added or e.allocation.of[p.out.number].base != IN_BLOCK):
+            return False
+    return True
+
+
 cdef int half_of_total(Emitter e, Operation o, View a, View b) except -1:
     """Note that half of a product over the rows is enough, where the left factor is the right one with each row times
     numbers of its own, and the region makes nothing else that leaves it: it may have to run twice."""
@@ -61,12 +70,10 @@ cdef int half_of_total(Emitter e, Operation o, View a, View b) except -1:
     cdef Operation p
     if not made.own or made.code.kind != DG_MATMUL_ONTO or are_dots(o.out.typenum, o.out.size):
         return 0
-    if e.capacity != e.block or <Py_ssize_t>a.shape[0] < LEAST_HALF:
+    if e.capacity != e.block or <Py_ssize_t>a.shape[0] < LEAST_HALF or not leaves_alone(e, o):
         return 0
     for p in e.region.operations:
         makers[p.out] = p
-        if p is not o and (e.partition.of[p.out.number].added or e.allocation.of[p.out.number].base != IN_BLOCK):
-            return 0
     a = turned(a, (1, 0))
     while a.buffer in makers:
         p = <Operation>makers[a.buffer]
@@ -127,9 +134,9 @@ cdef int half_product(Emitter e, Operation o, View a, View b) except -1:
         return 0
     if a.shape[0] < HALF_ROWS or not made.own:
         return 0
+    if not leaves_alone(e, o):
+        return 0
     for p in e.region.operations:
-        if e.partition.of[p.out.number].added or (p is not o and e.allocation.of[p.out.number].base != IN_BLOCK):
-            return 0
         for v in p.ins:
             if v.buffer is o.out:
                 return 0
