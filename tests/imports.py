@@ -86,6 +86,7 @@ def layer_of(name):
     return LAYERS.index("."), "."
 
 
+@functools.cache
 def python_files():
     """Every Python module of the package by its name below `dualgrad`; the engine's own __init__ is empty."""
     paths = [path for path in sorted(PACKAGE.rglob("*.py")) if "_engine" not in path.parts]
@@ -123,6 +124,7 @@ def members(base, names):
         yield full if full in MODULES else base
 
 
+@functools.cache
 def imports_of_python(name, path):
     """(imported module, whether inside a function, whether of another project) for every import of a file."""
     package = name if path.stem == "__init__" else name.rpartition(".")[0]

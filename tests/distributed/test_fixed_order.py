@@ -56,6 +56,7 @@ def found(fn, chunk, deterministic):
 SIZES = (35, 230, 700, 3000, 20_000, 70_000, 140_000)
 
 
+@pytest.mark.rotated("chunk")
 @pytest.mark.filterwarnings("ignore:.* runs eagerly")
 @pytest.mark.parametrize("chunk", SIZES)
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -64,6 +64,7 @@ def points(shape, dtype, special):
     return tuple(map(Tensor, found))
 
 
+@pytest.mark.rotated("seed")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(), (3,), (40,), (5000,), (300, 7)])
 @pytest.mark.parametrize("seed", range(8))

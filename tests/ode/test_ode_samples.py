@@ -88,7 +88,7 @@ def test_directions_are_solved_together(order, method, jit):
         close(found, expected)
 
 
-@pytest.mark.rotated("jit")
+@pytest.mark.rotated("batch", "jit")
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("of", ["value", "gradient", "tangent", "Hessian"])

@@ -57,6 +57,7 @@ CASES = [
 ]
 
 
+@pytest.mark.rotated("position")
 @pytest.mark.parametrize(("mode", "position", "method", "adjoint"), CASES)
 def test_linear_systems_to_order_three(mode, position, method, adjoint):
     transform = MODES[mode]
@@ -108,6 +109,7 @@ def test_pytrees_captured_tensors_and_constants():
     np.testing.assert_array_equal(dg.grad(lambda y0: alone(y0).sum())(y0)["q"].asnumpy(), [1.0, 1.0])
 
 
+@pytest.mark.rotated("method")
 @pytest.mark.parametrize("method", METHODS)
 def test_vmap_and_jit_take_steps_of_each_sample(method):
     f = lambda k: odeint(lambda y, t: -k * y * (1 + ops.sin(t)), f64(1.0), f64([0.0, 1.0, 3.0]), method=method)[-1]
@@ -167,6 +169,7 @@ def decays(kind):
     return rates[kind], put
 
 
+@pytest.mark.rotated("kind")
 @pytest.mark.eager("changes what f reads")
 @pytest.mark.parametrize("kind", ["attribute", "item", "array"])
 @pytest.mark.parametrize("adjoint", ["discrete", "continuous"])

@@ -376,6 +376,7 @@ def flat_life(make, calls):
 SLOW = (fresh_lambdas, fresh_objectives)
 
 
+@pytest.mark.rotated("make")
 @needs_proc
 @pytest.mark.eager("records by itself")
 @pytest.mark.parametrize("make", [make for make in PATTERNS if make not in SLOW], ids=lambda make: make.__name__)

@@ -158,6 +158,7 @@ def interpreter(*arguments):
     )
 
 
+@pytest.mark.rotated("name")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the size of a process this way")
 @pytest.mark.parametrize("name", USES)
 def test_memory_stays_constant(name):

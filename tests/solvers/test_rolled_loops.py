@@ -172,6 +172,7 @@ def test_values(name, way):
     assert_recorded(LOOPS[name], way)
 
 
+@pytest.mark.rotated("name")
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("name", [name for name in LOOPS if name not in ("one_state", "some_states", "some_bytes")])
 def test_every_transform(name, transform):

@@ -79,6 +79,7 @@ WAYS = {
 }
 
 
+@pytest.mark.rotated("way")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_new_tensor_has_nothing_of_a_freed_one(way):
     for _ in range(ROUNDS if way != "captured" else 3):
@@ -96,6 +97,7 @@ def test_a_new_tensor_has_nothing_of_a_freed_one(way):
     assert [g.asnumpy().item() for g in dg.grad(lambda *x: sum(x).sum(), grad_position=(0, 1))(*made[:2])] == [1.0, 1.0]
 
 
+@pytest.mark.rotated("way")
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "captured"])  # whose recordings live on
 def test_classes_are_not_kept_alive_or_lost(way):
     kinds = [Tensor, Plain, Marked, Last, Parameter]

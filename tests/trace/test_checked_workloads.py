@@ -65,6 +65,7 @@ def watched(graph=False):
 LEFT_OUT = {"argon", "gaussian_process", "newton_vs_adam", "ode_sensitivity", "vmc"}
 
 
+@pytest.mark.rotated("name")
 @pytest.mark.parametrize("name", [n for n in EXAMPLES if not n.startswith("distributed_") and n not in LEFT_OUT])
 def test_examples(name, monkeypatch, tmp_path):
     """Each script, with every outermost call of a Cell recorded."""

@@ -156,7 +156,7 @@ def by_rows(examples, *forms):
 
 
 def test_recorded_programs():
-    sweep_small(30)
+    sweep_small(16)
 
 
 def test_recorded_tables():

@@ -106,6 +106,7 @@ os._exit(0)  # chains so long overflow the stack where they are freed
 """
 
 
+@pytest.mark.rotated("link")
 @pytest.mark.parametrize("length", [25_000, pytest.param(100_000, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("link", LINKS)
 def test_chains_are_walked_along(link, length):

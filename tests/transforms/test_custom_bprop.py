@@ -303,6 +303,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.rotated("inner")
 @pytest.mark.parametrize("inner", TRANSFORMS)
 @pytest.mark.parametrize("outer", TRANSFORMS)
 def test_transforms_that_read_a_result_of_the_cell(outer, inner):
