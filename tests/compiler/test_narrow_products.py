@@ -56,7 +56,7 @@ def check(form, a, b, dtype):
         assert (error <= 4 * bound).all(), (form.__name__, x.shape, y.shape, (error / bound).max())
 
 
-@pytest.mark.rotated("layout")
+@pytest.mark.rotated("layout", "form")
 @pytest.mark.parametrize("kernels", LEVELS)
 @pytest.mark.parametrize("layout", ["in order", "transposed"])
 @pytest.mark.parametrize("form", [rows, sums])

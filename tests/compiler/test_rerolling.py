@@ -104,6 +104,7 @@ def test_every_transform(name, transform):
     assert_recorded(TRANSFORMS[transform][0](LOOPS[name]))
 
 
+@pytest.mark.rotated("name")
 @pytest.mark.parametrize("name", LOOPS)
 def test_plans_are_sound(name):
     for f in (LOOPS[name], dg.grad(LOOPS[name]), TRANSFORMS["hessian"][0](LOOPS[name])):

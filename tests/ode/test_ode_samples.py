@@ -71,7 +71,7 @@ def close(found, expected):
     np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max(initial=1.0))
 
 
-@pytest.mark.rotated("method", "jit")
+@pytest.mark.rotated("order", "jit")
 @pytest.mark.parametrize(
     ("order", "method", "jit"),
     [
@@ -118,7 +118,7 @@ AROUND = {
 }
 
 
-@pytest.mark.rotated("nested")
+@pytest.mark.rotated("around")
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("nested", [False, True])
 def test_derivatives_of_a_batch(around, nested):

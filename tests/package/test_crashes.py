@@ -138,6 +138,7 @@ for n in {sizes}:
 """
 
 
+@pytest.mark.rotated("name")
 @pytest.mark.parametrize("sizes", [SIZES[:-1], pytest.param(SIZES[-1:], marks=pytest.mark.exhaustive)], ids=str)
 @pytest.mark.parametrize("name", UFUNCS)
 def test_loops_that_advance_their_pointers(name, sizes):

@@ -10,6 +10,7 @@ from dualgrad.testing.checks import TRACED, TWICE
 CASES = all_cases()
 
 
+@pytest.mark.rotated("case", key="operator")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_way_of_differentiating_agrees(case: Case):
     report = check(

@@ -78,6 +78,7 @@ def test_products_of_all_extents_are_right(dtype, layout, stacks):
             same(ops.matmul(Tensor(a), Tensor(b)).asnumpy(), a, b, (m, k, n))
 
 
+@pytest.mark.rotated("shared")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("stack", [3, 3000])
 @pytest.mark.parametrize("shared", ["", "left", "right"])

@@ -186,6 +186,7 @@ def test_states_that_are_kept(name, way):
         assert_recorded(TRANSFORMS[transform][0](LOOPS[name]), way)
 
 
+@pytest.mark.rotated("name")
 @pytest.mark.parametrize("name", LOOPS)
 def test_samples(name):
     f = LOOPS[name]

@@ -68,6 +68,7 @@ class Problem:
         return w
 
 
+@pytest.mark.rotated("method")
 @pytest.mark.parametrize("method", [m for m in TIGHT if m != "dogleg"])
 def test_weights_arrive_at_a_minimum(method):
     problem = Problem()

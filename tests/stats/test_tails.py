@@ -77,6 +77,7 @@ BELOW = {**OUTSIDE, "cdf": 0.0, "sf": 1.0, "logcdf": -np.inf, "logsf": 0.0, "ppf
 ABOVE = {**OUTSIDE, "cdf": 1.0, "sf": 0.0, "logcdf": 0.0, "logsf": -np.inf, "ppf": np.nan, "isf": np.nan}
 
 
+@pytest.mark.rotated("f")
 @pytest.mark.parametrize(("name", "f"), FUNCTIONS)
 def test_outside_the_support(name, f):
     """Values are the limits, and all slopes 0, to order 4."""
