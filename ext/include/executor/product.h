@@ -5,10 +5,11 @@
  * A library for matrix products packs both factors for the caches and starts up for each call, which pays for large ones.
  * Here some rows of the result and up to three vectors of columns (a panel) stay in registers while k is gone through, as in
  * the innermost kernel of Goto and van de Geijn (Anatomy of high-performance matrix multiplication, 2008): four rows with the
- * 16 registers of 32 bytes of AVX2, eight with the 32 of AVX-512. The left factor is read where it lies. A panel is copied
- * where its columns do not lie side by side, and where its rows lie far apart and enough rows of the result follow: then it
- * is read from one piece of memory. The last vector of a row ends where the row ends: it may compute some columns a second
- * time, so nothing beyond a row is read or written.
+ * 16 registers of AVX2, and with the 32 of NEON, which do not hold eight; eight with the 32 of AVX-512, which multiplies by
+ * numbers in memory. The left factor is read where it lies. A panel is copied where its columns do not lie side by side, and
+ * where its rows lie far apart and enough rows of the result follow: then it is read from one piece of memory. The last
+ * vector of a row ends where the row ends: it may compute some columns a second time, so nothing beyond a row is read or
+ * written.
  *
  * Each element is one sum in the order of k (by 256), with one rounding for a product and its sum. So neither the length of
  * the vectors nor the place of an element in a tile changes a number.
@@ -19,14 +20,12 @@
 #include "vector/loop.h"
 #include "vector/registers.h"
 
-#if DG_HAS_LEVELS
+/* Whether there are vectors that are multiplied and added with one rounding. */
+#define DG_HAS_PRODUCTS (DG_HAS_LEVELS || (DG_GNU && DG_FUSES_v1))
+
+#if DG_HAS_PRODUCTS
 enum { DG_PANEL = 3, DG_DEPTH = 256 }; /* vectors of a panel of columns; numbers of a sum */
 enum { DG_FAR = 512, DG_MANY = 24 };   /* bytes between rows of a factor, rows of a result: from them on panels are copied */
-
-typedef float dg_lanes_float_32 __attribute__((vector_size(32), aligned(4), may_alias));
-typedef double dg_lanes_double_32 __attribute__((vector_size(32), aligned(8), may_alias));
-typedef float dg_lanes_float_64 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), may_alias));
 
 /* One rounding for a product and its sum: said to functions, or where it is done. */
 #if defined(__clang__)
@@ -50,6 +49,7 @@ typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), ma
 
 /* For numbers T in vectors of V bytes. */
 #define DG_PANELS_OF(T, V)                                                                                            \
+    typedef T dg_lanes_##T##_##V __attribute__((vector_size(V), aligned(sizeof(T)), may_alias));                      \
     /* R rows of a times N vectors of columns */                                                                      \
     DG_INLINE DG_CONTRACTED void dg_tile_##T##_##V(const int R, const int N, const char *a, npy_intp row,             \
                                                    npy_intp step, const char *b, npy_intp down, npy_intp last,        \
@@ -140,6 +140,7 @@ typedef double dg_lanes_double_64 __attribute__((vector_size(64), aligned(8), ma
             } while (i < dims[2]);                                                                                    \
         }                                                                                                             \
     }
+#if DG_HAS_LEVELS
 DG_PANELS_OF(float, 32)
 DG_PANELS_OF(double, 32)
 DG_PANELS_OF(float, 64)
@@ -157,26 +158,35 @@ static inline int dg_long_vectors(npy_intp n, npy_intp lanes)
     const npy_intp one = (n + lanes - 1) / lanes, two = 2 * ((n + 2 * lanes - 1) / (2 * lanes));
     return n >= 2 * lanes && two <= one + one / 8;
 }
+#else
+DG_PANELS_OF(float, 16)
+DG_PANELS_OF(double, 16)
+DG_PRODUCT_OF(dg_product_float_4_16, float, 4, 16)
+DG_PRODUCT_OF(dg_product_double_4_16, double, 4, 16)
+#endif
 #endif
 
 /* The loop for products of so many rows and columns with sums of k numbers, where it is faster than the library's, or NULL.
  * Many rows, or sums of many, are said by a negative number: those are gone over block by block, while the library uses
  * threads for a large product of its own. `step`: bytes from one number of a sum to the next in a; with long ones the four
  * columns of a block that AVX2 goes through do not stay in the first cache, while eight fill lines of their own. The
- * elements of a row of the result lie side by side. benchmarks/bench_products.py measures both. */
+ * elements of a row of the result lie side by side. benchmarks/bench_products.py measures both; NEON has the limits of AVX2. */
 static inline dg_loop dg_product_loop(npy_intp m, npy_intp k, npy_intp n, npy_intp step, int wide)
 {
-#if DG_HAS_LEVELS
-    const int level = dg_find_level();
+#if DG_HAS_PRODUCTS
     const npy_intp lanes = 32 / (wide ? sizeof(double) : sizeof(float));
     const int thin = (m >= 0 && m <= 16) || (k >= 0 && k <= 16);
-    if (level == 0 || n < lanes || (m >= 0 && k >= 0 && m * k * n > 1 << 20)) return NULL;
-    const int far = step >= 512;
+    if (n < lanes || (m >= 0 && k >= 0 && m * k * n > 1 << 20)) return NULL;
+#if DG_HAS_LEVELS
+    const int level = dg_find_level(), far = step >= 512;
     if (level == 2 && (n <= 512 || thin)) {
         if (dg_long_vectors(n, lanes)) return wide ? dg_product_double_8_64 : dg_product_float_8_64;
         if (far || n > 64) return wide ? dg_product_double_8_32 : dg_product_float_8_32;
     }
-    if (!far && (n <= 256 || thin)) return wide ? dg_product_double_4_32 : dg_product_float_4_32;
+    if (level && !far && (n <= 256 || thin)) return wide ? dg_product_double_4_32 : dg_product_float_4_32;
+#else
+    if (n <= 256 || thin) return wide ? dg_product_double_4_16 : dg_product_float_4_16;
+#endif
 #endif
     (void)m, (void)k, (void)n, (void)step, (void)wide;
     return NULL;
