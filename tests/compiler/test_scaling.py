@@ -152,5 +152,5 @@ def test_blocks_threads_and_neighbours(rows):
 @pytest.mark.parametrize("level", ["baseline", "x86-64-v3"])
 def test_every_level_gives_the_bits_of_eager_execution(level):
     code = "from test_scaling import *\nfor k in range(0, len(CHAINS), 40): check(*CHAINS[k], 37, np.float32, 0.02)"
-    env = {**os.environ, "DUALGRAD_KERNELS": level}
+    env = {**os.environ, "PYTHONPATH": str(Path(dg.__file__).parents[1]), "DUALGRAD_KERNELS": level}
     subprocess.run([sys.executable, "-c", code], env=env, check=True, cwd=Path(__file__).parent)

@@ -142,6 +142,7 @@ REFUSED_ARGUMENTS: dict[str, dict[str, str]] = {
     "quantile": {"interpolation": "a former name of method"},
     "nanpercentile": {"interpolation": "a former name of method"},
     "nanquantile": {"interpolation": "a former name of method"},
+    "reshape": {"newshape": "a former name of shape"},
 }
 """Arguments that NumPy documents and that are refused, by function ("" for all) and name, with the reason."""
 
