@@ -16,8 +16,9 @@ TOPICS = {
     "Solvers and fits": "scipy scipy.optimize",
     "Random numbers and probability": "ops.drawing ops.distributions ops.choices ops.truncated ops.candidates "
                                       "ops.seeded stats stats.bijections nn.probability.distribution",
-    "Signals and images": "ops.fft ops.stft ops.convolution ops.pooling ops.grids ops.resampling ops.colours "
-                          "ops.crops ops.boxes ops.regions ops.suppression scipy.fft scipy.ndimage",
+    "Signals and images": "ops.fft ops.stft ops.convolution ops.deformable ops.pooling ops.fractional ops.grids "
+                          "ops.resampling ops.colours ops.crops ops.boxes ops.regions ops.suppression "
+                          "scipy.fft scipy.ndimage",
     "Networks: Cells": "nn.cell nn.basic nn.containers nn.layers nn.activations nn.rectifiers nn.normalisation "
                        "nn.convolution nn.padding nn.pooling nn.adaptive_pooling nn.images nn.image_quality "
                        "nn.recurrent nn.attention nn.transformers",

@@ -11,6 +11,8 @@ from dualgrad import ops
 X = normal(2, 4, 5)
 IMAGE = normal(2, 4, 5, 6)
 BLOCK = normal(1, 2, 3, 4, 3)
+SAMPLES = dg.Tensor(np.random.default_rng(0).random((1, 4, 2)))
+RATIO = [1.0, 1.5, 2.0, 1.0]
 TIES = np.array([[[[1.0, 1.0, 0.0, 2.0], [1.0, 0.0, 2.0, 2.0]]]])
 
 
@@ -52,6 +54,26 @@ CASES = [
     Case("batch_norm", "matrix, no scale", ops.batch_norm, (normal(3, 4), normal(4), positive(4))),
     Case("batch_norm", "training", trained, (IMAGE, normal(4), normal(4, seed=1))),
     Case("batch_norm", "training, matrix", lambda x: ops.batch_norm(x, None, None, training=True), (normal(5, 2),)),
+    # pools that tell places, and pools at places that are given
+    Case("MaxPoolWithArgmax", "same", lambda x: ops.MaxPoolWithArgmax(3, 2, "same")(x)[0], (IMAGE,)),
+    Case("MaxPoolWithArgmax", "ties", lambda x: ops.MaxPoolWithArgmax(2)(x)[0], (TIES,)),
+    Case("MaxPoolWithArgmaxV2", "", lambda x: ops.MaxPoolWithArgmaxV2((2, 3), 2, 1)(x)[0], (IMAGE,)),
+    Case("MaxPool3DWithArgmax", "", lambda x: ops.MaxPool3DWithArgmax(2, 1, 1)(x)[0], (BLOCK,)),
+    Case("fractional_max_pool2d", "",
+         lambda x: ops.fractional_max_pool2d(x, 2, (3, 4), None, False, SAMPLES), (IMAGE,)),
+    Case("FractionalMaxPoolWithFixedKsize", "ties",
+         lambda x: ops.FractionalMaxPoolWithFixedKsize(2, (1, 2))(x, dg.Tensor([[[0.3, 0.2]]]))[0], (TIES,)),
+    Case("fractional_max_pool3d", "",
+         lambda x: ops.fractional_max_pool3d(x, 2, (2, 3, 2), None, False, SAMPLES[:, :2, [0, 1, 1]]), (BLOCK,)),
+    Case("FractionalMaxPool", "", lambda x: ops.FractionalMaxPool(RATIO, deterministic=True)(x)[0], (IMAGE,)),
+    Case("FractionalAvgPool", "overlapping",
+         lambda x: ops.FractionalAvgPool(RATIO, overlapping=True, deterministic=True)(x)[0], (IMAGE,)),
+    Case("DeformableOffsets", "", ops.DeformableOffsets((1,) * 4, (0, 1, 1, 0), (2, 2)),
+         (normal(1, 2, 3, 4), 0.7 * normal(1, 12, 3, 4))),
+    Case("deformable_conv2d", "groups",
+         lambda x, w, o, b: ops.deformable_conv2d(
+             x, w, o, (2, 1), (1, 1, 1, 2), (0,) * 4, b, groups=2, deformable_groups=2),
+         (normal(1, 4, 3, 3), normal(2, 2, 2, 1), 0.7 * normal(1, 12, 2, 2), normal(2))),
     # convolutions
     conv("conv1d", X, normal(3, 4, 2), 3),
     conv("conv1d", X, normal(6, 2, 3), 0, stride=2, pad_mode="pad", padding=2, groups=2),

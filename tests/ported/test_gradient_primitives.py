@@ -6,8 +6,9 @@ from derivatives import assert_derivatives_agree
 from support import assert_close, assert_raises, f64
 
 import dualgrad as dg
-from dualgrad import ops
+from dualgrad import Tensor, ops
 from dualgrad.mindspore import _gradient_primitives as G
+from dualgrad.ops.composed import fractional
 
 pytestmark = pytest.mark.usefixtures("mode")
 RNG = np.random.default_rng(3)
@@ -126,6 +127,43 @@ case("PSROIPoolingGrad", lambda x: ops.PSROIPooling(0.5, 2, 1)(x, f64(REGIONS)),
      ((6, 6), 0.5, 2, 1), order=lambda dy, out, x: (dy, f64(REGIONS)))  # fmt: skip
 
 
+def places_of(pool, x):
+    """The places that a pooling tells for an image; they are constants of its gradient."""
+    return pool(f64(x))[1]
+
+
+VOLUME = near(-1, 1, 1, 2, 4, 5, 4)
+SAMPLES = near(0, 1, 2, 3, 2), near(0, 1, 1, 2, 3)
+LOCATED = {
+    "MaxPoolGradWithArgmax": (ops.MaxPoolWithArgmax(2, 1, "same"), IMAGE, (2, 1, "same")),
+    "MaxPoolGradWithArgmaxV2": (ops.MaxPoolWithArgmaxV2((3, 2), (2, 1), 1), IMAGE, ((3, 2), (2, 1), 1)),
+    "MaxPool3DGradWithArgmax": (ops.MaxPool3DWithArgmax(2, 1, 0), VOLUME, (2, 1, 0)),
+    "FractionalMaxPoolGradWithFixedKsize": (
+        lambda x: ops.FractionalMaxPoolWithFixedKsize(2, 3)(x, f64(SAMPLES[0])), IMAGE, ()),
+    "FractionalMaxPool3DGradWithFixedKsize": (
+        lambda x: ops.FractionalMaxPool3DWithFixedKsize(2, 3)(x, f64(SAMPLES[1])), VOLUME, ()),
+}  # fmt: skip
+for _name, (_pool, _x, _settings) in LOCATED.items():
+    case(_name, (lambda pool: lambda x: pool(x)[0])(_pool), (_x,), _settings,
+         order=(lambda pool, x: lambda dy, out, t: (t, dy, places_of(pool, x)))(_pool, _x))  # fmt: skip
+BOUNDS = Tensor([0, 2, 4, 6]), Tensor([0, 3, 6])
+for _overlapping in (False, True):
+    case(f"FractionalMaxPoolGrad {_overlapping}",
+         (lambda o: lambda x: fractional.largest_between("", x, BOUNDS, o))(_overlapping), (near(-1, 1, 2, 6, 6, 3),),
+         (_overlapping,), order=lambda dy, out, x: (x, out, dy, *BOUNDS))  # fmt: skip
+    case(f"FractionalAvgPoolGrad {_overlapping}",
+         (lambda o: lambda x: fractional.average_between("", x, BOUNDS, o))(_overlapping), (near(-1, 1, 2, 6, 6, 3),),
+         (_overlapping,), order=lambda dy, out, x: (x.shape, dy, *BOUNDS))  # fmt: skip
+DEFORMED = ((1, 1, 2, 1), (1, 0, 1, 1), (2, 3))
+case("DeformableOffsetsGrad", ops.DeformableOffsets(*DEFORMED), (IMAGE, near(-2, 2, 2, 18, 3, 6)), DEFORMED,
+     order=lambda dy, out, x, offsets: (dy, x, offsets))  # fmt: skip
+for _mode, _ends in (("constant", (1, 2)), ("reflect", (2, 1)), ("edge", (1, 1)), ("circular", (2, 3))):
+    case(f"PadV3Grad {_mode}", (lambda mode, ends: lambda x: ops.PadV3(mode)(x, ends))(_mode, _ends), (X,), (_mode,),
+         order=(lambda ends: lambda dy, out, x: (dy, ends))(_ends))  # fmt: skip
+case("PadV3Grad apart", lambda x: ops.PadV3("circular", False)(x, (1, 0, 1, 2)), (IMAGE,), ("circular", False),
+     order=lambda dy, out, x: (dy, (1, 0, 1, 2)))  # fmt: skip
+
+
 def made(name, settings):
     """The primitive with its settings, which may be positional ones and named ones."""
     positional, named = settings if settings and isinstance(settings[-1], dict) else (settings, {})
@@ -133,7 +171,11 @@ def made(name, settings):
 
 
 def test_every_primitive_has_a_case():
-    assert {name.split()[0] for name in CASES} | {"MaxPoolGradGrad", "MaxPool3DGradGrad"} == {*G.__all__}
+    assert {name.split()[0] for name in CASES} | {
+        "MaxPoolGradGrad",
+        "MaxPool3DGradGrad",
+        "MaxPoolGradGradWithArgmax",
+    } == {*G.__all__}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -171,6 +213,27 @@ def test_gradient_of_the_gradient_of_a_pooling():
     volume = lambda t: t.reshape((1, 2, 1, 4, 6))
     primitive = G.MaxPool3DGradGrad((1, 1, 1, 2, 2), (1, 1, 1, 2, 2))
     assert_close(primitive(volume(x), None, volume(v)), expected[None, :, None])
+
+
+def test_gradient_of_the_gradient_at_positions():
+    """The elements of the direction at the positions that a pooling tells, which count channels."""
+    x, v = f64(IMAGE), f64(near(-1, 1, *IMAGE.shape))
+    pool = ops.MaxPoolWithArgmax(3, 2, "same")
+    expected = dg.jvp(lambda x: pool(x)[0], x, v)[1]
+    assert_close(G.MaxPoolGradGradWithArgmax(3, 2, "same")(x, v, pool(x)[1]), expected.asnumpy())
+    assert_raises(ValueError, lambda: G.MaxPoolGradGradWithArgmax()(x, v, pool(x)[1][0]), "argmax", "equal axes")
+
+
+def test_gradients_of_pools_of_integers():
+    """Slopes that are integers go where the largest elements are; parts of one are dropped."""
+    x = Tensor(np.arange(16).reshape(1, 4, 4, 1))
+    dy, rows = Tensor(np.arange(4).reshape(1, 2, 2, 1) + 8), Tensor([0, 2, 4])
+    found = G.FractionalMaxPoolGrad()(x, None, dy, rows, rows).asnumpy()
+    assert found.dtype == np.int64
+    assert found[found > 0].tolist() == [8, 9, 10, 11]
+    found = G.FractionalAvgPoolGrad()(x.shape, dy, rows, rows).asnumpy()
+    assert found.dtype == np.int64
+    assert found[0, ::2, ::2, 0].tolist() == [[2, 2], [2, 2]]
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (4,), (1, 4, 1)])

@@ -7,11 +7,14 @@ operands or settings are others, are functions below the rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from dualgrad import ops
+from dualgrad import dtype, ops
 from dualgrad.ops import Primitive
+from dualgrad.ops.composed.fractional import average_between, averaged, largest_between
+from dualgrad.ops.neural._sliding import numbers
 from dualgrad.tensor import Tensor
 from dualgrad.transforms.gradient import jvp, vjp
 
@@ -192,11 +195,26 @@ def _layer_norm(begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: f
     return gradient
 
 
+def _padding(mode: str = "constant", paddings_contiguous: bool = True) -> Callable[..., Tensor]:
+    forward = ops.PadV3(mode, paddings_contiguous)
+
+    def gradient(dy: Tensor, paddings: Any) -> Tensor:
+        given = [int(n) for n in paddings]
+        ends = given[::2], given[1::2]
+        if not paddings_contiguous:
+            ends = given[: len(given) // 2], given[len(given) // 2 :]
+        added = [low + high for low, high in zip(*ends, strict=True)]
+        shape = [n - more for n, more in zip(dy.shape[::-1], added + [0] * (dy.ndim - len(added)), strict=True)][::-1]
+        return _linear(lambda x: forward(x, tuple(given)), dy, shape)
+
+    return gradient
+
+
 def _pooled_regions(
     input_size: Any, spatial_scale: float, group_size: int, output_dim: int
 ) -> Callable[[Tensor, Tensor], Tensor]:
     forward = ops.PSROIPooling(spatial_scale, group_size, output_dim)
-    size = input_size if isinstance(input_size, tuple | list) else (input_size, input_size)
+    size = numbers("PSROIPoolingGrad", "input_size", input_size, 2)
 
     def gradient(dy: Tensor, rois: Tensor) -> Tensor:
         return _linear(lambda x: forward(x, rois), dy, (rois.shape[0], output_dim * group_size**2, *size))
@@ -244,6 +262,73 @@ def _pool_of_volumes(
     return ops.MaxPool3D(size, step, pad_mode, data_format=data_format)
 
 
+def _slots(what: str, x: Tensor, places: Any, axes: int) -> tuple[Tensor, Tensor]:
+    """An image as rows of elements, the last axes of it as one; and positions in these rows."""
+    if len(places.shape) != len(x.shape) or places.shape[:-axes] != x.shape[:-axes]:
+        raise ValueError(
+            f"{what}: x has shape {x.shape} and argmax {places.shape}; expected equal axes before the last"
+        )
+    rows = math.prod(x.shape[:-axes])
+    return x.reshape(rows, -1), ops.cast(places, dtype.int64).reshape(rows, -1)
+
+
+def _back_to(name: str, axes: int) -> Callable[..., Callable[..., Tensor]]:
+    """What makes the gradient of a pooling that tells positions in the last axes: each slope goes to its position."""
+
+    def make(*settings: Any, **named: Any) -> Callable[..., Tensor]:
+        def gradient(x: Tensor, dy: Tensor, argmax: Tensor) -> Tensor:
+            rows, at = _slots(name, x, argmax, axes)
+            empty = ops.zeros(rows.shape, dy.dtype)
+            return ops.tensor_scatter_elements(empty, at, dy.reshape(at.shape), 1, "add").reshape(x.shape)
+
+        return gradient
+
+    return make
+
+
+def _read_at(name: str, axes: int) -> Callable[..., Callable[..., Tensor]]:
+    """What makes the derivative of such a pooling along a direction: the direction at the positions."""
+
+    def make(*settings: Any, **named: Any) -> Callable[..., Tensor]:
+        def derivative(x: Tensor, direction: Tensor, argmax: Tensor) -> Tensor:
+            rows, at = _slots(name, direction, argmax, axes)
+            return ops.gather_elements(rows, 1, at).reshape(argmax.shape)
+
+        return derivative
+
+    return make
+
+
+def _deformed(*settings: Any, **named: Any) -> Callable[..., tuple[Tensor, ...]]:
+    forward = ops.DeformableOffsets(*settings, **named)
+    return lambda dy, x, offsets: _pulled(forward._read, dy, x, offsets)
+
+
+def _between_bounds(
+    average: bool,
+) -> Callable[..., Callable[..., Tensor]]:
+    """What makes the gradient of fractional pooling, for bounds of windows that are known."""
+
+    def make(overlapping: bool = False) -> Callable[..., Tensor]:
+        def of_averages(shape: Any, dy: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+            def slopes(dy: Tensor) -> Tensor:
+                return _linear(
+                    lambda x: average_between("FractionalAvgPoolGrad", x, (rows, columns), overlapping), dy, shape
+                )
+
+            return averaged(dy, slopes)
+
+        def of_maxima(x: Tensor, y: Tensor, dy: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+            def largest(x: Tensor) -> Tensor:
+                return largest_between("FractionalMaxPoolGrad", x, (rows, columns), overlapping)
+
+            return averaged(dy, lambda dy: _pulled(largest, dy, ops.cast(x, dy.dtype))[0])
+
+        return of_averages if average else of_maxima
+
+    return make
+
+
 _MADE: dict[str, Callable[..., Callable[..., Any]]] = {
     **{row[0]: _row(*row) for row in (line.split(None, 2) for line in _ROWS.strip().splitlines())},
     "AcoshGrad": lambda: _acosh,
@@ -251,14 +336,24 @@ _MADE: dict[str, Callable[..., Callable[..., Any]]] = {
     "BiasAddGrad": _bias_add,
     "Conv2DBackpropFilter": _convolution_by_weight,
     "Conv2DBackpropInput": _convolution_by_image,
+    "DeformableOffsetsGrad": _deformed,
     "DropoutGrad": _dropout,
     "EluGrad": lambda: _elu,
+    "FractionalAvgPoolGrad": _between_bounds(True),
+    "FractionalMaxPool3DGradWithFixedKsize": _back_to("FractionalMaxPool3DGradWithFixedKsize", 3),
+    "FractionalMaxPoolGrad": _between_bounds(False),
+    "FractionalMaxPoolGradWithFixedKsize": _back_to("FractionalMaxPoolGradWithFixedKsize", 2),
     "InvGrad": lambda: _reciprocal,
     "LayerNormGrad": _layer_norm,
     "LogSoftmaxGrad": _log_softmax,
     "MaxPool3DGradGrad": _pushed(_pool_of_volumes),
+    "MaxPool3DGradWithArgmax": _back_to("MaxPool3DGradWithArgmax", 3),
     "MaxPoolGradGrad": _pushed(ops.MaxPool),
+    "MaxPoolGradGradWithArgmax": _read_at("MaxPoolGradGradWithArgmax", 3),
+    "MaxPoolGradWithArgmax": _back_to("MaxPoolGradWithArgmax", 3),
+    "MaxPoolGradWithArgmaxV2": _back_to("MaxPoolGradWithArgmaxV2", 2),
     "PSROIPoolingGrad": _pooled_regions,
+    "PadV3Grad": _padding,
     "ReciprocalGrad": lambda: _reciprocal,
     "ResizeBilinearGrad": _resize_bilinear,
     "ResizeNearestNeighborGrad": _resize_nearest,

@@ -9,7 +9,10 @@ from dualgrad.nn.cell import Cell
 from dualgrad.ops.neural._sliding import channels_first, numbers, padding_of
 from dualgrad.tensor import Tensor
 
-__all__ = ["AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d"]
+__all__ = [
+    "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "MaxPool1d", "MaxPool2d",
+    "MaxPool3d",
+]  # fmt: skip
 
 
 class _Pool(Cell):
@@ -276,6 +279,97 @@ class AvgPool3d(_AvgPool):
     >>> from dualgrad import nn, ops
     >>> nn.AvgPool3d(2, 2)(ops.ones((1, 2, 4, 4, 6))).shape
     (1, 2, 2, 2, 3)
+    """
+
+    n = 3
+
+
+class _FractionalMaxPool(Cell):
+    """The settings of fractional pooling over n axes."""
+
+    n = 2
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(
+                f"{name}: output_size is {output_size} and output_ratio is {output_ratio}; expected one of them"
+            )
+        self.kernel_size = numbers(name, "kernel_size", kernel_size, self.n)
+        self.output_size = output_size
+        self.output_ratio = output_ratio
+        self.return_indices = return_indices
+        self._random_samples = _random_samples
+
+    def construct(self, input: Tensor) -> Any:
+        sizes = self.kernel_size, self.output_size, self.output_ratio
+        return _FRACTIONAL[self.n](input, *sizes, self.return_indices, self._random_samples)
+
+    def extend_repr(self) -> str:
+        size = "ratio" if self.output_size is None else "size"
+        return f"kernel_size={self.kernel_size}, output_{size}={getattr(self, f'output_{size}')}"
+
+
+_FRACTIONAL = {2: ops.fractional_max_pool2d, 3: ops.fractional_max_pool3d}
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Largest elements of windows at places that are drawn, over two axes; see `ops.fractional_max_pool2d`.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The size of a window.
+    output_size : int or tuple of int, optional
+        The last lengths of the result.
+    output_ratio : float or tuple of float, optional
+        The same as parts of the lengths of the input, in place of `output_size`.
+    return_indices : bool, default False
+        Whether the positions of the maxima are returned too.
+    _random_samples : Tensor, optional
+        The numbers that say where windows lie, shape (N, C, 2) or (1, C, 2). They are drawn at each call by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If settings do not fit together, or an input does not fit them.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.FractionalMaxPool2d(2, output_ratio=0.6)(ops.ones((1, 2, 5, 6))).shape
+    (1, 2, 3, 3)
+    """
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Largest elements of windows at places that are drawn, over three axes; see `ops.fractional_max_pool3d`.
+
+    Parameters
+    ----------
+    kernel_size, output_size, output_ratio, return_indices
+        As in `FractionalMaxPool2d`, for three axes.
+    _random_samples : Tensor, optional
+        As in `FractionalMaxPool2d`, shape (N, C, 3) or (1, C, 3).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If settings do not fit together, or an input does not fit them.
+
+    Examples
+    --------
+    >>> from dualgrad import nn, ops
+    >>> nn.FractionalMaxPool3d(2, output_size=3)(ops.ones((1, 2, 5, 6, 7))).shape
+    (1, 2, 3, 3, 3)
     """
 
     n = 3

@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from .composed.counting import *
     from .composed.diagonals import *
     from .composed.filling import *
+    from .composed.fractional import *
     from .composed.margins import *
     from .composed.networks import *
     from .composed.numbers import *
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from .composed.sums import *
     from .composed.windows import *
     from .neural._adaptive import *
+    from .neural._located import *
     from .neural._pools import *
     from .neural._transposes import *
     from .neural._unpooling import *
@@ -145,6 +147,7 @@ if TYPE_CHECKING:
     from .neural.colours import *
     from .neural.convolution import *
     from .neural.crops import *
+    from .neural.deformable import *
     from .neural.grids import *
     from .neural.pooling import *
     from .neural.regions import *

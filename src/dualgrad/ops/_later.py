@@ -11,9 +11,12 @@ NAMES = {
     """,
     "neural.pooling": """
         AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool AvgPool3D MaxPool MaxPool3D
-        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
-        adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d lp_pool1d lp_pool2d max_pool1d max_pool2d max_pool3d
-        max_unpool1d max_unpool2d max_unpool3d
+        MaxPool3DWithArgmax MaxPoolWithArgmax MaxPoolWithArgmaxV2 adaptive_avg_pool1d adaptive_avg_pool2d
+        adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d
+        lp_pool1d lp_pool2d max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d
+    """,
+    "neural.deformable": """
+        DeformableOffsets deformable_conv2d
     """,
     "neural.resampling": """
         ResizeBicubic ResizeBilinear ResizeBilinearV2 ResizeLinear1D ResizeNearestNeighbor ResizeNearestNeighborV2
@@ -140,6 +143,10 @@ NAMES = {
     """,
     "composed.sequences": """
         CTCGreedyDecoder CTCLoss CTCLossV2 ctc_greedy_decoder ctc_loss
+    """,
+    "composed.fractional": """
+        FractionalAvgPool FractionalMaxPool FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize
+        fractional_max_pool2d fractional_max_pool3d
     """,
     "composed.windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window

@@ -11,8 +11,9 @@ from typing import Any
 
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, floating, operand, total
-from . import _adaptive, _pools, _unpooling
+from . import _adaptive, _located, _pools, _unpooling
 from ._adaptive import *  # noqa: F403
+from ._located import *  # noqa: F403
 from ._pools import *  # noqa: F403
 from ._pools import _at_most_half, _averages, _largest
 from ._sliding import image, laid, numbers, windows
@@ -20,6 +21,7 @@ from ._unpooling import *  # noqa: F403
 
 __all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d", "max_pool3d"]
 __all__ += _adaptive.__all__
+__all__ += _located.__all__
 __all__ += _pools.__all__
 __all__ += _unpooling.__all__
 
