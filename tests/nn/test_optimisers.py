@@ -234,6 +234,96 @@ def test_decay_apart_from_the_gradient_by_groups():
     assert gamma.tolist() == [1.0]
 
 
+DECAYS = [0.5, 0.0, 0.25, 0.5, 1.0, 0.125]
+
+
+class Decay(nn.Cell):
+    """A decay for each step, as a Cell; as a function it is the same."""
+
+    def construct(self, global_step):
+        return Tensor(DECAYS, dg.float64)[global_step]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", [Decay, lambda: Decay().construct])
+def test_weight_decay_that_changes(kind, dtype):
+    """In the gradient, and apart from it."""
+    follow(lambda weights: nn.SGD(weights, 0.1, weight_decay=kind()),
+           lambda k, w, g, _s: w - 0.1 * (g + DECAYS[k - 1] * w), dtype)  # fmt: skip
+
+    def apart(k, w, g, state):
+        return adam_weight_decay(k, w, g, state) + 0.1 * (0.2 - DECAYS[k - 1]) * w
+
+    follow(lambda weights: nn.AdamWeightDecay(weights, 0.1, beta2=0.99, weight_decay=kind()), apart, dtype)
+
+
+WITH_DECAY = {
+    "SGD": lambda w, d: nn.SGD(w, 0.1, weight_decay=d),
+    "Momentum": lambda w, d: nn.Momentum(w, 0.1, 0.9, weight_decay=d),
+    "Adam": lambda w, d: nn.Adam(w, 0.1, weight_decay=d),
+    "AdamWeightDecay": lambda w, d: nn.AdamWeightDecay(w, 0.1, weight_decay=d),
+    "AdaMax": lambda w, d: nn.AdaMax(w, 0.1, weight_decay=d),
+    "RMSProp": lambda w, d: nn.RMSProp(w, 0.1, weight_decay=d),
+    "Adagrad": lambda w, d: nn.Adagrad(w, weight_decay=d),
+    "Adadelta": lambda w, d: nn.Adadelta(w, weight_decay=d),
+    "AdaFactor": lambda w, d: nn.AdaFactor(w, 0.1, relative_step=False, weight_decay=d),
+    "Lamb": lambda w, d: nn.Lamb(w, 0.1, weight_decay=d),
+    "LARS": lambda w, d: nn.LARS(nn.Momentum(w, 0.1, 0.9, weight_decay=d), coefficient=0.5),
+    "FTRL": lambda w, d: nn.FTRL(w, weight_decay=d),
+    "ProximalAdagrad": lambda w, d: nn.ProximalAdagrad(w, weight_decay=d),
+    "ASGD": lambda w, d: nn.ASGD(w, weight_decay=d),
+    "Rprop": lambda w, d: nn.Rprop(w, weight_decay=d),
+}
+
+
+def test_every_optimiser_with_a_weight_decay_is_here():
+    kinds = {name for name in nn.__all__ if isinstance(kind := getattr(nn, name), type) and kind is not nn.Optimizer
+             and issubclass(kind, nn.Optimizer)}  # fmt: skip
+    assert kinds == {*WITH_DECAY}
+
+
+@pytest.mark.parametrize("name", WITH_DECAY)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_constant_as_a_function(name, grouped):
+    """A decay that is computed and does not change takes the steps of the number; groups have decays of their own."""
+    found = []
+    for decay in (0.25, lambda _: 0.25):
+        weights = make_parameters("float64")
+        groups = [{"params": [weights[0]], "weight_decay": decay}, {"params": [weights[1]], "weight_decay": 0.5}]
+        opt = WITH_DECAY[name](groups if grouped else weights, decay)
+        for step in range(3):
+            opt(tuple(Tensor(g) for g in gradients_at(step)))
+        found.append(tuple(w * 1 for w in weights))
+    assert_close(found[1], tuple(w.asnumpy() for w in found[0]), rtol=0)
+
+
+def test_what_says_how_weights_decay():
+    w, b = make_parameters("float64")
+    opt = nn.SGD([{"params": [w], "weight_decay": Decay()}, {"params": [b], "weight_decay": 0.5}], 0.1, loss_scale=2.0)
+    assert (opt.dynamic_weight_decay, opt.exec_weight_decay, opt.decay_flags) == (True, True, (True, True))
+    assert [float(decay) for decay in opt.get_weight_decay()] == [1.0, 1.0]
+    added = opt.decay_weight((w * 0.0, b * 0.0))
+    assert_close(tuple(added), (w.asnumpy(), b.asnumpy()))
+    assert float(nn.SGD([w], 0.1, weight_decay=Decay()).get_weight_decay()) == 0.5
+    with pytest.raises(TypeError, match=r"weight_decay must be a number, got Tensor"):
+        nn.SGD([w], 0.1, weight_decay=Tensor(0.5))
+    with pytest.raises(TypeError, match=r"weight_decay of group 0 must be a number, got str"):
+        nn.SGD([{"params": [w], "weight_decay": "0.5"}], 0.1)
+
+
+def test_settings_of_adam_without_meaning():
+    found = []
+    for settings in ({}, {"use_lazy": True}, {"use_offload": True}):
+        weights = make_parameters("float64")
+        nn.Adam(weights, 0.1, **settings)(tuple(Tensor(g) for g in gradients_at(0)))
+        found.append([w.tolist() for w in weights])
+    assert found[0] == found[1] == found[2]
+    with pytest.raises(ValueError, match="one of them at most"):
+        nn.Adam(make_parameters("float64"), use_lazy=True, use_offload=True)
+    with pytest.raises(TypeError, match="use_lazy"):
+        nn.Adam(make_parameters("float64"), use_lazy=1)
+
+
 EPOCHS = np.arange(12) // 2
 SCHEDULES = {
     "exponential_decay_lr": ((0.1, 0.9, 12, 2, 2), 0.1 * 0.9 ** (EPOCHS / 2)),

@@ -6,7 +6,7 @@ optimisers here do, one after another. What they read of the optimiser follows f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dualgrad import dtype as mstype
@@ -17,7 +17,10 @@ from dualgrad.tensor import Tensor
 if TYPE_CHECKING:
     from dualgrad.nn.optimizer import Group
 
-__all__ = ["StepParts", "centralized"]
+__all__ = ["Decay", "StepParts", "centralized", "decays"]
+
+Decay = float | Callable[[Tensor], Any]
+"""How weights decay: a number, or what computes it from the number of steps made so far."""
 
 
 def centralized(gradient: Tensor) -> Tensor:
@@ -27,11 +30,16 @@ def centralized(gradient: Tensor) -> Tensor:
     return gradient - gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True)
 
 
+def decays(decay: Any) -> bool:
+    """Whether a weight decays, by its number or tensor."""
+    return isinstance(decay, Tensor) or decay != 0.0
+
+
 class StepParts:
     """The part of `Optimizer` that derived classes with a step of their own read and call."""
 
     if TYPE_CHECKING:
-        weight_decay: float
+        weight_decay: Decay
         loss_scale: float
         global_step: Parameter
         learning_rate: Any
@@ -67,8 +75,8 @@ class StepParts:
 
     @property
     def dynamic_weight_decay(self) -> bool:
-        """Whether the weight decay changes from step to step: it does not."""
-        return False
+        """Whether a weight decay changes from step to step."""
+        return any(map(callable, self.group_weight_decay))
 
     @property
     def group_params(self) -> list[Parameter]:
@@ -88,8 +96,8 @@ class StepParts:
         return [getattr(self, rate) for rate in self._by_parameter("rate")]
 
     @property
-    def group_weight_decay(self) -> list[float]:
-        """The weight decay of each parameter."""
+    def group_weight_decay(self) -> list[Decay]:
+        """The weight decay of each parameter: a number, or what computes it."""
         return [
             (self.weight_decay if self.decay_filter(parameter) else 0.0) if decay is None else decay
             for parameter, decay in zip(self.parameters, self._by_parameter("decay"), strict=True)
@@ -104,13 +112,27 @@ class StepParts:
     def decay_flags(self) -> tuple[bool, ...]:
         """Whether the weight of each parameter decays: by its group, or else by its name."""
         if self.is_group:
-            return tuple(decay > 0 for decay in self.group_weight_decay)
+            return tuple(callable(decay) or decay > 0 for decay in self.group_weight_decay)
         return tuple(self.decay_filter(parameter) for parameter in self.parameters)
 
     @property
     def exec_weight_decay(self) -> bool:
         """Whether any weight decays."""
-        return any(self.group_weight_decay)
+        return any(callable(decay) or decay for decay in self.group_weight_decay)
+
+    @staticmethod
+    def _decay_at(decay: Decay, parameter: Parameter, step: Tensor) -> Any:
+        """A decay at a step: a float, or where it is computed a tensor of the parameter's type."""
+        if not callable(decay):
+            return decay
+        value = decay(step)
+        value = value._detached() if isinstance(value, Tensor) else Tensor(float(value), mstype.float64)
+        return value.astype(parameter.dtype)
+
+    def _decays_at(self, step: Tensor) -> list[Any]:
+        """The decay of each parameter at a step."""
+        both = zip(self.group_weight_decay, self.parameters, strict=True)
+        return [self._decay_at(decay, parameter, step) for decay, parameter in both]
 
     @property
     def grad_centralization_flags(self) -> tuple[bool, ...]:
@@ -225,11 +247,13 @@ class StepParts:
     def get_weight_decay(self) -> Any:
         """Return the weight decay for scaled gradients: a number, or with groups a tuple with one for each parameter.
 
-        It is multiplied by `loss_scale`, which `scale_grad` divides by afterwards.
+        It is multiplied by `loss_scale`, which `scale_grad` divides by afterwards. One that is computed is that of the
+        next step, as a tensor.
         """
+        step = self.global_step._detached()
         if self.is_group:
-            return tuple(decay * self.loss_scale for decay in self.group_weight_decay)
-        return self.weight_decay * self.loss_scale
+            return tuple(decay * self.loss_scale for decay in self._decays_at(step))
+        return self._decay_at(self.weight_decay, self.parameters[0], step) * self.loss_scale
 
     def decay_weight(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Return the scaled gradients, to each its decay times its parameter added; `scale_grad` comes after it.
@@ -242,8 +266,10 @@ class StepParts:
         [1.5]
         """
         return tuple(
-            gradient + decay * self.loss_scale * parameter._detached() if decay else gradient
-            for gradient, parameter, decay in zip(gradients, self.parameters, self.group_weight_decay, strict=True)
+            gradient + decay * self.loss_scale * parameter._detached() if decays(decay) else gradient
+            for gradient, parameter, decay in zip(
+                gradients, self.parameters, self._decays_at(self.global_step._detached()), strict=True
+            )
         )
 
     def gradients_centralization(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:

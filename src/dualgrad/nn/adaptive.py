@@ -31,7 +31,7 @@ class AdamWeightDecay(Optimizer):
         How slowly the two averages forget; at least 0 and below 1.
     eps : float, default 1e-6
         Keeps the division finite; positive.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         As in the formula; without groups, parameters with 'beta' or 'gamma' in their names are left out.
 
     Raises
@@ -61,7 +61,7 @@ class AdamWeightDecay(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-6,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
         self.beta1: float = check_number("AdamWeightDecay: beta1", beta1, below=1.0)
@@ -71,7 +71,8 @@ class AdamWeightDecay(Optimizer):
         self.moments2: ParameterTuple = self._state("adam_v")
 
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        settings = rate, self.beta1, self.beta2, self.eps, self._decays[index]
+        decay = self._decay_at(self._decays[index], self.parameters[index], step)
+        settings = rate, self.beta1, self.beta2, self.eps, decay
         state = self.moments1, self.moments2
         return self._stepped(_steps.adam_weight_decay, index, value, state, gradient, *settings)
 
@@ -106,7 +107,7 @@ class AdaMax(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -149,7 +150,7 @@ class RMSProp(Optimizer):
         Which formula is used.
     loss_scale : float, default 1.0
         The gradients are divided by it.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
 
     Raises
@@ -179,7 +180,7 @@ class RMSProp(Optimizer):
         use_locking: bool = False,
         centered: bool = False,
         loss_scale: float = 1.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.decay: float = check_number("RMSProp: decay", decay)
@@ -215,7 +216,7 @@ class Adagrad(Optimizer):
         Whether the sum grows.
     loss_scale : float, default 1.0
         The gradients are divided by it.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
 
     Raises
@@ -242,7 +243,7 @@ class Adagrad(Optimizer):
         learning_rate: Any = 1e-3,
         update_slots: bool = True,
         loss_scale: float = 1.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.accum: ParameterTuple = self._state("accum", init=check_number("Adagrad: accum", accum, positive=True))
@@ -271,7 +272,7 @@ class Adadelta(Optimizer):
         Lets the first step move; positive.
     loss_scale : float, default 1.0
         The gradients are divided by it.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
 
     Raises
@@ -298,7 +299,7 @@ class Adadelta(Optimizer):
         rho: float = 0.9,
         epsilon: float = 1e-6,
         loss_scale: float = 1.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.rho: float = check_number("Adadelta: rho", rho, below=1.0)

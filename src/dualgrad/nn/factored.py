@@ -11,6 +11,7 @@ import numpy as np
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad.nn._optimizer_parts import decays
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
@@ -46,7 +47,7 @@ class AdaFactor(Optimizer):
         As in the formulas; between 0 and 1.
     beta1 : float, default 0.9
         How slowly steps are forgotten; with 0 or None there is no m, and the step is ``s * u``.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         As in the formulas, for all parameters without groups.
     scale_parameter, relative_step, warmup_init : bool, default True, True and False
         As in the formulas.
@@ -82,7 +83,7 @@ class AdaFactor(Optimizer):
         clip_threshold: float = 1.0,
         decay_rate: float = 0.8,
         beta1: float | None = 0.9,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         scale_parameter: bool = True,
         relative_step: bool = True,
         warmup_init: bool = False,
@@ -150,7 +151,8 @@ class AdaFactor(Optimizer):
         move = size * move / ops.maximum(_root_mean_square(move) / self.clip_threshold, 1.0)
         if self.beta1:
             move = self._blended(self.exp_avg, index, move, self.beta1)
-        if decay := self._decays[index]:
+        decay = self._decay_at(self._decays[index], self.parameters[index], step)
+        if decays(decay):
             value = value - decay * size * value
         return value - move
 

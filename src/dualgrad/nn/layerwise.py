@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dualgrad import ops
+from dualgrad.nn._optimizer_parts import decays
 from dualgrad.nn.optimizer import Optimizer, check_flag, check_number
 from dualgrad.ops.composed import _steps
 from dualgrad.parameter import Parameter, ParameterTuple
@@ -39,7 +40,7 @@ class Lamb(Optimizer):
         How slowly the two averages forget; at least 0 and below 1.
     eps : float, default 1e-6
         Keeps the division finite; positive.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         As in the formula; without groups, parameters with 'beta' or 'gamma' in their names are left out.
 
     Raises
@@ -68,7 +69,7 @@ class Lamb(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-6,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
         self.beta1: float = check_number("Lamb: beta1", beta1, below=1.0)
@@ -84,7 +85,8 @@ class Lamb(Optimizer):
         self.moments2[index]._rebind(square)
         number = (step + 1).astype(value.dtype)
         move = mean / (1.0 - self.beta1**number) / (ops.sqrt(square / (1.0 - self.beta2**number)) + self.eps)
-        if decay := self._decays[index]:
+        decay = self._decay_at(self._decays[index], self.parameters[index], step)
+        if decays(decay):
             move = move + decay * value
         length, other = _norm(value), _norm(move)
         both = ops.logical_and(length > 0, other > 0)
@@ -173,8 +175,9 @@ class LARS(Optimizer):
         """The gradient that the other optimiser gets, which divides it by the scale of the loss."""
         if not self.lars_flag[index]:
             return gradient
-        scale, decay = self.opt.loss_scale, self.__dict__["_taken"][index]
-        value = self.parameters[index]._detached()
+        scale, parameter = self.opt.loss_scale, self.parameters[index]
+        decay = self._decay_at(self.__dict__["_taken"][index], parameter, self.global_step._detached())
+        value = parameter._detached()
         gradient = gradient / scale
         length, slope = _norm(value), _norm(gradient)
         both = ops.logical_and(length > 0, slope > 0)

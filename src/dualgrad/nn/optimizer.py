@@ -21,7 +21,7 @@ import numpy as np
 from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad._foreign import OPTIMIZER, attach
-from dualgrad.nn._optimizer_parts import StepParts, centralized
+from dualgrad.nn._optimizer_parts import Decay, StepParts, centralized, decays
 from dualgrad.nn.cell import Cell
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
@@ -53,7 +53,7 @@ class Group(NamedTuple):
 
     indices: tuple[int, ...]
     rate: str
-    decay: float | None
+    decay: Decay | None
     centralize: bool
 
 
@@ -67,6 +67,11 @@ def check_number(what: str, value: Any, low: float = 0.0, below: float = math.in
         limits += f" and below {below:g}" if math.isfinite(below) else " and finite"
         raise ValueError(f"{what} must be {limits}, got {value}")
     return number
+
+
+def check_decay(what: str, value: Any) -> Decay:
+    """Check a weight decay: a number, or what computes it."""
+    return value if callable(value) and not isinstance(value, Tensor) else check_number(what, value)
 
 
 def check_flag(what: str, value: Any) -> bool:
@@ -149,9 +154,9 @@ class Optimizer(Cell, StepParts):
         What is trained. Dicts form groups: 'params', and optionally 'lr' and 'weight_decay' of their own, and
         'grad_centralization', True to have the mean over all axes but the first taken off the gradients; one
         more dict with only 'order_params' sets the order in which gradients come.
-    weight_decay : float, default 0.0
-        This times the parameter is added to its gradient. Without groups, parameters with 'beta' or 'gamma'
-        in their names are left out.
+    weight_decay : float or callable, default 0.0
+        This times the parameter is added to its gradient; a callable, such as a Cell, is asked at each step with the
+        number of steps made so far. Without groups, parameters with 'beta' or 'gamma' in their names are left out.
     loss_scale : float, default 1.0
         The gradients are divided by it.
 
@@ -175,12 +180,12 @@ class Optimizer(Cell, StepParts):
     global_step: Parameter
     _takes_types = False
     _decay_in_gradient: bool = True  # or apart from it, by `_updated`
-    _decays: list[float]  # of each parameter, for `_updated`
+    _decays: list[Decay]  # of each parameter, for `_updated`
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         name = type(self).__name__
-        self.weight_decay = check_number(f"{name}: weight_decay", weight_decay)
+        self.weight_decay = check_decay(f"{name}: weight_decay", weight_decay)
         self.loss_scale: float = check_number(f"{name}: loss_scale", loss_scale, positive=True)
         self._add_rate("learning_rate", learning_rate)
         self.global_step = self._state_scalar(np.int32(0), "global_step")
@@ -214,7 +219,7 @@ class Optimizer(Cell, StepParts):
         self.__dict__["_is_group"] = True
         order: list[Parameter] | None = None
         members: list[list[Parameter]] = []
-        settings: list[tuple[str, float, bool]] = []
+        settings: list[tuple[str, Decay, bool]] = []
         for number, entry in enumerate(entries):
             if not isinstance(entry, Mapping):
                 raise TypeError(f"{name}: groups are dicts, entry {number} is {type(entry).__name__}")
@@ -237,7 +242,7 @@ class Optimizer(Cell, StepParts):
             centralize = check_flag(
                 f"{name}: grad_centralization of group {number}", entry.get("grad_centralization", False)
             )
-            settings.append((rate, check_number(f"{name}: weight_decay of group {number}", decay), centralize))
+            settings.append((rate, check_decay(f"{name}: weight_decay of group {number}", decay), centralize))
         trained = self._checked_parameters([p for group in members for p in group])
         if order is not None:
             if len(order) != len(trained) or {id(p) for p in order} != {id(p) for p in trained}:
@@ -298,10 +303,11 @@ class Optimizer(Cell, StepParts):
             raise TypeError(f"decay_filter: expected a Parameter, got {type(parameter).__name__}")
         return "beta" not in parameter.name and "gamma" not in parameter.name
 
-    def _take_decays(self) -> list[float]:
+    def _take_decays(self) -> list[Decay]:
         """Return the weight decay of each parameter, and leave none: who takes them adds them to the gradients."""
         taken = self.group_weight_decay
-        self.weight_decay: float = 0.0
+        del self.weight_decay  # a Cell that computes it is no member any more
+        self.weight_decay: Decay = 0.0
         self._groups = [group._replace(decay=None) for group in self._groups]
         self._decays = self.group_weight_decay
         return taken
@@ -384,7 +390,7 @@ class Optimizer(Cell, StepParts):
         given = self._checked_gradients(gradients)
         step = self.global_step._detached()
         rates = [self._scaled(self._rate_at(group.rate, step), step) for group in self._groups]
-        decays = self.group_weight_decay if self._decay_in_gradient else [0.0] * len(self.parameters)
+        added = self._decays_at(step) if self._decay_in_gradient else [0.0] * len(self.parameters)
         for group, rate in zip(self._groups, rates, strict=True):
             rate_as: dict[Any, Tensor] = {}
             for index in group.indices:
@@ -395,8 +401,8 @@ class Optimizer(Cell, StepParts):
                 value, gradient = parameter._detached(), given[index]
                 if self.loss_scale != 1.0:
                     gradient = gradient / self.loss_scale
-                if decay := decays[index]:
-                    gradient = gradient + decay * value
+                if decays(added[index]):
+                    gradient = gradient + added[index] * value
                 if group.centralize:
                     gradient = centralized(gradient)
                 parameter._rebind(self._updated(index, value, gradient, rate_as[dtype], step))

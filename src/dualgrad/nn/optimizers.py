@@ -32,7 +32,7 @@ class SGD(Optimizer):
         See `Optimizer`.
     momentum, dampening : float, default 0.0
         As in the formula.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
     nesterov : bool, default False
         Needs momentum and no dampening.
@@ -63,7 +63,7 @@ class SGD(Optimizer):
         learning_rate: Any = 0.1,
         momentum: float = 0.0,
         dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         nesterov: bool = False,
         loss_scale: float = 1.0,
     ) -> None:
@@ -105,7 +105,7 @@ class Momentum(Optimizer):
         See `Optimizer`.
     momentum : float
         As in the formula.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
     loss_scale : float, default 1.0
         The gradients are divided by it.
@@ -135,7 +135,7 @@ class Momentum(Optimizer):
         params: Any,
         learning_rate: Any,
         momentum: float,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_nesterov: bool = False,
     ) -> None:
@@ -169,12 +169,14 @@ class Adam(Optimizer):
         Accepted so that ported code runs; it has no meaning here.
     use_nesterov : bool, default False
         Whether ``beta1 * m + (1 - beta1) * g`` takes the place of m in the step.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
     loss_scale : float, default 1.0
         The gradients are divided by it.
     use_amsgrad : bool, default False
         Whether the largest v so far takes the place of v in the step.
+    use_lazy, use_offload : bool, default False
+        Accepted so that ported code runs. Gradients have all their rows here, for which a lazy step is the same step.
 
     Raises
     ------
@@ -203,9 +205,12 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         use_locking: bool = False,
         use_nesterov: bool = False,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_amsgrad: bool = False,
+        *,
+        use_lazy: bool = False,
+        use_offload: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.beta1: float = check_number("Adam: beta1", beta1, below=1.0)
@@ -213,6 +218,8 @@ class Adam(Optimizer):
         self.eps: float = check_number("Adam: eps", eps, positive=True)
         self.use_nesterov: bool = check_flag("Adam: use_nesterov", use_nesterov)
         self.use_amsgrad: bool = check_flag("Adam: use_amsgrad", use_amsgrad)
+        if check_flag("Adam: use_lazy", use_lazy) and check_flag("Adam: use_offload", use_offload):
+            raise ValueError("Adam: use_lazy and use_offload are True; expected one of them at most")
         self.moment1: ParameterTuple = self._state("moment1")
         self.moment2: ParameterTuple = self._state("moment2")
         if use_amsgrad:

@@ -37,7 +37,7 @@ class FTRL(Optimizer):
         Accepted so that ported code runs; it has no meaning here.
     loss_scale : float, default 1.0
         The gradients are divided by it.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient, for all parameters without groups.
 
     Raises
@@ -67,7 +67,7 @@ class FTRL(Optimizer):
         l2: float = 0.0,
         use_locking: bool = False,
         loss_scale: float = 1.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.moments: ParameterTuple = self._state("moments", init=check_number("FTRL: initial_accum", initial_accum))
@@ -106,7 +106,7 @@ class ProximalAdagrad(Optimizer):
         Accepted so that ported code runs; it has no meaning here.
     loss_scale : float, default 1.0
         The gradients are divided by it.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
 
     Raises
@@ -135,7 +135,7 @@ class ProximalAdagrad(Optimizer):
         l2: float = 0.0,
         use_locking: bool = False,
         loss_scale: float = 1.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.accum: ParameterTuple = self._state(

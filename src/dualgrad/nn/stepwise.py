@@ -36,7 +36,7 @@ class ASGD(Optimizer):
         As in the formula; not negative.
     t0 : float, default 1e6
         The step after which the average counts more than the last parameters.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
 
     Raises
@@ -63,7 +63,7 @@ class ASGD(Optimizer):
         lambd: float = 1e-4,
         alpha: float = 0.75,
         t0: float = 1e6,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
         self.lambd: float = check_number("ASGD: lambd", lambd)
@@ -112,7 +112,7 @@ class Rprop(Optimizer):
         The factors: one between 0 and 1, and one above 1.
     step_sizes : tuple of two floats, default (1e-6, 50.0)
         The smallest and the largest size.
-    weight_decay : float, default 0.0
+    weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
 
     Raises
@@ -139,7 +139,7 @@ class Rprop(Optimizer):
         learning_rate: Any = 0.1,
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50.0),
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
         for name, pair in ("etas", etas), ("step_sizes", step_sizes):
