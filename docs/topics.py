@@ -11,7 +11,8 @@ TOPICS = {
     "Sums, statistics, order": "ops.reductions ops.sums ops.quantiles ops.statistics ops.counting ops.sorting "
                                "ops.segments",
     "Shapes": "ops.creation ops.filling ops.windows ops.reshaping ops.shapes ops.reversals ops.queries ops.conversion",
-    "Elements by place": "ops.gather ops.masks ops.positions ops.updates ops.rows ops.diagonals ops.blocks",
+    "Elements by place": "ops.gather ops.masks ops.positions ops.updates ops.rows ops.diagonals ops.blocks "
+                         "ops.triplets",
     "Linear algebra": "ops.linalg ops.products ops.norms ops.bands scipy.linalg",
     "Solvers and fits": "scipy scipy.optimize",
     "Random numbers and probability": "ops.drawing ops.distributions ops.choices ops.truncated ops.candidates "

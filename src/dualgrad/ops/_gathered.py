@@ -136,6 +136,7 @@ if TYPE_CHECKING:
     from .composed.shapes import *
     from .composed.steps import *
     from .composed.sums import *
+    from .composed.triplets import *
     from .composed.windows import *
     from .neural._adaptive import *
     from .neural._located import *

@@ -148,6 +148,12 @@ NAMES = {
         FractionalAvgPool FractionalMaxPool FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize
         fractional_max_pool2d fractional_max_pool3d
     """,
+    "composed.triplets": """
+        SparseAdd SparseAddmm SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul SparseReorder SparseReshape
+        SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments
+        SparseSegmentSum SparseSegmentSumWithNumSegments SparseSparseMaximum SparseSparseMinimum SparseToDense
+        sparse_segment_mean
+    """,
     "composed.windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
     """,
