@@ -196,3 +196,113 @@ def test_distinct_values_with_padding(values):
 @pytest.mark.parametrize("primitive", [ops.EmbeddingLookup(), ops.LayerNorm(), ops.Adam(), ops.Softmax()], ids=repr)
 def test_what_primitives_are_told_about_compilers(primitive):
     assert primitive.set_device("CPU").add_prim_attr("primitive_target", "CPU") is primitive
+
+
+LISTED = np.array([5, 2, 5, 7, -1])
+BITS = np.array([0, 13, 65, -1, -128])
+
+
+@IN_BOTH_MODES
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64])
+def test_bits_that_are_ones(kind):
+    x = BITS.astype(kind)
+    expected = [f"{int(n) % 2 ** (8 * x.itemsize):b}".count("1") for n in x]
+    assert_close(ops.PopulationCount()(Tensor(x)), np.array(expected, np.uint8))
+    assert_close(dg.vmap(ops.PopulationCount())(Tensor(np.stack([x, x]))), np.array([expected] * 2, np.uint8))
+
+
+def test_elements_that_are_not_in_another_vector():
+    found = ops.ListDiff(dg.int64)(Tensor(LISTED), Tensor([2, 9]))
+    assert_close(found, (np.array([5, 5, 7, -1]), np.array([0, 2, 3, 4])))
+    x = f64([1.0, 2.0, 3.0])
+    assert_close(dg.grad(lambda x: (ops.ListDiff()(x, f64([2.0]))[0] ** 2).sum())(x), [2.0, 0.0, 6.0])
+
+
+@IN_BOTH_MODES
+def test_conjugate_transposes():
+    x = RNG.normal(size=(2, 3, 4)) + 1j * RNG.normal(size=(2, 3, 4))
+    assert_close(ops.ConjugateTranspose()(Tensor(x), (2, 0, 1)), x.transpose(2, 0, 1).conj())
+
+
+@IN_BOTH_MODES
+@pytest.mark.parametrize(("source", "target"), [("NHWC", "NCHW"), ("NCHW", "NHWC"), ("NHWC", "NHWC")])
+def test_axes_in_another_order(source, target):
+    """They are what `transpose` needs to go from one order to the other."""
+    found = ops.DataFormatDimMap(source, target)(Tensor(np.arange(-4, 4, dtype=np.int32)))
+    assert found.dtype == dg.int32
+    assert "".join(source[k] for k in found.tolist()) == 2 * target
+
+
+@IN_BOTH_MODES
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8])
+def test_labels_that_would_repeat(n):
+    labels, scores = RNG.integers(0, 4, (2, 5, 7)), RNG.normal(size=(2, 5, 6))
+    expected = scores.copy()
+    for place in np.ndindex(2, 5):
+        row = labels[place].tolist()
+        for k in range(len(row) - n + 1):
+            if row[k : k + n - 1] == row[len(row) - n + 1 :]:
+                expected[(*place, row[k + n - 1])] = np.finfo(float).min
+    found = ops.NoRepeatNGram(n)(Tensor(labels), f64(scores))
+    assert_close(found, expected)
+    assert_close(dg.vmap(ops.NoRepeatNGram(n))(Tensor(labels), f64(scores)), expected)
+    slope = dg.grad(lambda x: ops.maximum(ops.NoRepeatNGram(n)(Tensor(labels), x), -1e3).sum())(f64(scores))
+    assert_close(slope, (expected > -1e3).astype(float))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_medians_by_class(axis, keep):
+    x = RNG.permutation(np.arange(24.0)).reshape(4, 6)
+    gaps = np.where(x % 5 == 0, np.nan, x)
+    lower = np.take(np.sort(x, axis), (x.shape[axis] - 1) // 2, axis)
+    lower = np.expand_dims(lower, axis) if keep else lower
+    value, place = ops.Median(axis=axis, keep_dims=keep)(f64(x))
+    assert_close(value, lower)
+    at = place.asnumpy() if keep else np.expand_dims(place.asnumpy(), axis)
+    assert_close(value, np.take_along_axis(x, at, axis).reshape(value.shape))
+    value, _ = ops.Median(axis=axis, keep_dims=keep, ignore_nan=True)(f64(gaps))
+    assert_close(value, np.nanquantile(gaps, 0.5, axis, keepdims=keep, method="lower"))
+    assert np.isnan(ops.Median(True)(f64(gaps))[0].item())
+    assert ops.Median(True, ignore_nan=True)(f64(gaps))[0].item() == np.nanquantile(gaps, 0.5, method="lower")
+
+
+def test_medians_of_nothing():
+    assert np.isnan(ops.Median(True)(f64(np.zeros((2, 0))))[0].item())
+    assert [part.shape for part in ops.Median(axis=1, keep_dims=True)(f64(np.zeros((2, 0))))] == [(2, 1)] * 2
+    assert ops.Median(axis=0, ignore_nan=True)(f64(np.zeros((2, 0))))[0].shape == (0,)
+    assert_raises(ValueError, lambda: ops.Median(True, ignore_nan=True)(Tensor(np.zeros(0, np.int64))), "median")
+
+
+@IN_BOTH_MODES
+def test_drawn_slopes():
+    x = f64(RNG.normal(size=(50, 40)))
+    dg.set_seed(1)
+    y = nn.RReLU(0.25, 0.5)(x).asnumpy()
+    ratio = (y / x.asnumpy())[x.asnumpy() < 0]
+    assert (y[x.asnumpy() >= 0] == x.asnumpy()[x.asnumpy() >= 0]).all()
+    assert ratio.min() >= 0.25
+    assert ratio.max() <= 0.5
+    assert len({*ratio.round(6).tolist()}) > 500
+    assert_close(nn.RReLU(-1, -1)(x), np.abs(x.asnumpy()))
+    assert_close(dg.grad(lambda x: nn.RReLU(0.5, 0.5)(x).sum())(x), np.where(x.asnumpy() < 0, 0.5, 1.0))
+
+
+REFUSED = {
+    "bits": (TypeError, lambda: ops.PopulationCount()(f64([1.0])), "PopulationCount", "Float64"),
+    "vectors": (ValueError, lambda: ops.ListDiff()(Tensor([[1]]), Tensor([1])), "ListDiff", "(1, 1)"),
+    "types": (TypeError, lambda: ops.ListDiff()(Tensor([1]), f64([1.0])), "ListDiff", "Float64"),
+    "type of positions": (TypeError, lambda: ops.ListDiff(dg.float32), "out_idx"),
+    "order": (ValueError, lambda: ops.DataFormatDimMap("NHCW"), "NHCW", "NHWC"),
+    "axis": (IndexError, lambda: ops.DataFormatDimMap()(Tensor([4])), "DataFormatDimMap", "4"),
+    "axis as a float": (TypeError, lambda: ops.DataFormatDimMap()(f64([1.0])), "integers"),
+    "size": (ValueError, lambda: ops.NoRepeatNGram(0), "ngram_size", "0"),
+    "labels": (ValueError, lambda: ops.NoRepeatNGram(2)(Tensor([[1, 2]]), f64([1.0])), "(1, 2)", "(..., V)"),
+    "slopes": (ValueError, lambda: nn.RReLU(0.5, 0.25), "lower", "0.25"),
+    "slope": (TypeError, lambda: nn.RReLU("0.5"), "RReLU", "str"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_classes_refuse(name):
+    assert_raises(REFUSED[name][0], REFUSED[name][1], *REFUSED[name][2:])

@@ -22,12 +22,53 @@ __all__ = [
     "Hardtanh",
     "LeakyReLU",
     "PReLU",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SeLU",
     "SoftShrink",
     "Threshold",
 ]
+
+
+class RReLU(Cell):
+    """x above 0, x times a slope below, which is drawn for each element at each call.
+
+    Parameters
+    ----------
+    lower, upper : float, default 1/8 and 1/3
+        The slopes are uniform between these. With equal numbers they are this number.
+
+    Raises
+    ------
+    TypeError
+        If a limit is no number.
+    ValueError
+        If `lower` is above `upper`.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> print(nn.RReLU(0.5, 0.5)(Tensor([-1.0, 2.0])))
+    [-0.5  2. ]
+    """
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+        super().__init__()
+        for what, limit in (("lower", lower), ("upper", upper)):
+            if isinstance(limit, bool) or not isinstance(limit, int | float):
+                raise TypeError(f"RReLU: {what} must be a number, got {type(limit).__name__}")
+        if lower > upper:
+            raise ValueError(f"RReLU: lower is {lower} and upper {upper}; expected lower up to upper")
+        self.lower = lower
+        self.upper = upper
+
+    def construct(self, x: Tensor) -> Tensor:
+        slope = self.lower + (self.upper - self.lower) * ops.rand_like(x)
+        return ops.where(x < 0, slope * x, x)
+
+    def extend_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}"
 
 
 class ReLU(Cell):

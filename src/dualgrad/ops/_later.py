@@ -76,13 +76,14 @@ NAMES = {
         tensor_mul tensor_pow tensor_sub tuple_equal tuple_getitem tuple_len type_as
     """,
     "composed.shapes": """
-        atleast_1d atleast_2d atleast_3d column_stack dsplit dstack expand hsplit tensor_split view_as vsplit
+        ConjugateTranspose atleast_1d atleast_2d atleast_3d column_stack dsplit dstack expand hsplit tensor_split
+        view_as vsplit
     """,
     "composed.reversals": """
         ReverseSequence ReverseV2 fliplr flipud repeat_elements reverse reverse_sequence
     """,
     "composed.positions": """
-        argwhere cartesian_prod combinations sequence_mask tril_indices triu_indices
+        DataFormatDimMap argwhere cartesian_prod combinations sequence_mask tril_indices triu_indices
     """,
     "composed.diagonals": """
         FillDiagonal MatrixBandPart diag_embed diagflat diagonal_scatter fill_diagonal matrix_band_part select_scatter
@@ -95,21 +96,21 @@ NAMES = {
         ApproximateEqual IsClose allclose approximate_equal is_nonzero isclose isneginf isposinf isreal signbit
     """,
     "composed.numbers": """
-        BitwiseAnd BitwiseOr BitwiseXor Invert IsInf Logit NextAfter Rint TruncateDiv TruncateMod bitwise_and
-        bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor invert logit logspace nextafter
-        truncate_div truncate_mod
+        BitwiseAnd BitwiseOr BitwiseXor Invert IsInf Logit NextAfter PopulationCount Rint TruncateDiv TruncateMod
+        bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor invert logit logspace
+        nextafter truncate_div truncate_mod
     """,
     "composed.sums": """
         AccumulateNV2 Einsum EuclideanNorm L2Loss Renorm SquareSumAll UnsortedSegmentProd accumulate_n addbmm addr
         batch_dot dist matrix_norm pdist renorm unsorted_segment_prod vecdot vector_norm
     """,
     "composed.quantiles": """
-        ArgMaxWithValue ArgMinWithValue CountNonZero ReduceStd argmax_with_value argmin_with_value nanmean nanmedian
-        nanquantile ptp quantile reduce_max reduce_mean reduce_min reduce_sum
+        ArgMaxWithValue ArgMinWithValue CountNonZero Median ReduceStd argmax_with_value argmin_with_value nanmean
+        nanmedian nanquantile ptp quantile reduce_max reduce_mean reduce_min reduce_sum
     """,
     "composed.counting": """
-        EqualCount InTopK SearchSorted Unique UniqueWithPad bincount bucketize equal_count histc intopk msort top_k
-        unique
+        EqualCount InTopK ListDiff SearchSorted Unique UniqueWithPad bincount bucketize equal_count histc intopk msort
+        top_k unique
     """,
     "composed.networks": """
         CeLU Dropout2D Dropout3D FastGeLU FastGelu LRN Primitive bidense clip_by_norm dropout1d dropout2d dropout3d
@@ -142,7 +143,7 @@ NAMES = {
         soft_margin_loss triplet_margin_loss
     """,
     "composed.sequences": """
-        CTCGreedyDecoder CTCLoss CTCLossV2 ctc_greedy_decoder ctc_loss
+        CTCGreedyDecoder CTCLoss CTCLossV2 NoRepeatNGram ctc_greedy_decoder ctc_loss
     """,
     "composed.fractional": """
         FractionalAvgPool FractionalMaxPool FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize

@@ -13,7 +13,7 @@ from ...tensor import Tensor
 from .._arguments import Primitive, integer, operand, to_shape, total
 from ..index._indices import index_tensor, read
 from ..index.choice import where
-from ..index.gather import gather_elements
+from ..index.gather import gather_elements, take
 from ..index.segments import unsorted_segment_sum
 from ..index.sorting import searchsorted, sort, topk
 from ..math import elementwise as _rows
@@ -21,8 +21,8 @@ from ..shape._padding import pad
 from ._classes import REQUIRED, Derived
 
 __all__ = [
-    "EqualCount", "InTopK", "SearchSorted", "Unique", "UniqueWithPad", "bincount", "bucketize", "equal_count",
-    "histc", "intopk", "msort", "top_k", "unique",
+    "EqualCount", "InTopK", "ListDiff", "SearchSorted", "Unique", "UniqueWithPad", "bincount", "bucketize",
+    "equal_count", "histc", "intopk", "msort", "top_k", "unique",
 ]  # fmt: skip
 
 
@@ -300,6 +300,48 @@ class UniqueWithPad(Primitive):
     def __call__(self, x: Any, pad_num: Any) -> tuple[Tensor, Tensor]:
         found, which = unique(x)
         return pad(found, (0, which.size - found.size), value=pad_num), which
+
+
+class ListDiff(Primitive):
+    """The elements of one vector that are not in another: ``ops.ListDiff(out_idx=int32)(x, y)``.
+
+    It gives the elements, in their order, and where they are in `x`.
+
+    Parameters
+    ----------
+    out_idx : {int32, int64}, default int32
+        The type of the positions.
+
+    Raises
+    ------
+    TypeError
+        For another type of positions, or vectors of different types.
+    ValueError
+        If the operands are no vectors.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(*ops.ListDiff()(dg.Tensor([5, 2, 5, 7]), dg.Tensor([2])))
+    [5 5 7] [0 2 3]
+    """
+
+    __slots__ = ("out_idx",)
+
+    def __init__(self, out_idx: Any = _dtype.int32) -> None:
+        self.out_idx = _dtype.as_dtype(out_idx, where="ListDiff")
+        if self.out_idx not in (_dtype.int32, _dtype.int64):
+            raise TypeError(f"ListDiff: out_idx is {self.out_idx}; expected int32 or int64")
+
+    def __call__(self, x: Any, y: Any) -> tuple[Tensor, Tensor]:
+        x, y = operand("ListDiff", x), operand("ListDiff", y)
+        if x.ndim != 1 or y.ndim != 1:
+            raise ValueError(f"ListDiff: operands of shapes {x.shape} and {y.shape}; expected vectors")
+        if x._typenum != y._typenum:
+            raise TypeError(f"ListDiff: operands of types {x.dtype} and {y.dtype}; expected equal types")
+        places = np.flatnonzero(~np.isin(x._numpy(), y._numpy()))
+        return take(x, places, 0), Tensor.from_numpy(places.astype(self.out_idx.numpy))
 
 
 class EqualCount(Derived, function=equal_count, call="x, y", example="""

@@ -18,9 +18,9 @@ from ..math.arithmetic import pow, round
 from ._classes import Derived
 
 __all__ = [
-    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Invert", "IsInf", "Logit", "NextAfter", "Rint", "TruncateDiv",
-    "TruncateMod", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "invert", "logit", "logspace", "nextafter", "truncate_div", "truncate_mod",
+    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Invert", "IsInf", "Logit", "NextAfter", "PopulationCount", "Rint",
+    "TruncateDiv", "TruncateMod", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "invert", "logit", "logspace", "nextafter", "truncate_div", "truncate_mod",
 ]  # fmt: skip
 
 
@@ -359,6 +359,41 @@ class Rint(Derived, function=round, example="""
 >>> print(ops.Rint()(dg.Tensor([0.5, 1.5, 2.4])))
 [0. 2. 2.]
 """):  # fmt: skip
+    __slots__ = ()
+
+
+_bits = extend.primitive(
+    "number_of_bits",
+    lambda x: np.bitwise_count(x.view(f"u{x.dtype.itemsize}")),
+    jvp=(None,),
+    vjp=(None,),
+    types="apart",
+    core=(0,),
+    summary="how many bits of an integer are 1",
+)
+
+
+def _ones_among_bits(input_x: Any) -> Tensor:
+    x = operand("PopulationCount", input_x)
+    if not x.dtype.is_int:
+        raise TypeError(f"PopulationCount: the input has type {x.dtype}; expected integers")
+    return _bits(x)
+
+
+class PopulationCount(Derived, function=_ones_among_bits, call="input_x"):
+    """How many bits of each integer are 1, UInt8: ``ops.PopulationCount()(input_x)``.
+
+    Negative numbers are two's complements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.PopulationCount()(dg.Tensor(np.array([13, 65, -1], np.int16))))
+    [ 3  2 16]
+    """
+
     __slots__ = ()
 
 

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from .._arguments import integer, operand, operands, to_shape
+from .._arguments import Primitive, integer, operand, operands, to_shape
 from ..axes._joining import cat
-from ..index._indices import index_tensor, read
+from ..index._indices import index_tensor, one_axis_pattern, read
 from ..shape._repeating import meshgrid
 
-__all__ = ["argwhere", "cartesian_prod", "combinations", "sequence_mask", "tril_indices", "triu_indices"]
+__all__ = [
+    "DataFormatDimMap",
+    "argwhere",
+    "cartesian_prod",
+    "combinations",
+    "sequence_mask",
+    "tril_indices",
+    "triu_indices",
+]
 
 
 def sequence_mask(lengths: Any, maxlen: int | None = None) -> Tensor:
@@ -185,6 +193,48 @@ def _triangle(name: str, indices: Any, row: int, col: int, offset: int, dtype: A
         raise ValueError(f"{name}: a matrix of shape ({row}, {col}); expected lengths of 0 or more")
     found = Tensor.from_numpy(np.stack(indices(row, offset, col)).astype(np.int64))
     return found if dtype is None else found.astype(dtype)
+
+
+class DataFormatDimMap(Primitive):
+    """Which axis of an image an axis of another order is: ``ops.DataFormatDimMap()(input_x)``.
+
+    Axis i of `dst_format` becomes its number in `src_format`, as `transpose` needs it.
+
+    Parameters
+    ----------
+    src_format, dst_format : {'NHWC', 'NCHW'}, default 'NHWC' and 'NCHW'
+        The order of the axes that are found, and of those that are given.
+
+    Raises
+    ------
+    TypeError
+        If axes are no integers.
+    ValueError
+        For other orders.
+    IndexError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.DataFormatDimMap()(dg.Tensor([0, 1, 2, -1])))
+    [0 3 1 2]
+    """
+
+    __slots__ = ("dst_format", "src_format")
+
+    def __init__(self, src_format: str = "NHWC", dst_format: str = "NCHW") -> None:
+        for order in (src_format, dst_format):
+            if order not in ("NHWC", "NCHW"):
+                raise ValueError(f"DataFormatDimMap: got the order {order!r}; expected 'NHWC' or 'NCHW'")
+        self.src_format: str = src_format
+        self.dst_format: str = dst_format
+
+    def __call__(self, input_x: Any) -> Tensor:
+        x = operand("DataFormatDimMap", input_x)
+        places = Tensor.from_numpy(np.array([self.src_format.index(axis) for axis in self.dst_format], x.dtype.numpy))
+        return read("DataFormatDimMap", one_axis_pattern((4,), 0), places, index_tensor("DataFormatDimMap", x))
 
 
 METHODS: dict[str, Callable[..., Any]] = {

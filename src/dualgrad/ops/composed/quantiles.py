@@ -12,16 +12,16 @@ from ...tensor import Tensor
 from .._arguments import dropped, floating, kept, one_axis, operand, to_shape
 from ..index.choice import clamp
 from ..index.gather import gather_elements
-from ..index.sorting import sort
+from ..index.sorting import median, sort
 from ..math import elementwise as _rows
 from ..math.reductions import amax, amin, count_nonzero, max, mean, min, nansum, std, sum
 from ._classes import Derived
 from ._order_statistics import quantiles
 
 __all__ = [
-    "ArgMaxWithValue", "ArgMinWithValue", "CountNonZero", "ReduceStd", "argmax_with_value", "argmin_with_value",
-    "nanmean", "nanmedian", "nanquantile", "ptp", "quantile", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_sum",
+    "ArgMaxWithValue", "ArgMinWithValue", "CountNonZero", "Median", "ReduceStd", "argmax_with_value",
+    "argmin_with_value", "nanmean", "nanmedian", "nanquantile", "ptp", "quantile", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_sum",
 ]  # fmt: skip
 
 
@@ -289,6 +289,34 @@ class ReduceStd(Derived, function=_spread, renamed={"keep_dims": "keepdims"}, ax
     >>> spread, mean = ops.ReduceStd(unbiased=False)(dg.Tensor([1.0, 3.0]))
     >>> print(spread, mean)
     1.0 2.0
+    """
+
+    __slots__ = ()
+
+
+def _middle(x: Any, global_median: bool, axis: int, keep_dims: bool, ignore_nan: bool) -> tuple[Tensor, Tensor]:
+    x = operand("Median", x)
+    if global_median:
+        x, axis, keep_dims = to_shape(x, (x.size,)), 0, False
+    if x.dtype.is_float and not x.size:
+        axes = (one_axis("Median", axis, x.shape),)
+        shape = kept(x.shape, axes) if keep_dims else dropped(x.shape, axes)
+        return Tensor.from_numpy(np.full(shape, np.nan, x.dtype.numpy)), Tensor.from_numpy(np.zeros(shape, np.int64))
+    return nanmedian(x, axis, keep_dims) if ignore_nan and x.size else median(x, axis, keep_dims)
+
+
+class Median(Derived, function=_middle, global_median=False, axis=0, keep_dims=False, ignore_nan=False, call="x"):
+    """Primitive class of `median`: ``ops.Median(global_median=False, axis=0, keep_dims=False, ignore_nan=False)(x)``.
+
+    It gives medians and their positions; `global_median` is that of all elements in order, and `ignore_nan` leaves nan
+    out, as `nanmedian` does. The median of no floating numbers is nan.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(*ops.Median(True)(dg.Tensor([[4.0, 1.0], [3.0, 2.0]])))
+    2.0 3
     """
 
     __slots__ = ()

@@ -22,7 +22,7 @@ from ..neural._softmax import log_softmax
 from ..shape.creation import full_like
 from ._classes import Derived
 
-__all__ = ["CTCGreedyDecoder", "CTCLoss", "CTCLossV2", "ctc_greedy_decoder", "ctc_loss"]
+__all__ = ["CTCGreedyDecoder", "CTCLoss", "CTCLossV2", "NoRepeatNGram", "ctc_greedy_decoder", "ctc_loss"]
 
 
 def _lengths(name: str, what: str, given: Any, batch: int, largest: int) -> Tensor:
@@ -366,6 +366,59 @@ class CTCLoss(Primitive):
             return where(Tensor(short), 0.0, loss)
 
         return losses(x), _grad(lambda x: losses(x).sum())(x)
+
+
+class NoRepeatNGram(Primitive):
+    """Logarithms of probabilities without labels that would repeat.
+
+    ``ops.NoRepeatNGram(ngram_size)(state_seq, log_probs)`` is for sequences (..., L) and scores (..., V). A label that
+    would make the last labels of a sequence one that is there already gets the least finite number.
+
+    Parameters
+    ----------
+    ngram_size : int, default 1
+        How many labels are not to come again in their order.
+
+    Raises
+    ------
+    TypeError
+        If the labels are no integers.
+    ValueError
+        If shapes do not fit.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> labels, scores = dg.Tensor([[1, 2, 0, 1]]), ops.zeros((1, 3))
+    >>> print(ops.NoRepeatNGram(2)(labels, scores) == scores)
+    [[ True  True False]]
+    """
+
+    __slots__ = ("ngram_size",)
+
+    def __init__(self, ngram_size: int = 1) -> None:
+        self.ngram_size: int = integer("NoRepeatNGram", "ngram_size", ngram_size)
+        if self.ngram_size < 1:
+            raise ValueError(f"NoRepeatNGram: ngram_size is {ngram_size}; expected 1 or more")
+
+    def __call__(self, state_seq: Any, log_probs: Any) -> Tensor:
+        name, n = "NoRepeatNGram", self.ngram_size
+        labels, scores = index_tensor(name, state_seq), floating(name, log_probs)
+        if not labels.ndim or labels.ndim != scores.ndim or labels.shape[:-1] != scores.shape[:-1]:
+            raise ValueError(
+                f"{name}: labels of shape {labels.shape} and scores {scores.shape}; expected (..., L) and (..., V)"
+            )
+        length, number = labels.shape[-1], scores.shape[-1]
+        if n > length:
+            return scores
+        lead = (slice(None),) * (labels.ndim - 1)
+        begun = [labels[(*lead, slice(k, length - n + 1 + k))] for k in range(n)]  # label k of each n in a row
+        last = [labels[(*lead, slice(length - n + 1 + k, length - n + 2 + k))] for k in range(n - 1)]
+        met = begun[-1].reshape(*begun[-1].shape, 1) == np.arange(number)
+        for before, now in zip(begun, last, strict=False):
+            met = met & (before == now).reshape(*before.shape, 1)
+        return where(met.any(-2), np.finfo(scores.dtype.numpy).min, scores)
 
 
 METHODS: dict[str, Callable[..., Any]] = {}

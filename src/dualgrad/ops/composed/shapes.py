@@ -9,10 +9,13 @@ from typing import Any
 from ...tensor import Tensor
 from .._arguments import expanded, integer, lengths, one_axis, operand, operands, to_shape
 from ..axes._joining import cat, hstack
+from ..math.complex import conj
+from ..shape.reshaping import transpose
+from ._classes import Derived
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dsplit", "dstack", "expand", "hsplit",
-    "tensor_split", "view_as", "vsplit",
+    "ConjugateTranspose", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dsplit", "dstack", "expand",
+    "hsplit", "tensor_split", "view_as", "vsplit",
 ]  # fmt: skip
 
 
@@ -276,6 +279,21 @@ def view_as(input: Any, other: Any) -> Tensor:
     if x.size != like.size:
         raise ValueError(f"view_as: a tensor of shape {x.shape} cannot have shape {like.shape}")
     return to_shape(x, like.shape)
+
+
+class ConjugateTranspose(Derived, function=lambda x, perm: conj(transpose(x, perm)), call="x, perm"):
+    """Axes in another order, and conjugate numbers: ``ops.ConjugateTranspose()(x, perm)``.
+
+    Examples
+    --------
+    >>> import dualgrad as dg
+    >>> from dualgrad import ops
+    >>> print(ops.ConjugateTranspose()(dg.Tensor([[1.0 + 2.0j, 3.0]]), (1, 0)))
+    [[1.-2.j]
+     [3.-0.j]]
+    """
+
+    __slots__ = ()
 
 
 METHODS: dict[str, Callable[..., Any]] = {
