@@ -93,6 +93,26 @@ def test_masks():
     assert_close(dg.grad(lambda v: ops.index_fill(x, 0, 1, v))(f64(0.0)), 3.0)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8])
+def test_quotients_of_integers(kind):
+    """Each division drops what is behind the point, in the order of the updates; samples have their own."""
+    rng = np.random.default_rng(2)
+    low = 0 if kind is np.uint8 else -100
+    x = rng.integers(low, 100, (2, 3, 4)).astype(kind)
+    divisors = rng.integers(1, 6, (2, 5, 4)).astype(kind)
+    if low:
+        divisors *= rng.choice(np.array([-1, 1], kind), divisors.shape)
+    rows = rng.integers(0, 3, (2, 5, 1))
+    expected = x.copy()
+    for sample, (places, each) in enumerate(zip(rows[..., 0], divisors, strict=True)):
+        for place, divisor in zip(places, each, strict=True):
+            expected[sample, place] = np.trunc(expected[sample, place] / divisor.astype(float)).astype(kind)
+    found = ops.tensor_scatter_div(Tensor(x[0]), Tensor(rows[0]), Tensor(divisors[0]))
+    assert_close(found, expected[0])
+    assert_close(dg.vmap(ops.tensor_scatter_div)(Tensor(x), Tensor(rows), Tensor(divisors)), expected)
+    assert_close(Tensor(x[1]).scatter_div(Tensor(rows[1]), Tensor(divisors[1])), expected[1])
+
+
 ERRORS = {
     "segment": (lambda: ops.unsorted_segment_sum(f64([1.0]), i32([5]), 3), IndexError, ("segment_sum", "3", "5")),
     "shape": (lambda: ops.unsorted_segment_max(f64([1.0]), i32([0, 0]), 3), ValueError, ("segment_max", "(2,)")),
@@ -101,6 +121,17 @@ ERRORS = {
     "floats": (lambda: ops.unsorted_segment_sum(f64([1.0]), f64([0.0]), 1), TypeError, ("integers", "Float64")),
     "range": (lambda: ops.tensor_scatter_mul(f64([1.0]), i32([[1]]), f64([1.0])), IndexError, ("mul", "index 1")),
     "divisor": (lambda: ops.tensor_scatter_div(i32([1]), i32([[0]]), f64([1.0])), TypeError, ("div", "Int32", "float")),
+    "dividend": (
+        lambda: ops.tensor_scatter_div(Tensor([True]), i32([[0]]), Tensor([True])),
+        TypeError,
+        ("div", "Bool"),
+    ),
+    "zero": (lambda: ops.TensorScatterDiv()(i32([1]), i32([[0]]), i32([0])), ZeroDivisionError, ("ScatterDiv", "0")),
+    "least": (
+        lambda: ops.tensor_scatter_div(i32([-(2**31)]), i32([[0]]), i32([-1])),
+        OverflowError,
+        ("scatter_div", "-1"),
+    ),
     "updates": (lambda: ops.tensor_scatter_max(f64([1.0]), i32([[0]]), f64([1.0, 2.0])), ValueError, ("max", "(2,)")),
     "fill": (lambda: ops.index_fill(f64([1.0]), 0, i32([1]), 1.0), IndexError, ("index_fill", "index 1")),
     "filling": (lambda: ops.index_fill(f64([1.0]), 0, i32([0]), f64([1.0])), ValueError, ("index_fill", "(1,)")),

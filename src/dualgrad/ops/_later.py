@@ -204,7 +204,7 @@ METHODS = {
         fill fill_ float floor_ floor_divide_ half hardshrink index_add_ index_fill_ index_put index_put_ int
         is_contiguous is_signed itemset kthvalue log_ log_matrix_determinant long masked_fill_ matrix_determinant mul_
         ndimension nelement new_empty new_full new_ones new_zeros normal_ numel random_ remainder_ repeat reshape_as
-        reverse_sequence scatter_ scatter_add_ scatter_max scatter_min scatter_mul scatter_sub set_dtype short sigmoid_
-        sign_ soft_shrink stride sub_ sum_to_size tanh_ to type uniform_ value zero_
+        reverse_sequence scatter_ scatter_add_ scatter_div scatter_max scatter_min scatter_mul scatter_sub set_dtype
+        short sigmoid_ sign_ soft_shrink stride sub_ sum_to_size tanh_ to type uniform_ value zero_
     """,
 }

@@ -39,6 +39,7 @@ from ..index.indexing import renewed, replaced, rewritten, written
 from ..index.sorting import sort
 from ..index.updates import (
     index_fill,
+    tensor_scatter_div,
     tensor_scatter_max,
     tensor_scatter_min,
     tensor_scatter_mul,
@@ -396,6 +397,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "matrix_determinant": det,
     "log_matrix_determinant": slogdet,
     "scatter_sub": tensor_scatter_sub,
+    "scatter_div": tensor_scatter_div,
     "scatter_mul": tensor_scatter_mul,
     "scatter_max": tensor_scatter_max,
     "scatter_min": tensor_scatter_min,

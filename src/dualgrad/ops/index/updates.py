@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import extend
 from ...tensor import Tensor
 from .._arguments import IS_FLOAT, OP, Primitive, converted, one_axis, operand, to_shape
 from ..axes._joining import cat
@@ -92,7 +93,8 @@ def _multiplied(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
 def tensor_scatter_div(input_x: Any, indices: Any, updates: Any) -> Tensor:
     """Divide by values at points; of a point that comes twice both are divisors.
 
-    Parameters, result and errors are those of `tensor_scatter_sub`; floating numbers only.
+    Parameters, result and errors are those of `tensor_scatter_sub`. Quotients of integers are integers: what is behind
+    the point is dropped after each division. An integer divided by 0 raises ZeroDivisionError.
 
     Examples
     --------
@@ -105,14 +107,37 @@ def tensor_scatter_div(input_x: Any, indices: Any, updates: Any) -> Tensor:
 
 
 def _divided(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
-    x, updates = operand(name, x), operand(name, updates)
-    if x._typenum not in IS_FLOAT or updates._typenum not in IS_FLOAT:
-        raise TypeError(
-            f"{name}: got types {x.dtype} and {updates.dtype}; expected floating numbers. Convert them by "
-            ".astype(dualgrad.float32)"
-        )
     x, rows, numbers, count = _rows(name, x, indices, updates)
+    if not (x.dtype.is_int or x._typenum in IS_FLOAT):
+        raise TypeError(f"{name}: the tensor has type {x.dtype}; expected floating numbers or integers")
+    if x.dtype.is_int:
+        return to_shape(_integer_quotients(to_shape(x, (count, rows.shape[1])), rows, numbers, caller=name), x.shape)
     return x / to_shape(segment_products(rows, numbers, count), x.shape)
+
+
+def _quotients(x: np.ndarray, rows: np.ndarray, numbers: np.ndarray, caller: str) -> np.ndarray:
+    """Integers (n, m), some rows of them divided one after another."""
+    if (rows == 0).any():
+        raise ZeroDivisionError(f"{caller}: an integer among the updates is 0; expected divisors other than 0")
+    found = x.copy()
+    for number, row in zip(numbers.tolist(), rows, strict=True):
+        before = found[number]
+        if x.dtype.kind == "i" and ((row == -1) & (before == np.iinfo(x.dtype).min)).any():
+            raise OverflowError(f"{caller}: the least integer of {x.dtype} divided by -1 has no place in its type")
+        down = before // row
+        found[number] = down + ((before != down * row) & ((before < 0) != (row < 0)))
+    return found
+
+
+_integer_quotients = extend.primitive(
+    "quotients_of_integers",
+    _quotients,
+    arity=3,
+    jvp=(None, None, None),
+    vjp=(None, None, None),
+    types="apart",
+    summary="integers at places divided by others, one after another",
+)
 
 
 def tensor_scatter_max(input_x: Any, indices: Any, updates: Any) -> Tensor:
