@@ -12,6 +12,7 @@ from support import assert_close, assert_raises, f32, f64
 
 import dualgrad as dg
 from dualgrad import Parameter, ParameterTuple, Tensor, nn, ops
+from dualgrad.nn._state import Buffer
 
 
 class Normalised(nn.Cell):
@@ -38,6 +39,23 @@ class Net(nn.Cell):
 
     def construct(self, x):
         return self.second(self.first(x))
+
+
+def test_tensors_that_become_buffers():
+    """The tensor that MindSpore calls `_Buffer`: assigned to an attribute it is a buffer, outside of it a tensor."""
+    net = nn.Cell()
+    net.mean = Buffer(f64([1.0, 2.0]))
+    net.calls = Buffer(Tensor(3), persistent=False)
+    assert [name for name, _ in net.named_buffers()] == ["mean", "calls"]
+    assert [*net.state_dict()] == ["mean"]
+    assert_close(net.mean * 2.0, [2.0, 4.0])
+    net.mean = net.mean + 1.0
+    assert_close(net.get_buffer("mean"), [2.0, 3.0])
+    net.mean = Buffer(f64([5.0]))
+    assert net.get_buffer("mean").tolist() == [5.0]
+    assert_raises(TypeError, lambda: Buffer(np.ones(2)), "Buffer", "ndarray")
+    assert_raises(TypeError, lambda: Buffer(Parameter([1.0], name="w")), "Buffer", "Parameter")
+    assert_raises(ValueError, lambda: Buffer(None), "Buffer", "None")
 
 
 @pytest.mark.eager("its calls change attributes")

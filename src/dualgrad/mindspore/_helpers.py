@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dualgrad import dtype as mstype
+from dualgrad import ops
 from dualgrad.context import set_context
 from dualgrad.tensor import Tensor
 from dualgrad.train.callback import Callback
@@ -87,6 +88,11 @@ class Identity:
 
 class StepSync(Callback):
     """A callback that waits at each step for what a device computes; here each call returns with its numbers."""
+
+
+def matrix_set_diag(input_x: Any, diagonal: Any, k: Any = 0, alignment: str = "RIGHT_LEFT") -> Any:
+    """Matrices with some diagonals replaced: `ops.matrix_set_diag`."""
+    return ops.matrix_set_diag(input_x, diagonal, k, alignment)
 
 
 def raise_value_error(info: str, param: Any = None) -> NoReturn:

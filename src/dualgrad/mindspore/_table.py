@@ -59,6 +59,7 @@ scipy
 scipy.fft
 scipy.linalg                 numpy.linalg
 scipy.optimize
+scipy.ops_wrapper
 train                        train.callback train.monitors amp serialization dataset
 """
 
@@ -136,6 +137,8 @@ RENAMED: Final = {
     "runtime.launch_blocking": "dualgrad.mindspore._helpers.launch_blocking",
     "train.model._StepSync": "dualgrad.mindspore._helpers.StepSync",
     "train.model._transfer_tensor_to_tuple": "dualgrad.mindspore._helpers.as_tuple",
+    "scipy.ops_wrapper.matrix_set_diag": "dualgrad.mindspore._helpers.matrix_set_diag",
+    "common.parameter._Buffer": "dualgrad.nn._state.Buffer",
     "nn.GraphCell": "dualgrad.train.graphs.GraphCell",
     "numpy.float_": "dualgrad.dtype.float32",
     "numpy.utils._to_tensor": "dualgrad.mindspore._helpers.tensors_of",

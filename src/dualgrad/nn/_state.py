@@ -33,6 +33,44 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list[str]
 
 
+class Buffer(Tensor):
+    """A tensor that becomes a buffer of the Cell whose attribute it is made: ``net.mean = Buffer(tensor)``.
+
+    Parameters
+    ----------
+    data : Tensor
+        Its values.
+    persistent : bool, default True
+        Whether it is a part of `state_dict`.
+
+    Raises
+    ------
+    TypeError
+        If `data` is no Tensor, or a Parameter.
+    ValueError
+        If `data` is None.
+
+    Examples
+    --------
+    >>> from dualgrad import Tensor, nn
+    >>> from dualgrad.nn._state import Buffer
+    >>> net = nn.Cell()
+    >>> net.mean = Buffer(Tensor([1.0, 2.0]))
+    >>> print([name for name, _ in net.named_buffers()])
+    ['mean']
+    """
+
+    persistent: bool
+
+    def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
+        if data is None:
+            raise ValueError("Buffer: got None; expected a Tensor")
+        if not isinstance(data, Tensor) or isinstance(data, Parameter):
+            raise TypeError(f"Buffer: expected a Tensor, got {type(data).__name__}")
+        super().__init__(data._detached())
+        self.persistent = persistent
+
+
 class State(Members):
     """The part of `Cell` that keeps buffers and gives and takes the state."""
 
@@ -45,7 +83,9 @@ class State(Members):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:
             raise self._refusal(name)
-        if name not in self._buffers or isinstance(value, Parameter | Members):
+        if type(value) is Buffer and name not in self._buffers:
+            self.register_buffer(name, value, value.persistent)
+        elif name not in self._buffers or isinstance(value, Parameter | Members):
             super().__setattr__(name, value)
             self._forget_buffer(name)
         elif value is None or isinstance(value, Tensor):
