@@ -395,3 +395,71 @@ def test_two_arguments(first, second):
     values = {"Number": 2, "Tensor": f64([1.0])}
     assert graph(values[first], values[second]) == (first, second)
     assert ops.HyperMap(graph)((values[first],), (values[second],)) == ((first, second),)
+
+
+def members(count=3):
+    """Cells of one kind with different weights."""
+    return nn.CellList([nn.Dense(2, 4, dtype=dg.float64, activation="tanh") for _ in range(count)])
+
+
+@pytest.mark.parametrize(("axis", "out"), [(0, 0), (1, 2), (-1, -1)])
+def test_an_ensemble(axis, out):
+    """Each Cell of a list that vmap maps over has a sample of its own, or they share one."""
+    cells, x = members(), np.random.default_rng(0).normal(size=(3, 5, 2))
+    singles = [cell(f64(one)).asnumpy() for cell, one in zip(cells, x, strict=True)]
+    assert_close(dg.vmap(cells, axis, out)(f64(np.moveaxis(x, 0, axis))), np.stack(singles, out))
+    shared = [cell(f64(x[0])).asnumpy() for cell in cells]
+    assert_close(dg.vmap(cells, None)(f64(x[0])), np.stack(shared))
+
+
+class Several(nn.Cell):
+    """A nest of results, a number among them, and a Parameter that is assigned to."""
+
+    def __init__(self, start):
+        super().__init__()
+        self.w = Parameter(np.array([start, 1.0]), name="w")
+
+    def construct(self, pair, scale):
+        x, y = pair
+        ops.assign(self.w, x)
+        return {"sum": self.w + y, "number": 2.0}, scale * x
+
+
+def test_an_ensemble_of_nests():
+    cells, x = nn.CellList([Several(1.0), Several(2.0)]), np.arange(4.0).reshape(2, 2)
+    found = dg.vmap(cells, (0, None), (0, 1))((f64(x), f64(10 * x)), f64(3.0))
+    assert_close(found, ({"sum": 11 * x, "number": f32([2.0, 2.0]).asnumpy()}, 3 * x.T))
+    assert_close((cells[0].w * 1.0, cells[1].w * 1.0), (x[0], x[1]))
+
+
+def test_derivatives_of_an_ensemble():
+    """By inputs and weights they are those of the members, to the second order."""
+    cells, x = members(2), np.random.default_rng(0).normal(size=(2, 2))
+    mapped = dg.vmap(cells)
+    function = lambda x: (mapped(x) ** 2).sum()
+    single = lambda k: lambda x: (cells[k](x) ** 2).sum()
+    assert_close(dg.grad(function)(f64(x)), np.stack([dg.grad(single(k))(f64(x[k])).asnumpy() for k in range(2)]))
+    curvature = dg.hessian(function)(f64(x)).asnumpy()
+    for k in range(2):
+        assert_close(f64(curvature[k, :, k]), dg.hessian(single(k))(f64(x[k])).asnumpy(), scale=1.0)
+    weights = cells.trainable_params()
+    slopes = dg.grad(function, None, weights)(f64(x))
+    expected = [g for k in range(2) for g in dg.grad(single(k), None, cells[k].trainable_params())(f64(x[k]))]
+    assert_close(tuple(slopes), tuple(g.asnumpy() for g in expected), scale=1.0)
+
+
+ENSEMBLES = {
+    "axes": (lambda: dg.vmap(members(), (0, 0))(f64(np.ones((3, 2)))), "in_axes", "1 inputs"),
+    "nested axes": (lambda: dg.vmap(members(), ((0, 0),))(f64(np.ones((3, 2)))), "in_axes", "int or None"),
+    "length": (lambda: dg.vmap(members())(f64(np.ones((2, 2)))), "3 Cells", "(2, 2)"),
+    "no axis": (lambda: dg.vmap(members(), 2)(f64(np.ones((3, 2)))), "axis 2"),
+    "no Cells": (lambda: dg.vmap(nn.CellList([]))(f64(np.ones((3, 2)))), "no Cells"),
+    "results": (lambda: dg.vmap(members(), 0, None)(f64(np.ones((3, 2)))), "out_axes", "None"),
+    "entries": (lambda: dg.vmap(members(), 0, (0, 0))(f64(np.ones((3, 2)))), "out_axes", "tuple"),
+}
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_what_is_no_ensemble(name):
+    assert_raises(ValueError, ENSEMBLES[name][0], *ENSEMBLES[name][1:])
+    assert_raises(TypeError, lambda: dg.vmap(members())(np.ones((3, 2))), "input 0", "Tensor")

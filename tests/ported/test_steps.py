@@ -242,3 +242,79 @@ def test_the_decay_of_sgd_leaves_out_beta_and_gamma(make):
     weights = [Parameter([2.0], name=name) for name in ("w", "norm.gamma", "norm.beta")]
     make(weights)(tuple(w * 0.0 for w in weights))
     assert [w.item() for w in weights] == [1.75, 2.0, 2.0]
+
+
+def states(name):
+    """The class with its settings, and first values of what it changes."""
+    settings, first, arguments, _ = LIKE_OPTIMISERS[name]
+    rest = (0.0,) * first if isinstance(first, int) else first
+    starts = [START, *(np.full(SHAPE, start) for start in rest)]
+    return getattr(ops, name.partition(",")[0])(**settings), starts, arguments
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", LIKE_OPTIMISERS)
+def test_steps_of_samples(name, axis):
+    """Each sample of a Parameter that vmap maps over takes its step, and the Parameter has them all afterwards."""
+    step, starts, arguments = states(name)
+    stacks = [np.stack([start * scale for scale in (1.0, 0.5, 2.0)], axis) for start in starts]
+    mapped, slopes = parameters(*stacks), np.stack([GRADIENTS[0], -GRADIENTS[1], GRADIENTS[2]], axis)
+    function = lambda *given: step(*arguments(given[:-1], given[-1], 1))
+    found = dg.vmap(function, axis, axis)(*mapped, Tensor(slopes))
+    first = found[0] if isinstance(found, tuple) else found
+    singles = [parameters(*(np.take(stack, k, axis) for stack in stacks)) for k in range(3)]
+    for k, single in enumerate(singles):
+        function(*single, Tensor(np.take(slopes, k, axis)))
+    for n, parameter in enumerate(mapped):
+        expected = np.stack([single[n].asnumpy() for single in singles], axis)
+        assert_close(parameter * 1.0, expected, scale=1.0)
+        if n == 0:
+            assert_close(first, expected, scale=1.0)
+
+
+def test_steps_of_samples_of_samples():
+    """Nested, with an axis that is shared by the outer samples; the function goes on with the new values."""
+    start = np.random.default_rng(1).normal(size=(2, 3, 4))
+    w, g = Parameter(start, name="w"), Tensor(np.random.default_rng(2).normal(size=(4, 2)))
+
+    def function(w, g):
+        returned = ops.ApplyGradientDescent()(w, 0.5, g * ops.ones_like(w))
+        return returned, w * 2.0
+
+    found = dg.vmap(dg.vmap(function, (0, 0), 1), (2, 0))(w, g)
+    expected = start - 0.5 * g.asnumpy().T[:, None, :]
+    assert_close(w * 1.0, expected)
+    assert_close(found, (expected.transpose(2, 1, 0), 2.0 * expected.transpose(2, 1, 0)))
+
+
+def test_parameters_that_no_step_changes_stay():
+    w, b = parameters(START, START)
+    found = dg.vmap(lambda w, b, x: (ops.ApplyGradientDescent()(w, 0.5, x), b * x))(w, b, Tensor(GRADIENTS[0]))
+    assert_close((w * 1.0, b * 1.0), (START - 0.5 * GRADIENTS[0], START))
+    assert_close(found, (START - 0.5 * GRADIENTS[0], START * GRADIENTS[0]))
+
+
+def test_a_sample_of_no_parameter_takes_no_step():
+    """A tensor that is mapped over, what is computed of a Parameter, and a Parameter that all samples share."""
+    step, (w,), x = ops.ApplyGradientDescent(), parameters(START), Tensor(GRADIENTS[0])
+    assert_raises(TypeError, lambda: dg.vmap(lambda w: step(w, 0.5, w))(x), "var is a Tensor", "Parameter")
+    assert_raises(TypeError, lambda: dg.vmap(lambda w: step(w * 1.0, 0.5, w))(w), "var is a Tensor", "Parameter")
+    assert_raises((TypeError, ValueError), lambda: dg.vmap(lambda w, x: step(w, 0.5, x), (None, 0))(w, x), "var")
+    kept = []
+    dg.vmap(lambda w: kept.append(w) or w)(w)
+    assert_raises(TypeError, lambda: step(kept[0], 0.5, x), "var is a Tensor")
+    assert_close(w * 1.0, START)
+
+
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_an_error_inside_keeps_the_parameter(place):
+    (w,) = parameters(START)
+
+    def function(w):
+        if place == "behind":
+            ops.ApplyGradientDescent()(w, 0.5, w)
+        raise KeyError("stop")
+
+    assert_raises(KeyError, lambda: dg.vmap(function)(w), "stop")
+    assert_close(w * 1.0, START)
+    assert_raises(TypeError, lambda: ops.ApplyGradientDescent()(START, 0.5, START), "var is a ndarray")

@@ -7,10 +7,11 @@ A slice is a container that refers to the same Cells and does not register them,
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Self, SupportsIndex, overload
 
 from dualgrad import ops
+from dualgrad.nn._ensembles import over_samples
 from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import integer, one_axis
 from dualgrad.tensor import Tensor
@@ -163,6 +164,8 @@ class SequentialCell(_Container):
 class CellList(_Container):
     """A list of Cells whose parameters are registered; it is indexed and walked over, not called.
 
+    ``vmap(layers)`` is an ensemble: sample k of the inputs goes to Cell k, and the results are stacked.
+
     Parameters
     ----------
     *args : Cell
@@ -184,6 +187,9 @@ class CellList(_Container):
     >>> len(layers)
     2
     """
+
+    def _over_samples(self, in_axes: Any, out_axes: Any) -> Callable[..., Any]:
+        return over_samples(list(self), in_axes, out_axes)
 
 
 class CellDict(Cell):

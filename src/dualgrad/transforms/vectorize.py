@@ -13,6 +13,7 @@ from .._engine.transforms.pytrees import in_words, with_leaves
 from .._engine.transforms.vmap import run_vmap
 from ..tensor import Tensor
 from .transformed import transformation
+from .written import mapped_parameters, writing
 
 if TYPE_CHECKING:
     from .transformed import P, R
@@ -63,6 +64,9 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
     Random numbers that follow from an input (`multinomial` of weights, `gamma` of parameters, a candidate sampler of
     classes) are drawn for each sample apart; those of a shape alone (`randn`, dropout) are the same for all samples.
 
+    A Parameter that is mapped over is a tensor inside. Where a primitive class takes a step of an optimiser with it
+    (`ops.ApplyAdagrad` ...), the tensor and the Parameter are changed.
+
     Examples
     --------
     >>> import dualgrad as dg
@@ -75,6 +79,9 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
     if not callable(fn):
         raise TypeError(f"vmap: expected a function or a Cell, got {type(fn).__name__}")
 
+    if ensemble := getattr(fn, "_over_samples", None):
+        return ensemble(in_axes, out_axes)
+
     @functools.wraps(fn, updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
         axes = in_axes
@@ -82,8 +89,14 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
             raise ValueError(f"vmap: in_axes has {len(axes)} entries for {len(args)} inputs; expected one for each")
         if isinstance(axes, list):
             axes = tuple(axes)
+
+        def run(function: Callable[..., Any], result_axes: Any) -> Any:
+            return run_vmap("vmap", function, args, kwargs, axes, result_axes)
+
         try:
-            return run_vmap("vmap", sample, args, kwargs, axes, out_axes)
+            if parameters := mapped_parameters(args, axes):
+                return writing(run, sample, args, parameters, axes, out_axes)
+            return run(sample, out_axes)
         except TypeError:
             _check_mapped(args, axes)
             raise

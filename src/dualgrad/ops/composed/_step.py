@@ -9,6 +9,7 @@ from typing import Any
 from ...parameter import Parameter
 from ...tensor import Tensor
 from ...transforms.gradient import stop_gradient
+from ...transforms.written import rewrite, stands_for_parameter
 from .._arguments import Primitive, operand
 from ._classes import REQUIRED
 
@@ -19,7 +20,7 @@ _FORM = """One step of `{like}` in place: ``ops.{name}({settings})({inputs})``.
     Parameters
     ----------
     {changed} : Parameter
-        What is changed, of one shape.
+        What is changed, of one shape. Inside `vmap`, what stands for one sample of a Parameter.
     {others} : Tensor or float
         {gradient} has the shape of {variable}; the other ones are numbers.{indices}
 
@@ -109,7 +110,7 @@ class Step(Primitive):
         given = dict(zip(self._inputs, operands, strict=True))
         changed = [given[each] for each in self._changed]
         for each, parameter in zip(self._changed, changed, strict=True):
-            if not isinstance(parameter, Parameter):
+            if not (isinstance(parameter, Parameter) or stands_for_parameter(parameter)):
                 raise TypeError(f"{name}: {each} is a {type(parameter).__name__}; expected a Parameter")
             if parameter.shape != changed[0].shape:
                 raise ValueError(f"{name}: {each} has shape {parameter.shape}; expected {changed[0].shape}")
@@ -118,7 +119,11 @@ class Step(Primitive):
         self._check_gradient(name, constants, changed[0])
         after = type(self)._update(**constants, **settings)
         for parameter, new in zip(changed, after, strict=True):
-            parameter.set_data(operand(name, new).astype(parameter.dtype))
+            value = operand(name, new).astype(parameter.dtype)
+            if isinstance(parameter, Parameter):
+                parameter.set_data(value)
+            else:
+                rewrite(parameter, value)
         return changed[0] if self._first else tuple(changed)
 
     @staticmethod

@@ -1,0 +1,85 @@
+"""Parameters whose samples `vmap` goes over: what a function makes of one sample goes back into the Parameter.
+
+A function that is mapped gets tensors of one sample in place of Parameters. Those that a step of an optimiser changes
+are changed in place, so that the function goes on with the new values; when it has returned, the values of all samples
+are put into the Parameter. Where `vmap` is nested, the outer one has such a tensor in its turn.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..parameter import Parameter
+from ..tensor import Tensor
+
+__all__ = ["mapped_parameters", "rewrite", "stands_for_parameter", "writing"]
+
+
+class _Samples(threading.local):
+    """The tensors that stand for Parameters now, by their identity, each with whether it was changed."""
+
+    def __init__(self) -> None:
+        self.of: dict[int, tuple[Tensor, bool]] = {}
+
+
+_SAMPLES = _Samples()
+
+
+def stands_for_parameter(x: Any) -> bool:
+    """Whether a tensor is one sample of a Parameter that `vmap` maps over."""
+    return id(x) in _SAMPLES.of
+
+
+def rewrite(x: Tensor, value: Tensor) -> None:
+    """Change one sample of a Parameter in place."""
+    x._rebind(value)
+    _SAMPLES.of[id(x)] = x, True
+
+
+def mapped_parameters(args: Sequence[Any], axes: Any) -> list[int]:
+    """Which positional inputs are Parameters, or stand for one, and are mapped over."""
+    each = axes if isinstance(axes, tuple) else (axes,) * len(args)
+    return [
+        k
+        for k, (x, axis) in enumerate(zip(args, each, strict=True))
+        if isinstance(axis, int) and (isinstance(x, Parameter) or stands_for_parameter(x))
+    ]
+
+
+def writing(
+    run: Callable[[Callable[..., Any], Any], Any],
+    sample: Callable[..., Any],
+    args: Sequence[Any],
+    places: list[int],
+    axes: Any,
+    out_axes: Any,
+) -> Any:
+    """What ``run(function, out_axes)`` gives for a function of one sample, whose changes of Parameters are kept.
+
+    `places` are the inputs that are Parameters. Their samples are results of the function too.
+    """
+    each = axes if isinstance(axes, tuple) else (axes,) * len(args)
+    changed = [False] * len(places)
+
+    def with_parameters(*inner: Any, **kwargs: Any) -> Any:
+        before = dict(_SAMPLES.of)
+        _SAMPLES.of.update({id(inner[k]): (inner[k], False) for k in places})
+        try:
+            found = sample(*inner, **kwargs)
+            for n, k in enumerate(places):
+                changed[n] = _SAMPLES.of[id(inner[k])][1]
+            return found, tuple(inner[k] for k in places)
+        finally:
+            _SAMPLES.of = before
+
+    found, after = run(with_parameters, (out_axes, tuple(each[k] for k in places)))
+    for k, was_changed, value in zip(places, changed, after, strict=True):
+        if not was_changed:
+            continue
+        if isinstance(args[k], Parameter):
+            args[k].set_data(value)
+        else:
+            rewrite(args[k], value)
+    return found
