@@ -95,6 +95,19 @@ static inline void dg_put(PyObject *holder, void *field, PyObject *held)
     Py_DECREF(former);
 }
 
+/* Whether an object has n references at most. Without GIL two counters make their number, the second of which all threads
+ * change. While another thread owns the first, or a reference went to another thread and is not counted back, the answer is
+ * no. If it is yes, what other threads did with the object is complete. */
+static inline int dg_held_at_most(PyObject *o, Py_ssize_t n)
+{
+#if defined(Py_GIL_DISABLED)
+    return _Py_IsOwnedByCurrentThread(o) && _Py_atomic_load_ssize_acquire(&o->ob_ref_shared) == 0 &&
+           (Py_ssize_t)o->ob_ref_local <= n;
+#else
+    return Py_REFCNT(o) <= n;
+#endif
+}
+
 /* Say that what was written before is complete, and whether that was said. */
 static inline void dg_set_flag(int *flag) { (void)DG_SET_FLAG(flag); }
 static inline int dg_flag(int *flag) { return DG_FLAG(flag); }

@@ -34,11 +34,8 @@ from .tape cimport TapeEntry, Slots, Tape, resized
 from ..values.levels cimport make_dual, new_level, part
 from ..primitives.watch cimport Watch, active_watch
 
-cdef extern from *:
-    """
-    #define DG_REFCNT(v) Py_REFCNT((PyObject *)(v))
-    """
-    Py_ssize_t DG_REFCNT(object v)
+cdef extern from "memory/shared.h":
+    bint dg_held_at_most(PyObject *x, Py_ssize_t n) noexcept
 
 
 # ----------------------------------------------------------------------------------------------------- the three sweeps
@@ -201,7 +198,8 @@ cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
     total = <Value>slots.p[i]
     if total.kind == ARRAY and term.kind == ARRAY:
         # two references: the slot's and ours
-        if DG_REFCNT(total) == 2 and (<Array>total).owner and not tracing() and add_into(<Array>total, <Array>term):
+        if (dg_held_at_most(<PyObject *>total, 2) and (<Array>total).owner and not tracing()
+                and add_into(<Array>total, <Array>term)):
             return 0
     return slots.put(i, add(total, term))
 

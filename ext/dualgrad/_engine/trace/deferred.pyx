@@ -22,9 +22,7 @@ from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape,
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
-
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(PyObject *x)   # an argument of type object would hold a reference itself
+    bint dg_held_at_most(PyObject *x, Py_ssize_t n) noexcept   # an argument of type object would hold a reference itself
 
 
 def defer_from(Py_ssize_t nbytes):
@@ -118,10 +116,10 @@ cdef class DeferredValues:
         self.waiting = {}
         while deferred:
             p = deferred.pop()
-            if Py_REFCNT(<PyObject *>p.out) > 1:
-                needed.append(p)
-            else:
+            if dg_held_at_most(<PyObject *>p.out, 1):
                 p.operands = None
+            else:
+                needed.append(p)
         while needed:
             self.compute(needed.pop())
         return 0
@@ -137,7 +135,7 @@ cdef class DeferredValues:
                     inside[x.slot] = inside.get(x.slot, 0) + 1
         x = None
         return [slot for slot, p in self.waiting.items()
-                if Py_REFCNT(<PyObject *>(<DeferredValue>p).out) > 1 + <Py_ssize_t>inside.get(slot, 0)]
+                if not dg_held_at_most(<PyObject *>(<DeferredValue>p).out, 1 + <Py_ssize_t>inside.get(slot, 0))]
 
     cdef int fill_in(self, list slots, list arrays) except -1:
         """Give deferred arrays the data that a program has computed."""
