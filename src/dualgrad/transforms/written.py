@@ -7,7 +7,6 @@ are put into the Parameter. Where `vmap` is nested, the outer one has such a ten
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,26 +15,19 @@ from ..tensor import Tensor
 
 __all__ = ["mapped_parameters", "rewrite", "stands_for_parameter", "writing"]
 
-
-class _Samples(threading.local):
-    """The tensors that stand for Parameters now, by their identity, each with whether it was changed."""
-
-    def __init__(self) -> None:
-        self.of: dict[int, tuple[Tensor, bool]] = {}
-
-
-_SAMPLES = _Samples()
+#: whether it was changed, for each tensor that stands for a Parameter now, by its identity; each belongs to one thread
+_CHANGED: dict[int, bool] = {}
 
 
 def stands_for_parameter(x: Any) -> bool:
     """Whether a tensor is one sample of a Parameter that `vmap` maps over."""
-    return id(x) in _SAMPLES.of
+    return id(x) in _CHANGED
 
 
 def rewrite(x: Tensor, value: Tensor) -> None:
     """Change one sample of a Parameter in place."""
     x._rebind(value)
-    _SAMPLES.of[id(x)] = x, True
+    _CHANGED[id(x)] = True
 
 
 def mapped_parameters(args: Sequence[Any], axes: Any) -> list[int]:
@@ -64,15 +56,15 @@ def writing(
     changed = [False] * len(places)
 
     def with_parameters(*inner: Any, **kwargs: Any) -> Any:
-        before = dict(_SAMPLES.of)
-        _SAMPLES.of.update({id(inner[k]): (inner[k], False) for k in places})
+        _CHANGED.update({id(inner[k]): False for k in places})
         try:
             found = sample(*inner, **kwargs)
             for n, k in enumerate(places):
-                changed[n] = _SAMPLES.of[id(inner[k])][1]
+                changed[n] = _CHANGED[id(inner[k])]
             return found, tuple(inner[k] for k in places)
         finally:
-            _SAMPLES.of = before
+            for k in places:
+                _CHANGED.pop(id(inner[k]), None)
 
     found, after = run(with_parameters, (out_axes, tuple(each[k] for k in places)))
     for k, was_changed, value in zip(places, changed, after, strict=True):
