@@ -22,7 +22,8 @@ from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, broadcast_shape,
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
-    bint dg_held_at_most(PyObject *x, Py_ssize_t n) noexcept   # an argument of type object would hold a reference itself
+    # an argument of type object would hold a reference itself
+    bint dg_held_at_most(PyObject *x, Py_ssize_t n) noexcept
 
 
 def defer_from(Py_ssize_t nbytes):

@@ -35,6 +35,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport signbit
 from libc.string cimport memcmp
 
+import _warnings
 import warnings
 from collections import OrderedDict, deque
 
@@ -312,7 +313,7 @@ cdef class Raising(Guard):
     cdef tuple looked_at                # the list of filters at the last look, its entries, settings of NumPy
 
     cdef bint holds(self) except -1:
-        cdef object now = WARNINGS.get("filters")
+        cdef object now = filters_of_warnings()
         cdef object numpy_settings = settings_of_numpy()
         with cython.critical_section(self):
             filters, entries, settings = self.looked_at
@@ -331,20 +332,30 @@ cdef class Raising(Guard):
 
 
 cdef dict WARNINGS = vars(warnings)
+cdef object WARNINGS_CONTEXT = getattr(_warnings, "_warnings_context", None)    # since Python 3.14
 cdef object NUMPY_SETTINGS = getattr(np._core.umath, "_extobj_contextvar", None)
+
+
+cdef object filters_of_warnings():
+    """The list of filters that holds here: that of this context, if `catch_warnings` has made one, or that of all."""
+    here = None if WARNINGS_CONTEXT is None else in_context(WARNINGS_CONTEXT)
+    return WARNINGS.get("filters") if here is None else here._filters
 
 
 cdef object settings_of_numpy():
     """How NumPy treats floating-point events in this context: another object once they are set."""
+    return np.geterr() if NUMPY_SETTINGS is None else in_context(NUMPY_SETTINGS)
+
+
+cdef object in_context(object variable):
+    """The value of a context variable, or None."""
     cdef PyObject *found = NULL
-    if NUMPY_SETTINGS is None:
-        return np.geterr()
-    PyContextVar_Get(NUMPY_SETTINGS, NULL, &found)
+    PyContextVar_Get(variable, NULL, &found)
     if found is NULL:
         return None
-    settings = <object>found
+    value = <object>found
     Py_XDECREF(found)
-    return settings
+    return value
 
 
 cdef list errors_of_warnings(object filters):
