@@ -240,7 +240,8 @@ for _ in range(4):
 expected, passed, n = numbers(f()), 0, 0
 while passed < 8:
     found, error = attempt(n, {stop})
-    assert error is None or isinstance(error, MemoryError), (n, error)
+    # Python 3.14 has another word for a frame that found no memory
+    assert error is None or isinstance(error, MemoryError) or "Missing frame" in str(error), (n, error)
     assert error is not None or equal(numbers(found)), (n, found)
     passed, n = passed + 1 if error is None else 0, n + {step}
     assert n % 10 or equal(numbers(f())), n
