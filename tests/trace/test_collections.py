@@ -30,8 +30,8 @@ class Finalized:
 
 
 def fill(keep):
-    """Many containers, so that a collection is due; with the collector's threshold of 1 at any of them."""
-    for k in range(100):
+    """Many containers, so that a collection is due; without the GIL a thread tells every 512th, with it any one."""
+    for k in range(1000):
         keep.append([k])
 
 
@@ -39,7 +39,7 @@ def cube(x):
     Finalized()
     kept = []
     fill(kept)
-    return x * x * x * (len(kept) / 100)
+    return x * x * x * (len(kept) / 1000)
 
 
 def noting(x):
