@@ -14,7 +14,7 @@ import types
 from pathlib import Path
 
 import pytest
-from imports import PACKAGE, faults_of, graph, imports_of_python, python_files
+from imports import EXT, PACKAGE, faults_of, graph, imports_of_python, python_files
 
 import dualgrad as dg
 
@@ -36,6 +36,8 @@ def test_no_import_leads_back():
 def test_the_picture_is_current():
     """`python docs/layers.py` updates the picture."""
     docs = Path(__file__).parents[2] / "docs"
+    if not (EXT / "include/generated").exists():
+        pytest.skip("the build makes some of the headers, and was not made here")
     drawing = runpy.run_path(str(docs / "layers.py"))["drawing"]
     assert (docs / "_static" / "layers.svg").read_text() == drawing()
 

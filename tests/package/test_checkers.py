@@ -40,7 +40,7 @@ def mypy_says():
 
 def pyright(*arguments):
     """What pyright answers; its program comes from the npm registry when it first runs."""
-    program = shutil.which("pyright", path=Path(sys.executable).parent) or shutil.which("pyright")
+    program = shutil.which("pyright", path=Path(sys.executable).parent)
     if program is None:
         pytest.skip("pyright is not installed")
     command = [program, "--outputjson", "--pythonpath", sys.executable, *arguments]

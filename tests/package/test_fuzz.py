@@ -83,7 +83,10 @@ def test_errors_of_arguments_are_not_internal():
 
 
 def test_raise_statements_of_compiled_files_are_known():
-    path = str(fuzz.ROOT / "ext/dualgrad/_engine/transforms/tensor.pyx")
+    source = fuzz.ROOT / "ext/dualgrad/_engine/transforms/tensor.pyx"
+    if not source.exists():
+        pytest.skip("the sources of the engine are not beside the package")
+    path = str(source)
     lines = fuzz._raise_lines(path)
     words = [linecache.getline(path, line).strip() for line in lines]
     assert sum("raise " in text for text in words) > 10
