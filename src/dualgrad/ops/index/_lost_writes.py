@@ -34,11 +34,12 @@ def _measured() -> tuple[int, int]:
 
 
 _NAMED, _HELD_BY_NOTHING = _measured()
+SEEN = _NAMED != _HELD_BY_NOTHING  # whether references of names are counted
 
 
 def refuse_lost_write(t: Any) -> None:
     """An error if an assignment to an item of `t` would be lost; the method of the assignment calls this."""
-    if sys.getrefcount(t) > _HELD_BY_NOTHING or _NAMED == _HELD_BY_NOTHING:
+    if not SEEN or sys.getrefcount(t) > _HELD_BY_NOTHING:
         return
     caller = sys._getframe(2)
     if caller.f_code.co_code[caller.f_lasti] not in _STORES:  # compiled code, whose references are not counted so
