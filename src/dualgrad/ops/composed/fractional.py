@@ -217,6 +217,12 @@ class _FixedKsize(Primitive):
     output_shape: tuple[int, ...]
     _axes = 2
 
+    def _set(self, ksize: Any, output_shape: Any, data_format: str) -> None:
+        name = type(self).__name__
+        channels_first(name, data_format, self._axes)
+        self.ksize = numbers(name, "ksize", ksize, self._axes)
+        self.output_shape = numbers(name, "output_shape", output_shape, self._axes)
+
     def __call__(self, input_x: Any, random_samples: Any) -> tuple[Tensor, Tensor]:
         name = type(self).__name__
         x = operand(name, input_x)
@@ -254,10 +260,7 @@ class FractionalMaxPoolWithFixedKsize(_FixedKsize):
     __slots__ = ()
 
     def __init__(self, ksize: Any, output_shape: Any, data_format: str = "NCHW") -> None:
-        name = "FractionalMaxPoolWithFixedKsize"
-        channels_first(name, data_format)
-        self.ksize = numbers(name, "ksize", ksize, 2)
-        self.output_shape = numbers(name, "output_shape", output_shape, 2)
+        self._set(ksize, output_shape, data_format)
 
 
 class FractionalMaxPool3DWithFixedKsize(_FixedKsize):
@@ -289,10 +292,7 @@ class FractionalMaxPool3DWithFixedKsize(_FixedKsize):
     _axes = 3
 
     def __init__(self, ksize: Any, output_shape: Any, data_format: str = "NCDHW") -> None:
-        name = "FractionalMaxPool3DWithFixedKsize"
-        channels_first(name, data_format, 3)
-        self.ksize = numbers(name, "ksize", ksize, 3)
-        self.output_shape = numbers(name, "output_shape", output_shape, 3)
+        self._set(ksize, output_shape, data_format)
 
 
 # ------------------------------------------------------------------------------------------ windows between bounds
