@@ -13,7 +13,7 @@ import numpy as np
 from .._device import on_cpu
 from ..dtype import as_dtype
 from ..ops._arguments import expanded, integer, new_shape, one_axis, operand, to_shape
-from ..ops.index._views import with_views
+from ..ops.index._elements import refuse_complex
 from ..ops.index.choice import clip, where
 from ..ops.index.gather import gather_elements, take
 from ..ops.linalg.norms import norm
@@ -287,14 +287,14 @@ def _np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Tensor:
 def _np_zeros_like(a: Any, dtype: Any = None, order: str = "K", shape: Any = None, *, device: Any = None) -> Tensor:
     on_cpu("zeros_like", device)
     _c_order("zeros_like", order)
-    return with_views(zeros_like(_shaped_like("zeros_like", a, shape), dtype=dtype))
+    return zeros_like(_shaped_like("zeros_like", a, shape), dtype=dtype)
 
 
 @implements(np.ones_like)
 def _np_ones_like(a: Any, dtype: Any = None, order: str = "K", shape: Any = None, *, device: Any = None) -> Tensor:
     on_cpu("ones_like", device)
     _c_order("ones_like", order)
-    return with_views(ones_like(_shaped_like("ones_like", a, shape), dtype=dtype))
+    return ones_like(_shaped_like("ones_like", a, shape), dtype=dtype)
 
 
 @implements(np.full_like)
@@ -303,7 +303,11 @@ def _np_full_like(
 ) -> Tensor:
     on_cpu("full_like", device)
     _c_order("full_like", order)
-    return with_views(full_like(_shaped_like("full_like", a, shape), fill_value, dtype=dtype))
+    like = _shaped_like("full_like", a, shape)
+    refuse_complex(
+        "np.full_like", fill_value, (like.dtype if dtype is None else as_dtype(dtype, where="full_like")).num
+    )
+    return full_like(like, fill_value, dtype=dtype)
 
 
 def _shaped_like(name: str, a: Any, shape: Any) -> Any:
@@ -315,7 +319,7 @@ def _shaped_like(name: str, a: Any, shape: Any) -> Any:
 
 @implements(np.copy)
 def _np_copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
-    return with_views(+operand("np.copy", a))
+    return +operand("np.copy", a)
 
 
 def _as_it_lies(function: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..leaving import stay
+from ..ops.index._views import arrays_of
 from ._arguments import alternative, refuse, settled_arguments, tensors_among
 from ._table import FUNCTIONS, SAVES, numbers, on_numbers
 
@@ -57,7 +58,7 @@ def call_function(
         if function in SAVES:
             for x in tensors_among((*args, *kwargs.values())):
                 stay(x, name)
-        return _of_numbers(name, function, args, kwargs)
+        return arrays_of(function, args, kwargs, _of_numbers(name, function, args, kwargs))
     signature = _SIGNATURES.get(function)
     if signature is None:
         signature = _SIGNATURES[function] = inspect.signature(handler)
@@ -68,7 +69,7 @@ def call_function(
         raise TypeError(f"{name}: {error}; with Tensors the arguments are {signature}") from None
     if function not in _READERS:
         settled_arguments(name, bound, plain)
-    return handler(*bound.args, **bound.kwargs)
+    return arrays_of(function, args, kwargs, handler(*bound.args, **bound.kwargs))
 
 
 def _of_numbers(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

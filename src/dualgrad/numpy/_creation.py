@@ -18,7 +18,7 @@ from .._dtypes import default_complex, default_float
 from .._engine.transforms import tensor as _engine
 from ..dtype import as_dtype
 from ..ops._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
-from ..ops.index._views import with_views
+from ..ops.index._elements import refuse_complex
 from ..ops.shape.creation import arange, eye, full, linspace, ones, zeros, zeros_like
 from ..ops.shape.reshaping import moveaxis, tril
 from ..tensor import Tensor
@@ -37,6 +37,8 @@ def _c_order(name: str, order: str) -> None:
 def tensor_of(data: Any, dtype: Any = None) -> Tensor:
     """Array-like data as a tensor; derivatives go to tensors among them."""
     target = None if dtype is None else as_dtype(dtype, where="np.array")
+    if target is not None:
+        refuse_complex("np.array", data, target.num)
     if isinstance(data, Tensor | np.ndarray):
         x = data if isinstance(data, Tensor) else operand("array", data.copy())
         return x if target is None or x.dtype is target else _engine.convert(x, target.num)
@@ -65,7 +67,7 @@ def _np_array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = 
     if ndmin > _MOST_AXES:
         raise ValueError(f"np.array: ndmin is {ndmin}; expected at most {_MOST_AXES} axes")
     x = to_shape(x, (1,) * (ndmin - x.ndim) + x.shape)
-    return with_views(+x if x is object else x)
+    return +x if x is object else x
 
 
 @implements(np.asarray, np.asanyarray)
@@ -82,21 +84,21 @@ def _np_asarray(a: Any, dtype: Any = None, order: str = "K", *, device: Any = No
 def _np_empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("empty", order)
     on_cpu("empty", device)
-    return with_views(zeros(shape, dtype))
+    return zeros(shape, dtype)
 
 
 @implements(np.zeros)
 def _np_zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("zeros", order)
     on_cpu("zeros", device)
-    return with_views(zeros(shape, dtype))
+    return zeros(shape, dtype)
 
 
 @implements(np.ones)
 def _np_ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
     _c_order("ones", order)
     on_cpu("ones", device)
-    return with_views(ones(shape, dtype))
+    return ones(shape, dtype)
 
 
 @implements(np.full)
@@ -105,7 +107,9 @@ def _np_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *
     on_cpu("full", device)
     if dtype is None and type(fill_value) is complex:
         dtype = default_complex()
-    return with_views(full(shape, fill_value, dtype=dtype))
+    elif dtype is not None:
+        refuse_complex("np.full", fill_value, as_dtype(dtype, where="np.full").num)
+    return full(shape, fill_value, dtype=dtype)
 
 
 @implements(np.empty_like)
@@ -115,8 +119,8 @@ def _np_empty_like(
     on_cpu("empty_like", device)
     _c_order("empty_like", order)
     if shape is not None:
-        return with_views(zeros(shape, operand("empty_like", prototype).dtype if dtype is None else dtype))
-    return with_views(zeros_like(prototype, dtype=dtype))
+        return zeros(shape, operand("empty_like", prototype).dtype if dtype is None else dtype)
+    return zeros_like(prototype, dtype=dtype)
 
 
 @implements(np.eye)

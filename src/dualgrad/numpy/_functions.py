@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from dualgrad.numpy._creation import tensor_of
 from dualgrad.numpy._protocol import call_ufunc, function_of
 from dualgrad.numpy._table import FUNCTIONS, STANDARD, on_numbers
 from dualgrad.ops._arguments import operand
+from dualgrad.ops.index._views import array, arrays_of
 from dualgrad.tensor import Tensor
 
 __all__ = ["ALIASES", "CONSTANTS", "FFT", "LINALG", "NAMES", "made"]
@@ -74,10 +76,18 @@ def made(module: str, name: str) -> Callable[..., Any]:
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise AttributeError(f"module {module!r} has no function {name!r} of tensors{hint}")
     if original in _OURS:
-        return original
+        return _returning_arrays(original)
     function = (_of_ufunc if isinstance(original, np.ufunc) else _of_function)(original)
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
+    return function
+
+
+def _returning_arrays(original: Any) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return arrays_of(original, args, kwargs, original(*args, **kwargs))
+
     return function
 
 
@@ -124,7 +134,7 @@ def _without_types(signature: inspect.Signature) -> inspect.Signature:
 def _as_tensors(result: Any) -> Any:
     """What NumPy's own code has found, as tensors."""
     if isinstance(result, np.ndarray):
-        return operand("numpy", result)
+        return array(operand("numpy", result))
     if type(result) is tuple:
         return tuple([_as_tensors(x) for x in result])
     return result

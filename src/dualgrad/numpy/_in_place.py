@@ -15,7 +15,7 @@ from ..ops._arguments import expanded, one_axis, to_shape
 from ..ops.index._scatter import scatter
 from ..ops.index.choice import where as _where
 from ..ops.index.gather import take
-from ..ops.index.indexing import renewed, rewritten
+from ..ops.index.indexing import rewritten
 from ..ops.shape.reshaping import ravel
 from ..tensor import Tensor
 from ._creation import tensor_of
@@ -30,12 +30,12 @@ def _target(name: str, x: Any) -> Tensor:
             f"{name}: writes into a {type(x).__name__}, which cannot hold a derivative; make a tensor of it first "
             "(dualgrad.numpy.array)"
         )
-    return renewed(x)
+    return x
 
 
 def _write(name: str, x: Tensor, values: Any, put: Callable[[np.ndarray, np.ndarray], None]) -> None:
     """Write values where `put` writes their positions."""
-    new = tensor_of(values).astype(x.dtype)
+    new = tensor_of(values, x.dtype)
     if not new.size:
         return
     source = np.full(x.shape, -1)
@@ -70,7 +70,7 @@ def _np_putmask(a: Any, mask: Any, values: Any) -> None:
     x, mask = _target("np.putmask", a), tensor_of(mask)
     if mask.shape != x.shape:
         raise ValueError(f"np.putmask: a mask of shape {mask.shape} for a tensor of shape {x.shape}")
-    new = ravel(tensor_of(values)).astype(x.dtype)
+    new = ravel(tensor_of(values, x.dtype))
     if new.size:
         picked = to_shape(take(new, np.arange(x.size) % new.size, 0), x.shape)
         rewritten("np.putmask", x, _where(mask, picked, x))
@@ -95,7 +95,7 @@ def _np_put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
         flat, axis = x, one_axis(name, axis, x.shape)
     index = spread_along(name, flat, index, axis)
     index = _where(index < 0, index + flat.shape[axis], index)
-    new = expanded(tensor_of(values).astype(x.dtype), index.shape)
+    new = expanded(tensor_of(values, x.dtype), index.shape)
     rewritten(name, x, to_shape(scatter(flat, axis, index, new), x.shape))
 
 

@@ -24,6 +24,7 @@ from .._engine.transforms import tensor as _engine
 from .._table import ROWS
 from ..extend import elementwise
 from ..ops._arguments import OP, floating, operand
+from ..ops.index._views import arrays_of
 from ..ops.math.complex import conj
 from ..tensor import Tensor
 from ._arguments import alternative, array_like, refuse
@@ -116,13 +117,13 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     if method != "__call__":
         from ._ufunc_methods import call_method
 
-        return call_method(ufunc, method, function, inputs, kwargs)
+        return arrays_of(ufunc, inputs, {}, call_method(ufunc, method, function, inputs, kwargs))
     inputs = tuple([array_like(name, x, np.asarray) for x in inputs])
     if (dtype := kwargs.pop("dtype", None)) is not None:
         inputs = tuple([operand(name, x).astype(dtype) for x in inputs])
     if kwargs.keys() - ({"axis"} if ufunc.__name__ == "vecdot" else set()):
         raise TypeError(f"{name}: the keywords {', '.join(kwargs)} are not supported with Tensors; leave them out")
-    return function(*inputs, **kwargs)
+    return arrays_of(ufunc, inputs, {}, function(*inputs, **kwargs))
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..ops._arguments import beside, expanded, integer, one_axis, operand, reduced_axes, to_shape
+from ..ops.index._elements import replaced
 from ..ops.index._scatter import tensor_scatter_add
 from ..ops.index.choice import where as _where
 from ..ops.index.gather import take
-from ..ops.index.indexing import renewed, replaced, rewritten
+from ..ops.index.indexing import rewritten
 from ..ops.index.updates import (
     tensor_scatter_div,
     tensor_scatter_max,
@@ -222,7 +223,7 @@ def _at(name: str, ufunc: np.ufunc, function: Function, a: Any, indices: Any, b:
     if (b is None) != (ufunc.nin == 1):
         raise ValueError(f"{name}: the function takes {ufunc.nin} operands")
     places = np.arange(a.size).reshape(a.shape)[numbers(indices)]
-    flat = to_shape(renewed(a), (a.size,))
+    flat = to_shape(a, (a.size,))
     updates = None
     if b is not None:
         updates = beside(name, b, a)

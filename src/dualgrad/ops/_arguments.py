@@ -25,6 +25,7 @@ from ..dtype import DType, as_dtype
 from ..tensor import Tensor
 
 OP = _engine.OPCODES
+IS_COMPLEX = frozenset(np.dtype(name).num for name in ("complex64", "complex128"))
 IS_FLOAT = frozenset(np.dtype(name).num for name in ("float16", "float32", "float64", "complex64", "complex128"))
 ALL_AXES = [tuple(range(n)) for n in range(65)]
 _RESHAPE, _TRANSPOSE, _BROADCAST, _SUM = OP["reshape"], OP["transpose"], OP["broadcast_to"], OP["sum"]

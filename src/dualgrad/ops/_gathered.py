@@ -43,6 +43,7 @@ from .dispatch import *
 from .effects import *
 from .hooks import *
 from .index._scatter import *
+from .index._views import followed as _followed
 from .index._windows import *
 from .index.choice import *
 from .index.gather import *
@@ -188,13 +189,13 @@ class _Method:
         for file in _later.METHODS:
             for name, method in _import_module(f".{file}", __package__).METHODS.items():
                 if isinstance(vars(Tensor)[name], _Method):
-                    setattr(Tensor, name, method)
+                    setattr(Tensor, name, _followed(name, method))
         return vars(Tensor)[self.name].__get__(x, owner)
 
 
 for _module in _MODULES:
     for _name, _method in _module.METHODS.items():
-        setattr(Tensor, _name, _method)
+        setattr(Tensor, _name, _followed(_name, _method))
 for _file in _later.METHODS:
     for _name in _later.METHODS[_file].split():
         setattr(Tensor, _name, _Method(_name))

@@ -17,7 +17,7 @@ from ..parameter import Parameter
 from ..tensor import Tensor
 from ..transforms.gradient import stop_gradient
 from ._arguments import Primitive, operand
-from .index.indexing import renewed, rewritten
+from .index.indexing import rewritten
 
 __all__ = [
     "Assign", "AssignAdd", "AssignSub", "Depend", "Print", "assign", "assign_add", "assign_sub", "constexpr", "depend",
@@ -134,7 +134,7 @@ def _written(name: str, variable: Any, change: Callable[[Tensor], Tensor]) -> Te
     """Give a tensor that is no Parameter the value that `change` makes of its own."""
     if not isinstance(variable, Tensor):
         raise TypeError(f"{name}: the variable is a {type(variable).__name__}; expected a Parameter or another Tensor")
-    new = change(renewed(variable))
+    new = change(variable)
     if new.shape != variable.shape:
         raise ValueError(
             f"{name}: the variable has shape {variable.shape}, its new value {new.shape}; expected one shape"

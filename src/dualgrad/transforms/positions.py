@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms.calls import CellCall
-from .._engine.transforms.inputs import as_input
+from .._engine.transforms.inputs import apart, as_input
 from .._engine.transforms.pytrees import differentiable
 from .._seen import refuse_seen
 from ..parameter import Parameter
@@ -186,4 +186,4 @@ def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...], weig
             )
         changed = changed or list(args)
         changed[p] = x
-    return tuple(changed) if changed else args
+    return apart(name, tuple(changed) if changed else args, args)

@@ -23,7 +23,7 @@ from ..tape.sweeps cimport DROP_SPENT, accumulate, reach, sweep
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
-from .handles cimport TensorBase, no_hooks, read, wrap
+from .handles cimport TensorBase, heir, no_hooks, read, relate, wrap
 from ..values.algebra cimport make
 from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
                               pop_level, push_level, shape_of, show_leaving)
@@ -35,13 +35,13 @@ cdef object lift_forward(Tape tape, Level level, TensorBase x, Value d, list inp
     cdef Node node
     no_hooks(level.name, x)
     if tape is None:
-        return wrap(make_dual(level, v, d))
+        return heir(x, make_dual(level, v, d))
     node = tape.leaf(make_dual(level, stripped(v), stripped(d)), None)
     inputs.append((node.slot, 0))
     inputs.append((node.slot, 1))
     links.append(v)
     links.append(d)
-    return wrap(node)
+    return heir(x, node)
 
 
 cdef object lifted_input(Tape tape, Level level, str name, object x, object t, str where, list inputs, list links):
@@ -56,13 +56,15 @@ cdef object forward_part(TensorBase t, Level level, int k):
     """Value (k = 0) or tangent (k = 1) of a tensor."""
     cdef Value v = without_closed(read(t))
     if k == 0:
-        return wrap(part(v, level, 0))
-    return wrap(zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))
+        return heir(t, part(v, level, 0))
+    return heir(t, zeros_like(v) if part(v, level, 1) is None else part(v, level, 1))
 
 
 cdef object values_of(object out, Level level):
     """An output with the values of its tensors."""
-    return in_place(out, [forward_part(<TensorBase>t, level, 0) for t in tensors_of(out)])
+    cdef list before = tensors_of(out), after = [forward_part(<TensorBase>t, level, 0) for t in before]
+    relate(before, after)
+    return in_place(out, after)
 
 
 def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
@@ -139,7 +141,8 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
         no_hooks(name, <TensorBase>parts[0])
         values = checked_coefficients(name, algebra, i, parts)
         if tape is None:
-            args.append(wrap(make(level, algebra, [entered(level, k, <Value>v) for k, v in enumerate(values)])))
+            args.append(heir(parts[0], make(level, algebra, [entered(level, k, <Value>v)
+                                                             for k, v in enumerate(values)])))
             continue
         node = tape.leaf(make(level, algebra, [None if v is None else entered(level, k, stripped(<Value>v))
                                                for k, v in enumerate(values)]), None)
@@ -147,7 +150,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
             if v is not None:
                 operands.append((node.slot, k))
                 links.append(v)
-        args.append(wrap(node))
+        args.append(heir(parts[0], node))
     push_level(opened)
     try:
         out = fn(*args)
@@ -171,7 +174,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
         else:
             v = without_closed(v)
             coefficients = [left(level, k, part(v, level, k)) for k in range(algebra.dim)]
-        found.append([None if c is None else wrap(<Value>c) for c in coefficients])
+        found.append([None if c is None else heir(t, <Value>c) for c in coefficients])
     return found[0] if single else found
 
 

@@ -31,7 +31,7 @@ from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
 from ..primitives.execute cimport deferring, may_defer
 from .calls cimport outermost_in_graph_mode, transform_called
-from .handles cimport TensorBase, after_hooks, hooks_exist, hooks_of, read, value_in, wrap
+from .handles cimport TensorBase, after_hooks, heir, hooks_exist, hooks_of, read, value_in, wrap
 from .transformed import check_weights
 from ..values.levels cimport Level, array_of, current_level, pop_level, push_level, show_leaving, type_of
 
@@ -413,11 +413,12 @@ cdef list of_inputs(list originals, list gradients):
     cdef Py_ssize_t i = 0, n
     for x in originals:
         if isinstance(x, TensorBase):
-            inputs.append(wrap(<Value>gradients[i]))
+            inputs.append(heir(x, <Value>gradients[i]))
             i += 1
         else:
-            n = len(tensors_of(x))
-            inputs.append(arranged(x, iter([wrap(<Value>g) for g in gradients[i:i + n]])))
+            tensors = tensors_of(x)
+            n = len(tensors)
+            inputs.append(arranged(x, iter([heir(t, <Value>g) for t, g in zip(tensors, gradients[i:i + n])])))
             i += n
     return inputs
 

@@ -1,4 +1,6 @@
 # Handles: what users hold. See handles.pyx.
+from cpython.object cimport PyObject
+
 from ..arrays.array cimport Array, Value
 from ..tape.closed_call cimport ClosedCall
 
@@ -11,13 +13,26 @@ cdef extern from *:
     #define dg_hooks_of(t) dg_take((PyObject *)(t), &(t)->hooks)
     #define dg_set_hooks(t, h) dg_put((PyObject *)(t), &(t)->hooks, h)
     """
-    # What a tensor holds; None before its __init__ has run. The next look may find another value.
-    Value value_in "dg_value_in"(TensorBase t)
-    void put "dg_put_value"(TensorBase t, Value v)
+    Value dg_value_in(TensorBase t)
+    void dg_put_value(TensorBase t, Value v)
     object hooks_of "dg_hooks_of"(TensorBase t)
     void set_hooks "dg_set_hooks"(TensorBase t, object hooks)
     void dg_set_flag(bint *flag) noexcept
     bint dg_flag(bint *flag) noexcept
+
+
+cdef class Alias:
+    """What a handle shares with others: see handles.pyx."""
+    cdef TensorBase source      # of a view: the tensor whose elements it shows; None for a tensor of its own
+    cdef readonly object how    # of a view: how the elements are taken (ops/index/_views.py)
+    cdef public object layout   # a NumPy array of single bytes that lies in memory as NumPy's would; None for C order
+    cdef readonly bint array    # NumPy's rules hold: functions, slices and `+=` give what NumPy's give for arrays
+    cdef readonly object refused    # why it must not be written into; None if it may be
+    cdef PyObject *handle       # of a view: the tensor that owns this
+    cdef Alias listing          # of a view: the alias of the source, which lists it
+    cdef Py_ssize_t place       # of a view: where it is listed
+    cdef PyObject **views       # the aliases of all views of this tensor, without references
+    cdef Py_ssize_t n, room
 
 
 cdef class TensorBase:
@@ -27,7 +42,7 @@ cdef class TensorBase:
     cdef long long birth        # the level serial when it was made
     # Called with the gradient by this tensor, return the one to use; None for no hooks: see `hooks_of` and `set_hooks`.
     cdef object hooks
-    cdef object alias           # of arrays of dualgrad.numpy and their views a View (ops/index/_views.py), else None
+    cdef Alias alias            # of arrays, of views and of tensors that have views; else None
 
 
 cdef inline bint is_captured(TensorBase t) noexcept:
@@ -49,3 +64,40 @@ cdef bint hooks_exist() noexcept
 cdef int give_hooks(TensorBase t, object hooks) except -1
 cdef Value after_hooks(TensorBase t, Value gradient)
 cdef int no_hooks(str name, TensorBase t) except -1
+
+
+cdef Alias ARRAY_ALIAS              # of arrays without views
+
+
+cdef Value renewed(TensorBase t)
+cdef int outdate_views(TensorBase t) except -1
+cpdef object as_array(TensorBase t)
+cpdef object as_view(TensorBase t, TensorBase source, how, layout, refused)
+cpdef object refuse_writes(TensorBase t, object reason)
+cdef object heir(TensorBase t, Value v)
+cdef bint has_view_in(TensorBase t, dict handles) except -1
+cdef bint are_apart(list tensors) except -1
+cdef object kind_of_alias(TensorBase t)
+
+
+cdef inline bint is_simply(TensorBase t, object kind) noexcept:
+    """Whether a tensor is an array (True) or none (False), and surely shares no elements with another one."""
+    if t.alias is None or t.alias is ARRAY_ALIAS:
+        return (kind is True) if t.alias is ARRAY_ALIAS else kind is False
+    return (t.alias.source is None and t.alias.n == 0 and t.alias.layout is None and t.alias.refused is None
+            and kind is (True if t.alias.array else False))
+
+
+cdef int relate(list before, list after) except -1
+
+
+cdef inline Value value_in(TensorBase t):
+    """What a tensor holds; None before its __init__ has run. The next look may find another value."""
+    cdef Value v = dg_value_in(t)
+    return renewed(t) if v is None and t.alias is not None else v
+
+
+cdef inline int put(TensorBase t, Value v) except -1:
+    """Give a tensor another value; its views show that from now on."""
+    dg_put_value(t, v)
+    return 0 if t.alias is None else outdate_views(t)

@@ -7,9 +7,16 @@ a node or a dual, and looks the same. Assignment (`t[i] = v`, `set_data`, an opt
 while another thread reads it: that thread has the whole former value or the whole new one. So code that needs several
 things of a value (type, shape, numbers) reads it once.
 
+A view is a handle whose elements are those of another one, its source: NumPy's views, for arrays (`Alias`). A write
+into a view is a write into its source (ops/index/indexing.py). A new value of the source takes the values of its views
+away, and the next look at a view takes its elements from the source again. So looking costs what it costs for any
+handle, and a write costs a few nanoseconds for each view that lives.
+
 A parameter is by itself no value of any level. When a primitive reads it, every open level that differentiates it
 adds its leaf, lowest level first.
 """
+cimport cython
+from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
@@ -84,6 +91,8 @@ cdef void free_handle(PyObject *self) noexcept:
 
 
 cdef void free_plain_handle(PyObject *self) noexcept:
+    if (<TensorBase>self).alias is not None and (<TensorBase>self).alias.handle == self:
+        (<TensorBase>self).alias.handle = NULL
     (<TensorBase>self).value = None
     (<TensorBase>self).parameter = False
     (<TensorBase>self).captured = False
@@ -306,7 +315,7 @@ cdef int rebound(TensorBase t, Value v) except -1:
         within(t, closed)
         closed.table[id(t)] = v
         closed.effects[id(t)] = t
-        return 0
+        return 0 if t.alias is None else outdate_views(t)
     if thread.rebinding is not NULL:
         (<object>thread.rebinding)(t)
     if hooks_of(t) is not None:
@@ -317,6 +326,241 @@ cdef int rebound(TensorBase t, Value v) except -1:
     if tracing():
         active_tracer().rebound(t)
     return 0
+
+
+# ---------------------------------------------------------------------------------------------------------- views
+
+cdef extern from "memory/shared.h":
+    ctypedef char dg_shared_lock
+    void dg_hold(dg_shared_lock *lock) noexcept
+    void dg_release(dg_shared_lock *lock) noexcept
+
+cdef dg_shared_lock VIEWS_LOCK      # held while a list of views is read or changed
+# view -> a new tensor of its elements; view -> its layout: ops/index/_views.py
+cdef object TAKE = None, LAYOUT = None
+
+
+@cython.no_gc_clear                 # a view is listed by its source, which the alias of a view keeps until it is freed
+cdef class Alias:
+
+    def __dealloc__(self):
+        cdef Alias other = self.listing
+        if other is not None:
+            dg_hold(&VIEWS_LOCK)
+            other.n -= 1
+            other.views[self.place] = other.views[other.n]
+            (<Alias>other.views[self.place]).place = self.place
+            dg_release(&VIEWS_LOCK)
+        PyMem_RawFree(self.views)
+
+    @property
+    def root(self):
+        """The tensor whose elements a view shows; None for a tensor that is no view."""
+        return self.source
+
+
+ARRAY_ALIAS = Alias()
+ARRAY_ALIAS.array = True
+
+
+def use_views(take, layout):
+    """Set the functions that take the elements of a view, and tell how NumPy's would lie in memory."""
+    global TAKE, LAYOUT
+    TAKE = take
+    LAYOUT = layout
+
+
+cpdef object as_array(TensorBase t):
+    """The tensor, as an array from now on: NumPy's rules hold for it."""
+    if t.alias is None:
+        t.alias = ARRAY_ALIAS
+    elif not t.alias.array:
+        t.alias.array = True
+    return t
+
+
+cpdef object refuse_writes(TensorBase t, object reason):
+    """The tensor, an array that must not be written into."""
+    cdef Alias alias = Alias()
+    alias.array = True
+    alias.refused = reason
+    t.alias = alias
+    return t
+
+
+cpdef object as_view(TensorBase t, TensorBase source, how, layout, refused):
+    """A tensor of elements of another one, as a view of them from now on. The source is no view."""
+    cdef Alias alias = Alias(), other = own_alias(source)
+    cdef Py_ssize_t room
+    cdef void *grown
+    dg_hold(&VIEWS_LOCK)
+    if other.n == other.room:
+        room = 2 * other.room + 4
+        grown = PyMem_RawRealloc(other.views, room * sizeof(PyObject *))
+        if grown is NULL:
+            dg_release(&VIEWS_LOCK)
+            raise MemoryError()
+        other.views = <PyObject **>grown
+        other.room = room
+    alias.place = other.n
+    other.views[other.n] = <PyObject *>alias
+    other.n += 1
+    alias.source = source
+    alias.listing = other
+    dg_release(&VIEWS_LOCK)
+    alias.how, alias.layout, alias.refused, alias.array = how, layout, refused, True
+    alias.handle = <PyObject *>t
+    t.alias = alias
+    return t
+
+
+def layout_of(TensorBase t not None):
+    """A NumPy array of single bytes that has the shape of a tensor and lies in memory as NumPy's array would."""
+    cdef Alias alias = own_alias(t)
+    if alias.layout is None:
+        alias.layout = np.empty(shape_of(value_in(t)), np.bool_)
+    return alias.layout
+
+
+def set_layout(TensorBase t not None, layout):
+    """Say how NumPy's array would lie in memory in place of a tensor."""
+    own_alias(t).layout = layout
+
+
+cdef Alias own_alias(TensorBase t):
+    """The alias of a tensor, which no other tensor has."""
+    cdef Alias alias = t.alias
+    if alias is None or alias is ARRAY_ALIAS:
+        alias = Alias()
+        alias.array = t.alias is not None
+        t.alias = alias
+    return alias
+
+
+cdef object heir(TensorBase t, Value v):
+    """A new tensor on a value that stands for a tensor: an array for an array."""
+    cdef TensorBase new = wrap(v)
+    if t.alias is not None and t.alias.array:
+        new.alias = ARRAY_ALIAS
+        if t.alias.refused is not None and t.alias.source is None:
+            refuse_writes(new, t.alias.refused)
+    return new
+
+
+cdef int relate(list before, list after) except -1:
+    """Make views of new tensors that stand for views: of what stands for their sources, or of sources outside."""
+    cdef Py_ssize_t i
+    cdef TensorBase t, source
+    cdef dict places = None
+    for i in range(len(before)):
+        t = <TensorBase>before[i]
+        if t.alias is None or t.alias.source is None or t is after[i]:
+            continue
+        if places is None:
+            places = {id(x): k for k, x in enumerate(before)}
+        k = places.get(id(t.alias.source))
+        source = <TensorBase>after[k] if k is not None else t.alias.source
+        if k is not None or dg_value_in(source) is not None and dg_value_in(source).kind == ARRAY:
+            as_view(after[i], source, t.alias.how, None, t.alias.refused)
+    return 0
+
+
+cdef Value renewed(TensorBase t):
+    """The value of a view whose source has another one; None for a handle that has no value yet."""
+    cdef Value v
+    cdef ClosedCall closed = current_closed_call(), former
+    if t.alias.source is None:
+        return None
+    while closed is not None and t.birth < closed.level.serial:
+        closed = closed.outer
+    former = swap_closed_call(closed)
+    try:
+        v = dg_value_in(<TensorBase>TAKE(t))
+    finally:
+        swap_closed_call(former)
+    if not tracing() or v.kind != ARRAY:
+        dg_put_value(t, v)              # what a recording computes belongs to the recording
+    return v
+
+
+cdef int outdate_views(TensorBase t) except -1:
+    """Take the values of the views of a tensor away: it has another value now."""
+    cdef Alias alias = t.alias
+    cdef TensorBase view
+    cdef Py_ssize_t i = 0
+    cdef PyObject *handle
+    cdef bint ended
+    cdef ClosedCall closed
+    if alias.n == 0:
+        return 0
+    closed = current_closed_call()
+    while True:
+        dg_hold(&VIEWS_LOCK)
+        handle = (<Alias>alias.views[i]).handle if i < alias.n else NULL
+        ended = i >= alias.n
+        view = None if handle is NULL else <TensorBase>handle
+        dg_release(&VIEWS_LOCK)
+        if ended:
+            return 0
+        i += 1
+        if view is None:
+            continue
+        if closed is not None and view.birth < closed.level.serial:     # the table of the call has its value
+            within(view, closed)
+            closed.table[id(view)] = read(<TensorBase>TAKE(view))
+            closed.effects[id(view)] = view
+        else:
+            dg_put_value(view, None)
+            if hooks_of(view) is not None:
+                set_hooks(view, None)   # they belong to the value that is replaced
+            if tracing():
+                active_tracer().rebound(view)
+
+
+cdef bint has_view_in(TensorBase t, dict handles) except -1:
+    """Whether one of the views of a tensor is among some handles, by id."""
+    cdef Py_ssize_t i
+    if t.alias is None:
+        return False
+    for i in range(t.alias.n):
+        if <size_t>(<Alias>t.alias.views[i]).handle in handles:
+            return True
+    return False
+
+
+cdef bint are_apart(list tensors) except -1:
+    """Whether no tensor shares elements with another one of these, or with a tensor that some recorded function can
+    reach."""
+    cdef TensorBase t, root
+    cdef Py_ssize_t i
+    cdef PyObject *handle
+    cdef set roots = None
+    for x in tensors:
+        t = <TensorBase>x
+        if t.alias is None or t.alias is ARRAY_ALIAS or t.alias.source is None and t.alias.n == 0:
+            continue
+        root = t if t.alias.source is None else t.alias.source
+        roots = set() if roots is None else roots
+        if id(root) in roots or root is not t and is_captured(root):
+            return False
+        roots.add(id(root))
+        for i in range(root.alias.n):
+            handle = (<Alias>root.alias.views[i]).handle
+            if handle is not NULL and handle != <PyObject *>t and is_captured(<TensorBase>handle):
+                return False
+    return True
+
+
+cdef object kind_of_alias(TensorBase t):
+    """What decides whether a program made for a tensor is right for another one: whether it is an array, may be written
+    into, and how it lies in memory."""
+    cdef Alias alias = t.alias
+    if alias is None:
+        return False
+    layout = LAYOUT(t) if alias.layout is None and alias.source is not None else alias.layout
+    if alias.source is None and (layout is None or layout.flags.c_contiguous):
+        return alias.array if alias.refused is None else alias.refused
+    return alias.source is not None, alias.refused, layout.dtype.char, layout.strides
 
 
 # ---------------------------------------------------------------------------------------------------------- hooks
@@ -405,9 +649,10 @@ cdef class TensorBase:
     def _alias(self):
         return self.alias
 
-    @_alias.setter
-    def _alias(self, alias):
-        self.alias = alias
+    @property
+    def _is_array(self):
+        """Whether NumPy's rules hold: see `Alias`."""
+        return self.alias is not None and self.alias.array
 
     @property
     def _birth(self):

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..arrays.array cimport copy_of
 from .containers cimport children_of, rebuilt, same
-from .pytrees cimport Walk, place_of
-from .handles cimport TensorBase, wrap
+from .pytrees cimport Walk, in_place, place_of, tensors_of
+from .handles cimport TensorBase, as_array, has_view_in, refuse_writes, value_in, wrap
 
 
 def as_input(str name, str what, x):
@@ -20,10 +20,56 @@ def as_input(str name, str what, x):
 
 def as_inputs(str name, str what, tuple args):
     """Each argument as an input; `what` is followed by its place."""
+    cdef tuple given = args
     for x in args:
         if not isinstance(x, TensorBase):
-            return tuple([as_input(name, f"{what} {i}", x) for i, x in enumerate(args)])
-    return args
+            args = tuple([as_input(name, f"{what} {i}", x) for i, x in enumerate(args)])
+            break
+    return apart(name, args, given)
+
+
+cpdef tuple apart(str name, tuple args, tuple given):
+    """Arguments of which none can be written into that shares elements with another one.
+
+    Each input that is differentiated stands by itself in the function, so the others would miss what is written into
+    it. `given` are the arguments before arrays among them became tensors.
+    """
+    cdef bint may_share = False
+    if len(args) < 2:
+        return args
+    for x in args:
+        if not isinstance(x, TensorBase) or (<TensorBase>x).alias is not None:
+            may_share = True
+    return without_shared_writes(name, args, given) if may_share else args
+
+
+cdef tuple without_shared_writes(str name, tuple args, tuple given):
+    cdef list tensors = tensors_of(args)
+    cdef dict met = {id(t): t for t in tensors}
+    cdef TensorBase t
+    cdef set together = set()
+    cdef list replaced = list(args)
+    for i, x in enumerate(given):
+        for k in range(i):
+            if isinstance(x, np.ndarray) and isinstance(given[k], np.ndarray) and np.may_share_memory(x, given[k]):
+                together.update((id(args[i]), id(args[k])))
+    for x in tensors:
+        t = <TensorBase>x
+        if t.alias is None:
+            continue
+        others = {k: v for k, v in met.items() if v is not t}
+        if has_view_in(t, met) or t.alias.source is not None and (id(t.alias.source) in met
+                                                                  or has_view_in(t.alias.source, others)):
+            together.add(id(t))
+    if not together:
+        return args
+    for i, x in enumerate(args):
+        if isinstance(x, np.ndarray) and id(x) in together:
+            replaced[i] = x.view()
+            replaced[i].flags.writeable = False
+    why = f"{name}: it shares elements with another input, and both are inputs of their own: copy it (x.copy())"
+    return in_place(tuple(replaced), [refuse_writes(wrap(value_in(<TensorBase>x)), why) if id(x) in together else x
+                                      for x in tensors])
 
 
 cdef class Converting(Walk):
@@ -44,7 +90,7 @@ cdef object leaf_input(object x, tuple state):
     if isinstance(x, (float, complex, np.inexact)):
         return wrap(copy_of(np.asarray(x)))
     if isinstance(x, np.ndarray) and x.dtype.kind not in "biu":
-        return wrap(copy_of(x))
+        return as_array(wrap(copy_of(x)))
     if isinstance(x, np.ndarray):
         raise TypeError(f"{what_of(x, state)} is an array (ndarray) of {x.dtype}; expected a Tensor or floating "
                         f"numbers: make it a float array, with astype(float)")

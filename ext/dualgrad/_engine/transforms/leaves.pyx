@@ -11,7 +11,7 @@ from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of
 from .pytrees cimport Pairing, holds_tensor, in_place, tensors_of
 from ..tape.nodes cimport without_closed
 from ..tape.tape cimport Node, Tape, stripped
-from .handles cimport TensorBase, hooks_of, read, value_in, wrap
+from .handles cimport TensorBase, heir, hooks_of, read, relate, value_in
 from ..values.levels cimport same_shape_of, shape_of, type_of
 
 
@@ -23,8 +23,8 @@ cdef object lifted(Tape tape, TensorBase x, list leaves):
     cdef Node node = tape.leaf(stripped(v), v if v.kind == NODE else None)
     leaves.append(node.slot)
     if x.parameter and not x.requires_grad:
-        return wrap(v)              # frozen: the function sees a constant of this level, the leaf stays unused
-    cdef TensorBase seen = wrap(node)
+        return heir(x, v)           # frozen: the function sees a constant of this level, the leaf stays unused
+    cdef TensorBase seen = heir(x, node)
     seen.hooks = hooks_of(x)        # the function may take a gradient by it too
     return seen
 
@@ -97,15 +97,17 @@ cdef object left(Tape tape, TensorBase t, dict exported):
     """What is left of a tensor when the tape is closed."""
     cdef Value v = read(t)
     if v.kind == NODE and (<Node>v).level is tape:
-        return wrap(<Value>exported[(<Node>v).slot])
-    return wrap(v)
+        return heir(t, <Value>exported[(<Node>v).slot])
+    return heir(t, v)
 
 
 cdef object replaced(Tape tape, object out, dict exported):
     """The output with values of the closed tape replaced by what left it."""
     if isinstance(out, TensorBase):
         return left(tape, <TensorBase>out, exported)
-    return in_place(out, [left(tape, <TensorBase>t, exported) for t in tensors_of(out)])
+    cdef list before = tensors_of(out), after = [left(tape, <TensorBase>t, exported) for t in before]
+    relate(before, after)
+    return in_place(out, after)
 
 
 cdef tuple split_aux(str name, object out):

@@ -8,7 +8,7 @@ cimport cython
 
 from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned_children, back, branch, children_of, deeper,
                           described, holds, kind_of, labels_of, rebuilt, with_some)
-from .handles cimport TensorBase
+from .handles cimport TensorBase, as_array
 
 
 # ------------------------------------------------------------------------------------------------------ the two walks
@@ -163,7 +163,14 @@ cdef class Replacing(Walk):
     """Puts the next of an iterator in the place of each tensor."""
 
     cdef object leaf(self, object x, bint named, object state):
-        return next(state) if isinstance(x, TensorBase) else x
+        return of_kind(<TensorBase>x, next(state)) if isinstance(x, TensorBase) else x
+
+
+cdef object of_kind(TensorBase t, object new):
+    """A tensor in the place of another one: an array in the place of an array."""
+    if t.alias is not None and t.alias.array and isinstance(new, TensorBase) and (<TensorBase>new).alias is None:
+        as_array(new)
+    return new
 
 
 cdef Replacing REPLACING = Replacing()
@@ -220,14 +227,16 @@ cdef class Hole:
     """Where a tensor stood in the arguments of a call; what is kept of it holds none of the tape's own tensors."""
 
 
-cdef Hole HOLE = Hole()
+cdef Hole HOLE = Hole(), ARRAY_HOLE = Hole()
 
 
 cdef class Emptying(Walk):
     """Puts holes in the place of tensors."""
 
     cdef object leaf(self, object x, bint named, object state):
-        return HOLE if isinstance(x, TensorBase) else x
+        if not isinstance(x, TensorBase):
+            return x
+        return ARRAY_HOLE if (<TensorBase>x).alias is not None and (<TensorBase>x).alias.array else HOLE
 
     cdef object node(self, object x, int kind, list children):
         return branch(x, children) if kind == REGISTERED else rebuilt(x, children)
@@ -237,7 +246,12 @@ cdef class Refilling(Walk):
     """Puts the next of an iterator in each hole."""
 
     cdef object leaf(self, object x, bint named, object state):
-        return next(state) if x is HOLE else x
+        return next(state) if x is HOLE else array_of_hole(next(state)) if x is ARRAY_HOLE else x
+
+
+cdef object array_of_hole(object new):
+    """A tensor for the place of an array, which is one from now on; what is no tensor stays what it is."""
+    return as_array(new) if isinstance(new, TensorBase) and (<TensorBase>new).alias is None else new
 
 
 cdef Emptying EMPTYING = Emptying()

@@ -17,7 +17,8 @@ from ..primitives.registry cimport op_name, wants_float
 from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
-from .handles cimport DTYPES, TensorBase, array_operand, current_closed_call, entering, read, value_of, wrap
+from .handles cimport (ARRAY_ALIAS, DTYPES, Alias, TensorBase, array_operand, current_closed_call, entering, read,
+                       value_of, wrap)
 from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # of each name
@@ -167,9 +168,38 @@ cdef Value compared(int op, Value a, Value b):
     return bind2(OP_LOGICAL_AND, None, found, bind1(OP_LOGICAL_NOT, None, negative))
 
 
-cdef object binary(int op, object x, object y):
+# (result, operands) -> the result as an array, where memory does not lie in rows: ops/index/_views.py
+LAID_OUT = []
+
+
+cdef inline bint is_array(object x) noexcept:
+    """True for a tensor that follows NumPy's rules, and for a NumPy array."""
+    if isinstance(x, TensorBase):
+        return (<TensorBase>x).alias is not None and (<TensorBase>x).alias.array
+    return isinstance(x, np.ndarray)
+
+
+cdef inline bint in_rows(object x) noexcept:
+    """True for an operand whose elements lie in memory one after another, in C order."""
+    cdef Alias alias
+    if isinstance(x, TensorBase):
+        alias = (<TensorBase>x).alias
+        return alias is None or alias.layout is None or cnp.PyArray_IS_C_CONTIGUOUS(alias.layout)
+    return not isinstance(x, np.ndarray) or cnp.PyArray_IS_C_CONTIGUOUS(x)
+
+
+cdef object of_operands(object r, object x, object y):
+    """The result of an operator: an array if an operand is one. NumPy makes numbers, not arrays, without axes."""
+    if (is_array(x) or is_array(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
+        (<TensorBase>r).alias = ARRAY_ALIAS
+        if not in_rows(x) or not in_rows(y):
+            LAID_OUT[0](r, (x, y))
+    return r
+
+
+cdef inline object binary(int op, object x, object y):
     """A binary operator; TypeError is left to Python."""
-    return apply_binary(op, x, y)
+    return of_operands(apply_binary(op, x, y), x, y)
 
 
 cdef object power(object x, object y):
@@ -253,6 +283,13 @@ cdef object matmul(object x, object y, bint promotes):
         a = as_type(a, PROMOTED[ta][tb])
         b = as_type(b, PROMOTED[ta][tb])
     return wrap(matmul_values(a, b))
+
+
+cdef object product_of(object r, object x, object y):
+    """A matrix product: an array, in C order as NumPy's, if an operand is one."""
+    if (is_array(x) or is_array(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
+        (<TensorBase>r).alias = ARRAY_ALIAS
+    return r
 
 
 # -------------------------------------------------------------------------------------------------- entry points
@@ -384,18 +421,18 @@ cdef class Operators(TensorBase):
     def __pow__(self, other, modulus):
         if modulus is not None:
             return NotImplemented
-        return power(self, other)
+        return of_operands(power(self, other), self, other)
 
     def __rpow__(self, other, modulus):
-        return power(other, self)
+        return of_operands(power(other, self), other, self)
 
     def __matmul__(self, other):
-        return matmul(self, other, True)
+        return product_of(matmul(self, other, True), self, other)
 
     def __rmatmul__(self, other):
-        return matmul(other, self, True)
+        return product_of(matmul(other, self, True), other, self)
 
-    # `t += x` makes a new tensor, but for a view of an array, which is written into.
+    # `t += x` makes a new tensor, but for an array, which is written into.
 
     def __iadd__(self, other):
         return NotImplemented if self.alias is None else self._changed("+", other)
@@ -418,14 +455,32 @@ cdef class Operators(TensorBase):
     def __ipow__(self, other, modulus):
         return NotImplemented if self.alias is None else self._changed("**", other)
 
+    def __imatmul__(self, other):
+        return NotImplemented if self.alias is None else self._changed("@", other)
+
+    def __iand__(self, other):
+        return NotImplemented if self.alias is None else self._changed("&", other)
+
+    def __ior__(self, other):
+        return NotImplemented if self.alias is None else self._changed("|", other)
+
+    def __ixor__(self, other):
+        return NotImplemented if self.alias is None else self._changed("^", other)
+
+    def __ilshift__(self, other):
+        return NotImplemented if self.alias is None else self._changed("<<", other)
+
+    def __irshift__(self, other):
+        return NotImplemented if self.alias is None else self._changed(">>", other)
+
     def __neg__(self):
-        return wrap(bind1(OP_NEG, None, read(self)))
+        return of_operands(wrap(bind1(OP_NEG, None, read(self))), self, None)
 
     def __pos__(self):
-        return wrap(read(self))
+        return of_operands(wrap(read(self)), self, None)
 
     def __abs__(self):
-        return wrap(apply_unary(OP_ABS, self))
+        return of_operands(wrap(apply_unary(OP_ABS, self)), self, None)
 
     def __and__(self, other):
         return binary(OP_BITWISE_AND, self, other)
@@ -446,7 +501,7 @@ cdef class Operators(TensorBase):
         return binary(OP_BITWISE_XOR, other, self)
 
     def __invert__(self):
-        return wrap(bind1(OP_BITWISE_NOT, None, read(self)))
+        return of_operands(wrap(bind1(OP_BITWISE_NOT, None, read(self))), self, None)
 
     def __eq__(self, other):
         return binary(OP_EQ, self, other)

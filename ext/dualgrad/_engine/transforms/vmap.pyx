@@ -23,7 +23,7 @@ from ..tape.runs cimport Run
 from ..tape.nodes cimport holds_node, without_closed, target_of
 from ..tape.tape cimport Node, Tape, new_tape, stripped
 from ..tape.tape import observers
-from .handles cimport TensorBase, hooks_of, read, value_in, wrap
+from .handles cimport TensorBase, heir, hooks_of, read, value_in, wrap
 from ..values.levels cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level,
                               pop_level, push_level, shape_of, show_leaving, size_of, type_of)
 
@@ -83,7 +83,7 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
     cdef TensorBase sample
     cdef int axis
     if axes is None:
-        return wrap(v)
+        return heir(x, v)
     axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "in_axes")
     v = moved_axis(v, axis, 0)
     if call.level.size < 0:
@@ -92,12 +92,12 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
         raise ValueError(f"{call.name}: mapped axes have different lengths, {call.level.size} and "
                          f"{shape_of(v)[0]}; expected one sample of each input at a time")
     if call.tape is None or not holds_node(v):
-        sample = wrap(enter(call.level, v))
+        sample = heir(x, enter(call.level, v))
     else:
         node = call.tape.leaf(enter(call.level, stripped(v)), None)
         call.inputs.append(node.slot)
         call.links.append(v)
-        sample = wrap(node)
+        sample = heir(x, node)
     sample.hooks = hooks_of(x)
     return sample
 
@@ -110,7 +110,7 @@ cdef object drop_out(Call call, TensorBase t):
             v = bind2(OP_ADD, None, v, enter(call.level, repeated_zero(call, v)))
         if (<Node>v).slot not in call.slots:
             call.slots.append((<Node>v).slot)
-    return wrap(v)
+    return heir(t, v)
 
 
 cdef Value repeated_zero(Call call, Value v):
@@ -129,7 +129,7 @@ cdef object unpack(Call call, TensorBase t, object axes):
     if axes is None:
         raise ValueError(f"{call.name}: out_axes is None for an output; expected the axis the samples go along")
     axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "out_axes")
-    return wrap(moved_axis(v, 0, axis))
+    return heir(t, moved_axis(v, 0, axis))
 
 
 def basis(TensorBase x not None, Py_ssize_t first, Py_ssize_t rows):

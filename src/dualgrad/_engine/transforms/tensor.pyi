@@ -10,6 +10,7 @@ from .handles import stop as stop
 
 OPCODES: dict[str, int]
 COMPLEX_FORMS: dict[int, Callable[[Tensor], Tensor]]  # by opcode, for what is not analytic
+LAID_OUT: list[Callable[[Tensor, tuple[Any, ...]], None]]  # of the result of an operator and its operands
 OTHER_PRODUCTS: list[Callable[[Any, Any], Any]]  # of a tensor and something else
 
 def install_promotion(promotion: dict[tuple[int, int], int]) -> None: ...

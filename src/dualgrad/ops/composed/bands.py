@@ -14,7 +14,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from .._arguments import converted, operand
-from ..index.indexing import replaced
+from ..index._elements import replaced
 from ..shape.creation import full
 from ._classes import Derived
 

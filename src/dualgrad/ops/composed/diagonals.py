@@ -11,8 +11,8 @@ from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, converted, integer, one_axis, operand, several_axes, to_shape
 from ..axes._order import moveaxis
+from ..index._elements import replaced
 from ..index.choice import where
-from ..index.indexing import replaced
 from ._classes import REQUIRED, Derived
 
 __all__ = [

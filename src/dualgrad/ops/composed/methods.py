@@ -7,7 +7,6 @@ floating numbers for a tensor of integers, is refused as in NumPy; `copy_` and `
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -32,10 +31,11 @@ from .._arguments import (
     total,
     unpacked,
 )
+from ..index._elements import replaced
 from ..index._scatter import index_add, scatter, scatter_add, tensor_scatter_add
 from ..index.choice import clamp, masked_fill
 from ..index.gather import gather_elements
-from ..index.indexing import renewed, replaced, rewritten, written
+from ..index.indexing import rewritten, written
 from ..index.sorting import sort
 from ..index.updates import (
     index_fill,
@@ -315,16 +315,6 @@ def _own_source(name: str, generator: None) -> None:
         raise TypeError(f"{name}: a generator is given; numbers come from the source that dualgrad.set_seed seeds")
 
 
-def _renewing(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A method in place: of a view it changes the present elements."""
-
-    @functools.wraps(method)
-    def in_place(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return method(renewed(x), *args, **kwargs)
-
-    return in_place
-
-
 _IN_PLACE: dict[str, Callable[..., Any]] = {
     **{
         f"{name}_": _of_itself(f"{name}_", getattr(_rows, name))
@@ -401,5 +391,5 @@ METHODS: dict[str, Callable[..., Any]] = {
     "scatter_mul": tensor_scatter_mul,
     "scatter_max": tensor_scatter_max,
     "scatter_min": tensor_scatter_min,
-    **{name: _renewing(method) for name, method in _IN_PLACE.items()},
+    **_IN_PLACE,
 }

@@ -1,4 +1,4 @@
-"""Augmented assignments, ``t += value``: a view of an array is written into; any other tensor gives a new one."""
+"""Augmented assignments, ``t += value``: an array is written into; any other tensor gives a new one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from ...tensor import Tensor
-from .indexing import renewed, written
+from .indexing import written
 
 __all__: list[str] = []
 
@@ -18,14 +18,19 @@ _OPERATORS = {
     "//": operator.floordiv,
     "%": operator.mod,
     "**": operator.pow,
+    "@": operator.matmul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
 
 
 def changed(t: Tensor, sign: str, value: Any) -> Tensor:
-    """What the name of an array, or of a view of one, means after an augmented assignment; operators call it."""
-    if not t._alias.steps:
-        return _OPERATORS[sign](t, value)
-    return written(f"t {sign}= value", t, _OPERATORS[sign](renewed(t), value))
+    """What the name of an array means after an augmented assignment; operators call it."""
+    new = _OPERATORS[sign](t, value)
+    return written(f"t {sign}= value", t, new) if t._is_array else new
 
 
 METHODS: dict[str, Any] = {"_changed": changed}

@@ -14,8 +14,9 @@ import numpy as np
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, converted, integer, new_shape, one_axis, operand, to_shape
+from ._elements import replaced
 from ._indices import added, along, index_tensor, many_axes_pattern, one_axis_pattern, points_for
-from .indexing import renewed, replaced, rewritten
+from .indexing import rewritten
 
 __all__ = [
     "IndexAdd", "ScatterNd", "TensorScatterAdd", "TensorScatterUpdate", "index_add", "scatter", "scatter_add",
@@ -207,7 +208,7 @@ def into_variable(
     if not points:
         index = to_shape(index, (*index.shape, 1))
     if not variable._is_parameter:
-        return rewritten(name, variable, change(renewed(variable), index, updates))
+        return rewritten(name, variable, change(variable, index, updates))
     given = operand(name, updates)
     return variable.set_data(change(variable._detached(), index, _engine.stop(given)))
 

@@ -11,6 +11,7 @@ from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, operand, to_shape
+from ..index._views import PARTS, as_part
 
 __all__ = [
     "Conj", "Imag", "Real", "adjoint", "conj", "imag", "is_complex", "is_floating_point", "real", "view_as_complex",
@@ -198,6 +199,9 @@ def imag(x: Any) -> Tensor:
     return _part(x, 1) if x.dtype.is_complex else _zeros(x)
 
 
+PARTS.update(real=real, imag=imag, joined=joined)
+
+
 def conj(x: Any) -> Tensor:
     """Complex conjugate.
 
@@ -298,7 +302,8 @@ def _as(kind: Any, x: Tensor) -> Any:
 
 def _attribute(part: Callable[[Any], Tensor]) -> property:
     def get(x: Tensor) -> Part:
-        return _as(Part, part(x))
+        found = _as(Part, part(x))
+        return as_part(found, x, part.__name__) if x._is_array else found
 
     def put(x: Tensor, value: Any) -> None:
         if x.dtype.is_complex:

@@ -16,9 +16,9 @@ from ...parameter import Parameter
 from ...random import generator
 from ...tensor import Tensor
 from .._arguments import Primitive, floating, integer, operand, permuted, to_shape
+from ..index._elements import replaced
 from ..index._indices import index_tensor, one_axis_pattern, read
 from ..index.choice import where
-from ..index.indexing import replaced
 from ..linalg.norms import norm
 from ..math.elementwise import equal, logical_or
 from ._reduction import positive
