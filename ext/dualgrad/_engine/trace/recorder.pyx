@@ -32,7 +32,7 @@ from ..primitives.opcodes cimport *
 from ..primitives.registry cimport DRAWS, EFFECTS, broadcast_shape, is_elementwise
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, FROM_INPUT, FROM_STEP, Program, same_numbers
 from ..compiler.tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
-from ..transforms.handles cimport TensorBase, value_in
+from ..transforms.handles cimport TensorBase, dg_value_in, has_view_in, value_in
 from ..values.levels cimport next_serial
 from ..primitives.watch cimport user_line
 
@@ -143,7 +143,11 @@ cdef class Recorder(Tracer):
         return 0
 
     cdef int rebound(self, object handle) except -1:
-        if (<TensorBase>handle).birth < self.start:
+        if (<TensorBase>handle).birth >= self.start:
+            return 0
+        if dg_value_in(<TensorBase>handle) is None:
+            self.effects.pop(id(handle), None)  # a view: a new value of its source is an effect
+        else:
             self.effects[id(handle)] = handle, value_in(<TensorBase>handle)
         return 0
 
@@ -309,6 +313,9 @@ cdef class Recorder(Tracer):
                 return 0
             if v.kind != ARRAY:
                 self.give_up("a tensor made outside holds a value of a derivative that is still being taken")
+                return 0
+            if has_view_in(t, self.positions):
+                self.give_up("a view that it was given is written into")
                 return 0
             self.program.effects.append((self.positions.get(id(t), t), self.slot_of(<Array>v)))
         return 0

@@ -33,7 +33,8 @@ from ..transforms.containers cimport LEAF, kind_of
 from .reachability cimport Reach, reachable_from
 from .recorder cimport Recorder
 from .replay cimport Recording, still_valid
-from ..transforms.handles cimport TensorBase, hooks_of, is_captured, is_plain, put, value_in
+from ..transforms.handles cimport (TensorBase, hooks_of, is_captured, is_plain, is_simply, kind_of_alias, put,
+                                   value_in)
 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
@@ -81,7 +82,8 @@ cdef class Specialisation:
                     return 0
                 a = <Array>g.arrays[i]
                 i += 1
-                leaves.append((without_numbers(a.typenum, a.ndim, a.shape), x if is_captured(x) else None))
+                leaves.append((without_numbers(a.typenum, a.ndim, a.shape), x if is_captured(x) else None,
+                               kind_of_alias(<TensorBase>x)))
             elif kind_of(x) != LEAF:
                 return 0
             else:
@@ -107,7 +109,9 @@ cdef class Specialisation:
                 continue
             t = <TensorBase>x
             v = value_in(t)
-            if len(leaf) != 2 or not is_plain(t) or v is None or v.kind != ARRAY or hooks_of(t) is not None:
+            if len(leaf) != 3 or not is_simply(t, leaf[2]) or not is_plain(t):
+                return None
+            if v is None or v.kind != ARRAY or hooks_of(t) is not None:
                 return None
             if leaf[1] is not t and (is_captured(t) or leaf[1] is not None):
                 return None

@@ -33,10 +33,12 @@ cdef class Template:
     cdef list outputs               # slots of the leaves
     cdef list made                  # returned lists, dicts and records
     cdef int depth                  # of the pytree node that is read
-    cdef bint repeats               # an object is returned at two places
+    cdef bint repeats               # an object is returned at two places, or a view
+    cdef list views                 # the leaves that are views
     cdef dict met                   # id of a returned object -> its template, while that is made
     cdef Recorder recorder
     cdef dict positions             # id of an input -> its number
+    cdef int note_views(self) except -1
     cdef object leaf_of(self, TensorBase t)
     cdef object template(self, object x)
     cdef object template_of_nest(self, object x, int kind)

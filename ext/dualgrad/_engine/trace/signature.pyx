@@ -5,10 +5,12 @@ Design
 The key of a call holds everything in its arguments that the program depends on: types, shapes and pytree structure of
 tensors, which of them are the same object, the value of numbers and strings, the identity of other objects. A parameter
 is in the key by identity, name and requires_grad; the program reads it as if the function captured it. A tensor that
-some function captures is in the key by identity too: it may be the one that this function captures.
+some function captures is in the key by identity too: it may be the one that this function captures. Arguments that
+share elements, with each other or with what some function captures, have no key.
 
 Results are kept as a template: the returned pytree with a Leaf in place of each tensor. An object that occurs twice in
-the results of the function occurs twice in those of the program.
+the results of the function occurs twice in those of the program. A result that is a view, of an argument, of another
+result or of a tensor outside, is one in those of the program.
 """
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -19,7 +21,8 @@ from ..arrays.array cimport ARRAY, Array, Value, copy_of, shape_tuple, with_numb
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)
 from .recorder cimport Recorder
-from ..transforms.handles cimport TensorBase, hooks_of, is_captured, is_plain, value_in, wrap
+from ..transforms.handles cimport (TensorBase, are_apart, as_array, as_view, has_view_in, hooks_of, is_captured,
+                                   is_plain, kind_of_alias, value_in, wrap)
 
 cdef enum:
     MAX_DEPTH = 64                  # levels of a pytree; keys are compared by recursion
@@ -132,6 +135,9 @@ cdef class Signature:
                     return None         # hooks come and go with the tensor: a program of another one has none
                 a = arrays[id(t)] = with_numbers(<Array>v)
             known = 0
+            alias = False
+            if t.alias is not None:
+                alias = kind_of_alias(t)
             if t.parameter:
                 known = (id(t), t.requires_grad, t.name)
             else:
@@ -141,8 +147,8 @@ cdef class Signature:
                     self.inputs.append(t)
                     self.arrays.append(a)
             # the same handle at two places is one input
-            key.append((a.typenum, shape_tuple(a), known, seen.setdefault(id(t), len(seen))))
-        return tuple(key)
+            key.append((a.typenum, shape_tuple(a), known, (seen.setdefault(id(t), len(seen)), alias)))
+        return tuple(key) if are_apart(self.inputs) else None
 
     cdef bint any_container_in(self, object reached) except -1:
         """Whether the id of a list, dict or record among the arguments is in `reached`."""
@@ -178,11 +184,17 @@ cdef class Leaf:
     cdef int argument               # position of the argument that is returned, or -1
     cdef object handle
     cdef Array constant
-    cdef bint again                 # it occurs at another place too
+    cdef bint again                 # it occurs at another place too, or is a view or has one
+    cdef bint array                 # NumPy's rules hold for it
+    # Of a view: the source (a Leaf, the position of an argument, or a handle), how the elements are taken, and why they
+    # must not be written.
+    cdef tuple view
 
     def __reduce__(self):
+        if self.view is not None:
+            raise TypeError("a result that is a view cannot be pickled with the program that makes it")
         return leaf_again, (self.output, self.argument, self.handle,
-                            None if self.constant is None else self.constant.numpy(), self.again)
+                            None if self.constant is None else self.constant.numpy(), self.again, self.array)
 
 
 cdef class SharedNode:
@@ -193,7 +205,7 @@ cdef class SharedNode:
         return node_again, (self.nest,)
 
 
-def leaf_again(int output, int argument, handle, constant, bint again):
+def leaf_again(int output, int argument, handle, constant, bint again, bint array):
     """A leaf that was pickled."""
     cdef Leaf leaf = Leaf()
     leaf.output = output
@@ -201,6 +213,7 @@ def leaf_again(int output, int argument, handle, constant, bint again):
     leaf.handle = handle
     leaf.constant = None if constant is None else copy_of(constant)
     leaf.again = again
+    leaf.array = array
     return leaf
 
 
@@ -218,6 +231,7 @@ def template_again(nest, list outputs, bint repeats):
     t.outputs = outputs
     t.repeats = repeats
     t.made = []
+    t.views = []
     return t
 
 
@@ -228,9 +242,11 @@ cdef Template template_of_results(Signature g, Recorder recorder, object x):
     t.recorder = recorder
     t.outputs = []
     t.made = []
+    t.views = []
     t.met = {}
     t.positions = {id(g.inputs[i]): i for i in range(len(g.inputs))}
     t.nest = t.template(x)
+    t.note_views()
     t.met = t.positions = None
     t.recorder = None
     return t
@@ -246,6 +262,8 @@ cdef class Template:
             leaf = self.met.get(id(x))
             if leaf is None:
                 leaf = self.met[id(x)] = self.leaf_of(x)
+                if (<TensorBase>x).alias is not None and (<TensorBase>x).alias.source is not None:
+                    self.views.append((leaf, x))
             else:
                 self.repeats = (<Leaf>leaf).again = True
             return leaf
@@ -283,11 +301,39 @@ cdef class Template:
         found.nest = rebuilt(x, [self.template(item) for item in children_of(x)])
         return found
 
+    cdef int note_views(self) except -1:
+        """Note of which tensors the new ones among the results are views."""
+        cdef list views = self.views
+        cdef Leaf leaf
+        cdef TensorBase t
+        self.views = []
+        for found, x in views:
+            leaf = <Leaf>found
+            t = <TensorBase>x
+            source = t.alias.source
+            if leaf.argument >= 0 or leaf.output == -1:
+                continue
+            place = self.positions.get(id(source))
+            if place is None:
+                place = self.met.get(id(source))
+                if place is not None:
+                    (<Leaf>place).again = True
+                elif has_view_in(<TensorBase>source, self.positions):
+                    raise TypeError("a view of a view that it was given is returned")
+                elif (<TensorBase>source).birth < self.recorder.start:
+                    place = source
+                else:
+                    continue                    # nothing but this view is left of the source
+            leaf.view = (place, t.alias.how, t.alias.refused)
+            leaf.again = self.repeats = True
+            self.views.append(leaf)
+
     cdef object leaf_of(self, TensorBase t):
         cdef Leaf leaf = Leaf()
         cdef Value v = value_in(t)
         cdef Array a
         leaf.argument = -1
+        leaf.array = t.alias is not None and t.alias.array
         position = self.positions.get(id(t))
         if position is not None:
             leaf.argument = position
@@ -311,15 +357,24 @@ cdef class Template:
 
     cdef object fill(self, list arrays, list inputs):
         """The pytree of results."""
-        return fill_template(self.nest, arrays, inputs, {} if self.repeats else None)
+        cdef dict met = {} if self.repeats else None
+        cdef Leaf leaf
+        found = fill_template(self.nest, arrays, inputs, met)
+        for leaf in self.views:
+            place, how, refused = leaf.view
+            if isinstance(place, int):
+                place = inputs[place]
+            as_view(met[id(leaf)], met[id(place)] if type(place) is Leaf else place, how, None, refused)
+        return found
 
 
 cdef object fill_leaf(Leaf leaf, list arrays, list inputs):
     if leaf.argument >= 0:
         return inputs[leaf.argument]
-    if leaf.output >= 0:
-        return wrap(<Array>arrays[leaf.output])
-    return leaf.handle if leaf.output == -1 else wrap(leaf.constant)
+    if leaf.output == -1:
+        return leaf.handle
+    found = wrap(<Array>arrays[leaf.output] if leaf.output >= 0 else leaf.constant)
+    return as_array(found) if leaf.array else found
 
 
 cdef object fill_template(object x, list arrays, list inputs, dict met):
@@ -354,6 +409,16 @@ cdef object fill_template(object x, list arrays, list inputs, dict met):
     return x
 
 
+cdef bint same_view(Leaf a, Leaf b) except -1:
+    """Whether two leaves are views of the same elements of the same tensor, or both none."""
+    if a.view is None or b.view is None:
+        return a.view is b.view
+    x, y = a.view[0], b.view[0]
+    if type(x) is Leaf and type(y) is Leaf:
+        x, y = (<Leaf>x).output, (<Leaf>y).output
+    return (x is y or isinstance(x, int) and isinstance(y, int) and x == y) and a.view[1:] == b.view[1:]
+
+
 cdef bint same_template(object x, object y) except -1:
     cdef Leaf a, b
     if type(x) is not type(y):
@@ -362,6 +427,7 @@ cdef bint same_template(object x, object y) except -1:
         a = <Leaf>x
         b = <Leaf>y
         return a.output == b.output and a.argument == b.argument and a.handle is b.handle and a.again == b.again and (
+            a.array == b.array and same_view(a, b)) and (
             a.output != -2 or a.constant is b.constant
             or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
     if type(x) is SharedNode:

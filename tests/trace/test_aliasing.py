@@ -1,0 +1,150 @@
+"""Replays keep aliasing: of arguments with each other and with captured arrays, and of results."""
+
+import random
+
+import numpy as np
+import pytest
+
+import dualgrad as dg
+import dualgrad.numpy as mnp
+from dualgrad._engine.trace.cache import programs
+
+PAIRS = {
+    "separate": lambda: (mnp.ones((2, 3)), mnp.full(3, 2.0)),
+    "row": lambda: (lambda a: (a, a[0]))(mnp.ones((2, 3))),
+    "row of a part": lambda: (lambda a: (a, a[1:][0]))(mnp.ones((2, 3))),
+    "column of a transpose": lambda: (lambda a: (a, a.T[:, 1]))(mnp.ones((2, 3))),
+    "row of another": lambda: (mnp.ones((2, 3)), mnp.full((4, 3), 2.0)[2]),
+    "rows of one": lambda: (lambda a: (a[:2], a[1]))(mnp.ones((4, 3))),
+    "rows apart": lambda: (lambda a: (a[:2], a[2]))(mnp.ones((4, 3))),
+    "captured": lambda: (HELD["array"], mnp.full(3, 2.0)),
+    "row of captured": lambda: (mnp.ones((2, 3)), HELD["array"][1]),
+    "both captured": lambda: (HELD["array"], HELD["row"]),
+    "captured row": lambda: (mnp.ones((2, 3)), HELD["row"]),
+}
+"""Ways in which an array (2, 3) and a row (3,) belong together."""
+
+
+def _held():
+    array = mnp.zeros((2, 3))
+    return {"array": array, "row": array[0]}
+
+
+HELD = _held()
+
+
+def functions():
+    """Functions of an array and a row: what they return, and what they write into."""
+    captured, row_of_captured = HELD["array"], HELD["row"]
+
+    def reads(a, r):
+        return a.sum() + 2.0 * r.sum()
+
+    def writes_row(a, r):
+        r[0] = 5.0
+        return a.sum()
+
+    def writes_array(a, r):
+        a[:, 1] = 7.0
+        return r.sum() + a[0].sum()
+
+    def writes_both(a, r):
+        r += 1.0
+        a *= 2.0
+        return (a * 3.0).sum() + r.sum()
+
+    def writes_captured(a, r):
+        captured[0, 2] = r[1]
+        return a.sum() + row_of_captured.sum()
+
+    def writes_captured_row(a, r):
+        row_of_captured[1] = a[0, 0] + 1.0
+        return captured * 1.0 + r
+
+    def returns_argument(a, r):
+        return a, r * 2.0
+
+    def returns_view(a, r):
+        return a[1], r[1:]
+
+    def returns_new(a, r):
+        new = a * 2.0
+        new[0] = r
+        return new, new[1], new.T
+
+    def returns_row_of_new(a, r):
+        return (a + r)[0]
+
+    def returns_view_of_captured(a, r):
+        return captured[:, 1:], a + r
+
+    return [f for f in locals().values() if callable(f)]
+
+
+def leaves(x):
+    return [leaf for item in x for leaf in leaves(item)] if isinstance(x, tuple) else [x]
+
+
+def state(result, pair):
+    """All numbers, before and after each result is written into."""
+    tensors = [*leaves(result), *pair, HELD["array"], HELD["row"]]
+    found = [x.asnumpy().tolist() for x in tensors]
+    for k, x in enumerate(leaves(result)):
+        if x.ndim:
+            x[0] = 100.0 + k
+            found += [y.asnumpy().tolist() for y in tensors]
+    return found
+
+
+def run(place, sequence, way):
+    """What each call of a sequence leaves behind."""
+    HELD.update(_held())
+    f = way(functions()[place])
+    found = []
+    for name in sequence:
+        pair = PAIRS[name]()
+        found.append(state(f(*pair), pair))
+        HELD["array"][...] = 0.5
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:.* view that it was given is")
+@pytest.mark.parametrize("place", range(11), ids=[f.__name__ for f in functions()])
+def test_replays_share_what_eager_calls_share(place):
+    rng = random.Random(place)
+    for turn in range(8):
+        names = [rng.choice(list(PAIRS))] * 3 if turn % 2 else []
+        sequence = [*names, *rng.choices(list(PAIRS), k=6), *rng.choices(list(PAIRS)[:2], k=4)]
+        assert run(place, sequence, dg.jit) == run(place, sequence, lambda f: f), sequence
+
+
+def is_replayed(f):
+    return [replayed for name, replayed, _ in programs() if name.endswith(f.__name__)] == [True]
+
+
+def test_separate_arguments_are_replayed():
+    """The test above compares replays, not only eager calls."""
+
+    @dg.jit
+    def separate(a, r):
+        r[0] = 5.0
+        new = a * 2.0
+        return new, new[0]
+
+    for _ in range(5):
+        a, r = PAIRS["separate"]()
+        new, row = separate(a, r)
+        row += 1.0
+        assert r[0] == 5.0
+        np.testing.assert_array_equal(new[0].asnumpy(), 3.0)
+    assert is_replayed(separate)
+
+
+def test_views_of_many_arrays_are_replayed():
+    @dg.jit
+    def squared(r):
+        return (r * r).sum()
+
+    for _ in range(6):
+        assert squared(mnp.full((4, 3), 2.0)[1]) == 12.0
+    assert is_replayed(squared)
