@@ -12,7 +12,7 @@ import pytest
 from engine import forget_programs
 from graph_mode import Rehearsal
 from hypothesis import HealthCheck, settings
-from rotation import rotate
+from rotation import part, rotate, take_part
 
 import dualgrad as dg
 from dualgrad.programs import verified
@@ -33,6 +33,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def pytest_addoption(parser):
     parser.addoption("--mode", choices=("pynative", "graph"), default="pynative", help="graph: record everything")
+    parser.addoption("--part", type=part, metavar="K/N", help="run the Kth of N parts of the selected tests")
 
 
 def pytest_configure(config):
@@ -40,12 +41,18 @@ def pytest_configure(config):
         config.stash[REHEARSAL] = Rehearsal()
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """Say what is exhaustive; in Graph mode leave out what runs in PyNative mode on purpose."""
+    """Say what is exhaustive; in Graph mode leave out what runs in PyNative mode on purpose; take a part of it all."""
     rotate(items)
-    if REHEARSAL not in config.stash:
-        return
+    if REHEARSAL in config.stash:
+        leave_out_eager(config, items)
+    yield  # for the selection by -m and -k
+    if config.getoption("part"):
+        take_part(config, items, *config.getoption("part"))
+
+
+def leave_out_eager(config, items):
     pynative = [item for item in items if mode_of(item) == dg.PYNATIVE_MODE]
     config.hook.pytest_deselected(items=pynative)
     items[:] = [item for item in items if mode_of(item) != dg.PYNATIVE_MODE]

@@ -4,8 +4,13 @@
 ``@pytest.mark.rotated("case", key="operator")`` the cases of an operator take turns. Which of them runs follows from
 the names of the test and of all else that it is run with, so different tests of one operator meet different cases of
 it, and between them nearly all. ``-m exhaustive`` runs what is left.
+
+``--part 3/8`` runs the third of eight parts of the selected tests. The parts are of one size, and each test belongs
+to exactly one of them.
 """
 
+import argparse
+import re
 import zlib
 
 import pytest
@@ -37,3 +42,20 @@ def others(params, marker, values):
             yield axis, getattr(value, key, None) or str(value)
         elif axis not in marker.args:
             yield axis, values.setdefault((axis, id(value)), len(values))
+
+
+def part(text):
+    """The two numbers of ``--part``."""
+    found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
+    place, parts = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= place <= parts:
+        raise argparse.ArgumentTypeError(f"expected K/N with 1 <= K <= N, such as 3/8; got {text!r}")
+    return place, parts
+
+
+def take_part(config, items, place, parts):
+    """Deselect the tests of other parts. In the order of a hash of their names each part has every Nth test."""
+    turns = sorted(items, key=lambda item: (zlib.crc32(item.nodeid.encode()), item.nodeid))
+    taken = set(turns[place - 1 :: parts])
+    config.hook.pytest_deselected(items=[item for item in items if item not in taken])
+    items[:] = [item for item in items if item in taken]
