@@ -51,6 +51,15 @@ def test_workflows_name_what_they_use_exactly(path):
 @pytest.mark.skipif(not WORKFLOWS, reason="an sdist has no workflows")
 def test_the_steps_that_workflows_call_exist():
     steps = re.search(r"^    (lint \|.*)\)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)[1].split(" | ")
-    text = (ROOT / ".github/workflows/tests.yml").read_text()
-    called = re.findall(r"step: (\w+)", text) + re.search(r"step: \[(.*)\]", text)[1].split(", ")
-    assert set(called) <= set(steps)
+    for name in ("tests", "weekly"):
+        text = (ROOT / f".github/workflows/{name}.yml").read_text()
+        called = re.findall(r"step: (\w+)", text) + re.search(r"step: \[(.*)\]", text)[1].split(", ")
+        assert {words.split()[0] for words in called} <= set(steps)
+
+
+@pytest.mark.skipif(not WORKFLOWS, reason="an sdist has no workflows")
+def test_every_sweep_runs_whole_each_week():
+    sweeps = re.findall(r"^    sweep (\w+)", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert sweeps
+    text = (ROOT / ".github/workflows/weekly.yml").read_text()
+    assert set(re.findall(r"sweeps whole (\w+)", text)) == set(sweeps)
