@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgrad import _archive
+from dualgrad import _archive, log
 from dualgrad.dtype import as_dtype
 from dualgrad.nn.cell import Cell
 from dualgrad.parameter import Parameter
@@ -111,7 +111,7 @@ def save_checkpoint(
     ...     path = os.path.join(folder, "net.ckpt")
     ...     dg.save_checkpoint(net, path)
     ...     dg.load_param_into_net(twin, dg.load_checkpoint(path))
-    []
+    ([], [])
     >>> bool((twin.weight == net.weight).all())
     True
     """
@@ -254,7 +254,24 @@ def load_checkpoint(
     return loaded
 
 
-def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Parameter], strict_load: bool = False) -> list[str]:
+def former_names(net: Cell) -> dict[str, str]:
+    """Return the names that earlier versions of this library gave to parameters, by their present names.
+
+    A former name that is the present name of another parameter is left out.
+    """
+    found = {}
+    for _, cell in net.cells_and_names():
+        for attribute, former in cell._former_names.items():
+            parameter = cell._params.get(attribute)
+            if parameter is not None and parameter._own_name == attribute:
+                found[parameter.name] = parameter.name.removesuffix(attribute) + former
+    present = net.parameters_dict()
+    return {name: former for name, former in found.items() if former not in present}
+
+
+def load_param_into_net(
+    net: Cell, parameter_dict: Mapping[str, Parameter], strict_load: bool = False
+) -> tuple[list[str], list[str]]:
     """Give the parameters of a Cell the values found under their names.
 
     Parameters
@@ -262,47 +279,79 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Parameter], stri
     net : Cell
         The Cell whose parameters are changed.
     parameter_dict : dict of str to Parameter
-        What `load_checkpoint` returned; Tensors will do as well. Entries that `net` has no use for are
-        ignored.
+        The result of `load_checkpoint`; its values may be Tensors as well.
     strict_load : bool, default False
-        Whether the types must agree exactly; otherwise values are cast as by `Parameter.set_data`.
+        Whether names and types must agree exactly. Otherwise values are cast as by `Parameter.set_data`. And while
+        parameters lack a value, an entry whose name ends with the name of such a parameter gives a prefix: the
+        entries under prefix and name are loaded, and a warning is logged.
 
     Returns
     -------
-    list of str
-        The names of the parameters of `net` for which there was no value.
+    param_not_load : list of str
+        The names of the parameters of `net` that `parameter_dict` lacks.
+    ckpt_not_load : list of str
+        The names of the entries of `parameter_dict` that were not loaded.
 
     Raises
     ------
     TypeError
         If the arguments are of other kinds, or a type does not fit.
     ValueError
-        If a shape does not fit. In both cases nothing has been changed.
+        If a shape does not fit. After any of these errors `net` is unchanged.
 
     Examples
     --------
     >>> import dualgrad as dg
     >>> from dualgrad import Parameter, nn
-    >>> dg.load_param_into_net(nn.Dense(1, 1), {"weight": Parameter([[2.0]])})
-    ['bias']
+    >>> dg.load_param_into_net(nn.Dense(1, 1), {"weight": Parameter([[2.0]]), "slope": Parameter([1.0])})
+    (['bias'], ['slope'])
     """
     if not isinstance(net, Cell):
         raise TypeError(f"load_param_into_net: net must be a Cell, got {type(net).__name__}")
     if not isinstance(parameter_dict, Mapping):
         raise TypeError(f"load_param_into_net: parameter_dict must be a dict, got {type(parameter_dict).__name__}")
-    found: list[tuple[Parameter, Tensor]] = []
-    missing: list[str] = []
-    for name, parameter in net.parameters_dict().items():
-        if name not in parameter_dict:
-            missing.append(name)
-            continue
-        value = parameter_dict[name]
+    if not isinstance(strict_load, bool):
+        raise TypeError(f"load_param_into_net: strict_load must be a bool, got {type(strict_load).__name__}")
+    parameters = net.parameters_dict()
+    entries = _matched(list(parameters), former_names(net), parameter_dict, strict_load)
+    loaded: list[tuple[Parameter, Tensor]] = []
+    for name, entry in entries.items():
+        parameter, value = parameters[name], parameter_dict[entry]
         if not isinstance(value, Tensor):
-            raise TypeError(f"load_param_into_net: '{name}' must be a Parameter, got {type(value).__name__}")
+            raise TypeError(f"load_param_into_net: '{entry}' must be a Parameter, got {type(value).__name__}")
         if strict_load and value.dtype != parameter.dtype:
             raise TypeError(f"load_param_into_net: '{name}' is {parameter.dtype}, the loaded value is {value.dtype}")
         # A clone takes the value first, so that one that does not fit leaves the network untouched.
-        found.append((parameter, parameter.clone().set_data(value)))
-    for parameter, fitting in found:
+        loaded.append((parameter, parameter.clone().set_data(value)))
+    for parameter, fitting in loaded:
         parameter.set_data(fitting)
-    return missing
+    used = set(entries.values())
+    return [name for name in parameters if name not in entries], [name for name in parameter_dict if name not in used]
+
+
+def _matched(
+    names: list[str], former: Mapping[str, str], parameter_dict: Mapping[str, Any], strict: bool
+) -> dict[str, str]:
+    """Return the entry of each parameter that has one: by its name, by its former name, then behind a prefix."""
+    entries: dict[str, str] = {}
+    missing, left = names, dict.fromkeys(parameter_dict)
+
+    def take(prefix: str) -> None:
+        nonlocal missing
+        for known in ({name: name for name in missing}, former):
+            for name in missing:
+                if name in known and prefix + known[name] in left:
+                    entries[name] = prefix + known[name]
+                    del left[entries[name]]
+            missing = [name for name in missing if name not in entries]
+
+    take("")
+    while missing and not strict:
+        endings = ((entry, end) for name in missing for end in (name, former.get(name, name)) for entry in left)
+        entry, end = next(((e, end) for e, end in endings if isinstance(e, str) and e.endswith(end)), ("", ""))
+        if not entry:
+            break
+        prefix = entry.removesuffix(end)
+        log.warning("load_param_into_net: the prefix %r of names in parameter_dict is left out", prefix)
+        take(prefix)
+    return entries

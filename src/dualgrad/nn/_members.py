@@ -44,6 +44,7 @@ class Members(CellCall):
     _params: Mapping[str, Parameter] = _NONE
     _param_tuples: Mapping[str, ParameterTuple] = _NONE
     _cells: Mapping[str, Cell] = _NONE
+    _former_names: Mapping[str, str] = _NONE  # the names that parameters had in earlier versions, by attribute
 
     if not TYPE_CHECKING:  # checkers look at __init__
 
