@@ -201,7 +201,7 @@ def test_the_running_statistics_move_once_for_each_call_and_are_no_part_of_deriv
             gradient = dg.grad(gradient)
         gradient(f64(x))
         assert_close(net.moving_mean.value(), [2 * (1 - 0.9**order)])
-    assert [p.name for p in net.get_parameters()] == ["mean", "variance", "gamma", "beta"]
+    assert [p.name for p in net.get_parameters()] == ["moving_mean", "moving_variance", "gamma", "beta"]
     assert [p.name for p in net.trainable_params()] == ["gamma", "beta"]
     before = net.moving_mean.asnumpy().copy()
     net.set_train(False)(f64(x))

@@ -18,7 +18,7 @@ from .._nests import refilled, tensors_in
 from ..nn.cell import Cell
 from ..parameter import Parameter
 from ..random import get_state, put_state
-from ..serialization import load_checkpoint, load_param_into_net, save_checkpoint
+from ..serialization import former_names, load_checkpoint, load_param_into_net, save_checkpoint
 from ..tensor import Tensor
 from .backend import Backend, checked_count
 
@@ -124,6 +124,10 @@ def _restored(path: str, state: Any, total: int, backend: Backend | None) -> tup
     read: dict[str, np.ndarray] | None = None
     if (backend is None or backend.writes) and os.path.exists(path):
         read = {name: p.asnumpy() for name, p in load_checkpoint(path).items()}
+        if isinstance(state, Cell):
+            for name, former in former_names(state).items():
+                if f"state.{former}" in read:
+                    read.setdefault(f"state.{name}", read.pop(f"state.{former}"))
     read = read if backend is None else backend.agreed(read)
     if read is None:
         return 0, state

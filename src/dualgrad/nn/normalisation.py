@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 from dualgrad import dtype as mstype
@@ -23,6 +24,7 @@ class _BatchNorm(Cell):
 
     axes: tuple[int, ...]
     _computes_as_stored = True
+    _former_names = MappingProxyType({"moving_mean": "mean", "moving_variance": "variance"})
 
     def __init__(
         self,
@@ -51,10 +53,10 @@ class _BatchNorm(Cell):
         self.use_batch_statistics = use_batch_statistics
         shape = (self.num_features,)
         self.moving_mean: Parameter = Parameter(
-            initializer(moving_mean_init, shape, dtype), name="mean", requires_grad=False
+            initializer(moving_mean_init, shape, dtype), name="moving_mean", requires_grad=False
         )
         self.moving_variance: Parameter = Parameter(
-            initializer(moving_var_init, shape, dtype), name="variance", requires_grad=False
+            initializer(moving_var_init, shape, dtype), name="moving_variance", requires_grad=False
         )
         self.gamma: Parameter = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
         self.beta: Parameter = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
@@ -69,6 +71,19 @@ class _BatchNorm(Cell):
 
     def extend_repr(self) -> str:
         return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+    def __setstate__(self, state: Any) -> None:
+        attributes, slots = state if isinstance(state, tuple) else (state, None)
+        self.__dict__.update(attributes or {})
+        for name, value in (slots or {}).items():
+            object.__setattr__(self, name, value)
+        # Pickles of earlier versions have the former names.
+        for attribute, former in self._former_names.items():
+            parameter = self._params.get(attribute)
+            if parameter is not None and parameter.__dict__.get("_own_name") == former:
+                path = parameter.name.removesuffix(former)
+                parameter.name = attribute
+                parameter._place(path, attribute)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -99,7 +114,7 @@ class BatchNorm1d(_BatchNorm):
     gamma, beta : Parameter
         Scale and shift, shape (num_features,).
     moving_mean, moving_variance : Parameter
-        The running statistics, which are not trained. Their own names are 'mean' and 'variance'.
+        The running statistics, which are not trained.
 
     Raises
     ------
