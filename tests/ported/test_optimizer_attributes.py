@@ -90,7 +90,9 @@ def test_what_the_groups_say(groups):
     decays = [0.5, 0.0, 0.0] if groups == "decays" else [0.75] * 3 if grouped else [0.75, 0.75, 0.0]
     assert opt.group_weight_decay == decays
     assert opt.decay_flags == tuple(decay > 0 for decay in decays)
-    assert opt.get_weight_decay() == (tuple(decays) if grouped else 0.75)
+    found = opt.get_weight_decay()
+    assert type(found) is (tuple if grouped else Tensor)
+    assert [float(decay) for decay in found] == decays if grouped else float(found) == 0.75
     assert opt.group_grad_centralization == ([True, True, False] if groups == "central" else [False] * 3)
     if not opt.dynamic_lr:
         rates = {"rates": [0.25, 0.125, 0.125], "ordered": [0.125, 0.125, 0.25]}.get(groups, [0.125] * 3)
@@ -106,6 +108,57 @@ def test_what_the_groups_say(groups):
     assert opt.exec_weight_decay
     assert opt.need_scale is False
     assert float(nn.SGD([Parameter([1.0], name="s")], loss_scale=4.0).reciprocal_scale) == 0.25
+
+
+descend = ops.MultitypeFuncGraph("descend")
+
+
+@descend.register("Tensor", "Tensor", "Tensor", "Tensor")
+def _descend(rate, decay, parameter, gradient):
+    return ops.assign(parameter, parameter - rate * (gradient + decay * parameter))
+
+
+class ByTypes(nn.Optimizer):
+    """A step of ported code that is chosen by the types of its arguments; it keeps what it has read."""
+
+    def construct(self, gradients):
+        rate, decay = self.get_lr(), self.get_weight_decay()
+        self.assignadd(self.global_step, self.global_step_increase_tensor)
+        if self.is_group:
+            self.hyper_map(ops.partial(descend, rate), decay, self._parameters, gradients)
+            return decay
+        self.hyper_map(ops.partial(descend, rate, decay), self._parameters, gradients)
+        return (decay,) * self.param_length
+
+
+class Growing(nn.Cell):
+    def construct(self, step):
+        return 0.25 * (step + 1)
+
+
+DECAYS = {"number": 0.1, "Cell": Growing(), "function": lambda step: 0.3, "none": 0.0}
+
+
+@pytest.mark.parametrize("scale", [1.0, 8.0])
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("decay", DECAYS)
+def test_decays_are_tensors(decay, grouped, scale):
+    params = weights(np.float32)[:2]
+    values = [p.asnumpy().copy() for p in params]
+    groups = [{"params": params[:1], "weight_decay": 0.7}, {"params": params[1:]}] if grouped else params
+    opt = ByTypes(0.125, groups, DECAYS[decay], scale)
+    for step in range(5):
+        if step == 3 and decay == "number" and not grouped:
+            opt.weight_decay = 0.6  # a recorded step has to notice
+        gradients = [np.full(p.shape, 0.5 + step, np.float32) for p in params]
+        found = opt(tuple(map(Tensor, gradients)))
+        assert [(type(d), d.dtype, d.shape) for d in found] == [(Tensor, dg.float32, ())] * 2
+        rest = {"number": 0.1, "Cell": 0.25 * (step + 1), "function": 0.3, "none": 0.0}[decay]
+        rest = opt.weight_decay if decay == "number" and not grouped else rest
+        for k, number in enumerate([0.7 if grouped else rest, rest]):
+            assert float(found[k]) == np.float32(number * scale)
+            values[k] = values[k] - 0.125 * (gradients[k] + np.float32(number * scale) * values[k])
+            assert_close(+params[k], values[k], scale=1.0)
 
 
 def test_rates_by_parameter_that_are_not_there():

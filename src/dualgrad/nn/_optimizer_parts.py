@@ -244,16 +244,33 @@ class StepParts:
                 raise ValueError(f"{name}.get_lr_parameter: parameter '{each.name}' is not trained by this optimiser")
         return [rates[place[id(each)]] for each in param]
 
-    def get_weight_decay(self) -> Any:
-        """Return the weight decay for scaled gradients: a number, or with groups a tuple with one for each parameter.
+    def get_weight_decay(self) -> Tensor | tuple[Tensor, ...]:
+        """Return the weight decay of the next step for scaled gradients.
 
-        It is multiplied by `loss_scale`, which `scale_grad` divides by afterwards. One that is computed is that of the
-        next step, as a tensor.
+        It is multiplied by `loss_scale`, which `scale_grad` divides by afterwards.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            With groups a tuple with one tensor for each parameter. Numbers are 0-d Float32 tensors; a decay that is
+            computed has the type of its parameter.
+
+        Examples
+        --------
+        >>> from dualgrad import Parameter, nn
+        >>> opt = nn.SGD([Parameter([2.0], name="w")], 0.5, weight_decay=0.25)
+        >>> opt.get_weight_decay()
+        Tensor(shape=[], dtype=Float32, value= 0.25)
         """
         step = self.global_step._detached()
-        if self.is_group:
-            return tuple(decay * self.loss_scale for decay in self._decays_at(step))
-        return self._decay_at(self.weight_decay, self.parameters[0], step) * self.loss_scale
+        found = (
+            self._decays_at(step) if self.is_group else [self._decay_at(self.weight_decay, self.parameters[0], step)]
+        )
+        scaled = tuple(
+            decay * self.loss_scale if isinstance(decay, Tensor) else Tensor(decay * self.loss_scale, mstype.float32)
+            for decay in found
+        )
+        return scaled if self.is_group else scaled[0]
 
     def decay_weight(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Return the scaled gradients, to each its decay times its parameter added; `scale_grad` comes after it.
