@@ -203,6 +203,21 @@ def test_channels_are_dropped_as_a_whole(n):
     assert_close(getattr(nn, f"Dropout{n}d")(0.2)(f64(x)), x)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_outside_of_training_any_shape_passes(n):
+    """So it does where no channel is dropped; in training other shapes are refused."""
+    cell, function = getattr(nn, f"Dropout{n}d"), getattr(ops, f"dropout{n}d")
+    calls = [cell(0.2), cell(0.0).set_train(), lambda x: function(x, 0.2, training=False)]
+    for ndim, call in itertools.product(range(7), calls):
+        x = f64(np.arange(2.0**ndim).reshape((2,) * ndim))
+        assert_close(call(x), x.asnumpy())
+        assert_close(dg.grad(lambda x, call=call: (call(x) ** 2).sum())(x), 2 * x.asnumpy())
+    for ndim in {*range(7)} - ({5} if n == 3 else {n + 1, n + 2}):
+        x = f64(np.ones((2,) * ndim))
+        for call in cell(0.2).set_train(), lambda x: function(x, 0.2):
+            assert_raises(ValueError, lambda call=call, x=x: call(x), f"dropout{n}d", str(x.shape))
+
+
 def test_a_choice_at_random_has_the_slope_of_the_softmax():
     logits = np.log(np.tile([1.0, 3.0], (4000, 1)))
     dg.set_seed(5)

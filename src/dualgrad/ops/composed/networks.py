@@ -184,12 +184,12 @@ def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Tensor:
 
 def _channel_dropout(name: str, x: Any, p: float, training: bool, n: int) -> Tensor:
     x = operand(name, x)
-    if x.ndim not in ((n + 1, n + 2) if n < 3 else (5,)):
-        raise ValueError(f"{name}: the input has shape {x.shape}; expected samples and channels before {n} axes")
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: p is {p}; expected a probability")
-    if not training:
+    if not training or p == 0:
         return +x
+    if x.ndim not in ((n + 1, n + 2) if n < 3 else (5,)):
+        raise ValueError(f"{name}: the input has shape {x.shape}; expected samples and channels before {n} axes")
     kept = dropout(Tensor.from_numpy(np.ones((*x.shape[:-n], *(1,) * n), x.dtype.numpy)), p, True)
     return x * kept
 
@@ -200,11 +200,11 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True) -> Tensor:
     Parameters
     ----------
     input : Tensor
-        Shape (N, C, L) or (C, L).
+        Shape (N, C, L) or (C, L); any shape without `training` or where `p` is 0.
     p : float, default 0.5
         The probability of a channel to become 0.
     training : bool, default True
-        Whether this is done.
+        Whether this is done; otherwise the result equals the input.
 
     Returns
     -------
@@ -225,11 +225,11 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True) -> Tensor:
     Parameters
     ----------
     input : Tensor
-        Shape (N, C, H, W) or (C, H, W).
+        Shape (N, C, H, W) or (C, H, W); any shape without `training` or where `p` is 0.
     p : float, default 0.5
         The probability of a channel to become 0.
     training : bool, default True
-        Whether this is done.
+        Whether this is done; otherwise the result equals the input.
 
     Returns
     -------
@@ -250,11 +250,11 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True) -> Tensor:
     Parameters
     ----------
     input : Tensor
-        Shape (N, C, D, H, W).
+        Shape (N, C, D, H, W); any shape without `training` or where `p` is 0.
     p : float, default 0.5
         The probability of a channel to become 0.
     training : bool, default True
-        Whether this is done.
+        Whether this is done; otherwise the result equals the input.
 
     Returns
     -------
