@@ -120,3 +120,74 @@ def test_loops_are_found(name):
     loops = loops_of(LOOPS[name])
     assert loops == {"with_results": 3, "one_after_the_other": 2}.get(name, 1)
     assert loops_of(dg.grad(LOOPS[name])) >= {"two_before": 1, "one_after_the_other": 4}.get(name, 2)
+
+
+# ------------------------------------------------------------------------------------------------ orders of entries
+
+LONG = 30  # entries
+ROWS = np.random.default_rng(7).normal(size=(LONG, 2))
+ORDERS = {
+    "forward": range(LONG), "backward": range(LONG)[::-1], "inside": range(2, LONG - 3),
+    "inside, backward": range(2, LONG - 3)[::-1], "every other": range(0, LONG, 2),
+    "every other, backward": range(0, LONG, 2)[::-1],
+}  # fmt: skip
+
+
+def made_by_a_loop(c, order):
+    y, seen = c * 0.5, [None] * LONG
+    for i in order:
+        y = seen[i] = ops.sin(y * 1.1) + WEIGHTS[i]
+    return seen
+
+
+WEIGHTS = Tensor(ROWS[::-1] * 0.7)
+SOURCES = {
+    "numbers": lambda x, c: [Tensor(row) for row in ROWS],
+    "rows of a constant": lambda x, c: WEIGHTS,
+    "rows of an input": lambda x, c: x,
+    "results of a loop": lambda x, c: made_by_a_loop(c, range(LONG)),
+    "results of a loop backwards": lambda x, c: made_by_a_loop(c, range(LONG)[::-1]),
+}
+
+
+def in_orders(orders):
+    """A loop whose iterations take an entry of each source, in the order of the source; some results are read."""
+
+    def loop(x, c):
+        entries = [(SOURCES[source](x, c), ORDERS[order]) for source, order in orders.items()]
+        y, seen = c * 0.1, []
+        for k in range(min(len(order) for _, order in entries)):
+            for entry, order in entries:
+                y = ops.tanh(y * 0.9 + entry[order[k]] * c)
+            seen.append(y * 1.1 + c)
+            y = seen[-1] - ops.cos(y)
+        return (y * seen[2] + seen[-3] * seen[1]).sum()
+
+    return loop
+
+
+def assert_recorded_at(f):
+    x, c = f64(ROWS * 0.8), f64([0.4, -0.7])
+    recorded = dg.jit(lambda x, c: f(x, c))
+    results = [recorded(x, c).asnumpy() for _ in range(3)]
+    np.testing.assert_allclose(results[-1], f(x, c).asnumpy(), rtol=1e-11, atol=1e-13)
+
+
+TURNS = ["forward", "backward"], ["backward", "forward"], ["inside", "inside, backward"], ["inside, backward", "inside"]
+
+
+@pytest.mark.parametrize("turn", [*([order] for order in list(ORDERS)[:4]), *TURNS], ids=" then ".join)
+def test_entries_of_all_sources(turn):
+    """The iterations are numbered backwards if one source is: those of the others then count down."""
+    orders = {source: turn[k % len(turn)] for k, source in enumerate(SOURCES)}
+    assert_recorded_at(dg.grad(in_orders(orders), 1))
+
+
+@pytest.mark.rotated("source", "order", "beside")
+@pytest.mark.parametrize("beside", [None, "forward", "backward", "inside"])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_entries_in_every_order(source, order, beside):
+    orders = {source: order} | ({} if beside is None else {"rows of a constant": beside})
+    for f in (in_orders(orders), dg.grad(in_orders(orders)), dg.grad(in_orders(orders), 1)):
+        assert_recorded_at(f)
