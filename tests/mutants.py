@@ -1,9 +1,10 @@
-"""Do the tests notice small changes in the engine? ``python tests/mutants.py`` makes them, and runs the tests.
+"""Do the tests notice small changes in the sources? ``python tests/mutants.py`` makes them, and runs the tests.
 
-All changes are compiled at once into one build of a copy of the tree, each behind a number (mutations.py says how they
-are found), and the tests run against one number after the other (mutant_runs.py). Which ones are chosen depends on the
-seed and on the sources only. `--list` shows them; `--only sweeps` takes those of paths with that text. Each meets a
-part of the tests that reach it. `--again --numbers 13 34 --most 1000 --budget 10000` shows survivors to all of them.
+All changes are made at once in one build of a copy of the tree, each behind a number (mutations.py says how they are
+found), and the tests run against one number after the other (mutant_runs.py). Which ones are chosen depends on the
+seed, the weights and the sources only: `--weights engine` takes them from the engine, `--weights areas` from seven
+areas of engine and Python. `--list` shows them; `--only sweeps` takes those of paths with that text. Each meets a part
+of the tests that reach it. `--again --numbers 13 34 --most 1000 --budget 10000` shows survivors to all of them.
 
 In the end stand a table by module and the survivors. A change that nothing can observe is listed in unobservable.txt,
 with the reason; such changes count neither as killed nor as survivors. Needs what `.ci/run build` installs, and an
@@ -21,7 +22,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from mutations import HEADER, candidates, mutated
+from mutations import ASKED_BY_PYTHON, HEADER, candidates, mutated
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("ext", "src", "tests", "docs", "benchmarks", "setup.py", "pyproject.toml", "README.md", "CONTRIBUTING.md",
@@ -29,17 +30,28 @@ COPIED = ("ext", "src", "tests", "docs", "benchmarks", "setup.py", "pyproject.to
 
 # Of 100 mutants so many are from these folders; the first that fits a path counts.
 WEIGHTS = {
-    "trace/(guards|signature|reachability|walk)": 13,
-    "trace/": 9,
-    "compiler/": 29,
-    "tape/sweeps": 8,
-    "tape/": 5,
-    "transforms/": 9,
-    "values/": 10,
-    "(primitives|structural)/": 5,
-    "(arrays/|_engine/assembly)": 3,
-    "sparse/": 5,
-    "include/": 4,
+    "engine": {
+        "trace/(guards|signature|reachability|walk)": 13,
+        "_engine/trace/": 9,
+        "_engine/compiler/": 29,
+        "tape/sweeps": 8,
+        "_engine/tape/": 5,
+        "_engine/transforms/": 9,
+        "_engine/values/": 10,
+        "_engine/(primitives|structural)/": 5,
+        "_engine/(arrays/|assembly)": 3,
+        "_engine/sparse/": 5,
+        "include/": 4,
+    },
+    "areas": {
+        "(trace/rolling|compiler/(rerolling|stretches|repetitions|steppers))": 14,
+        "_engine/trace/": 18,
+        "(compiler/native|src/dualgrad/native/)": 14,
+        "(compiler/loops|structural/loops|src/dualgrad/loops/|transforms/rematerialisation)": 14,
+        "src/dualgrad/ode/": 12,
+        "(ops/index/|compiler/views)": 10,
+        "src/dualgrad/": 18,
+    },
 }
 KINDS = {"condition": 3, "operand dropped": 3, "comparison": 2, "and-or": 2, "first only": 2, "off by one": 2,
          "call dropped": 2}  # fmt: skip
@@ -48,12 +60,16 @@ KINDS = {"condition": 3, "operand dropped": 3, "comparison": 2, "and-or": 2, "fi
 FIXED = (
     ("operand dropped", "(numbers == row).all()"),
     ("operand dropped", "not f or f[len(f) - 1] == 1"),
+    ("comparison", "down != s.reverse"),
+    ("condition", "s.reverse != other.reverse"),
+    ("condition", "other.reverse"),
 )
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--weights", choices=list(WEIGHTS), default="engine", help="where they are (engine)")
     parser.add_argument("--count", type=int, default=140, help="how many mutants (140)")
     parser.add_argument("--only", default="", help="those of sources with this text in their path")
     parser.add_argument("--list", action="store_true", help="show what would be changed")
@@ -94,10 +110,11 @@ def collide(one, other):
 class Choice:
     """The mutants, by number; those that do not compile are taken out and others put in."""
 
-    def __init__(self, found, seed, count):
-        layers = {layer: {} for layer in WEIGHTS}
+    def __init__(self, found, seed, count, weights):
+        layers = {layer: {} for layer in weights}
         for path, mutations in found.items():
-            layers[next(layer for layer in WEIGHTS if re.search(layer, path))][path] = mutations
+            for layer in [layer for layer in weights if re.search(layer, path)][:1]:
+                layers[layer][path] = mutations
         self.layers = {layer: part for layer, part in layers.items() if part}
         self.drawn = {layer: draws(seed, layer, part) for layer, part in self.layers.items()}
         self.numbers, self.next, self.dropped = {}, 1, []
@@ -105,9 +122,9 @@ class Choice:
             fits = [m for part in found.values() for m in part if m.kind == kind and m.change.startswith(f"{old} ->")]
             if fits:
                 self.add(fits[0])
-        total = sum(WEIGHTS[layer] for layer in self.layers)
+        total = sum(weights[layer] for layer in self.layers)
         for layer in self.layers:
-            for _ in range(max(1, round(count * WEIGHTS[layer] / total))):
+            for _ in range(max(1, round(count * weights[layer] / total))):
                 self.draw(layer)
 
     def add(self, mutation):
@@ -130,9 +147,19 @@ class Choice:
 # ---------- the build
 
 
+def source(root, path):
+    """The file of a source: paths are below ext, or begin with src."""
+    return root / path if path.startswith("src/") else root / "ext" / path
+
+
 def copy_tree(scratch, changed):
-    """A copy of the sources but for some in ext, without what is built from them. What is the same keeps its age."""
+    """A copy of the sources but for some. What is the same keeps its age; a first copy takes the build along."""
     shutil.rmtree(scratch / "tests", ignore_errors=True)
+    if not (scratch / "ext").exists():
+        for name in ("ext", "src"):
+            shutil.copytree(ROOT / name, scratch / name)
+        for path in (ROOT / "build").glob("*-release-*"):
+            shutil.copytree(path, scratch / "build" / path.name)
     for name in COPIED:
         if (ROOT / name).is_dir():
             for path in sorted((ROOT / name).rglob("*")):
@@ -140,8 +167,6 @@ def copy_tree(scratch, changed):
                     put(scratch / path.relative_to(ROOT), path.read_bytes())
         elif (ROOT / name).exists():
             put(scratch / name, (ROOT / name).read_bytes())
-    # Half the time; nothing is measured here.
-    put(scratch / "setup.py", (ROOT / "setup.py").read_bytes().replace(b'"-O3"', b'"-O1"'))
 
 
 def put(path, content):
@@ -154,20 +179,21 @@ def build(choice, sources, scratch, jobs):
     """Compile until everything does."""
     while True:
         put(scratch / "ext/include/mutants.h", HEADER.encode())
+        put(scratch / "ext/dualgrad/_engine/mutants.pyx", ASKED_BY_PYTHON.encode())
         places = {}
         for path in sources:
-            text = (ROOT / "ext" / path).read_text()
+            text = source(ROOT, path).read_text()
             own = {number: mutation for number, mutation in choice.numbers.items() if mutation.path == path}
             if own:
-                text, places[path] = mutated(text, own, path.endswith(".h"))
-            put(scratch / "ext" / path, text.encode())
+                text, places[path] = mutated(text, own, path)
+            put(source(scratch, path), text.encode())
         done = subprocess.run(
             [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],
             cwd=scratch, env={**os.environ, "DUALGRAD_JOBS": str(jobs)}, capture_output=True, text=True,
         )  # fmt: skip
-        if done.returncode == 0:
+        if done.returncode == 0 and not any(syntax_errors(scratch, places)):
             return
-        wrong = {n for path, line in errors(done.stdout + done.stderr, scratch)
+        wrong = {n for path, line in (*errors(done.stdout + done.stderr, scratch), *syntax_errors(scratch, places))
                  for n, lines in places.get(path, {}).items() if line in lines}  # fmt: skip
         if not wrong:
             sys.exit(done.stdout[-3000:] + done.stderr[-5000:])
@@ -184,6 +210,15 @@ def errors(output, scratch):
         marks = re.findall(r'/\* "(dualgrad/[\w/.]+\.pyx)":(\d+)', before)
         if marks:
             yield marks[-1][0], int(marks[-1][1])
+
+
+def syntax_errors(scratch, places):
+    """The places in Python sources that do not compile."""
+    for path in [path for path in places if path.endswith(".py")]:
+        try:
+            compile(source(scratch, path).read_text(), path, "exec")
+        except SyntaxError as error:
+            yield path, error.lineno
 
 
 # ---------- the runs
@@ -271,9 +306,9 @@ def report(choice, results):
 
 def main():
     given = options()
-    sources = candidates(ROOT / "ext")
+    sources = candidates(ROOT)
     found = {path: part for path, part in sources.items() if given.only in path}
-    choice = Choice(found, given.seed, given.count)
+    choice = Choice(found, given.seed, given.count, WEIGHTS[given.weights])
     if given.list:
         for number, mutation in choice.numbers.items():
             print(number, mutation.key)
@@ -287,7 +322,7 @@ def main():
         shutil.rmtree(scratch / "tests")
         shutil.copytree(ROOT / "tests", scratch / "tests")
     else:
-        copy_tree(scratch, {ROOT / "ext" / path for path in sources})
+        copy_tree(scratch, {source(ROOT, path) for path in sources})
         build(choice, sources, scratch, given.jobs)
         known.write_text(json.dumps(choice.dropped))
     return 0 if report(choice, run(choice, scratch, given)) else 1

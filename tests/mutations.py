@@ -1,9 +1,10 @@
-"""Small changes in the sources of the engine, each of them behind a number that is chosen at run time.
+"""Small changes in the sources of engine and package, each of them behind a number that is chosen at run time.
 
 A `Mutation` replaces one piece of a source by text that does the old or the new thing, as ``dg_mutant(number)`` says,
 so that all of them are compiled at once (mutant schemata). They are found by parsing the sources as they are: the
 logical lines of a Cython file are cut by Python's tokenizer and their expressions parsed by Python's parser, after
-casts and addresses have been masked by unary operators of the same length. C files are read by patterns.
+casts and addresses have been masked by unary operators of the same length. Python files are read as they are. C files
+are read by patterns.
 """
 
 import ast
@@ -269,8 +270,8 @@ def braced(text):
 
 
 def in_cython(path, text):
-    """Every change of a Cython source that is considered."""
-    mask = masked(text)
+    """Every change of a Cython or Python source that is considered."""
+    mask = masked(text) if path.endswith(".pyx") else text
     for line in logical_lines(mask):
         whole = text[line.start : line.end]
         if not whole.isascii() or "DG_DEBUG" in whole or "__dealloc__" in line.function:
@@ -374,32 +375,49 @@ static inline int dg_mutant(int number)
 #endif
 """
 DECLARED = 'cdef extern from "mutants.h" nogil:\n    bint dg_mutant(int number)\n'
+ASKED_BY_PYTHON = '''"""The number at work, for Python sources."""
+cdef extern from "mutants.h" nogil:
+    bint at_work "dg_mutant"(int number)
 
 
-def candidates(ext):
-    """The changes of all sources below a folder, by file."""
-    found = {}
-    for path in sorted(Path(ext).rglob("*.pyx")):
-        name = path.relative_to(ext).as_posix()
+def dg_mutant(int number):
+    return at_work(number)
+'''
+IMPORTED = "from dualgrad._engine.mutants import dg_mutant\n"
+FUTURE = "from __future__ import annotations\n"
+
+
+def candidates(root):
+    """The changes of all sources, by file: paths below ext, and of Python files from src on."""
+    root, found = Path(root), {}
+    for path in sorted((root / "ext").rglob("*.pyx")):
+        name = path.relative_to(root / "ext").as_posix()
         found[name] = list(in_cython(name, path.read_text()))
     for folder in ("executor", "memory"):
-        for path in sorted((Path(ext) / "include" / folder).glob("*.h")):
-            name = path.relative_to(ext).as_posix()
+        for path in sorted((root / "ext/include" / folder).glob("*.h")):
+            name = path.relative_to(root / "ext").as_posix()
             found[name] = list(in_c(name, path.read_text()))
+    for path in sorted((root / "src/dualgrad").rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if "/_table/" not in name:  # read while the engine is built
+            found[name] = list(in_cython(name, path.read_text()))
     return {name: mutations for name, mutations in found.items() if mutations}
 
 
-def mutated(text, numbered, is_c):
+def mutated(text, numbered, path):
     """A source with changes, a dict from number to mutation, and the lines each of them then lies in."""
     pieces, done, lines = [], 0, {}
-    if is_c:
+    if path.endswith(".h"):
         # First, so that whatever is included afterwards may ask.
         pieces.append('#include "mutants.h"\n')
+    elif FUTURE in text and path.endswith(".py"):
+        done = text.index(FUTURE) + len(FUTURE)
+        pieces += [text[:done], IMPORTED]
     else:
         words = tokenize.generate_tokens(io.StringIO(masked(text)).readline)
         row = next(token.start[0] for token in words if token.type == tokenize.NAME)  # after the docstring
         done = sum(map(len, text.splitlines(keepends=True)[: row - 1]))
-        pieces += [text[:done], DECLARED]
+        pieces += [text[:done], DECLARED if path.endswith(".pyx") else IMPORTED]
     for number, mutation in sorted(numbered.items(), key=lambda pair: pair[1].start):
         pieces.append(text[done : mutation.start])
         first = sum(piece.count("\n") for piece in pieces) + 1
