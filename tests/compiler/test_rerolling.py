@@ -127,10 +127,14 @@ def test_loops_are_found(name):
 LONG = 30  # entries
 ROWS = np.random.default_rng(7).normal(size=(LONG, 2))
 ORDERS = {
-    "forward": range(LONG), "backward": range(LONG)[::-1], "inside": range(2, LONG - 3),
-    "inside, backward": range(2, LONG - 3)[::-1], "every other": range(0, LONG, 2),
+    "forward": range(LONG),
+    "backward": range(LONG)[::-1],
+    "inside": range(2, LONG - 3),
+    "inside, backward": range(2, LONG - 3)[::-1],
+    "from the first": range(LONG - 5),
+    "every other": range(0, LONG, 2),
     "every other, backward": range(0, LONG, 2)[::-1],
-}  # fmt: skip
+}
 
 
 def made_by_a_loop(c, order):
