@@ -186,14 +186,15 @@ class Rehearsal:
             return cell.construct(*args, **kwargs)
         if self._call.busy or recording() or open_levels():
             return cache.cell_called(cell, args, kwargs)
-        return self._recorded(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs)
+        return self._recorded(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs, cell)
 
     def _recorded(
-        self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict, fn: Any = None
+        self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict, fn: Any = None, parts: Any = None
     ) -> Any:
         """An outermost call, in the place of the engine's `call_recorded`."""
+        fn = call if fn is None else fn
         if self._call.recording:
-            return self._call_recorded(key, alive, name, call, args, kwargs, fn)
+            return self._call_recorded(key, alive, name, call, args, kwargs, fn, parts)
         if self._call.busy:
             return call(*args, **kwargs)
         self._call.busy = True

@@ -24,8 +24,9 @@ from collections import OrderedDict
 from time import perf_counter
 
 from ..arrays.array import install
-from .signature cimport ByIdentity, Signature, signature_of, value_key
+from .signature cimport ByIdentity, Signature, signature_of
 from .dependence cimport dependence_on
+from .keys cimport function_key, same_function
 from ..arrays.thread cimport is_outermost
 from ..transforms.naming import found_at, place_of
 from ..primitives.registry cimport EFFECTS
@@ -33,7 +34,7 @@ from ..compiler.plan cimport is_on_numbers
 from ..compiler.program cimport FROM_HANDLE
 from .recordings cimport Function, Specialisation, change_in_words, go_eager, record_call
 from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
-                      try_replay)
+                      stands_for, try_replay)
 from ..transforms.calls cimport CellCall
 from ..transforms.handles cimport TensorBase, value_in
 from ..transforms.transformed cimport Transformed
@@ -57,6 +58,7 @@ cdef enum:
     WORTH = 8                       # replays that pay for a recording
     DEPTH = 32                      # functions and tuples in the key of a function
     OTHERS = 32                     # calls by the program of another function, before a function has its own
+    MOST_APART = 64                 # functions of one key that have programs of their own
     MISSES = 8                      # values of arguments that are no tensors, before a function runs eagerly
 
 # Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
@@ -64,6 +66,7 @@ FUNCTIONS = OrderedDict()
 cdef dg_shared_lock HELD            # while that is read or changed. Nothing is freed then, and no code of users runs
 cdef void *NEWEST = NULL            # where the last one called is, unless it belongs to a Cell; maybe freed
 cdef long long EPOCH = 0            # how often all programs were forgotten
+cdef object APART = object()        # in place of a result: the function must have programs of its own
 
 
 cdef class Recorded:
@@ -92,14 +95,14 @@ cdef class Recorded:
             if known is self.__wrapped__ and not kwargs:
                 function = self.function
         if function is not None:
-            result = replay_latest(function, known, args)
+            result = replay_latest(function, known, None, known, args)
             if result is not NotImplemented:
                 return known(*args) if result is FAILED else result
-        key, alive, name = self.key()
-        result = call_by_key(key, alive, name, self.__wrapped__, args, kwargs, None, self.pure)
+        found = self.key()
+        result = call_by_key(found, self.__wrapped__, args, kwargs, None, self.pure)
         # A method is a new object at each call; its state is compared by its key only.
         if isinstance(self.__wrapped__, (types.FunctionType, CellCall, Transformed)):
-            function = known_as((self.pure, key), alive)
+            function = known_as((self.pure, found[0]), found[1])
             with cython.critical_section(self):
                 self.function = function
                 self.known = None if function is None else self.__wrapped__
@@ -108,13 +111,15 @@ cdef class Recorded:
         return result
 
     cdef tuple key(self):
-        """The key of the function, the Cell that holds its programs, its name. Functions that are equal share programs,
-        but guards are those of one of them: the keys of the others are compared at each call. One that is called often
-        has programs of its own."""
-        key, alive, name = function_key(self.__wrapped__)
-        if dg_read_shared(&self.others) >= OTHERS:
-            key = "own", ByIdentity(self.__wrapped__), key
-        return key, alive, name
+        """`function_key` of the function. Functions that are equal share programs, but guards are those of one of them:
+        the keys of the others are compared at each call. One that is called often has programs of its own."""
+        found = function_key(self.__wrapped__)
+        return own_key(self.__wrapped__, found) if dg_read_shared(&self.others) >= OTHERS else found
+
+    cdef Function known_programs(self):
+        """What is known of the function, or None."""
+        key, alive, _, _ = self.key()
+        return programs_known(key, alive, self.__wrapped__, self.pure)
 
     def depends_on(self, *args):
         """What the last result for this signature depends on besides the arguments. None if no program is confirmed, or
@@ -122,12 +127,11 @@ cdef class Recorded:
         cdef Function function
         cdef Recording r
         cdef Signature g = signature_of(args, {})
-        key, alive, _ = self.key()
-        function = known_as((self.pure, key), alive)
+        function = self.known_programs()
         if function is None or dg_flag(&function.eager):
             return None
         r = confirmed_for(function, g.key())
-        if r is None or r.program.effects or any(
+        if r is None or not same_function(r.call, self.__wrapped__) or r.program.effects or any(
                 [EFFECTS[<int>step[0]] for step in r.program.steps]):
             return None
         return dependence_on(r.guards, r.fixed + [
@@ -137,14 +141,14 @@ cdef class Recorded:
     def recordings(self):
         """The recordings that may go along to another process: (recording, functions that must go by value). They
         belong into the pickle of the function."""
-        key, alive, _ = self.key()
-        function = known_as((self.pure, key), alive)
-        return [] if function is None else departing(function)
+        function = self.known_programs()
+        return [] if function is None else departing(function, self.__wrapped__)
 
     def take(self, tuple recordings):
         """Keep recordings that came along, where all is as it was."""
-        key, alive, name = self.key()
-        arrive(function_for_key((self.pure, key), alive, name, self.pure), self.__wrapped__, recordings)
+        found = self.key()
+        arrive(function_for_key((self.pure, found[0]), found[1], found[2], self.pure), self.__wrapped__, found[3],
+               recordings)
 
     def __reduce__(self):
         place = place_of(self, self)
@@ -172,7 +176,7 @@ def restored(fn, bint pure, dict attributes):
 cdef bint belongs_to_another(Function function, object call):
     """Whether the program that was replayed last is that of another function."""
     cdef Recording confirmed = latest_of(function)
-    return confirmed is not None and function.alive is None and confirmed.call is not call
+    return confirmed is not None and function.alive is None and not same_function(confirmed.call, call)
 
 
 cdef Recording latest_of(Function function):
@@ -303,31 +307,46 @@ cdef int shrink() except -1:
     return 0
 
 
-cdef object call_by_key(object key, object alive, object name, object call, tuple args, dict kwargs, object fn=None,
-                        bint pure=False):
-    """A call of the recorded function of a key."""
-    cdef Function function = function_for_key((pure, key), alive, name, pure)
+cdef object call_by_key(tuple found, object call, tuple args, dict kwargs, object fn=None, bint pure=False):
+    """A call of the recorded function of a key: see `function_key`."""
+    cdef Function function = function_for_key((pure, found[0]), found[1], found[2], pure)
     cdef long long before = dg_read_shared(&function.bytes)
-    if alive is None:
+    if found[1] is None:
         dg_write_pointer(&NEWEST, <void *>function)
-    result = replay_or_record(function, call, args, kwargs, fn)
+    result = replay_or_record(function, call, args, kwargs, fn, found[3])
+    if result is APART:
+        if dg_add_shared(&function.apart, 1) >= MOST_APART:
+            return call(*args, **kwargs)
+        return call_by_key(own_key(call if fn is None else fn, found), call, args, kwargs, fn, pure)
     if dg_read_shared(&function.bytes) > before:
         shrink()
     return result
 
 
-cdef object replay_latest(Function function, object call, tuple args):
+cdef tuple own_key(object fn, tuple found):
+    """The key of a function that shares its programs with no other."""
+    fn = (ByIdentity(fn.__self__), ByIdentity(fn.__func__)) if isinstance(fn, types.MethodType) else ByIdentity(fn)
+    return ("own", fn, found[0]), *found[1:]
+
+
+cdef Function programs_known(object key, object alive, object fn, bint pure):
+    """What is known of a function, or None."""
+    own = known_as((pure, own_key(fn, (key,))[0]), alive)
+    return known_as((pure, key), alive) if own is None else own
+
+
+cdef object replay_latest(Function function, object fn, list parts, object call, tuple args):
     """Replay the program of the last replay if this call surely has its signature and its guards hold, else
-    NotImplemented; FAILED if the call must be eager. `call` must be the function that was recorded, unless it is a Cell
-    or None: then the key of the function has been compared."""
+    NotImplemented; FAILED if the call must be eager. `fn`: the function that is called; `parts`: see `stands_for`, if
+    its key has been compared; `call`: the eager call, None for the construct of a Cell."""
     cdef Specialisation special
     cdef Recording confirmed
-    if function.epoch != dg_read_shared(&EPOCH) or replays_are_checked():
+    if function.epoch != dg_read_shared(&EPOCH):
         return NotImplemented
     with cython.critical_section(function):
         special = function.latest
         confirmed = None if special is None else special.confirmed
-        if confirmed is None or (call is not None and confirmed.call is not call and function.alive is None):
+        if confirmed is None or (confirmed.call is not fn and not stands_for(confirmed, fn, parts)):
             return NotImplemented
         arrays = special.fitting(args)
         if arrays is None:
@@ -335,23 +354,27 @@ cdef object replay_latest(Function function, object call, tuple args):
         inputs = [x for x in args if isinstance(x, TensorBase)]
         if not still_valid(confirmed, inputs):
             return NotImplemented
+    if replays_are_checked():
+        return checked_replay(function.name, confirmed, inputs, arrays, fn.construct if call is None else call, args, {})
     result = try_replay(confirmed, inputs, arrays)
     if result is not NotImplemented and result is not FAILED:
         dg_add_shared(&special.replays, 1)
     return result
 
 
-cdef object replay_or_record(Function function, object call, tuple args, dict kwargs, object fn=None):
-    """Replay, record or execute a call. `fn`: the user's function, if `call` is compiled code around it."""
+cdef object replay_or_record(Function function, object call, tuple args, dict kwargs, object fn=None, list parts=None):
+    """Replay, record or execute a call; APART if another function has the key, whose programs are no use here. `fn`:
+    the user's function, if `call` is compiled code around it; `parts`: those of its key."""
     cdef Specialisation special
     cdef Recording confirmed
     cdef Signature g
     cdef tuple key
-    cdef bint valid
+    cdef object start = call if fn is None else fn
+    cdef bint valid, apart
     if dg_flag(&function.eager):
         return call(*args, **kwargs)
     if not kwargs:
-        result = replay_latest(function, None, args)
+        result = replay_latest(function, start, parts, call, args)
         if result is not NotImplemented:
             return call(*args) if result is FAILED else result
     g = signature_of(args, kwargs)
@@ -360,15 +383,19 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
         return call(*args, **kwargs)
     with cython.critical_section(function):
         special = specialisation_for(function, key, g)
+        confirmed = None if special is None else special.last if special.confirmed is None else special.confirmed
+        apart = confirmed is not None and not stands_for(confirmed, start, parts)
         confirmed = None if special is None else special.confirmed
-        valid = confirmed is not None and still_valid(confirmed, g.inputs) and arguments_not_reached(confirmed, g)
+        valid = confirmed is not None and not apart and still_valid(confirmed, g.inputs) \
+            and arguments_not_reached(confirmed, g)
     if special is None:
         return call(*args, **kwargs)
+    if apart:
+        return APART
     if confirmed is not None:
         if valid:
-            if replays_are_checked():
-                return checked_replay(function.name, confirmed, g.inputs, g.arrays, call, args, kwargs)
-            result = try_replay(confirmed, g.inputs, g.arrays)
+            result = checked_replay(function.name, confirmed, g.inputs, g.arrays, call, args, kwargs) \
+                if replays_are_checked() else try_replay(confirmed, g.inputs, g.arrays)
             if result is FAILED:
                 return call(*args, **kwargs)
             if result is not NotImplemented:
@@ -458,73 +485,12 @@ cdef bint only_numbers_differ(dict specialisations):
     return len(tensors) == 1 and once > MISSES // 2
 
 
-def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None):
+def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None, list parts=None):
     """Call a function, recorded if this is an outermost call. `fn`: the user's function, if `call` is compiled code
-    around it, whose variables the walk cannot see."""
+    around it, whose variables the walk cannot see; `parts`: those of its key."""
     if not is_outermost():
         return call(*args, **kwargs)
-    return call_by_key(key, alive, name, call, args, kwargs, fn)
-
-
-def function_key(fn):
-    """(key of a function, the Cell that holds its programs or None, its name)."""
-    return key_of_function(fn, [], 0)
-
-
-cdef tuple key_of_function(object fn, list met, int depth):
-    """`function_key` with `met`, the functions and tuples in the key so far. One that occurs again (a function can hold
-    itself) is keyed by its place in `met`. Deep values are keyed by identity, so that keys stay small."""
-    if isinstance(fn, CellCall):
-        return ("cell", id(fn)), fn, type(fn).__name__
-    if depth > DEPTH or len(met) > DEPTH:
-        return ("object", ByIdentity(fn)), None, type(fn).__name__
-    if isinstance(fn, Transformed):
-        return key_of_function((<Transformed>fn).fn, met, depth)
-    if isinstance(fn, types.FunctionType):
-        again = place_among(met, fn)
-        if again is not None:
-            return again, None, fn.__qualname__
-        held = [key_of_value(cell.cell_contents, met, depth) if filled_cell(cell) else None
-                for cell in fn.__closure__ or ()]
-        held += [key_of_value(value, met, depth) for value in fn.__defaults__ or ()]
-        held += [(name, key_of_value(value, met, depth)) for name, value in (fn.__kwdefaults__ or {}).items()]
-        attributes = ByIdentity(fn) if fn.__dict__ else None
-        return ("function", ByIdentity(fn.__code__), ByIdentity(fn.__globals__), attributes, fn.__name__,
-                fn.__qualname__, value_key(fn.__doc__), value_key(fn.__module__), tuple(held)), None, fn.__qualname__
-    if isinstance(fn, types.MethodType):
-        inner = key_of_function(fn.__func__, met, depth + 1)
-        return ("method", inner[0], key_of_value(fn.__self__, met, depth)), None, inner[2]
-    return ("object", ByIdentity(fn)), None, type(fn).__name__
-
-
-cdef bint filled_cell(object cell):
-    try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True
-
-
-cdef object key_of_value(object x, list met, int depth):
-    """The key of a closure value or default: by value if it is immutable, else by identity."""
-    key = value_key(x)
-    if key is not None:
-        return key
-    if isinstance(x, (types.FunctionType, Transformed)):
-        return key_of_function(x, met, depth + 1)[0]
-    if type(x) is tuple and depth <= DEPTH and len(met) <= DEPTH:
-        again = place_among(met, x)
-        return tuple([key_of_value(item, met, depth + 1) for item in x]) if again is None else again
-    return ByIdentity(x)
-
-
-cdef tuple place_among(list met, object x):
-    """The place of an object in `met`; if it is new, append it and return None."""
-    for i, other in enumerate(met):
-        if other is x:
-            return "again", i
-    met.append(x)
-    return None
+    return call_by_key((key, alive, name, parts), call, args, kwargs, fn)
 
 
 def cell_called(CellCall cell, tuple args, dict kwargs):
@@ -535,12 +501,12 @@ def cell_called(CellCall cell, tuple args, dict kwargs):
     with cython.critical_section(cell):
         function = <Function>cell.known
     if function is not None and function.pure == cell._pure and not kwargs:
-        result = replay_latest(function, None, args)
+        result = replay_latest(function, cell, None, None, args)
         if result is not NotImplemented:
             return cell.construct(*args) if result is FAILED else result
-    key = "cell", id(cell)
-    result = call_by_key(key, cell, type(cell).__name__, cell.construct, args, kwargs, None, cell._pure)
-    function = known_as((cell._pure, key), cell)
+    found = function_key(cell)
+    result = call_by_key(found, cell.construct, args, kwargs, cell, cell._pure)
+    function = known_as((cell._pure, found[0]), cell)
     with cython.critical_section(cell):
         cell.known = function
     return result
@@ -548,9 +514,9 @@ def cell_called(CellCall cell, tuple args, dict kwargs):
 
 def transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
     """A transform of a function is called in Graph mode, as an outermost call."""
-    key, alive, label = function_key(fn)
+    key, alive, label, parts = function_key(fn)
     weights = None if parameters is None else tuple([ByIdentity(p) for p in parameters])
-    return call_recorded((name, settings, weights, key), alive, f"{name} of {label}", call, args, kwargs, fn)
+    return call_recorded((name, settings, weights, key), alive, f"{name} of {label}", call, args, kwargs, fn, parts)
 
 
 cdef list functions():
@@ -586,9 +552,9 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
     cdef Function function
     cdef Recording confirmed
     cdef Signature g = signature_of(args, kwargs)
-    key, alive, name = function_key(fn)
+    key, alive, name, parts = function_key(fn)
     found = {"name": name, "eager": None, "line": None, "program": None, "plan": None}
-    function = known_as((pure, key), alive)
+    function = programs_known(key, alive, fn, pure)
     if function is None:
         return found
     found.update(eager=function.why, line=function.line)
@@ -599,7 +565,7 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
     if confirmed is None:
         return found
     with cython.critical_section(function):
-        valid = still_valid(confirmed, g.inputs)
+        valid = stands_for(confirmed, fn, parts) and still_valid(confirmed, g.inputs)
     if valid:
         found.update(program=confirmed.program, plan=confirmed.plan, recording=confirmed.seconds,
                      planning=confirmed.planning, inputs=g.arrays, guards=guards_of(confirmed))

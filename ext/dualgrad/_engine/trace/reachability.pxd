@@ -24,4 +24,4 @@ cdef class Reach(Walk):
     cdef int cell(self, object x, object kind) except -1
 
 
-cdef Reach reachable_from(object call, list others, Executed executed, bint replayed)
+cdef Reach reachable_from(object call, list others, Executed executed, bint replayed, dict parts=*)

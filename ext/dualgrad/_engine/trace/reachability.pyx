@@ -27,14 +27,19 @@ from .objects cimport *
 from .walk cimport Walk
 from ..transforms.calls cimport CellCall
 from ..transforms.handles cimport TensorBase, dg_set_flag, hooks_of
+from ..transforms.transformed cimport Transformed
 
 cnp.import_array()
 
+# Kinds of objects that keys of functions compare by value, though programs can tell them apart.
+cdef set PARTS = addresses((types.FunctionType, Transformed, tuple, types.CellType))
 
-cdef Reach reachable_from(object call, list others, Executed executed, bint replayed):
+
+cdef Reach reachable_from(object call, list others, Executed executed, bint replayed, dict parts=None):
     """Walk over all objects that a call can reach. `replayed`: guard the settings of warnings and errors too, on which
-    a sparsity pattern does not depend."""
+    a sparsity pattern does not depend. `parts`: see keys.pyx."""
     cdef Reach r = Reach()
+    r.parts = {} if parts is None else parts
     r.replayed = replayed
     r.executed = executed
     r.walk(call, others)
@@ -53,6 +58,8 @@ cdef class Reach(Walk):
         if kind in METHODS:
             return self.compiled_attribute(x)
         identity = address(x)
+        if not self.inside and kind in PARTS and (self.compares or type(x) is not tuple):
+            self.elsewhere[identity] = x
         if identity in self.seen:
             return 0
         self.seen[identity] = x
@@ -195,6 +202,8 @@ cdef class Reach(Walk):
                 self.guards.pointer(dg_field_of_function(<PyObject *>f, field), f, f"{name} of {f.__qualname__}")
         if self.dynamic or "__annotations__" in self.attributes:
             annotations = pointed_at(dg_field_of_function(<PyObject *>f, 8), f)
+            if annotations is not ABSENT or getattr(f, "__annotate__", None) is not None:
+                self.elsewhere[address(f)] = f      # no key holds them
             if annotations is not ABSENT:
                 self.meet(annotations, f"the annotations of {f.__qualname__}")
         attributes = f.__dict__         # created here, so that a later read does not change the pointer

@@ -32,6 +32,7 @@ cdef class Function:
     cdef object name
     cdef object alive               # weak reference to its Cell, which then holds this object
     cdef int misses
+    cdef long long apart            # functions of its key that got programs of their own
     cdef long long epoch            # EPOCH when it was made
     cdef long long bytes            # kept by confirmed recordings, besides their plans
 

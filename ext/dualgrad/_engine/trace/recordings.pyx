@@ -24,6 +24,7 @@ from .signature cimport Signature, template_of_results
 from ..primitives.execute cimport start_tracing, stop_tracing
 from .executed cimport Executed
 from .guards cimport Guard, Guards, guard_in_words
+from .keys cimport containers_of, function_key, same_function
 from ..primitives.registry cimport EFFECTS
 from ..compiler.plan cimport make_plan
 from ..arrays.thread cimport thread_state
@@ -139,24 +140,26 @@ cdef object record_call(Function function, Specialisation special, object call, 
     if not function.pure:
         made.executed = Executed()
         made.executed.traced = function.traced
-    made.call = call
+    made.call = call if fn is None else fn
+    key = None if function.pure else function_key(made.call)[0]
     start = perf_counter()
     result = run_and_record(recorder, made, former, call, g)
     made.seconds = perf_counter() - start
     if recorder.failed is None and g.changed():
         recorder.failed = "a list or dict that it was given is changed"
     with cython.critical_section(function):
-        judge(function, special, made, former, held, change, call if fn is None else fn, recorder, g)
+        judge(function, special, made, former, held, change, key, recorder, g)
     return result
 
 
 cdef int judge(Function function, Specialisation special, Recording made, Recording former, bint held, str change,
-               object start, Recorder recorder, Signature g) except -1:
+               object key, Recorder recorder, Signature g) except -1:
     """Keep a recording as `last` or `confirmed`, or run the function eagerly from now on. `held`: the guards of the
-    former recording held before the call; else `change` says what had changed."""
+    former recording held before the call; else `change` says what had changed. `key`: that of the function before the
+    call."""
     if recorder.failed is not None:
         return go_eager(function, recorder.failed, recorder.line)
-    if not function.pure and not find_guards(function, special, made, former if held else None, start, recorder, g):
+    if not function.pure and not find_guards(function, special, made, former if held else None, key, recorder, g):
         return 0
     made.fixed = recorder.fixed
     if made.agreed >= 2 and (function.pure or made.guarded):
@@ -227,27 +230,36 @@ cdef object run_and_record(Recorder recorder, Recording made, Recording former, 
     return result
 
 
-cdef bint find_guards(Function function, Specialisation special, Recording made, Recording former, object start,
+cdef bint find_guards(Function function, Specialisation special, Recording made, Recording former, object key,
                       Recorder recorder, Signature g) except -1:
     """Find the guards of a recording, or share those of the former one (None if they did not hold). False: the
-    recording cannot be used, and the function may run eagerly from now on."""
+    recording cannot be used, and the function may run eagerly from now on.
+
+    The former recording may be that of another function with the same key. Its guards watch what both have in common,
+    the key what the function has of its own; then the function gets guards for itself."""
     cdef Reach reach
     cdef Guard broken
     cdef list handles
+    cdef tuple now = function_key(made.call)
+    cdef bint same = former is not None and same_function(made.call, former.call)
     if former is not None and made.executed.same_as(former.executed):
         broken = former.guards.broken()
         if broken is not None:
             go_eager(function, f"it changes {guard_in_words(broken)}, which is there before the call; return the value "
                      f"instead", None)
             return False
+        made.guarded = same or now[0] == key
+    if made.guarded and same:
         made.guards = former.guards
         made.captured = former.captured
         made.shared = former.shared
         made.reached = former.reached
-        made.guarded = True
+        made.parts = former.parts
+        made.elsewhere = former.elsewhere
         return True
     handles = [source for slot, source in zip(recorder.program.kinds, recorder.program.sources) if slot == FROM_HANDLE]
-    reach = reachable_from(start, g.others + handles, made.executed, True)
+    made.parts = now[3]
+    reach = reachable_from(made.call, g.others + handles, made.executed, True, containers_of(made.parts))
     if reach.why is None and g.containers and reach.compares:
         made.reached = frozenset([id(x) for x in reach.seen.values() if kind_of(x) != LEAF])
         if g.any_container_in(made.reached):
@@ -266,6 +278,7 @@ cdef bint find_guards(Function function, Specialisation special, Recording made,
             go_eager(function, reach.why, None)
         return False
     made.guards = reach.guards
+    made.elsewhere = reach.elsewhere
     made.captured = reach.tensors
     made.shared = {i: t for i, t in enumerate(g.inputs) if id(t) in reach.tensors}
     return True

@@ -11,7 +11,9 @@ cdef class Recording:
     cdef Program program
     cdef Plan plan                  # None: the program is interpreted, or not confirmed
     cdef Template template          # of the results
-    cdef object call                # the function that was called
+    cdef object call                # the function that was called, which the guards belong to
+    cdef list parts                 # what its key compares by value; None for a pure function
+    cdef dict elsewhere             # id -> object: functions, tuples and cells that the call reaches otherwise than there
     cdef Executed executed          # the code that ran; None for a pure function
     cdef Guards guards              # None for a pure function, or if none were found
     cdef bint guarded               # the guards held before and after the call
@@ -24,6 +26,7 @@ cdef class Recording:
     cdef double planning            # seconds to make the plan
 
 
+cdef bint stands_for(Recording r, object call, list parts) except -1
 cdef bint still_valid(Recording r, list inputs) except -1
 cdef bint arguments_not_reached(Recording r, Signature g) except -1
 cdef object FAILED                  # the result of a replay that raised: the call must be eager

@@ -17,6 +17,7 @@ from ..arrays.thread cimport thread_state
 from ..compiler.program cimport interrupted
 from ..primitives.registry cimport DRAWS, EFFECTS
 from ..transforms.handles cimport TensorBase, is_captured, put, value_in
+from .keys cimport same_function
 from .signature cimport Signature
 
 cdef object FAILED = object()
@@ -34,6 +35,20 @@ def compare_replays_by(compare):
     """Set the function that compares a replay with the eager call: see `checked_replay`."""
     global COMPARE
     COMPARE = compare
+
+
+cdef bint stands_for(Recording r, object call, list parts) except -1:
+    """Whether the recording of one function may be that of another with the same key: if the recorded call can tell
+    none of their parts apart (keys.pyx). `parts` None: only if it is the same function."""
+    cdef Py_ssize_t i
+    if same_function(r.call, call) or r.guards is None:
+        return True
+    if parts is None or r.parts is None or len(parts) != len(r.parts):
+        return False
+    for i in range(len(parts)):
+        if parts[i] is not r.parts[i] and (id(parts[i]) in r.elsewhere or id(r.parts[i]) in r.elsewhere):
+            return False
+    return True
 
 
 cdef bint still_valid(Recording r, list inputs) except -1:

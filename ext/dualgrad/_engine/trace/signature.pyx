@@ -20,6 +20,8 @@ import numpy as np
 from ..arrays.array cimport ARRAY, Array, Value, copy_of, shape_tuple, with_numbers
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)
+from .guards cimport is_a
+from .objects cimport of_python
 from .recorder cimport Recorder
 from ..transforms.handles cimport (TensorBase, are_apart, as_array, as_view, has_view_in, hooks_of, is_captured,
                                    is_plain, kind_of_alias, value_in, wrap)
@@ -28,6 +30,7 @@ cdef enum:
     MAX_DEPTH = 64                  # levels of a pytree; keys are compared by recursion
 
 cdef type GENERIC = np.generic
+cdef type VOID = np.void
 
 
 cdef class ByIdentity:
@@ -52,7 +55,7 @@ cdef object value_key(object x):
         return kind, repr(x)
     if kind is bool or kind is int or kind is str or kind is bytes or x is None:
         return kind, x
-    if isinstance(x, GENERIC) and not isinstance(x, np.void):
+    if is_a(x, GENERIC) and not is_a(x, VOID) and not of_python(kind):
         return kind, x.dtype.str, x.tobytes()   # the dtype of times has a unit
     return None
 

@@ -2,5 +2,5 @@
 from .recordings cimport Function
 
 
-cdef list departing(Function function)
-cdef int arrive(Function function, object call, tuple recordings) except -1
+cdef list departing(Function function, object call)
+cdef int arrive(Function function, object call, list parts, tuple recordings) except -1

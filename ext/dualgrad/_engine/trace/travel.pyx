@@ -5,10 +5,10 @@ Design
 A recording is what one signature has led to: the steps of a program, and guards. A guard is a place in memory, which
 means nothing elsewhere. So a recording goes along only if its guards hold when it leaves, and whatever they watch goes
 along too, in the same pickle: functions that are sent by value, with their closures, globals, lists, dicts and arrays.
-Then the copies on arrival are as the guards have found the originals. Nobody else has these copies, and the function
-does not change what it reads (else it would not have been recorded). What may be another thing in another process is
-compared on arrival, and has guards again: attributes of trusted modules, builtins, the context, mode and seed, and
-which warnings and floating-point events are errors. Versions are compared too.
+Then the copies on arrival are as the guards have found the originals. Another walk gives them guards: it takes all
+code of the functions among them for executed. What may be another thing in another process is compared on arrival, and
+has guards again: attributes of trusted modules, builtins, the context, mode and seed, and which warnings and
+floating-point events are errors. Versions are compared too.
 
 Plans stay: they are for one processor and hold addresses. The program is planned anew where it arrives.
 
@@ -34,10 +34,13 @@ from ..primitives.opcodes cimport N_OPS
 from ..primitives.registry cimport EFFECTS, op_name
 from ..transforms.handles cimport TensorBase, dg_set_flag, hooks_of, value_in
 from ..transforms.transformed cimport Transformed
-from .executed cimport OURS, PURE, USERS, trust_of, trust_of_name
+from .bytecode cimport names_of
+from .executed cimport OURS, PURE, USERS, Executed, trust_of, trust_of_name
 from .guards cimport Guard, Guards
+from .keys cimport containers_of, same_function
 from .kinds cimport number_or_text
-from .objects cimport PyFunction_Check, PyModule_Check, attributes_of_module, trust_of_class
+from .objects cimport PyFunction_Check, PyModule_Check, address, attributes_of_module, trust_of_class
+from .reachability cimport Reach, reachable_from
 from .recordings cimport Function, Specialisation, accept
 from .replay cimport Recording
 
@@ -64,7 +67,7 @@ cdef object layout():
 
 # ------------------------------------------------------------------------------------------------------- departure
 
-cdef list departing(Function function):
+cdef list departing(Function function, object call):
     """The recordings of a function that may go along: (recording as plain data, functions that have to go by value)."""
     cdef Recording r
     cdef list found = [], watched, facts
@@ -74,14 +77,15 @@ cdef list departing(Function function):
         kept = [(key, (<Specialisation>one).confirmed) for key, one in function.specialisations.items()]
     for key, confirmed in kept:
         r = confirmed
-        if r is None or r.guards is None or r.reached is not None or r.shared or not key_by_value(key) \
+        if r is None or r.guards is None or not same_function(r.call, call) or r.reached is not None or r.shared or not key_by_value(key) \
                 or not program_travels(r.program) or not tensors_travel(r):
             continue
         watched = []
         facts = []
         if guards_travel(r.guards, watched, facts) and r.guards.hold():
             found.append(((layout(), key, slots_of(r.program), r.program.steps, r.program.inputs, r.program.outputs,
-                           r.template, list(r.captured.values()), [handle for handle, _ in r.fixed], facts), watched))
+                           r.template, list(r.captured.values()), [handle for handle, _ in r.fixed], facts, watched),
+                          watched))
     return found
 
 
@@ -198,24 +202,26 @@ cdef object state_of_package(str label):
 
 # --------------------------------------------------------------------------------------------------------- arrival
 
-cdef int arrive(Function function, object call, tuple recordings) except -1:
+cdef int arrive(Function function, object call, list parts, tuple recordings) except -1:
     """Keep recordings that came along with a function, if all is here as it was there."""
     cdef Recording r
     cdef Specialisation special
-    cdef Guards guards
-    for version, key, slots, steps, inputs, outputs, template, captured, fixed, facts in recordings:
+    cdef Reach reach
+    for version, key, slots, steps, inputs, outputs, template, captured, fixed, facts, watched in recordings:
         with cython.critical_section(function):
             known = dg_flag(&function.eager) or key in function.specialisations
         if version != layout() or known:
             continue
-        guards = guards_on_arrival(facts)
-        if guards is None:
+        reach = reachable_from(call, list(captured), executed_of(watched), True, containers_of(parts))
+        if reach.why is not None or not hold_on_arrival(reach.guards, facts):
             continue
         r = Recording()
         r.program = program_of(slots, steps, inputs, outputs)
         r.template = template
         r.call = call
-        r.guards = guards
+        r.guards = reach.guards
+        r.parts = parts
+        r.elsewhere = reach.elsewhere
         r.guarded = True
         r.captured = {}
         r.shared = {}
@@ -231,14 +237,26 @@ cdef int arrive(Function function, object call, tuple recordings) except -1:
     return 0
 
 
-cdef Guards guards_on_arrival(list facts):
-    """Guards of the state that each process has of its own; None if it differs from where the recording was made."""
-    cdef Guards guards = Guards()
+cdef Executed executed_of(list functions):
+    """All code of some functions, as if it had run."""
+    cdef Executed executed = Executed()
+    cdef list codes = [(f.__code__, f.__globals__) for f in functions if PyFunction_Check(f)]
+    while codes:
+        code, around = codes.pop()
+        executed.codes[address(code)] = code, around
+        codes += [(nested, around) for nested in names_of(code).nested]
+    executed.complete = True
+    return executed
+
+
+cdef bint hold_on_arrival(Guards guards, list facts) except -1:
+    """Add guards of the state that each process has of its own; False if it differs from where the recording was
+    made."""
     cdef Guard g
     for name, before in facts:
         if name in OF_PACKAGE:
             if OF_PACKAGE[name] not in sys.modules or state_of_package(name) != before:
-                return None
+                return False
             around = vars(sys.modules[OF_PACKAGE[name]])
             if name == "the context":
                 guards.content(around["_settings"], name)
@@ -246,19 +264,18 @@ cdef Guards guards_on_arrival(list facts):
                 guards.entries(around, ("_mode",) if name == "the mode" else ("_seed",), around, name)
             continue
         if name not in sys.modules:
-            return None
+            return False
         around = attributes_of_module(sys.modules[name])
         for each in before:
             getattr(sys.modules[name], each, None)  # trusted modules may import the attribute
         if {each: in_short(around[each]) for each in before if each in around} != before:
-            return None
+            return False
         guards.entries(around, tuple(before), around, f"an attribute of the module {name}")
-    guards.raising()
     for g in guards.slow:
         if type(g).__name__ == "Raising" and g.found != ([], ({}, None)):
-            return None
+            return False
     guards.gather_words()
-    return guards
+    return True
 
 
 cdef Program program_of(list slots, list steps, list inputs, list outputs):

@@ -16,6 +16,9 @@ cdef class Walk:
     cdef bint compares              # some of it compares by identity
     cdef bint tests_class           # some of it tests classes
     cdef bint replayed              # the call is to be replayed
+    cdef dict parts                 # id -> object, of the function that is called: see keys.pyx
+    cdef bint inside                # the walk looks into one of the parts
+    cdef dict elsewhere             # id -> function, tuple or cell that is reached otherwise than in the parts
     cdef bint again                 # the walk has found a new name and must begin again
     cdef dict seen                  # id -> object that the walk has met
     cdef list work                  # (object to look into, its name in messages)

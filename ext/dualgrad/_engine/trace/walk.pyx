@@ -39,6 +39,8 @@ cdef class Walk:
         self.seen = {}
         self.work = []
         self.explained = set()
+        self.parts = {}
+        self.elsewhere = {}
 
     cdef int refuse(self, str why) except -1:
         if self.why is None:
@@ -67,7 +69,10 @@ cdef class Walk:
     cdef int walk_once(self, object call, list others) except -1:
         cdef Py_ssize_t count = 0
         self.guards.exact = self.compares_scalars()
+        self.inside = True
+        self.parts[address(call)] = call
         self.meet(call, "the function")
+        self.inside = False
         for x in others:
             self.meet(x, "an argument")
         self.meet(type(wrap(None)), "Tensor")
@@ -76,6 +81,7 @@ cdef class Walk:
             self.guard_settings()
         while self.work and self.why is None and not self.again:
             x, label = self.work.pop()
+            self.inside = address(x) in self.parts
             self.look_into(x, label)
             count += 1
             if count > MAX_OBJECTS:
