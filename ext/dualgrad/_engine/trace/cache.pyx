@@ -101,7 +101,7 @@ cdef class Recorded:
         found = self.key()
         result = call_by_key(found, self.__wrapped__, args, kwargs, None, self.pure)
         # A method is a new object at each call; its state is compared by its key only.
-        if isinstance(self.__wrapped__, (types.FunctionType, CellCall, Transformed)):
+        if type(self.__wrapped__) is types.FunctionType or isinstance(self.__wrapped__, (CellCall, Transformed)):
             function = known_as((self.pure, found[0]), found[1])
             with cython.critical_section(self):
                 self.function = function
@@ -325,7 +325,7 @@ cdef object call_by_key(tuple found, object call, tuple args, dict kwargs, objec
 
 cdef tuple own_key(object fn, tuple found):
     """The key of a function that shares its programs with no other."""
-    fn = (ByIdentity(fn.__self__), ByIdentity(fn.__func__)) if isinstance(fn, types.MethodType) else ByIdentity(fn)
+    fn = (ByIdentity(fn.__self__), ByIdentity(fn.__func__)) if type(fn) is types.MethodType else ByIdentity(fn)
     return ("own", fn, found[0]), *found[1:]
 
 
@@ -378,7 +378,10 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
         if result is not NotImplemented:
             return call(*args) if result is FAILED else result
     g = signature_of(args, kwargs)
-    key = g.key()
+    try:
+        key = g.key()
+    except Exception:                           # code of a container's class
+        key = None
     if key is None:
         return call(*args, **kwargs)
     with cython.critical_section(function):

@@ -139,6 +139,11 @@ cdef Trust trust_of(dict around):
     return found
 
 
+# What a class says of itself, without code of its metaclass.
+cdef object MRO_OF = type.__dict__["__mro__"].__get__
+cdef object ENTRIES_OF = type.__dict__["__dict__"].__get__
+cdef object MODULE_OF = type.__dict__["__module__"].__get__
+cdef object QUALNAME_OF = type.__dict__["__qualname__"].__get__
 cdef object IMPURE_BUILTINS = frozenset({"open", "input", "eval", "exec", "compile", "globals", "__import__",
                                          "breakpoint", "id"})
 
@@ -152,13 +157,13 @@ cdef str why_not_repeatable(object f):
         if module == "builtins" and name in IMPURE_BUILTINS:
             return name
         return None if trust_of_name(module) in (OURS, PURE) else f"{module}.{name}"
-    for kinds in (owner.__mro__ if isinstance(owner, type) else (), type(owner).__mro__):
-        for kind in kinds:
+    for of in (owner, type(owner)):
+        for kind in MRO_OF(of) if isinstance(of, type) else ():
             # The Python method that called this one by super() is skipped.
-            if name in kind.__dict__ and not PyFunction_Check(kind.__dict__[name]):
-                if trust_of_name(kind.__module__) in (OURS, PURE):
+            if name in ENTRIES_OF(kind) and not PyFunction_Check(ENTRIES_OF(kind)[name]):
+                if trust_of_name(MODULE_OF(kind)) in (OURS, PURE):
                     return None
-                return f"{kind.__module__}.{kind.__qualname__}.{name}"
+                return f"{MODULE_OF(kind)}.{QUALNAME_OF(kind)}.{name}"
     return name
 
 

@@ -46,6 +46,7 @@ cdef class Guards:
 
 cdef str guard_in_words(Guard g)
 cdef tuple items_of(object x)
+cdef object plain_array(object array)
 cdef object ABSENT
 cdef object pointed_at(PyObject **at, object holder)
 cdef bint is_a(object x, object kind) noexcept

@@ -187,9 +187,10 @@ cdef class Attributes(Guard):
     cdef dict d
     cdef set names
 
-    cdef bint counts(self, object name):
-        return self.names is None or name in self.names or (
-            type(name) is str and (<str>name).startswith("__") and (<str>name).endswith("__"))
+    cdef bint counts(self, object name) except -1:
+        """Whether an entry is guarded. A name that is no str is: its class may say what it equals."""
+        return self.names is None or type(name) is not str or name in self.names or (
+            (<str>name).startswith("__") and (<str>name).endswith("__"))
 
     cdef bint holds(self) except -1:
         cdef PyObject *key
@@ -200,7 +201,7 @@ cdef class Attributes(Guard):
             while PyDict_Next(self.d, &i, &key, &now):
                 if not self.counts(<object>key):
                     continue
-                before = found.get(<object>key, ABSENT)
+                before = found.get(<object>key, ABSENT) if PyUnicode_CheckExact(<object>key) else ABSENT
                 if before is ABSENT or (<object>now is not before and not self.alike(<object>now, before)):
                     self.note(<object>key)
                     return False
@@ -367,7 +368,17 @@ cdef list errors_of_warnings(object filters):
 cdef tuple errors_of_numpy():
     """The floating-point events for which NumPy raises or calls a function, and that function."""
     kinds = {kind: how for kind, how in np.geterr().items() if how in ("raise", "call", "log")}
-    return kinds, np.geterrcall() if kinds else None
+    return kinds, SameObject(np.geterrcall() if kinds else None)
+
+
+class SameObject:
+    """Equal to another if both hold the same object."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __eq__(self, other):
+        return self.held is other.held
 
 
 cdef class Guards:
@@ -413,7 +424,8 @@ cdef class Guards:
         g.d = d
         g.names = names
         g.word = dg_version_of(<PyObject *>d)
-        return self.add(g, holder, None, {name: found for name, found in list(d.items()) if g.counts(name)})
+        return self.add(g, holder, None, {name: found for name, found in list(d.items())
+                                          if type(name) is str and g.counts(name)})
 
     cdef int content(self, object x, object label) except -1:
         """Guard the whole contents of a list, dict, set, deque or array."""
@@ -477,13 +489,21 @@ cdef class Guards:
             if i == self.n:
                 break
             g = <Guard>self.quick[i]
-            if not g.holds():
+            if not held(g):
                 return g
             i += 1
         for g in self.slow:
-            if not g.holds():
+            if not held(g):
                 return g
         return None
+
+
+cdef bint held(Guard g) except -1:
+    """Whether a guard holds; one whose look raises does not."""
+    try:
+        return g.holds()
+    except Exception:
+        return False
 
 
 cdef inline Py_ssize_t next_changed(size_t **words, const size_t *values, Py_ssize_t i, Py_ssize_t n) noexcept:

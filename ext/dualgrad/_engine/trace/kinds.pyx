@@ -30,6 +30,7 @@ cdef set ATOMS = addresses((
     re.Pattern, re.Match, type(namedtuple("_", "x").x), typing.TypeVar, typing.ParamSpec,
     type(abc.ABC.__dict__["_abc_impl"]), type(sys.float_info), type(sys.int_info), type(sys.version_info),
     type(sys.flags), type(sys.hash_info)))
+cdef set NUMBERS_AND_TEXTS = addresses((int, float, complex, str, bytes))
 # Kinds of compiled attributes and methods: immutable too, but their names may be names of attributes that are read.
 cdef set METHODS = addresses((
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
@@ -86,7 +87,7 @@ cdef object names_given_to(object x):
 
 
 cdef bint number_or_text(object x):
-    return type(x) in (int, float, complex, str, bytes)
+    return address(type(x)) in NUMBERS_AND_TEXTS
 
 
 cdef bint passive(object kind):

@@ -64,6 +64,7 @@ cdef object address(object x)
 cdef set addresses(tuple kinds)
 cdef bint derives(object kind, object base)
 cdef object module_of(object kind)
+cdef str name_of_module(object kind)
 cdef object qualname_of(object kind)
 cdef bint of_python(object t)
 cdef Trust trust_of_class(object t) except? OURS

@@ -36,6 +36,12 @@ cdef object module_of(object kind):
     return MODULE_OF(kind)
 
 
+cdef str name_of_module(object kind):
+    """The module of a class, for messages: what a class says of it may be any object."""
+    name = MODULE_OF(kind)
+    return <str>name if type(name) is str else "?"
+
+
 cdef object qualname_of(object kind):
     return QUALNAME_OF(kind)
 

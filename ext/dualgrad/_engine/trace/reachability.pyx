@@ -21,7 +21,8 @@ from collections import deque
 
 from .bytecode cimport CALLED, DYNAMIC, REFUSED, TESTS_CLASS, Names
 from .executed cimport IMPURE, IMPURE_BUILTINS, OURS, PURE, USERS, Executed, Trust, trust_of, trust_of_name
-from .guards cimport ABSENT, is_a, items_of, pointed_at
+from .guards cimport ABSENT, is_a, items_of, plain_array, pointed_at
+from .guards import SameObject
 from .kinds cimport *
 from .objects cimport *
 from .walk cimport Walk
@@ -160,7 +161,7 @@ cdef class Reach(Walk):
             return self.module(x, label)
         if isinstance(x, type):
             return self.class_object(x, label)
-        if PyCFunction_Check(x) or kind is DISPATCHER or qualname_of(kind) == "cython_function_or_method":
+        if PyCFunction_Check(x) or kind is DISPATCHER or (not of_python(kind) and qualname_of(kind) == "cython_function_or_method"):
             return self.compiled_function(x, label)
         if isinstance(x, CellCall):
             return self.cell(x, kind)
@@ -277,7 +278,7 @@ cdef class Reach(Walk):
         """A class: its attributes and bases."""
         cdef Trust trust = trust_of_class(t)
         cdef dict members
-        cdef str text = f"{module_of(t)}.{qualname_of(t)}"
+        cdef str text = f"{name_of_module(t)}.{qualname_of(t)}"
         if t is ATTRGETTER or t is METHODCALLER:
             self.names_are_computed()
         if not of_python(t):
@@ -341,7 +342,7 @@ cdef class Reach(Walk):
     cdef int instance(self, object x, object kind, object label) except -1:
         """An object of another class: each compiled class that it derives from must be one of BASES."""
         cdef object base
-        cdef str text = f"{module_of(kind)}.{qualname_of(kind)}"
+        cdef str text = f"{name_of_module(kind)}.{qualname_of(kind)}"
         parts = LEAVES.get(address(kind))
         if parts is not None:
             return self.made_of_parts(x, parts, label)
@@ -352,14 +353,14 @@ cdef class Reach(Walk):
         if kind is UFUNC and "O" not in x.types[0]:
             return 0
         if is_a(x, CACHED_PROPERTY):
-            self.meet(x.func, label)
+            self.meet(PyObject_GenericGetDict(x, NULL).get("func"), label)
         if kind is CACHED and trust_of_name(x.__module__) == OURS:
             return 0
         if of_python(kind):
             for base in mro_of(kind):
                 if not of_python(base) and address(base) not in BASES and not derives(base, TensorBase) \
                         and (not derives(base, GENERIC) or derives(base, VOID)):
-                    return self.refuse(f"it reads {label}, a {text} derived from {module_of(base)}."
+                    return self.refuse(f"it reads {label}, a {text} derived from {name_of_module(base)}."
                                        f"{qualname_of(base)}, whose state no guard can see")
             if trust_of_class(kind) == IMPURE and not passive(kind):
                 return self.refuse(f"it reads {label}, a {text}, which a program cannot repeat")
@@ -399,7 +400,7 @@ cdef class Reach(Walk):
             for item in tuple.__iter__(x) if isinstance(x, tuple) else frozenset.__iter__(x):
                 self.meet(item, label)
         elif cnp.PyArray_Check(x):
-            if x.dtype.hasobject:
+            if plain_array(x).dtype.hasobject:
                 return self.refuse(f"it reads {label}, an array of objects")
             self.guards.content(x, label)
         elif is_a(x, PARTIAL):
@@ -409,10 +410,10 @@ cdef class Reach(Walk):
                     self.guards.pointer(at, x, label)
                 self.meet(part.__get__(x), label)
         elif is_a(x, PROPERTY):
-            for part in (x.fget, x.fset, x.fdel):
-                self.meet(part, label)
+            for part in (PROPERTY.fget, PROPERTY.fset, PROPERTY.fdel):
+                self.meet(part.__get__(x), label)
         elif is_a(x, STATIC) or is_a(x, CLASS_METHOD):
-            self.meet(x.__func__, label)
+            self.meet((STATIC if is_a(x, STATIC) else CLASS_METHOD).__dict__["__func__"].__get__(x), label)
         return 0
 
     cdef int own_attributes(self, object x, object kind, set names) except -1:
@@ -421,7 +422,7 @@ cdef class Reach(Walk):
         cdef bint whole = is_a(x, NAMESPACE)      # its repr and comparison read all of them
         if at is not NULL:
             attributes = PyObject_GenericGetDict(x, NULL)
-            if type(attributes) is not dict:
+            if type(attributes) is not dict or not all([type(name) is str for name in <dict>attributes]):
                 return self.refuse(f"it can reach a {qualname_of(kind)} whose attributes are no plain dict")
             self.guards.pointer(at, x, f"the attributes of a {qualname_of(kind)}")
             self.guards.attributes(attributes, None if whole else names, x)
@@ -455,16 +456,6 @@ cdef class Reach(Walk):
             elif self.dynamic or name in self.all_attributes:
                 self.meet(value, name)
         return 0
-
-
-class SameObject:
-    """Equal to another if both hold the same object."""
-
-    def __init__(self, held):
-        self.held = held
-
-    def __eq__(self, other):
-        return self.held is other.held
 
 
 def wrapped_by(x):

@@ -259,7 +259,11 @@ cdef bint find_guards(Function function, Specialisation special, Recording made,
         return True
     handles = [source for slot, source in zip(recorder.program.kinds, recorder.program.sources) if slot == FROM_HANDLE]
     made.parts = now[3]
-    reach = reachable_from(made.call, g.others + handles, made.executed, True, containers_of(made.parts))
+    try:
+        reach = reachable_from(made.call, g.others + handles, made.executed, True, containers_of(made.parts))
+    except Exception as error:
+        go_eager(function, f"an object that it can reach raises {type(error).__name__} when it is looked at", None)
+        return False
     if reach.why is None and g.containers and reach.compares:
         made.reached = frozenset([id(x) for x in reach.seen.values() if kind_of(x) != LEAF])
         if g.any_container_in(made.reached):

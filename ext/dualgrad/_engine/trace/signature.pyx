@@ -12,8 +12,11 @@ Results are kept as a template: the returned pytree with a Leaf in place of each
 the results of the function occurs twice in those of the program. A result that is a view, of an argument, of another
 result or of a tensor outside, is one in those of the program.
 """
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+from collections import defaultdict
 
 import numpy as np
 
@@ -21,16 +24,21 @@ from ..arrays.array cimport ARRAY, Array, Value, copy_of, shape_tuple, with_numb
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)
 from .guards cimport is_a
-from .objects cimport of_python
+from .kinds cimport METHODS
+from .objects cimport PyObject_GenericGetDict, _PyObject_GetDictPtr, address, of_python
 from .recorder cimport Recorder
 from ..transforms.handles cimport (TensorBase, are_apart, as_array, as_view, has_view_in, hooks_of, is_captured,
                                    is_plain, kind_of_alias, value_in, wrap)
+
+cdef extern from "Python.h":
+    PyObject *_PyType_Lookup(PyTypeObject *t, object name)     # borrowed; no code of the metaclass runs
 
 cdef enum:
     MAX_DEPTH = 64                  # levels of a pytree; keys are compared by recursion
 
 cdef type GENERIC = np.generic
 cdef type VOID = np.void
+cdef type DEFAULTS = defaultdict
 
 
 cdef class ByIdentity:
@@ -171,12 +179,23 @@ cdef class Signature:
 cdef bint has_other_state(object x) except -1:
     """Whether a node has state besides its children, so that its key is its identity."""
     cdef int kind = kind_of(x)
-    if kind == TUPLE or kind == LIST or kind == DICT or kind == NAMED:
+    if kind == TUPLE or kind == LIST or kind == DICT:
         return False
-    if kind == REGISTERED or hasattr(x, "default_factory"):
+    if kind == REGISTERED or is_a(x, DEFAULTS) or reads_itself(type(x), kind):
         return True
-    attributes = getattr(x, "__dict__", None)
+    attributes = None if _PyObject_GetDictPtr(<PyObject *>x) is NULL else PyObject_GenericGetDict(x, NULL)
     return bool(attributes) and (kind != RECORD or len(attributes) > len(children_of(x)))
+
+
+cdef bint reads_itself(object cls, int kind) except -1:
+    """Whether a class of nodes has code of its own by which their children are read."""
+    cdef PyObject *found
+    for name in ("__getattribute__",) if kind == RECORD else ("__iter__", "__len__", "keys", "values") \
+            if kind == DICTS else ("__iter__", "__len__"):
+        found = _PyType_Lookup(<PyTypeObject *>cls, name)
+        if found is not NULL and address(type(<object>found)) not in METHODS:
+            return True
+    return False
 
 
 # --------------------------------------------------------------------------------------------------------- results

@@ -39,7 +39,7 @@ from .executed cimport OURS, PURE, USERS, Executed, trust_of, trust_of_name
 from .guards cimport Guard, Guards
 from .keys cimport containers_of, same_function
 from .kinds cimport number_or_text
-from .objects cimport PyFunction_Check, PyModule_Check, address, attributes_of_module, trust_of_class
+from .objects cimport PyFunction_Check, PyModule_Check, address, addresses, attributes_of_module, trust_of_class
 from .reachability cimport Reach, reachable_from
 from .recordings cimport Function, Specialisation, accept
 from .replay cimport Recording
@@ -49,7 +49,7 @@ cdef extern from "memory/shared.h":
 
 LAYOUT = None                       # what of `layout` stays as it is; no C variable, so that threads may set it
 # Arguments of these classes are compared by their values.
-cdef tuple BY_VALUE = (TensorBase, tuple, list, dict, float, complex, bool, int, str, bytes, type(None))
+cdef set BY_VALUE = addresses((TensorBase, tuple, list, dict, float, complex, bool, int, str, bytes, type(None)))
 # Guards that compare what is in the pickle. The others ask functions, or count registrations of this process.
 cdef tuple BY_CONTENT = ("Pointer", "Entries", "Attributes", "Items", "Sequence", "Numbers")
 cdef dict OF_PACKAGE = {"the context": "dualgrad.context", "the mode": "dualgrad.context",
@@ -103,9 +103,7 @@ cdef bint key_by_value(tuple key) except -1:
 cdef bint part_by_value(object part) except -1:
     if isinstance(part, tuple):
         return all([part_by_value(x) for x in <tuple>part])
-    if isinstance(part, type):
-        return part in BY_VALUE
-    return type(part) in BY_VALUE
+    return address(part if isinstance(part, type) else type(part)) in BY_VALUE
 
 
 cdef bint program_travels(Program p) except -1:

@@ -207,7 +207,7 @@ cdef class Walk:
                 self.guards.entries(space, missing, space, "a builtin")
             for name, chains in held.items():
                 found = around if name in around else space
-                if name in found and (chains or found[name] not in (getattr, hasattr)):
+                if name in found and (chains or (found[name] is not getattr and found[name] is not hasattr)):
                     self.follow(found[name], set(chains), name)
         return 0
 

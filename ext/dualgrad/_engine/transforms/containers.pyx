@@ -12,6 +12,8 @@ field would be left behind by every transform, so it is refused.
 
 Walks are recursive. `deeper` counts levels, so a nest that holds itself raises instead of using up the stack.
 """
+from cpython.object cimport PyObject, PyTypeObject
+
 import copy
 import functools
 import sys
@@ -21,6 +23,9 @@ from types import MemberDescriptorType
 from ..arrays.thread cimport dg_thread, thread_state
 from .calls cimport CellCall
 from .handles cimport TensorBase
+
+cdef extern from "Python.h":
+    PyObject *_PyType_Lookup(PyTypeObject *t, object name)      # borrowed
 
 cdef enum:
     MOST_LEVELS = 1000
@@ -82,13 +87,18 @@ cdef int kind_of(object x) except -1:
         return BRANCH
     if cls in FUNCTIONS:
         return REGISTERED
-    if (hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__")) and not isinstance(x, CellCall):
+    if (in_class(cls, "__dataclass_fields__") or in_class(cls, "__attrs_attrs__")) and not isinstance(x, CellCall):
         return RECORD
     if isinstance(x, tuple):
-        return NAMED if hasattr(cls, "_fields") else TUPLES
+        return NAMED if in_class(cls, "_fields") else TUPLES
     if isinstance(x, list):
         return LISTS
     return DICTS if isinstance(x, dict) else LEAF
+
+
+cdef bint in_class(type cls, str name) noexcept:
+    """Whether a class or a base has an attribute; no code of its metaclass runs."""
+    return _PyType_Lookup(<PyTypeObject *>cls, name) is not NULL
 
 
 cdef tuple fields_of(object x):
@@ -96,7 +106,7 @@ cdef tuple fields_of(object x):
     cdef type cls = type(x)
     names = FIELDS.get(cls)
     if names is None:
-        if hasattr(cls, "__dataclass_fields__"):
+        if in_class(cls, "__dataclass_fields__"):
             names = tuple([field.name for field in sys.modules["dataclasses"].fields(cls)])
         else:
             names = tuple([field.name for field in cls.__attrs_attrs__])

@@ -187,7 +187,7 @@ def add_elementwise(row, kernel):
     """The opcode of a new elementwise row; kernel: a ufunc, (address, is double) of a C function, or a function of
     NumPy arrays."""
     cdef ElementwiseKernel p
-    if isinstance(kernel, (np.ufunc, tuple)):
+    if isinstance(kernel, tuple) or isinstance(kernel, np.ufunc):
         return add_row(row, None, kernel)
     p = ElementwiseKernel()
     p.kernel = without_notes(kernel)

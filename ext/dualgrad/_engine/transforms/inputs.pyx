@@ -87,14 +87,14 @@ cdef Converting CONVERTING = Converting()
 
 cdef object leaf_input(object x, tuple state):
     """A leaf as a tensor, if it is one."""
-    if isinstance(x, (float, complex, np.inexact)):
+    if isinstance(x, (float, complex)) or isinstance(x, np.inexact):
         return wrap(copy_of(np.asarray(x)))
     if isinstance(x, np.ndarray) and x.dtype.kind not in "biu":
         return as_array(wrap(copy_of(x)))
     if isinstance(x, np.ndarray):
         raise TypeError(f"{what_of(x, state)} is an array (ndarray) of {x.dtype}; expected a Tensor or floating "
                         f"numbers: make it a float array, with astype(float)")
-    if isinstance(x, (int, np.integer, np.bool_)):
+    if isinstance(x, int) or isinstance(x, np.integer) or isinstance(x, np.bool_):
         raise TypeError(f"{what_of(x, state)} is {x!r}, of type {type(x).__name__}; expected a Tensor or a floating "
                         f"number: make it a float")
     return x

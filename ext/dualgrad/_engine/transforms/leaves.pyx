@@ -65,12 +65,12 @@ cdef int check_result(str name, object out) except -1:
         remedy = cut if children_of(out) else "return a Tensor"
     elif out is None:
         remedy = "return a Tensor (is there a return statement?)"
-    elif isinstance(out, (int, float, complex, np.ndarray, np.generic)):
+    elif isinstance(out, (int, float, complex)) or isinstance(out, np.ndarray) or isinstance(out, np.generic):
         remedy = cut
     elif isinstance(out, types.CoroutineType):
         out.close()
         remedy = "return a Tensor: await what is asynchronous elsewhere"
-    elif isinstance(out, (types.GeneratorType, types.AsyncGeneratorType)):
+    elif isinstance(out, types.GeneratorType) or isinstance(out, types.AsyncGeneratorType):
         remedy = "return a tuple or list of what it yields"
     elif callable(out) and not isinstance(out, type):
         what = f"a function, {getattr(out, '__qualname__', type(out).__name__)}"

@@ -76,7 +76,11 @@ cdef Value as_type(Value v, int typenum):
 
 
 cdef bint is_plain_number(object x):
-    return isinstance(x, (int, float, complex, np.generic, WeakNumber))
+    return isinstance(x, (int, float, complex, WeakNumber)) or isinstance(x, np.generic)
+
+
+cdef bint is_array(object x) except -1:
+    return isinstance(x, TensorBase) or isinstance(x, np.ndarray)
 
 
 cdef object plain_number(object x):
@@ -266,7 +270,7 @@ cdef object matmul(object x, object y, bint promotes):
     """The matrix product; two tensors of different types are converted to the one they have in common, or refused."""
     cdef Value a, b
     cdef int ta, tb
-    if not isinstance(x, (TensorBase, np.ndarray)) or not isinstance(y, (TensorBase, np.ndarray)):
+    if not is_array(x) or not is_array(y):
         for product in OTHER_PRODUCTS:
             r = product(x, y)
             if r is not NotImplemented:
@@ -342,7 +346,7 @@ def common_type(*operands):
     cdef int common = -1, integers = -1, t
     numbers = []
     for x in operands:
-        if isinstance(x, (TensorBase, np.ndarray)):
+        if is_array(x):
             t = type_of(value_of(x))
             if is_inexact(t):
                 common = t if common < 0 else PROMOTED[common][t]
@@ -361,7 +365,7 @@ def common_type(*operands):
 
 def convert(x, int typenum):
     """A tensor of the given type from a tensor, array or number."""
-    if isinstance(x, (TensorBase, np.ndarray)):
+    if is_array(x):
         return wrap(as_type(value_of(x), typenum))
     return wrap(number_as(plain_number(x), typenum))
 

@@ -193,7 +193,7 @@ cdef class WeakNumber:
 
     def __richcmp__(x, y, int how):
         a, b = plain(x), plain(y)
-        if not isinstance(b, (int, float, complex, np.generic)):
+        if not (isinstance(b, (int, float, complex)) or isinstance(b, np.generic)):
             return NotImplemented
         (<WeakNumber>x).read()
         return (a < b, a <= b, a == b, a != b, a > b, a >= b)[how]
