@@ -1,9 +1,16 @@
 """What tests look at inside of the engine: where it lies is known to this module alone."""
 
 from dualgrad._engine.primitives.execute import deferring, synchronize
-from dualgrad._engine.trace.cache import Recorded, forget_programs, known_functions, programs, recorded_call
+from dualgrad._engine.trace.cache import (
+    Recorded,
+    Repeated,
+    forget_programs,
+    known_functions,
+    programs,
+    recorded_call,
+)
 from dualgrad._engine.trace.capture import capture
-from dualgrad._engine.trace.deferred import defer_from
+from dualgrad._engine.trace.deferred import compare_deferred_by, defer_from
 from dualgrad._engine.trace.recordings import check_programs
 from dualgrad._engine.transforms.forward import run_forward
 from dualgrad._engine.transforms.handles import TensorBase
@@ -15,10 +22,12 @@ __all__ = [
     "OPCODES",
     "Algebra",
     "Recorded",
+    "Repeated",
     "TensorBase",
     "apply",
     "capture",
     "check_programs",
+    "compare_deferred_by",
     "defer_from",
     "deferring",
     "forget_programs",

@@ -98,6 +98,63 @@ place(
     "import time\nend = time.monotonic() + 0.02\nON = False\ndef read():\n if ON and time.monotonic() > end: return 3.0\n return 2.0",
     turn="ON = True; time.sleep(0.03)",
 )
+place(
+    "number of threads",
+    "def read(): return float(dg.get_num_threads())",
+    set=["dg.set_num_threads(3)", "dg.set_num_threads(5)"],
+    after="dg.set_num_threads(2)",
+)
+place(
+    "buffers of NumPy",
+    "OLD = np.getbufsize()\ndef read(): return float(np.getbufsize())",
+    set=["np.setbufsize(2 * OLD)", "np.setbufsize(OLD)"],
+    after="np.setbufsize(OLD)",
+)
+place(
+    "buffers of NumPy by a name of their own",
+    "from numpy import getbufsize, setbufsize\nOLD = getbufsize()\ndef read(): return float(getbufsize())",
+    set=["setbufsize(2 * OLD)", "setbufsize(OLD)"],
+    after="setbufsize(OLD)",
+)
+place(
+    "what NumPy calls at errors",
+    "class C:\n    k = 1.0\n    def __call__(self, *a): pass\na, b = C(), C()\n"
+    "def read(): return 7.0 if np.geterrcall() is None else np.geterrcall().k",
+    set=["np.seterrcall(a)", "np.seterrcall(b); b.k = 2.0"],
+    attribute=["np.seterrcall(a)", "a.k = 3.0"],
+    class_attribute=["np.seterrcall(a)", "C.k = 4.0"],
+    after="np.seterrcall(None)",
+)
+place(
+    "level of the log",
+    "from dualgrad import log\nOLD = log._get_logger().level\ndef read(): return float(log.get_level())",
+    set=["log._get_logger().setLevel(40)", "log._get_logger().setLevel(10)"],
+    after="log._get_logger().setLevel(OLD)",
+)
+place(
+    "settings of parallel training",
+    "def read(): return 2.0 if dg.get_auto_parallel_context('gradients_mean') else 3.0",
+    set=["dg.set_auto_parallel_context(gradients_mean=True)", "dg.reset_auto_parallel_context()"],
+    after="dg.reset_auto_parallel_context()",
+)
+place(
+    "groups of processes",
+    "from dualgrad import communication\ndef read():\n try: return float(communication.get_rank('places') + 2)\n"
+    " except ValueError: return 3.0",
+    set=["communication.create_group('places', [0])", "communication.destroy_group('places')"],
+)
+place(
+    "name of the thread",
+    "import threading\nOLD = threading.current_thread().name\n"
+    "def read(): return float(len(threading.current_thread().name))",
+    set=["threading.current_thread().name = 'a'", "threading.current_thread().name = OLD"],
+    after="threading.current_thread().name = OLD",
+)
+place(
+    "name of a thread",
+    "import threading\nt = threading.Thread(name='abc')\ndef read(): return float(len(t.name))",
+    set=["t.name = 'a'", "t.name = 'abcd'"],
+)
 place("random", "import random\nrandom.seed(1)\ndef read(): return random.random()", again="random.seed(2)")
 place(
     "random by a name of its own",
@@ -208,6 +265,7 @@ place(
     CELL,
     cls="Inner.construct = lambda self, x: x * 3",
     own=["cell.inner.construct = lambda x: x * 4", "cell.inner.construct = lambda x: x * 5"],
+    back=["cell.inner.construct = lambda x: x * 4", "del cell.inner.construct"],
     base="class Other(Inner):\n    def construct(self, x): return x * 5\ncell.inner.__class__ = Other",
 )
 place(

@@ -16,6 +16,7 @@ import numpy as np
 from . import dtype as _dtype
 from ._device import CPU, Device
 from ._dtypes import MAKERS, default_float
+from ._engine.arrays.shared import SharedArray
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import hook_tensor, on_tape
 from ._engine.transforms.handles import install
@@ -206,7 +207,8 @@ class Tensor(TensorMethods):
     def from_numpy(array: np.ndarray) -> Tensor:
         """A tensor that shares the memory of a NumPy array.
 
-        The array must not be written to while a derivative that used the tensor is still wanted.
+        The array may be written to at any time: each operator reads what is there when it runs. A derivative keeps a
+        copy of what it has read, so it costs less to keep numbers in a tensor of their own, ``Tensor(array)``.
 
         Examples
         --------
@@ -217,7 +219,7 @@ class Tensor(TensorMethods):
         if not isinstance(array, np.ndarray):
             raise TypeError(f"Tensor.from_numpy: expected a NumPy array, got {type(array).__name__}")
         t = Tensor.__new__(Tensor)
-        t._from_ndarray(array, False)
+        t._from_ndarray(np.ndarray.view(array, SharedArray), False)
         return t
 
     def asnumpy(self) -> np.ndarray:
@@ -571,7 +573,9 @@ def _no_array(x: Any) -> np.ndarray:
 
 
 def _restore(array: np.ndarray) -> Tensor:
-    return Tensor.from_numpy(array)
+    t = Tensor.__new__(Tensor)
+    t._from_ndarray(array, False)
+    return t
 
 
 def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **others: Any) -> Tensor:

@@ -6,15 +6,18 @@ import types
 import warnings
 from collections import namedtuple
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
-from engine import forget_programs
+from engine import Repeated, compare_deferred_by, deferring, forget_programs, synchronize
 from support import f64
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
 from dualgrad.programs import ReplayError, checked
+from dualgrad.programs.checking import compare_deferred
+from dualgrad.testing import Calls
 
 X = np.array([0.5, -1.0, 2.0])
 SCALE = 1.0
@@ -394,3 +397,159 @@ def test_warnings_come_once():
         for _ in range(5):
             recorded(f64(X))
     assert sum("runs eagerly" in str(w.message) for w in caught) == 1
+
+
+# -------------------------------------------------------------------------------------- every way a replay begins
+
+HIDDEN = Calls()  # what tests count is outside of programs: no guard follows it
+
+
+def hidden():
+    return 1.0 + len(HIDDEN)
+
+
+def loss(x):
+    return (x * x * hidden()).sum()
+
+
+class Loss(nn.Cell):
+    def construct(self, x):
+        return loss(x)
+
+
+class Owner:
+    def method(self, x):
+        return loss(x)
+
+    @dg.jit
+    def recorded(self, x):
+        return loss(x)
+
+    __call__ = method
+
+
+def of_family():
+    """The second of two functions with the same code, by the program of the first."""
+
+    def make(k):
+        return lambda x: loss(x) * k
+
+    first, second = dg.jit(make(2.0)), dg.jit(make(2.0))
+    for _ in range(4):
+        first(f64(X))
+    return second
+
+
+def arrived():
+    """A function that replays a recording from elsewhere."""
+    sent = dg.jit(loss)
+    for _ in range(4):
+        sent(f64(X))
+    recordings = tuple([recording for recording, _ in sent.recordings()])
+    assert recordings
+    forget_programs()
+    received = dg.jit(loss)
+    received.take(recordings)
+    return received
+
+
+def with_kwargs(f):
+    return lambda x: f(x=x)
+
+
+def looping(x):
+    return dg.scan(lambda carry, _: (carry * hidden(), carry), x, None, length=20)[0].sum()
+
+
+#: way -> (whether in Graph mode, what makes a call that is replayed there)
+STARTS = {
+    "function": (False, lambda: dg.jit(loss)),
+    "keywords": (False, lambda: with_kwargs(dg.jit(loss))),
+    "made anew": (False, lambda: lambda x: dg.jit(lambda x: loss(x))(x)),
+    "another of its family": (False, of_family),
+    "gradient": (False, lambda: dg.jit(dg.grad(loss))),
+    "method": (False, lambda: dg.jit(Owner().method)),
+    "recorded method": (False, lambda: Owner().recorded),
+    "object": (False, lambda: dg.jit(Owner())),
+    "partial": (False, lambda: dg.jit(partial(lambda k, x: loss(x) * k, 2.0))),
+    "Cell": (False, lambda: dg.jit(Loss())),
+    "Cell by keywords": (False, lambda: with_kwargs(dg.jit(Loss()))),
+    "loop": (False, lambda: dg.jit(looping)),
+    "gradient of a loop": (False, lambda: dg.jit(dg.grad(looping))),
+    "from another process": (False, arrived),
+    "of a solver": (False, lambda: Repeated("a function", loss)),
+    "Cell in Graph mode": (True, Loss),
+    "Cell by keywords in Graph mode": (True, lambda: with_kwargs(Loss())),
+    "grad in Graph mode": (True, lambda: dg.grad(loss)),
+    "grad anew in Graph mode": (True, lambda: lambda x: dg.grad(loss)(x)),
+    "value_and_grad in Graph mode": (True, lambda: dg.value_and_grad(loss)),
+    "GradOperation in Graph mode": (True, lambda: ops.GradOperation()(loss)),
+    "grad of a Cell in Graph mode": (True, lambda: dg.grad(Loss())),
+    "hessian in Graph mode": (True, lambda: dg.hessian(loss)),
+}
+
+
+@pytest.mark.parametrize("way", STARTS)
+@pytest.mark.parametrize("calls_in_the_block", [0, 1])
+def test_a_wrong_replay_is_found_however_it_begins(way, calls_in_the_block):
+    """The hidden number changes without a guard; the block sees the first replay, or the one after a right one."""
+    graph, make = STARTS[way]
+    before = dg.get_context("mode")
+    dg.set_context(mode=dg.GRAPH_MODE if graph else dg.PYNATIVE_MODE)
+    HIDDEN.clear()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call = make()
+            x = f64(X)
+            for _ in range(4):
+                call(x)
+            with checked():
+                for _ in range(calls_in_the_block):
+                    call(x)
+                HIDDEN.note()
+                with pytest.raises(ReplayError):
+                    call(x)
+                HIDDEN.clear()
+                call(x)
+    finally:
+        HIDDEN.clear()
+        dg.set_context(mode=before)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_wrong_deferred_result_is_found(recorded):
+    """What a plan has computed is spoilt on the way to the comparison."""
+    x = f64(np.ones(400_000))
+    f = lambda x: ops.tanh(ops.sin(x) * x) * x + x
+    call = dg.jit(f) if recorded else lambda x: deferring(f, (x,), {})
+    former = synchronize(False)
+    try:
+        with checked():
+            right = call(x).asnumpy()
+        forget_programs()
+        compare_deferred_by(lambda found, expected, plan: compare_deferred(found * 1.001, expected, plan))
+        with checked(), pytest.raises(ReplayError, match="deferred"):
+            call(x)
+        np.testing.assert_array_equal(call(x).asnumpy(), right)
+    finally:
+        compare_deferred_by(compare_deferred)
+        synchronize(former)
+
+
+def test_what_a_function_catches_is_no_difference():
+    """The error of a replay is what makes the function run itself."""
+
+    def f(x):
+        try:
+            return ops.sum(dg.numpy.linalg.cholesky(x))
+        except np.linalg.LinAlgError:
+            return ops.sum(x) * 7.0
+
+    good, bad = f64(np.eye(2)), f64(-np.eye(2))
+    recorded = dg.jit(f)
+    for _ in range(4):
+        recorded(good)
+    with checked():
+        assert float(recorded(bad)) == -14.0
+        assert float(recorded(good)) == 2.0

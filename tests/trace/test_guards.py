@@ -458,3 +458,54 @@ def test_a_walk_without_end_is_broken_off():
             for _ in range(4):
                 assert recorded(Tensor(3.0)).asnumpy() == 6.0 + n
         assert ["too many objects" in str(w.message) for w in caught] == [True] * eager
+
+
+# ------------------------------------------------------------------------------------------ a Cell that is called
+
+
+def replaced(cell, k):
+    cell.construct = lambda x: ops.sum(x * k)
+
+
+def removed(cell, _):
+    cell.__dict__.pop("construct", None)
+
+
+def of_class(cell, k):
+    type(cell).construct = lambda self, x: ops.sum(x * k)
+
+
+@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize("derivative", [False, True])
+@pytest.mark.parametrize("recorded_before", [False, True])
+def test_a_construct_that_is_replaced(graph, derivative, recorded_before):
+    """On an instance, on its class, and back; also before the first call."""
+    before = dg.get_context("mode")
+    dg.set_context(mode=dg.GRAPH_MODE if graph else dg.PYNATIVE_MODE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+
+            class Net(nn.Cell):
+                def construct(self, x):
+                    return ops.sum(x * 2.0)
+
+            net = Net()
+            if not recorded_before:
+                replaced(net, 7.0)
+            call = dg.grad(net) if derivative else net
+            call = call if graph else dg.jit(call)
+            x = f64([1.0, 2.0])
+            expected = 2.0 if recorded_before else 7.0
+            for change, k in [
+                (None, expected), (replaced, 3.0), (replaced, 4.0), (removed, 2.0), (of_class, 5.0), (replaced, 6.0),
+                (of_class, 8.0), (removed, 8.0),
+            ]:  # fmt: skip
+                if change is not None:
+                    change(net, k)
+                now = 6.0 if change is of_class and k == 8.0 else k
+                for _ in range(4):
+                    right = [now, now] if derivative else 3.0 * now
+                    np.testing.assert_array_equal(call(x).asnumpy(), right)
+    finally:
+        dg.set_context(mode=before)

@@ -123,7 +123,10 @@ def around(place, a, look):
     return lambda x, a: ops.sum(x * look(a["k"])), ({"k": a},)
 
 
-PLACES = ("closure default,keyword default,list,dict,tuple,attribute,helper,argument,argument in a list," "argument in a dict").replace("closure default", "closure,default").split(",")  # fmt: skip
+PLACES = (
+    "closure", "default", "keyword default", "list", "dict", "tuple", "attribute", "helper", "argument",
+    "argument in a list", "argument in a dict",
+)  # fmt: skip
 #: name -> (mode, what is made of the function, the same as it runs eagerly)
 MODES = {
     "jit": (dg.PYNATIVE_MODE, dg.jit, lambda f: f),

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from .. import random
 from .._engine.compiler.plan import Plan
+from .._engine.trace.deferred import compare_deferred_by
 from .._engine.trace.replay import check_replays, compare_replays_by
 from .._engine.transforms.handles import TensorBase, watch_rebinding
 from ._comparison import ROUNDING, difference, in_order, numbers
@@ -23,6 +26,8 @@ class ReplayError(AssertionError):
 def checked() -> Iterator[None]:
     """Inside the block, this thread runs every replay eagerly too, and raises at the first difference.
 
+    This holds for every way in which a replay begins: functions under `jit`, Cells, transforms in Graph mode, functions
+    of solvers, recordings that came from another process. What large arrays defer is computed in both ways too.
     Results, new values of Parameters and other tensors, and errors are compared; numbers bit for bit where the program
     keeps the order of operations, else to rounding. Each call takes the time of both. The Python of the function runs
     once for each replay, with what it prints.
@@ -55,9 +60,14 @@ def checked() -> Iterator[None]:
 
 
 def compare(
-    name: str, eager: Callable[[], Any], replay: Callable[[], Any], handles: list[TensorBase], plan: Plan | None
+    name: str,
+    eager: Callable[[], Any],
+    replay: Callable[[], Any],
+    handles: list[TensorBase],
+    plan: Plan | None,
+    unfit: tuple[Any, ...],
 ) -> Any:
-    """The result of a replay, compared with an eager call from the same state."""
+    """The result of a replay, compared with an eager call from the same state; one of `unfit` as it is."""
     before: dict[int, tuple[TensorBase, TensorBase]] = {id(h): (h, h._detached()) for h in handles}
 
     def note(handle: TensorBase) -> None:
@@ -74,9 +84,11 @@ def compare(
         handle._rebind(value)
     random.put_state(state)
     found = _outcome(replay)
+    if any(found[0] is result for result in unfit):  # the function runs itself, in place of the program
+        return found[0]
     if isinstance(found[0], Exception) and not isinstance(expected[0], Exception):
         raise found[0]
-    rounding = None if plan is None else 0.0 if in_order(plan) else ROUNDING
+    rounding = _rounding(plan)
     where = difference(found[1], expected[1], rounding)
     cause = "the function depends on something that no guard follows"
     if where is None:
@@ -92,6 +104,18 @@ def compare(
     return found[0]
 
 
+def compare_deferred(found: np.ndarray, expected: np.ndarray, plan: Plan) -> None:
+    """Compare a result that was deferred with what its operators compute at once."""
+    where = difference(found, expected, _rounding(plan), "a deferred result")
+    if where is not None:
+        raise ReplayError(f"{where}\nA program of deferred operators differs from the operators; please report it")
+
+
+def _rounding(plan: Plan | None) -> float | None:
+    """The units in the last place by which results of a plan may differ from those of eager execution."""
+    return None if plan is None else 0.0 if in_order(plan) else ROUNDING
+
+
 def _outcome(run: Callable[[], Any]) -> tuple[Any, Any]:
     """The result or error of a run, and the same as numbers."""
     try:
@@ -102,3 +126,4 @@ def _outcome(run: Callable[[], Any]) -> tuple[Any, Any]:
 
 
 compare_replays_by(compare)
+compare_deferred_by(compare_deferred)

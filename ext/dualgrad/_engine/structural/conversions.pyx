@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arrays.array cimport (MAX_DIMS, Array, Value, cast, contiguous, is_complex, is_inexact, item_size, new_view,
                              to_ndarray)
+from ..arrays.shared cimport apart
 from ..compiler.instructions cimport has_cast, has_index
 from ..compiler.lowering cimport AS_CAST, Lowering
 from ..compiler.views cimport View
@@ -205,6 +206,7 @@ cdef Array other_view(Array a, int typenum, int ndim):
     cdef int i
     if ndim > MAX_DIMS:
         raise ValueError(f"an array of {ndim} axes; expected at most {MAX_DIMS}")
+    a = apart(a)
     for i in range(min(ndim, <int>a.ndim)):
         shape[i] = a.shape[i]
         strides[i] = a.strides[i]
@@ -261,7 +263,7 @@ cdef class Inspect(Identity):
     cdef Array execute(self, object params, PyObject **args, int n):
         cdef Array a = <Array>args[0]
         params(to_ndarray(a))
-        return new_view(a, a.ndim, a.shape, a.strides, a.data)
+        return apart(new_view(a, a.ndim, a.shape, a.strides, a.data))
 
     cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
         return None if tangents[0] is NULL else <Value>tangents[0]

@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 import numpy as np
 
 from ..arrays.array cimport MAX_DIMS, Array, Value, contiguous, new_view
+from ..arrays.shared cimport apart
 from ..compiler.lowering cimport Lowering
 from ..compiler.views cimport View, broadcast_strides, turned, view
 from ..primitives.opcodes cimport OP_BROADCAST_TO, OP_RESHAPE, OP_SUM_TO, OP_TRANSPOSE
@@ -79,7 +80,7 @@ cdef Array reshaped_array(Array a, tuple target):
         for i in range(ndim - 1, -1, -1):
             strides[i] = step
             step *= shape[i]
-    out = new_view(a, ndim, shape, strides, a.data)
+    out = apart(new_view(a, ndim, shape, strides, a.data))
     out.basis = a.basis and ndim > 0 and shape[0] == a.shape[0]
     return out
 
@@ -118,7 +119,7 @@ cdef class Transpose(Linear):
             j = permutation[i]
             shape[i] = a.shape[j]
             strides[i] = a.strides[j]
-        out = new_view(a, a.ndim, shape, strides, a.data)
+        out = apart(new_view(a, a.ndim, shape, strides, a.data))
         out.basis = a.basis and out.contiguous and permutation[0] == 0
         return out
 
@@ -186,7 +187,7 @@ cdef class BroadcastTo(Linear):
             shape[i] = target[i]
             k = i - (ndim - a.ndim)
             strides[i] = 0 if k < 0 or a.shape[k] == 1 else a.strides[k]
-        return new_view(a, ndim, shape, strides, a.data)
+        return apart(new_view(a, ndim, shape, strides, a.data))
 
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
         return in_shape((<Array>args[0]).typenum, params, ndim, shape)

@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 import numpy as np
 
 from ..arrays.array cimport MAX_DIMS, Array, Value, fill, full, new_view, to_ndarray
+from ..arrays.shared cimport apart
 from ..compiler.lowering cimport Lowering
 from ..compiler.views cimport View, product, view
 from ..primitives.opcodes cimport OP_CONCAT, OP_SLICE, OP_UNSLICE
@@ -74,7 +75,7 @@ cdef Array sliced(Array a, tuple spec):
             data += start * a.strides[i]
         shape[i] = length
         strides[i] = a.strides[i] * step
-    return new_view(a, a.ndim, shape, strides, data)
+    return apart(new_view(a, a.ndim, shape, strides, data))
 
 
 cdef tuple box_of(tuple spec):

@@ -22,7 +22,8 @@ cdef class DeferredValues:
     cdef int evaluate(self, Array a) except -1
     cdef list slots_held(self)
     cdef int evaluate_all(self) except -1
-    cdef int fill_in(self, list slots, list arrays) except -1
+    cdef int fill_in(self, list slots, list arrays, object plan) except -1
+    cdef int compare(self, list slots, list arrays, object plan) except -1
 
 
 cdef int compute_now(Array a) except -1

@@ -14,7 +14,7 @@ releases its operands.
 """
 from cpython.object cimport PyObject
 
-from ..arrays.array cimport HOOKS, MAX_DIMS, Array, is_deferred, take_over, without_numbers
+from ..arrays.array cimport HOOKS, MAX_DIMS, Array, is_deferred, take_over, to_ndarray, without_numbers
 from ..arrays.thread cimport thread_state
 from ..primitives.execute cimport Tracer, active_tracer, run
 from ..primitives.opcodes cimport N_OPS
@@ -24,6 +24,15 @@ cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
     # an argument of type object would hold a reference itself
     bint dg_held_at_most(PyObject *x, Py_ssize_t n) noexcept
+
+
+COMPARE = None                      # called with what a plan has computed, what is right, and the plan
+
+
+def compare_deferred_by(compare):
+    """Set the function that compares deferred results in a block of `checked`."""
+    global COMPARE
+    COMPARE = compare
 
 
 def defer_from(Py_ssize_t nbytes):
@@ -138,9 +147,21 @@ cdef class DeferredValues:
         return [slot for slot, p in self.waiting.items()
                 if not dg_held_at_most(<PyObject *>(<DeferredValue>p).out, 1 + <Py_ssize_t>inside.get(slot, 0))]
 
-    cdef int fill_in(self, list slots, list arrays) except -1:
-        """Give deferred arrays the data that a program has computed."""
+    cdef int compare(self, list slots, list arrays, object plan) except -1:
+        """Compare what a plan has computed with what the primitives compute one by one, which is taken."""
+        cdef Array a
+        for slot, numbers in zip(slots, arrays):
+            a = self.deferred_in(slot)
+            if a is not None:
+                self.evaluate(a)
+                COMPARE(to_ndarray(<Array>numbers), to_ndarray(a), plan)
+        return 0
+
+    cdef int fill_in(self, list slots, list arrays, object plan) except -1:
+        """Give deferred arrays the data that a program has computed by a plan."""
         cdef DeferredValue p
+        if thread_state().checking:
+            self.compare(slots, arrays, plan)
         for slot, numbers in zip(slots, arrays):
             p = self.waiting.pop(slot, None)
             if p is not None:

@@ -3,6 +3,8 @@
 The plan of a sparse derivative, or the value of an objective at a point, may be used while the function would give it
 again. Guards decide that, as for recorded functions. If no guard can follow the function, nothing may be kept.
 """
+from ..arrays.array cimport Array
+from ..arrays.shared cimport is_shared
 from .executed cimport Executed
 from .guards cimport Guard, Guards, guard_in_words
 from .reachability cimport Reach, reachable_from
@@ -40,7 +42,7 @@ cdef class Dependence:
         if self.why is not None:
             return False
         for tensor, a in self.fixed:
-            if value_in(<TensorBase>tensor) is not a:
+            if value_in(<TensorBase>tensor) is not a or is_shared(<Array>a):
                 return False
         return self.guards is None or self.guards.hold()
 
@@ -52,5 +54,7 @@ cdef class Dependence:
         for tensor, a in self.fixed:
             if value_in(<TensorBase>tensor) is not a:
                 return "a captured tensor"
+            if is_shared(<Array>a):
+                return "a captured tensor, whose memory a NumPy array shares"
         g = None if self.guards is None else self.guards.broken()
         return None if g is None else guard_in_words(g)

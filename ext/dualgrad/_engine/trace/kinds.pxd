@@ -23,6 +23,7 @@ cdef object REGISTRIES
 cdef dict CONSTANTS
 cdef object READS_BY_NAME
 cdef tuple SETTINGS
+cdef dict STATES
 cdef type ATTRGETTER
 cdef type METHODCALLER
 cdef object IMPORT

@@ -20,6 +20,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 import numpy as np
 
 from .guards cimport is_a
+from .guards import SameObject
 from .objects cimport address, addresses, attributes_of_class, module_of, mro_of
 
 cnp.import_array()
@@ -66,8 +67,23 @@ cdef dict CONSTANTS = {"sys": frozenset({"float_info", "int_info", "maxsize", "v
                        "os": frozenset({"sep", "linesep", "name"})}
 # Modules whose functions read attributes of their arguments by computed names.
 cdef object READS_BY_NAME = frozenset({"copy", "copyreg", "dataclasses", "operator", "reprlib", "string", "typing"})
+# State that functions of this package return: module -> (its name in messages, what it is).
+cdef dict STATES = {
+    "dualgrad.communication": ("the groups", lambda around: dict(around["_groups"])),
+    "dualgrad.log": ("the level of the log", lambda around: around["get_level"]()),
+    "dualgrad.parallel": ("the settings of parallel training", lambda around: dict(around["_settings"])),
+    "dualgrad.porting": ("the conventions", lambda around: (around["convention"], around["warned"])),
+    "dualgrad.threads": ("the number of threads", lambda around: around["get_num_threads"]()),
+}
+
+
+def settings_of_ufuncs():
+    return np.geterr(), np.getbufsize(), SameObject(np.geterrcall())
+
+
 # Settings of NumPy: (names by which code reads or sets them, the function that returns them, words for a message).
-cdef tuple SETTINGS = ((frozenset({"geterr", "errstate"}), np.geterr, "NumPy's treatment of errors"),
+cdef tuple SETTINGS = ((frozenset({"geterr", "errstate", "geterrcall", "getbufsize", "_get_extobj_dict"}),
+                        settings_of_ufuncs, "NumPy's treatment of errors, or its buffers"),
                        (frozenset({"get_printoptions", "printoptions"}), np.get_printoptions, "NumPy's way to print"))
 
 

@@ -197,7 +197,7 @@ cdef class LazyCall(Recorder):
             saves_nothing(self.first)
         arrays = None if plan is None else plan.run(self.given)
         if arrays is not None:
-            self.deferred.fill_in(slots, arrays)
+            self.deferred.fill_in(slots, arrays, plan)
         return 0
 
 

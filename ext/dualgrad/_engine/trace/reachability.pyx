@@ -243,6 +243,10 @@ cdef class Reach(Walk):
 
     cdef int package_state(self, object f) except -1:
         """Guard the state of this package that a function of it returns: context, mode, seed."""
+        cdef tuple state = STATES.get(f.__module__)
+        if state is not None:
+            around = f.__globals__
+            self.guards.result_of(lambda: state[1](around), state[0])
         if f.__module__ == "dualgrad.context":
             self.guards.content(f.__globals__["_settings"], "the context")
             self.guards.entries(f.__globals__, ("_mode",), f, "the mode")

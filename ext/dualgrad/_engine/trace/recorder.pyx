@@ -27,6 +27,7 @@ from libc.string cimport memset
 
 from ..arrays.array cimport (ARRAY, MAX_DIMS, Array, Value, contiguous, first_number, is_complex, is_deferred, new_view,
                              shape_tuple, uniform, with_numbers)
+from ..arrays.shared cimport apart, is_shared
 from ..primitives.execute cimport run, stop_tracing
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport DRAWS, EFFECTS, broadcast_shape, is_elementwise
@@ -94,7 +95,7 @@ cdef class Recorder(Tracer):
     cdef int argument(self, object handle, Array a) except -1:
         """The next input is the array of an argument; the function may capture the same tensor."""
         self.positions[id(handle)] = len(self.program.inputs)
-        self.handles[id(handle)] = (handle, a, self.input(a))
+        self.handles[id(handle)] = (handle, a, self.input(apart(a)))
         return 0
 
     cdef Array reference(self, object handle, Array a):
@@ -108,8 +109,8 @@ cdef class Recorder(Tracer):
             return with_numbers(a)
         found = self.handles.get(id(t))
         if found is not None and found[1] is a:
-            return <Array>found[2]
-        alias = self.tagged(without_repeats(with_numbers(a)), self.program.new_slot(FROM_HANDLE, t, a))
+            return <Array>found[2] if unwritten(self, <tuple>found) else apart(a)
+        alias = self.tagged(without_repeats(apart(with_numbers(a))), self.program.new_slot(FROM_HANDLE, t, a))
         self.handles[id(t)] = (t, a, alias)
         return alias
 
@@ -305,6 +306,9 @@ cdef class Recorder(Tracer):
         """Write down the effects."""
         cdef TensorBase t
         cdef Value v
+        for found in list(self.handles.values()):
+            if not unwritten(self, <tuple>found):
+                return 0
         for effect in list(self.effects.values()):
             t = <TensorBase>(<tuple>effect)[0]
             v = value_in(t)
@@ -319,6 +323,15 @@ cdef class Recorder(Tracer):
                 return 0
             self.program.effects.append((self.positions.get(id(t), t), self.slot_of(<Array>v)))
         return 0
+
+
+cdef bint unwritten(Recorder recorder, tuple found) except -1:
+    """Whether the memory of a handle that was read still holds what was read; gives up if not. Only memory that a
+    user's array shares can hold something else: a program reads it once."""
+    if not is_shared(<Array>found[1]) or same_numbers(<Array>found[2], <Array>found[1]):
+        return True
+    recorder.give_up("the memory that a NumPy array shares with a tensor is written to while the tensor is used")
+    return False
 
 
 cdef int expect_held(Recorder recorder, Value now, tuple effect) except -1:

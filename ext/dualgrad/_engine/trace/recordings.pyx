@@ -20,6 +20,7 @@ import warnings
 from time import perf_counter
 
 from ..arrays.array cimport ARRAY, Array, Value, same_form, with_numbers, without_numbers
+from ..arrays.shared cimport is_shared
 from .signature cimport Signature, template_of_results
 from ..primitives.execute cimport start_tracing, stop_tracing
 from .executed cimport Executed
@@ -281,6 +282,10 @@ cdef bint find_guards(Function function, Specialisation special, Recording made,
         if special.failures >= MAX_FAILURES or not made.executed.imported:   # a module is imported once
             go_eager(function, reach.why, None)
         return False
+    for _, a in recorder.fixed:
+        if is_shared(<Array>a):         # Python has read it, and may find something else there
+            reach.guards.content((<Array>a).base, "the memory that a NumPy array shares with a tensor")
+    reach.guards.gather_words()
     made.guards = reach.guards
     made.elsewhere = reach.elsewhere
     made.captured = reach.tensors
@@ -354,7 +359,7 @@ cdef int compute_deferred_results(Recorder recorder, Recording made, Signature g
         for t, now in changed:
             put(<TensorBase>t, <Value>now)
     if arrays is not None:
-        recorder.deferred.fill_in(slots, arrays)
+        recorder.deferred.fill_in(slots, arrays, made.plan)
     return 0
 
 

@@ -12,7 +12,8 @@ a tensor other numbers meanwhile.
 A run of the program can find more: a captured tensor of another type or shape. Then the replay is NotImplemented, and
 the recording is dropped too.
 """
-from ..arrays.array cimport Value
+from ..arrays.array cimport Array, Value
+from ..arrays.shared cimport apart
 from ..arrays.thread cimport thread_state
 from ..compiler.program cimport interrupted
 from ..primitives.registry cimport DRAWS, EFFECTS
@@ -83,6 +84,9 @@ cdef object replay_program(Recording r, list inputs, list arrays):
     arrays = r.plan.run(arrays) if thread_state().planning and r.plan is not None else program.run(arrays)
     if arrays is None:
         return NotImplemented
+    for i in range(len(arrays)):
+        if not (<Array>arrays[i]).owner:
+            arrays[i] = apart(<Array>arrays[i])
     for i in range(len(program.effects)):
         handle = program.effects[i][0]
         put(<TensorBase>(inputs[<int>handle] if isinstance(handle, int) else handle), <Value>arrays[n + i])
@@ -107,7 +111,7 @@ cdef bint replays_are_checked() noexcept:
 
 cdef object checked_replay(object name, Recording r, list inputs, list arrays, object call, tuple args, dict kwargs):
     """Compare a replay with the eager call. COMPARE gets the name of the function, the eager call and the replay as
-    functions without arguments, the tensors that the program changes, and its plan."""
+    functions without arguments, the tensors that the program changes, its plan, and the results that are none."""
     handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
-    return COMPARE(name, lambda: call(*args, **kwargs), lambda: replay_program(r, inputs, arrays), handles,
-                   r.plan if thread_state().planning else None)
+    return COMPARE(name, lambda: call(*args, **kwargs), lambda: try_replay(r, inputs, arrays), handles,
+                   r.plan if thread_state().planning else None, (FAILED, NotImplemented))

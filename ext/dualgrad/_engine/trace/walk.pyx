@@ -18,6 +18,8 @@ import builtins
 import importlib
 import sys
 
+import numpy as np
+
 from .bytecode cimport Names, names_executed, names_of
 from .executed cimport OURS, USERS, trust_of
 from .guards cimport Guards
@@ -54,6 +56,8 @@ cdef class Walk:
         elif self.executed.impure is not None:
             self.refuse(f"it calls {self.executed.impure}, whose results or effects a program cannot repeat")
         self.read_code()
+        if hashes_objects(self):
+            self.parts = {}             # any two of them may differ
         while self.why is None:
             self.again = False
             self.walk_once(call, others)
@@ -69,8 +73,9 @@ cdef class Walk:
     cdef int walk_once(self, object call, list others) except -1:
         cdef Py_ssize_t count = 0
         self.guards.exact = self.compares_scalars()
-        self.inside = True
-        self.parts[address(call)] = call
+        self.inside = bool(self.parts)
+        if self.inside:
+            self.parts[address(call)] = call
         self.meet(call, "the function")
         self.inside = False
         for x in others:
@@ -98,6 +103,7 @@ cdef class Walk:
         for names, fn, label in SETTINGS:
             if not self.attributes.isdisjoint(names) or (prints and "get_printoptions" in names):
                 self.guards.result_of(fn, label)
+                self.meet(np.geterrcall(), "what np.seterrcall was given")
         return self.guards.raising() if self.replayed else 0
 
     cdef bint compares_scalars(self) except -1:
@@ -254,3 +260,15 @@ cdef class Walk:
                 return self.refuse(f"it runs {code.co_name} ({code.co_filename}, line {code.co_firstlineno}), which "
                                    f"was reached in a way that no guard can follow")
         return 0
+
+
+cdef bint hashes_objects(Walk walk) except -1:
+    """Whether users' code asks for the hash of objects, which is another one for each function."""
+    cdef tuple entry
+    cdef Names n
+    for entry in walk.executed.codes.values():
+        if trust_of(<dict>entry[1]) == USERS:
+            n = walk.names(entry[0])
+            if "hash" in n.globals or "__hash__" in n.attributes:
+                return True
+    return False

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..arrays.array cimport (ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Array, Value, copy_of, from_ndarray, shape_tuple,
                              to_ndarray, with_numbers)
+from ..arrays.shared cimport apart
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.execute cimport Tracer, active_tracer, given_to_python, tracing
 from ..primitives.watch cimport user_line
@@ -125,7 +126,12 @@ cdef inline Value current(TensorBase t):
     cdef Value v = held(t)
     if v.kind != ARRAY:
         return v if thread_state().environment is NULL else lowered(v, current_environment())
-    return active_tracer().reference(t, <Array>v) if tracing() else with_numbers(<Array>v)
+    return active_tracer().reference(t, <Array>v) if tracing() else numbers_of(<Array>v)
+
+
+cdef inline Array numbers_of(Array a):
+    """An array with its numbers; inside of a derivative, which may read it later, in memory that no user writes to."""
+    return with_numbers(a) if a.owner or thread_state().level is NULL else apart(with_numbers(a))
 
 
 cdef Value base(TensorBase t):
@@ -184,7 +190,7 @@ cdef Value read(TensorBase t):
         v = held(t)
         if v.kind != ARRAY:
             return v if thread.environment is NULL else lowered(v, current_environment())
-        return with_numbers(<Array>v) if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
+        return numbers_of(<Array>v) if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
     return seen(t, current_closed_call(), LATER)
 
 
