@@ -189,7 +189,15 @@ class Rehearsal:
         return self._recorded(("cell", id(cell)), cell, type(cell).__name__, cell.construct, args, kwargs, cell)
 
     def _recorded(
-        self, key: Any, alive: Any, name: str, call: Callable, args: tuple, kwargs: dict, fn: Any = None, parts: Any = None
+        self,
+        key: Any,
+        alive: Any,
+        name: str,
+        call: Callable,
+        args: tuple,
+        kwargs: dict,
+        fn: Any = None,
+        parts: Any = None,
     ) -> Any:
         """An outermost call, in the place of the engine's `call_recorded`."""
         fn = call if fn is None else fn

@@ -6,7 +6,6 @@ called and changed alike, between the calls, and every call has to give the same
 """
 
 import functools
-import itertools
 import random
 import types
 import warnings
@@ -210,17 +209,23 @@ class Methods:
         return self.f(x)
 
 
-def once(make):
-    """A call that is made once for an instance."""
-    return lambda f: make(f)
-
-
 def anew(make):
     """A call that is made anew each time."""
     return lambda f: lambda x: make(f)(x)
 
 
-same = once(lambda f: f)
+def second_of(g):
+    return lambda x: g(x)[1]
+
+
+def by_keyword(g):
+    return lambda x: g(x=x)
+
+
+def same(f):
+    return f
+
+
 graph, jitted = True, False
 #: name -> (whether in Graph mode, what calls a function, and the same as it runs eagerly)
 MODES = {
@@ -238,13 +243,13 @@ MODES = {
     "jit of an object": (jitted, lambda f: dg.jit(Methods(f)), same),
     "jit of a Cell": (jitted, lambda f: dg.jit(Caller(f)), same),
     "jit of a replaced construct": (jitted, lambda f: dg.jit(Replaced(f)), same),
-    "keywords": (jitted, lambda f: (lambda x, g=dg.jit(f): g(x=x)), same),
+    "keywords": (jitted, lambda f: by_keyword(dg.jit(f)), same),
     "graph grad": (graph, dg.grad, dg.grad),
     "graph grad anew": (graph, anew(dg.grad), dg.grad),
     "graph grad of a fresh lambda": (graph, anew(lambda f: dg.grad(lambda x: f(x))), dg.grad),
-    "graph value_and_grad": (graph, lambda f: (lambda x, g=dg.value_and_grad(f): g(x)[1]), dg.grad),
+    "graph value_and_grad": (graph, lambda f: second_of(dg.value_and_grad(f)), dg.grad),
     "graph GradOperation": (graph, lambda f: dg.ops.GradOperation()(f), dg.grad),
-    "graph hessian": (graph, lambda f: (lambda x, g=dg.hessian(f): g(x)), dg.hessian),
+    "graph hessian": (graph, dg.hessian, dg.hessian),
     "graph Cell": (graph, Caller, same),
     "graph replaced construct": (graph, Replaced, same),
     "graph grad of a Cell": (graph, lambda f: dg.grad(Caller(f)), dg.grad),

@@ -4,7 +4,6 @@ The array is written to between calls, in the middle of a call, between a functi
 result is read. What comes is what the same program gives with a copy of the array at each operator.
 """
 
-import itertools
 import warnings
 
 import numpy as np
@@ -71,68 +70,71 @@ def fresh(k):
     return np.linspace(0.5, 1.5, N) * k
 
 
+#: how a function gets the shared tensor t -> (the function of an argument, whether t is that)
+USES = {
+    "captured": (lambda read, t: lambda x: read(t) * x.sum(), False),
+    "argument": (lambda read, t: read, True),
+    "both": (lambda read, t: lambda x: read(x) + read(t), True),
+    "looked at": (lambda read, t: lambda x: read(t) * float(t[0]) * x.sum(), False),
+    "looked at and argument": (lambda read, t: lambda x: read(x) * float(t.asnumpy()[1]), True),
+}
+
+
+def summed(f):
+    return lambda x: ops.sum(f(x))
+
+
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("caller", CALLERS)
-def test_between_calls(setting, caller, reader):
-    """The shared tensor is captured, an argument, or both; Python may read it."""
-    read = READERS[reader]
-    for how in ("captured", "argument", "both", "looked at", "looked at and argument"):
-        array = fresh(1)
-        t = Tensor.from_numpy(array)
-        x = Tensor(fresh(2))
-        f, given = {
-            "captured": (lambda x: read(t) * x.sum(), x),
-            "argument": (lambda x: read(x), t),
-            "both": (lambda x: read(x) + read(t), t),
-            "looked at": (lambda x: read(t) * float(t[0]) * x.sum(), x),
-            "looked at and argument": (lambda x: read(x) * float(t.asnumpy()[1]), t),
-        }[how]
-        call = CALLERS[caller](f)
-        grad = CALLERS[caller](dg.grad(lambda x: ops.sum(f(x))))
-        for k in (1, 1, 1, 1, 2, 2, 3, 1, 1):
-            array[:] = fresh(k)
-            where = f"{how}, {k}"
-            plain, at = fresh(k), Tensor(fresh(k)) if given is t else x
-            t_now = t
-            t = Tensor(plain)
-            expected, slope = numbers(f(at)), numbers(dg.grad(lambda x: ops.sum(f(x)))(at))
-            t = t_now
-            found, found_slope = call(given), grad(given)
-            array[:] = -1.0  # before the results are read
-            same(found, expected, where)
-            same(found_slope, slope, where)
+@pytest.mark.parametrize("use", USES)
+def test_between_calls(setting, caller, reader, use):
+    make, given = USES[use]
+    array, x = fresh(1), Tensor(fresh(2))
+    t = Tensor.from_numpy(array)
+    f = make(READERS[reader], t)
+    call, grad = CALLERS[caller](f), CALLERS[caller](dg.grad(summed(f)))
+    for k in (1, 1, 1, 1, 2, 2, 3, 1, 1):
+        array[:] = fresh(k)
+        copied = Tensor(fresh(k))
+        right = make(READERS[reader], copied)
+        expected = numbers(right(copied if given else x))
+        slope = numbers(dg.grad(summed(right))(copied if given else x))
+        found, found_slope = call(t if given else x), grad(t if given else x)
+        array[:] = -1.0  # before the results are read
+        same(found, expected, str(k))
+        same(found_slope, slope, str(k))
+
+
+def by_vjp(f, x, write):
+    y, pull = dg.vjp(f, x)
+    write()
+    return [y, *flat(pull(ops.ones_like(y)))]
+
+
+def by_linearize(f, x, write):
+    y, push = dg.linearize(f, x)
+    write()
+    return [y, *flat(push(Tensor(np.ones(N))))]
+
+
+def by_vjp_of_grad(f, x, write):
+    return by_vjp(dg.grad(summed(f)), x, write)
+
+
+def flat(nest):
+    return list(nest) if isinstance(nest, tuple | list) else [nest]
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_between_a_function_and_its_derivative(setting, reader):
-    read = READERS[reader]
-    for captured, transform in itertools.product((False, True), ("vjp", "linearize", "hvp")):
-        array = fresh(1)
-        t = Tensor.from_numpy(array)
-        x = Tensor(fresh(1))
-        f = (lambda x: read(t) * x.sum()) if captured else read
-        copied = Tensor(fresh(1))
-        right = (lambda x: read(copied) * x.sum()) if captured else read
-        given = x if captured else t
-
-        def pulled(f, at, write, transform=transform):
-            if transform == "vjp":
-                y, pull = dg.vjp(f, at)
-                write()
-                return y, pull(ops.ones_like(y))
-            if transform == "linearize":
-                y, push = dg.linearize(f, at)
-                write()
-                return y, push(Tensor(np.ones(N)))
-            y, pull = dg.vjp(dg.grad(lambda x: ops.sum(f(x))), at)
-            write()
-            return y, pull(ops.ones_like(y))
-
-        def flat(nest):
-            return [t for part in nest for t in (part if isinstance(part, tuple | list) else [part])]
-
-        expected = numbers(flat(pulled(right, x if captured else copied, lambda: None)))
-        same(flat(pulled(f, given, lambda: array.fill(7.0))), expected, f"{captured}, {transform}")
+@pytest.mark.parametrize("use", ["captured", "argument"])
+@pytest.mark.parametrize("transform", [by_vjp, by_linearize, by_vjp_of_grad])
+def test_between_a_function_and_its_derivative(setting, reader, use, transform):
+    make, given = USES[use]
+    array, x = fresh(1), Tensor(fresh(1))
+    t, copied = Tensor.from_numpy(array), Tensor(fresh(1))
+    expected = transform(make(READERS[reader], copied), copied if given else x, lambda: None)
+    found = transform(make(READERS[reader], t), t if given else x, lambda: array.fill(7.0))
+    same(found, numbers(expected), "")
 
 
 @pytest.mark.parametrize("reader", READERS)

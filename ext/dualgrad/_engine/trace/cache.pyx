@@ -355,7 +355,8 @@ cdef object replay_latest(Function function, object fn, list parts, object call,
         if not still_valid(confirmed, inputs):
             return NotImplemented
     if replays_are_checked():
-        return checked_replay(function.name, confirmed, inputs, arrays, fn.construct if call is None else call, args, {})
+        call = fn.construct if call is None else call
+        return checked_replay(function.name, confirmed, inputs, arrays, call, args, {})
     result = try_replay(confirmed, inputs, arrays)
     if result is not NotImplemented and result is not FAILED:
         dg_add_shared(&special.replays, 1)

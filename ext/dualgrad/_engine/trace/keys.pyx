@@ -2,15 +2,14 @@
 
 Design
 ------
-A function is often made anew, with the same code: a lambda at each call, a closure in a loop. Functions of one key share
-programs. The key holds all that belongs to one function object: its code and globals by identity, its variables,
+A function is often made anew, with the same code: a lambda at each call, a closure in a loop. Functions of one key
+share programs. The key holds all that belongs to one function object: its code and globals by identity, its variables,
 defaults and name by value. Functions among these values have keys in their turn. Every other object is in the key by
 identity, so all functions of the key hold the very same.
 
-So two functions of one key differ in nothing but the identity of their *parts*: the functions, tuples and cells that the
-key compares by value. If the call can tell one part from its counterpart,
-because it reaches the part otherwise too (in a table of functions, say), then the functions share nothing
-(recordings.pyx).
+So two functions of one key differ only in the identity of their *parts*: the functions, tuples and variables that the
+key compares by value. A call may tell one part from its counterpart, if it reaches the part otherwise too (in a table
+of functions, say). Then the functions share nothing (`stands_for`, replay.pyx).
 """
 import types
 

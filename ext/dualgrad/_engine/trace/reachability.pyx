@@ -161,7 +161,8 @@ cdef class Reach(Walk):
             return self.module(x, label)
         if isinstance(x, type):
             return self.class_object(x, label)
-        if PyCFunction_Check(x) or kind is DISPATCHER or (not of_python(kind) and qualname_of(kind) == "cython_function_or_method"):
+        if PyCFunction_Check(x) or kind is DISPATCHER or (
+                not of_python(kind) and qualname_of(kind) == "cython_function_or_method"):
             return self.compiled_function(x, label)
         if isinstance(x, CellCall):
             return self.cell(x, kind)

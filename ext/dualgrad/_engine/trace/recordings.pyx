@@ -20,7 +20,7 @@ import warnings
 from time import perf_counter
 
 from ..arrays.array cimport ARRAY, Array, Value, same_form, with_numbers, without_numbers
-from ..arrays.shared cimport is_shared
+from ..arrays.shared cimport apart, is_shared
 from .signature cimport Signature, template_of_results
 from ..primitives.execute cimport start_tracing, stop_tracing
 from .executed cimport Executed
@@ -359,7 +359,7 @@ cdef int compute_deferred_results(Recorder recorder, Recording made, Signature g
         for t, now in changed:
             put(<TensorBase>t, <Value>now)
     if arrays is not None:
-        recorder.deferred.fill_in(slots, arrays, made.plan)
+        recorder.deferred.fill_in(slots, [apart(<Array>a) for a in arrays], made.plan)
     return 0
 
 

@@ -13,7 +13,7 @@ cdef class Recording:
     cdef Template template          # of the results
     cdef object call                # the function that was called, which the guards belong to
     cdef list parts                 # what its key compares by value; None for a pure function
-    cdef dict elsewhere             # id -> object: functions, tuples and cells that the call reaches otherwise than there
+    cdef dict elsewhere             # id -> function, tuple or cell that the call reaches otherwise than there
     cdef Executed executed          # the code that ran; None for a pure function
     cdef Guards guards              # None for a pure function, or if none were found
     cdef bint guarded               # the guards held before and after the call

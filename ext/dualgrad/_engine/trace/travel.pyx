@@ -77,8 +77,8 @@ cdef list departing(Function function, object call):
         kept = [(key, (<Specialisation>one).confirmed) for key, one in function.specialisations.items()]
     for key, confirmed in kept:
         r = confirmed
-        if r is None or r.guards is None or not same_function(r.call, call) or r.reached is not None or r.shared or not key_by_value(key) \
-                or not program_travels(r.program) or not tensors_travel(r):
+        if r is None or r.guards is None or r.reached is not None or r.shared or not same_function(r.call, call) \
+                or not key_by_value(key) or not program_travels(r.program) or not tensors_travel(r):
             continue
         watched = []
         facts = []

@@ -8,7 +8,8 @@ becomes one instruction of the outer tape (nested.pyx): nodes stay outermost.
 """
 from cpython.mem cimport PyMem_RawFree
 
-from ..arrays.array cimport NODE, Value
+from ..arrays.array cimport ARRAY, NODE, Array, Value
+from ..arrays.shared cimport apart
 from ..tape.nested cimport SubForward
 from ..values.dual cimport entered, left
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, links_of, outer_reverse, paired, release, remember_outer
@@ -29,9 +30,15 @@ from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_
                               pop_level, push_level, shape_of, show_leaving)
 
 
+cdef Value given(TensorBase x):
+    """The value of an argument, in memory that no user writes to."""
+    cdef Value v = without_closed(read(x))
+    return apart(<Array>v) if v.kind == ARRAY else v
+
+
 cdef object lift_forward(Tape tape, Level level, TensorBase x, Value d, list inputs, list links):
     """A tensor as a dual number with its tangent."""
-    cdef Value v = without_closed(read(x))
+    cdef Value v = given(x)
     cdef Node node
     no_hooks(level.name, x)
     if tape is None:
@@ -180,7 +187,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
 
 cdef list checked_coefficients(str name, Algebra algebra, object i, list parts):
     """The coefficients of an input as values."""
-    cdef list values = [None if t is None else without_closed(read(<TensorBase>t)) for t in parts]
+    cdef list values = [None if t is None else given(<TensorBase>t) for t in parts]
     cdef tuple shape = shape_of(<Value>values[0])
     if len(parts) != algebra.dim:
         raise ValueError(f"{name}: input {i} has {len(parts)} coefficients; expected one for each of the {algebra.dim} "

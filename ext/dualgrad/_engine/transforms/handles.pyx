@@ -324,6 +324,8 @@ cdef int rebound(TensorBase t, Value v) except -1:
         return 0 if t.alias is None else outdate_views(t)
     if thread.rebinding is not NULL:
         (<object>thread.rebinding)(t)
+    if t.parameter and v.kind == ARRAY:
+        v = apart(<Array>v)
     if hooks_of(t) is not None:
         former = value_in(t)
         if former is not None and former.kind == NODE:

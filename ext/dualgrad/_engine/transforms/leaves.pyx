@@ -6,7 +6,8 @@ import types
 
 import numpy as np
 
-from ..arrays.array cimport NODE, Value, is_complex, is_inexact
+from ..arrays.array cimport ARRAY, NODE, Array, Value, is_complex, is_inexact
+from ..arrays.shared cimport apart
 from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of
 from .pytrees cimport Pairing, holds_tensor, in_place, tensors_of
 from ..tape.nodes cimport without_closed
@@ -20,6 +21,8 @@ from ..values.levels cimport same_shape_of, shape_of, type_of
 cdef object lifted(Tape tape, TensorBase x, list leaves):
     """A tensor as a leaf of the tape."""
     cdef Value v = without_closed(read(x))
+    if v.kind == ARRAY:
+        v = apart(<Array>v)             # the tape reads it later
     cdef Node node = tape.leaf(stripped(v), v if v.kind == NODE else None)
     leaves.append(node.slot)
     if x.parameter and not x.requires_grad:

@@ -10,7 +10,8 @@ cimport numpy as cnp
 
 import numpy as np
 
-from ..arrays.array cimport BATCH, NODE, Array, Value, from_ndarray, scalar
+from ..arrays.array cimport ARRAY, BATCH, NODE, Array, Value, from_ndarray, scalar
+from ..arrays.shared cimport apart
 from ..values.batch cimport enter, leave, moved_axis
 from ..tape.nested cimport SubMap
 from .gradient cimport links_of, outer_reverse, release, remember_outer
@@ -82,6 +83,8 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
     cdef Node node
     cdef TensorBase sample
     cdef int axis
+    if v.kind == ARRAY:
+        v = apart(<Array>v)
     if axes is None:
         return heir(x, v)
     axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "in_axes")
