@@ -303,9 +303,13 @@ class Machine:
 
     def read(self, view: dict[str, Any], what: str) -> Tokens:
         """The tokens of a view between regions."""
-        access = Access(0, view["shape"], view["strides"], view["item"])
+        axes = [k for k, extent in enumerate(view["shape"]) if extent != 1]  # cells need an axis more than there may be
+        shape, strides = (tuple(view[key][k] for k in axes) for key in ("shape", "strides"))
         memory = self.find(view["base"], what)
-        return self.tokens_at(memory, view["offset"], access, what, lambda writer: writer >= 0)
+        found = self.tokens_at(
+            memory, view["offset"], Access(0, shape, strides, view["item"]), what, lambda writer: writer >= 0
+        )
+        return found.reshape(view["shape"])
 
     def find(self, base: int, what: str) -> Memory:
         memory = self.memory.get(base)

@@ -308,7 +308,7 @@ cdef class Numbers:
         cdef object lines
         if len(along) > 1 or along and ids.shape[along[0]] > FEW:
             return False
-        lines = np.moveaxis(ids, along[0], -1) if along else ids[..., None]
+        lines = np.moveaxis(ids, along[0], -1) if along else ids.reshape((-1, 1))   # there may be no room for an axis
         for line in lines.reshape((-1, lines.shape[lines.ndim - 1])).tolist():
             found.append(self.added(line, self.program.typenums[out]) if along else line[0])
         self.arrays += len(along)
