@@ -10,7 +10,7 @@ from support import assert_leaves_nothing, assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
-from dualgrad.loops.schedule import advances, default_states, first_states, schedule
+from dualgrad.loops.schedule import advances, default_states, first_states, schedule, visits
 
 INNER = Parameter(f64(1.1), name="inner")
 
@@ -148,6 +148,23 @@ def test_the_schedule_is_the_best_there_is():
             assert run == fewest(n, s) == advances(n, s)
     assert default_states(100_000) == 446
     assert advances(100_000, 446) < 200_000
+
+
+def test_stretches_of_a_schedule_run_as_few_steps():
+    for n in range(1, 30):
+        for s in range(1, 8):
+            kept, run, visited = {0}, 0, []
+            for start, stop, first in visits(n, s, False):
+                assert start in kept
+                run += stop - start
+                kept |= {stop} if first > stop else set()
+                visited += range(stop, first - 1, -1)
+                assert len(kept) + max(0, stop - first) <= s + 1  # the last state is visited where it is made
+                kept -= {first} if first == start else set()
+            assert visited == list(reversed(range(n)))
+            assert run == advances(n, s)
+    assert len(list(visits(10**6, 2**19, True))) == 3
+    assert len(list(visits(10**5, 400, True))) < 1_000  # no item for each step
 
 
 @pytest.mark.eager("counts calls")

@@ -61,9 +61,30 @@ def schedule(n: int, s: int) -> Iterator[tuple[int, int, bool]]:
         kept.append(stop)
 
 
-def visits(n: int, s: int, least: bool) -> Iterator[tuple[int, int, bool]]:
-    """The schedule of n steps with room for s states, or (`least`) for at least as many as are kept by default."""
-    return schedule(n, max(s, default_states(n)) if least else s)
+def visits(n: int, s: int, least: bool) -> Iterator[tuple[int, int, int]]:
+    """What to do to visit the steps n - 1, ..., 0 with room for s states, stretch by stretch.
+
+    `least`: with room for at least as many states as are kept by default. Yields (start, stop, first): run from the
+    state kept at step `start` to step `stop`, and visit the steps `stop`, ..., `first`. Where that is no step (`first`
+    is stop + 1), keep the state at `stop` instead. A stretch whose states all have room is visited at once, so that
+    there are few items if there is much room.
+    """
+    s = max(s, default_states(n)) if least else s
+    kept = [0]
+    end = n
+    while end > 0:
+        start = kept[-1]
+        room = s - len(kept) + 1
+        if end - start <= room + 1:  # the last of its states is visited where it is made
+            yield start, end - 1, start
+            end = kept.pop()
+        elif room == 1:
+            end -= 1
+            yield start, end, end
+        else:
+            stop = start + _split(end - start, room)
+            yield start, stop, stop + 1
+            kept.append(stop)
 
 
 def first_states(n: int, s: int) -> list[int]:
@@ -77,7 +98,9 @@ def first_states(n: int, s: int) -> list[int]:
 
 
 def _split(length: int, room: int) -> int:
-    """Where to keep the next state: the parts before and after are then reversed with the fewest steps."""
+    """Where to keep the next state: the parts before and after are then reversed with the fewest steps.
+
+    The last of several such places: then the parts whose states all have room are the longest.
+    """
     r = repetitions(length, room)
-    before = comb(room + r - 2, room) if r >= 2 else 1
-    return max(before, length - comb(room - 1 + r, room - 1), 1)
+    return min(comb(room + r - 1, room), length - comb(room + r - 2, room - 1))

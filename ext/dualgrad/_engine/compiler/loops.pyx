@@ -14,7 +14,6 @@ from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 from ..arrays.array cimport Array, contiguous, new_array
-from .allocation cimport aligned
 from .program cimport check_signals
 from .repetitions cimport Body, Repetition, Reversal
 from .steppers cimport Stepper
@@ -22,6 +21,7 @@ from .steppers cimport Stepper
 cdef enum:
     PATIENCE = 256              # steps between looks at signals
     ROOM = 1 << 25              # bytes of states that are kept in any case
+    CLOSE = 16                  # bytes that parts of states are aligned to: many states of few numbers pass the cache
 
 
 # ------------------------------------------------------------------------------------------------------ operands
@@ -105,7 +105,7 @@ cdef class State:
         cdef char *at = self.memory
         for i in range(body.carried):
             self.parts.add(at, self.nbytes)
-            at += aligned(body.nbytes_of(body.program.inputs[i]))
+            at += close(body.nbytes_of(body.program.inputs[i]))
 
     def __dealloc__(self):
         PyMem_Free(self.memory)
@@ -115,8 +115,12 @@ cdef Py_ssize_t state_bytes(Body body) except -1:
     cdef Py_ssize_t n = 0
     cdef int i
     for i in range(body.carried):
-        n += aligned(body.nbytes_of(body.program.inputs[i]))
+        n += close(body.nbytes_of(body.program.inputs[i]))
     return n
+
+
+cdef Py_ssize_t close(Py_ssize_t nbytes) noexcept:
+    return (nbytes + CLOSE - 1) // CLOSE * CLOSE
 
 
 cdef Parts stacked_results(Repetition loop, Array out):
@@ -262,38 +266,46 @@ cdef class Backward:
         self.visited += 1
         return 0
 
-    cdef int from_all(self, State kept, Py_ssize_t n) except -1:
-        """All steps back, with all states there; the first one is the first carry."""
+    cdef int from_all(self, State kept, object at_start, Py_ssize_t start, Py_ssize_t stop) except -1:
+        """The steps stop - 1, ..., start back, with the states after each of them there, and that before the first."""
         cdef Py_ssize_t i
-        for i in range(n - 1, 0, -1):
-            kept.parts.point(self.state, i - 1)
+        for i in range(stop - 1, start, -1):
+            kept.parts.point(self.state, i - 1 - start)
             self.visit(i)
-        if n:
-            self.point_to(self.state, None)
-            self.visit(0)
+        if stop > start:
+            self.point_to(self.state, at_start)
+            self.visit(start)
         return 0
 
     cdef int by_schedule(self, object schedule) except -1:
         """All steps back, from the states that a schedule keeps."""
         cdef Body body = self.ahead.loop.body
         cdef Stepper s = self.ahead.stepper
-        cdef State moving = State(body, 2)
+        cdef State moving = State(body, 2), all_states
         cdef dict kept = {0: None}      # step -> the state before it
-        cdef Py_ssize_t start, stop, i
-        cdef bint keep
-        for start, stop, keep in schedule:
+        cdef Py_ssize_t start, stop, first, i
+        for start, stop, first in schedule:
             state = kept[start]
             self.point_to(s.ins, state)
-            for i in range(start, stop):
-                moving.parts.point(s.outs, i % 2)
-                self.ahead.step(i)
-                moving.parts.point(s.ins, i % 2)
-            if keep:
-                kept[stop] = self.copy_of(s.ins)
-                continue
-            memcpy(self.state, s.ins, body.carried * sizeof(char *))
-            self.visit(stop)
-            if stop == start:
+            if first == start < stop:
+                all_states = None       # before there are others
+                all_states = State(body, stop - start)
+                for i in range(start, stop):
+                    all_states.parts.point(s.outs, i - start)
+                    self.ahead.step(i)
+                    all_states.parts.point(s.ins, i - start)
+                self.from_all(all_states, state, start, stop + 1)
+            else:
+                for i in range(start, stop):
+                    moving.parts.point(s.outs, i % 2)
+                    self.ahead.step(i)
+                    moving.parts.point(s.ins, i % 2)
+                if first > stop:
+                    kept[stop] = self.copy_of(s.ins)
+                    continue
+                memcpy(self.state, s.ins, body.carried * sizeof(char *))
+                self.visit(stop)
+            if first == start:
                 del kept[start]
         return 0
 
@@ -379,7 +391,7 @@ cdef Array run_reversed(Reversal r, PyObject **args):
     room = allowed(r.states, max(1, state_bytes(forward.body)))
     n, kept = b.first_run(room, not forward.body.proceeds or holds(<Array>args[last_operand(forward)]))
     if kept is not None:
-        b.from_all(<State>kept, n)
+        b.from_all(<State>kept, None, 0, n)
     elif n:
         b.by_schedule(r.schedule(n, room, r.states is None))
     for k in range(backward.body.carried):
