@@ -8,7 +8,7 @@ arrays, and what all steps share; its outputs are what is carried on, and entrie
 """
 cimport numpy as cnp
 
-from ..arrays.array cimport item_size
+from ..arrays.array cimport MAX_DIMS, item_size
 from .allocation cimport ALIGN, aligned
 from .program cimport Program
 
@@ -40,6 +40,8 @@ cdef Repetition repetition(Body body, Py_ssize_t n, bint reverse, tuple stacked,
     for i in range(body.carried + body.made):
         slot = p.outputs[i]
         shape = p.shapes[slot] if i < body.carried else (n,) + <tuple>p.shapes[slot]
+        if len(shape) > MAX_DIMS:
+            raise ValueError(f"an array of {len(shape)} axes; expected at most {MAX_DIMS}")
         results.append((p.typenums[slot], shape, loop.nbytes))
         loop.nbytes += aligned(body.nbytes_of(slot) * (1 if i < body.carried else max(n, 0)))
     results.append((<int>cnp.NPY_INT64, (), loop.nbytes))
